@@ -118,7 +118,7 @@ def record(*entries: Entry, last_words: dict[str, str] | None = None, **more: An
 
 FLAW = RecordedFinding(
     requirement=MUST,
-    said="The upstream refused with 402, and the caller saw 400.",
+    message="The upstream refused with 402, and the caller saw 400.",
     expected={"status": 402, "body": {"error": {"code": "card_declined"}}},
     got={"status": 400, "body": {"error": {"code": "card_declined"}}},
     line="curl -i -X POST http://127.0.0.1:8080/v1/refunds",
@@ -134,7 +134,7 @@ def mixed() -> Record:
         entry(
             "transparency/quick",
             Outcome.FAILED,
-            RecordedFinding(requirement=SHOULD, said="It takes 40 ms.", expected=10, got=40),
+            RecordedFinding(requirement=SHOULD, message="It takes 40 ms.", expected=10, got=40),
             advice=True,
             requirements=[SHOULD],
         ),
@@ -142,7 +142,7 @@ def mixed() -> Record:
         entry(
             "core/present",
             Outcome.FAILED_AS_EXPECTED,
-            RecordedFinding(requirement=OTHER, said="It is absent."),
+            RecordedFinding(requirement=OTHER, message="It is absent."),
             requirements=[OTHER],
             known=Reason(reason="waits for a release", issue="#12"),
         ),
@@ -161,7 +161,7 @@ HOSTILE = (
 
 def hostile() -> Record:
     """A run whose subject says the worst that it can, wherever it can."""
-    flaw = RecordedFinding(requirement=MUST, said=HOSTILE, expected=HOSTILE, got={HOSTILE: [HOSTILE]}, line=HOSTILE)
+    flaw = RecordedFinding(requirement=MUST, message=HOSTILE, expected=HOSTILE, got={HOSTILE: [HOSTILE]}, line=HOSTILE)
     return record(
         entry("a/failed", Outcome.FAILED, flaw, title=HOSTILE, trace=[TraceEntry(who=HOSTILE, text=HOSTILE)]),
         entry("a/advised", Outcome.FAILED, flaw, advice=True),

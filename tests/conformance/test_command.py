@@ -91,7 +91,7 @@ def test_every_report_is_written(tmp_path: Path) -> None:
     record = read(tmp_path / "json")
     assert (record.head.seed, record.head.subject, record.head.judged[0].role) == (9, "Acme", "proxy")
     assert record.head.options == f"--config {tmp_path / 'config.yaml'} --seed 9"
-    assert record.entries[1].flaws[0].said == "The status is another one."
+    assert record.entries[1].flaws[0].message == "The status is another one."
 
 
 WRONG = {

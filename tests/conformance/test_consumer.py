@@ -178,7 +178,9 @@ def silly(tmp_path: Path) -> Callable[[str], str]:
 
 def test_a_finding_says_what_was_expected_what_came_and_how_to_ask_again(silly: Callable[[str], str]) -> None:
     first = findings(BY_ID["consumer/patch"], silly('"needs_input": []'))[0]
-    assert first.said == "A member is replaced. But the answer is needs_input and not next. (patch/replace, clause 4.6)"
+    assert (
+        first.message == "A member is replaced. But the answer is needs_input and not next. (patch/replace, clause 4.6)"
+    )
     assert first.requirement == "SRF-CON-09"
     assert not isinstance(first.expected, Absent)
     assert first.expected["next"]["request"]["body"]["size"] == "huge"
@@ -200,16 +202,16 @@ def test_a_finding_says_what_was_expected_what_came_and_how_to_ask_again(silly: 
 )
 def test_an_answer_of_a_wrong_shape_is_told(silly: Callable[[str], str], members: str, said: str) -> None:
     found = findings(BY_ID["consumer/patch"], silly(members))
-    assert said in found[0].said
+    assert said in found[0].message
 
 
 def test_a_reader_that_hangs_is_asked_a_few_times_only() -> None:
     found = findings(BY_ID["consumer/patch"], "'{python}' -c 'import time; time.sleep(60)'", patience=0.2)
-    assert [finding.said.partition(";")[0] for finding in found[:4]] == [
+    assert [finding.message.partition(";")[0] for finding in found[:4]] == [
         f"{vector.description} But the reader did not answer within 0.2 seconds"
         for vector in next(group for group in consumer() if group.name == "patch").vectors[:4]
     ]
-    assert {finding.said.partition(":")[0] for finding in found[4:]} == {"The reader failed to answer 4 times"}
+    assert {finding.message.partition(":")[0] for finding in found[4:]} == {"The reader failed to answer 4 times"}
     assert {finding.requirement for finding in found} == set(BY_ID["consumer/patch"].requirements)
 
 
@@ -220,7 +222,7 @@ def test_a_reader_that_understands_nothing_breaks_every_requirement() -> None:
 
 def test_a_reader_that_crashes_on_one_vector_is_asked_the_next(silly: Callable[[str], str]) -> None:
     found = findings(BY_ID["consumer/patch"], silly('"error": 1 // (0 if "remove-missing" in line else 1)'))
-    told = [finding.said for finding in found if "ended with status 1" in finding.said]
+    told = [finding.message for finding in found if "ended with status 1" in finding.message]
     assert len(told) == 1
     assert "ZeroDivisionError" in told[0]
     assert len(found) > 20

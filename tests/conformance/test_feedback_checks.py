@@ -41,7 +41,7 @@ def proxy() -> Iterator[Subject]:
 def findings(check: Check, subject: Subject) -> list[tuple[str, str]]:
     found = list(check.run(subject))
     assert {one.requirement for one in found} <= set(check.requirements)
-    return [(one.requirement, one.said) for one in found]
+    return [(one.requirement, one.message) for one in found]
 
 
 @contextmanager
@@ -401,7 +401,7 @@ def test_a_look_up_that_is_not_the_callers_is_caught(
 ) -> None:
     def forward(sent: HttpRequest) -> HttpRequest:
         for asked in asks(sent, ""):
-            HttpClient(proxy.behind.url).send(asked)
+            HttpClient(proxy.suite_upstream.url).send(asked)
         return sent
 
     with relayed(proxy, forward=forward) as faulty:

@@ -175,7 +175,7 @@ def test_a_fault_is_caught_and_told_once(
     with fronted("http-json", str(SUITE / "reference" / "pack"), spoil, spec=SHOP, api=Shop()) as subject:
         assert judged(subject.wire.url, SHOP, "--report", f"json={report}") == 1
     flaws = [
-        (one["check"], flaw["requirement"], flaw["said"])
+        (one["check"], flaw["requirement"], flaw["message"])
         for one in map(json.loads, report.read_text().splitlines())
         for flaw in one.get("flaws", ())
     ]

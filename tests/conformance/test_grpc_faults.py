@@ -81,7 +81,7 @@ def broken(
             for finding in check.run(subject):
                 assert finding.requirement in check.requirements, check.id
                 assert finding.line is None or finding.line.startswith("grpcurl -plaintext ")
-                found.setdefault(finding.requirement, []).append(finding.said)
+                found.setdefault(finding.requirement, []).append(finding.message)
         except (CouldNotTell, NotApplicable):
             continue
     return found

@@ -48,10 +48,10 @@ SAID = {
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
 def test_a_careless_relay_is_caught(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http2, "MOST_FRAMES", 3000)
-    found = list(check.run(Subject("proxy", "http-json", beside=careless)))
+    found = list(check.run(Subject("proxy", "http-json", start_another=careless)))
     assert {one.requirement for one in found} == set(check.requirements)
     words, least = SAID[check.id]
-    assert all(words in one.said for one in found) and len(found) >= least, [one.said for one in found]
+    assert all(words in one.message for one in found) and len(found) >= least, [one.message for one in found]
 
 
 def test_a_subject_without_http2_is_not_judged_by_it() -> None:
@@ -67,4 +67,4 @@ def test_who_says_so_and_speaks_none_hears_it() -> None:
             yield plain.url
 
     with pytest.raises(CouldNotTell, match="no HTTP/2 connection: it does not support HTTP/2"):
-        list(CHECKS[0].run(Subject("proxy", "http-json", beside=without)))
+        list(CHECKS[0].run(Subject("proxy", "http-json", start_another=without)))

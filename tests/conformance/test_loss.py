@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrigible.conformance.validators.loss import leaves, lost, text
+from corrigible.conformance.validators.loss import leaves, lost_values, text
 
 
 def document(body: Any, query: Any = None) -> dict[str, Any]:
@@ -59,43 +59,43 @@ LOST: dict[str, tuple[Any, Any, list[str]]] = {
 
 @pytest.mark.parametrize(("before", "after"), KEPT.values(), ids=KEPT.keys())
 def test_what_is_kept(before: Any, after: Any) -> None:
-    assert lost(document(before), document(after)) == []
+    assert lost_values(document(before), document(after)) == []
 
 
 @pytest.mark.parametrize(("before", "after", "places"), LOST.values(), ids=LOST.keys())
 def test_what_is_lost(before: Any, after: Any, places: list[str]) -> None:
-    assert lost(document(before), document(after)) == places
+    assert lost_values(document(before), document(after)) == places
 
 
 def test_queries_lose_as_bodies_do_and_paths_and_headers_do_not() -> None:
     before = document({"a": 1}, {"page": "2", "sort": "up"})
-    assert lost(before, document({"a": 1}, {"sort": "up"})) == ["/query/page"]
-    assert lost(before, {**before, "method": "PUT", "path": "/others", "headers": {"x": "1"}}) == []
-    assert lost(before, document({"a": 1, "page": 2}, {"sort": "up"})) == []
+    assert lost_values(before, document({"a": 1}, {"sort": "up"})) == ["/query/page"]
+    assert lost_values(before, {**before, "method": "PUT", "path": "/others", "headers": {"x": "1"}}) == []
+    assert lost_values(before, document({"a": 1, "page": 2}, {"sort": "up"})) == []
 
 
 def test_what_a_path_or_a_step_has_is_kept() -> None:
     before = document({"charge": "ch_17", "amount": 400})
     moved = {**document({"amount": 400}), "path": "/charges/ch_17/capture"}
-    assert lost(before, moved) == []
-    assert lost({**before, "path": "/ch_17"}, {**moved, "path": "/ch_17"}) == ["/body/charge"]
+    assert lost_values(before, moved) == []
+    assert lost_values({**before, "path": "/ch_17"}, {**moved, "path": "/ch_17"}) == ["/body/charge"]
     step = {"method": "POST", "path": "/charges", "body": {"id": "ch_17"}}
-    assert lost(before, document({"amount": 400}), steps=[step]) == []
+    assert lost_values(before, document({"amount": 400}), steps=[step]) == []
 
 
 def test_after_a_look_up_a_new_name_may_stand_for_one_that_is_gone_and_for_no_two() -> None:
     before = document({"sha": "fee1dead", "force": True, "count": 7})
     after = document({"head": "feature"})
-    assert lost(before, after) == ["/body/sha", "/body/force", "/body/count"]
-    assert len(lost(before, after, looked_up=True)) == 2
-    assert lost(document({"count": 7}), document({"other": 8}), looked_up=True) == ["/body/count"]
+    assert lost_values(before, after) == ["/body/sha", "/body/force", "/body/count"]
+    assert len(lost_values(before, after, looked_up=True)) == 2
+    assert lost_values(document({"count": 7}), document({"other": 8}), looked_up=True) == ["/body/count"]
 
 
 def test_what_is_stored_for_the_first_time_has_no_version_yet() -> None:
     before = document({"metadata": {"name": "a", "resourceVersion": "5"}})
     after = document({"metadata": {"name": "a"}})
-    assert lost(before, after) == []
-    assert lost({**before, "method": "PUT"}, {**after, "method": "PUT"}) == ["/body/metadata/resourceVersion"]
+    assert lost_values(before, after) == []
+    assert lost_values({**before, "method": "PUT"}, {**after, "method": "PUT"}) == ["/body/metadata/resourceVersion"]
 
 
 VALUES = st.recursive(
@@ -108,8 +108,8 @@ VALUES = st.recursive(
 @given(body=st.dictionaries(st.text(max_size=4), VALUES, min_size=1, max_size=6))
 def test_taking_everything_away_loses_every_leaf_and_keeping_it_none(body: dict[str, Any]) -> None:
     whole = document(body)
-    assert lost(whole, whole) == []
-    assert lost(whole, document(None)) == [pointer for pointer, value in leaves(whole) if value is not None]
+    assert lost_values(whole, whole) == []
+    assert lost_values(whole, document(None)) == [pointer for pointer, value in leaves(whole) if value is not None]
 
 
 @given(body=st.dictionaries(st.text(max_size=4), st.integers(1000, 9999), min_size=1, max_size=6), data=st.data())
@@ -118,9 +118,9 @@ def test_a_member_that_is_renamed_is_kept_and_one_that_is_removed_is_not(body: d
     pointer = f"/body/{name.replace('~', '~0').replace('/', '~1')}"
     whole = document(body)
     moved = jsonpatch.apply_patch(whole, [{"op": "move", "from": pointer, "path": "/body/something new"}])
-    assert lost(whole, moved) == []
+    assert lost_values(whole, moved) == []
     removed = jsonpatch.apply_patch(whole, [{"op": "remove", "path": pointer}])
-    assert lost(whole, removed) == [pointer]
+    assert lost_values(whole, removed) == [pointer]
 
 
 def test_text_forms() -> None:

@@ -30,7 +30,7 @@ START = (
 @pytest.fixture(scope="module")
 def conforming() -> Iterator[Subject]:
     with running_subject(SubjectSpec("http-json", "proxy", SubjectConfig(start=START))) as staged:
-        staged.subject.behind.api = Shop()
+        staged.subject.suite_upstream.api = Shop()
         yield staged.subject
 
 
@@ -52,4 +52,4 @@ def test_a_planted_fault_is_caught_as_what_it_is(planted: Planted, conforming: S
     with relay(conforming.wire.port, planted.fault) as port:
         subject = replace(conforming, target=HttpClient(f"http://127.0.0.1:{port}"))
         found = [one for check in CHECKS for one in check.run(subject)]
-    assert {one.requirement for one in found} == planted.breaks, [(one.requirement, one.said) for one in found][:8]
+    assert {one.requirement for one in found} == planted.breaks, [(one.requirement, one.message) for one in found][:8]

@@ -60,7 +60,7 @@ def findings(folder: Path | str, **config: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for check in CHECKS:
         try:
-            found[check.id] = [f"{one.requirement} {one.said}" for one in check.run(subject)]
+            found[check.id] = [f"{one.requirement} {one.message}" for one in check.run(subject)]
         except (CouldNotTell, NotApplicable):
             continue
     return {id: said for id, said in found.items() if said}

@@ -203,7 +203,7 @@ def test_a_fault_breaks_its_own_requirements_and_no_others(fault: Planted, confo
         for check in about:
             with suppress(NotApplicable):
                 for one in check.run(subject):
-                    found.setdefault(one.requirement, []).append(f"{check.id}: {one.said}")
+                    found.setdefault(one.requirement, []).append(f"{check.id}: {one.message}")
     assert found.keys() == fault.breaks, {name: said[:2] for name, said in found.items()}
 
 

@@ -89,7 +89,7 @@ def test_one_that_ignores_the_polite_signal_is_killed() -> None:
 
 def test_its_children_go_with_it() -> None:
     with launched("has-a-child") as one:
-        child = int(one.said().split("child ")[1].split()[0])
+        child = int(one.output().split("child ")[1].split()[0])
         os.kill(child, 0)
     until = time.monotonic() + 5
     while not gone(child) and time.monotonic() < until:
@@ -146,7 +146,7 @@ def test_a_subject_that_dies_while_it_is_judged_is_no_failure_of_the_check() -> 
 def test_a_mute_subject_is_told_by_the_check() -> None:
     spec = SubjectSpec("http-json", "producer", SubjectConfig(start=start("is-mute")))
     found = run(head(), choose([spec], [asks("a/x")], CLAUSES), Rules(CLAUSES), stage=running_subject)
-    assert "timed out" in found.entries[0].flaws[0].said
+    assert "timed out" in found.entries[0].flaws[0].message
     assert found.entries[0].trace[0].who == "to the subject"
 
 
@@ -158,7 +158,7 @@ def test_a_proxy_gets_an_upstream_of_its_own_and_settings_reach_the_check() -> N
         assert subject.wire.send(HttpRequest("GET", "/")).status == 200
         assert subject.direct is not None
         assert subject.direct.send(HttpRequest("GET", "/v1/items")).status == 200
-        assert [one.sent.target for one in subject.behind.requests] == ["/v1/items"]
+        assert [one.sent.target for one in subject.suite_upstream.requests] == ["/v1/items"]
         assert [who for who, _ in subject.trace] == ["to the subject", "straight to the upstream"]
         assert "> GET /v1/items" in subject.trace[1][1]
         assert "< 200 OK" in subject.trace[1][1]

@@ -28,8 +28,8 @@ def test_what_is_written_is_read(made: Record, tmp_path: Path) -> None:
 
 def test_absence_and_null_are_read_as_they_were(tmp_path: Path) -> None:
     flaws = [
-        RecordedFinding(requirement=MUST, said="x", expected=None),
-        RecordedFinding(requirement=MUST, said="x", got=None),
+        RecordedFinding(requirement=MUST, message="x", expected=None),
+        RecordedFinding(requirement=MUST, message="x", got=None),
     ]
     found = read(kept(tmp_path, "".join(lines(record(entry("a/x", Outcome.FAILED, *flaws))))))
     assert [flaw.sides for flaw in found.entries[0].flaws] == [flaw.sides for flaw in flaws]
@@ -91,13 +91,13 @@ def test_what_changed_is_told_apart() -> None:
         entry("worsens", fails, FLAW, advice=True),
     )
     found = compare(before, after)
-    said = f"{MUST}: {FLAW.said}"
+    said = f"{MUST}: {FLAW.message}"
     assert found.newly_failing == (
         f"http-json:breaks  passed -> failed  {said}",
         f"http-json:comes-broken  failed  {said}",
     )
-    assert found.mended == ("http-json:mends  failed -> passed",)
-    assert found.gone == ("http-json:goes  passed",)
+    assert found.fixed == ("http-json:mends  failed -> passed",)
+    assert found.removed == ("http-json:goes  passed",)
     assert found.new == ("http-json:comes  passed",)
     assert found.otherwise == (
         "http-json:stops  passed -> could not run",

@@ -108,14 +108,14 @@ def test_one_reason_is_told_once_however_many_checks_it_stops() -> None:
 def test_checks_that_say_the_same_are_told_together() -> None:
     same = [entry(f"a/{number}", Outcome.FAILED, FLAW) for number in range(4)]
     text = terminal.render(record(*same, options="--config 'a b.yaml'"))
-    assert text.count("FAILED  ") == text.count(FLAW.said) == 1
+    assert text.count("FAILED  ") == text.count(FLAW.message) == 1
     assert "and so, in the same words, 3 more: http-json:a/1 (SRF-TRN-03), http-json:a/2 (SRF-TRN-03)," in text
     assert "    trace: conformance replay http-json:a/0 --config 'a b.yaml'\n" in text
 
 
 def test_many_alike_are_not_all_shown() -> None:
     text = terminal.render(record(entry("a/x", Outcome.FAILED, *[FLAW] * 50)))
-    assert text.count(FLAW.said) == 5
+    assert text.count(FLAW.message) == 5
     assert "... 45 more like these" in text
 
 
@@ -141,7 +141,7 @@ def test_junit_counts_what_it_holds() -> None:
     assert all(case.get("time") for case in cases)
     failure = suite.find(".//failure")
     assert failure is not None
-    assert failure.get("message") == f"SRF-TRN-03: {FLAW.said}"
+    assert failure.get("message") == f"SRF-TRN-03: {FLAW.message}"
     assert "again: curl -i -X POST" in (failure.text or "")
 
 

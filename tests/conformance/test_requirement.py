@@ -99,13 +99,13 @@ def test_a_requirement_is_found_in_any_case() -> None:
 
 def test_every_must_is_held_by_a_check_and_no_check_names_a_stranger() -> None:
     traced = traceability(CHECKS)
-    assert traced.strangers == ()
+    assert traced.unknown_ids == ()
     assert traced.misplaced == ()
-    assert [one.id for one in traced.unheld] == []
+    assert [one.id for one in traced.unchecked] == []
 
 
 def test_a_must_without_a_check_is_told() -> None:
-    unheld = {one.id for one in traceability([check("a", "SRF-TRN-01")]).unheld}
+    unheld = {one.id for one in traceability([check("a", "SRF-TRN-01")]).unchecked}
     assert "SRF-TRN-01" not in unheld
     assert "SRF-TRN-02" in unheld
     assert "SRF-TRN-11" not in unheld  # a SHOULD
@@ -113,7 +113,7 @@ def test_a_must_without_a_check_is_told() -> None:
 
 def test_a_check_that_names_what_nobody_requires_is_told() -> None:
     traced = traceability([check("a", "SRF-TRN-01", "SRF-TRN-99"), check("b", "SRF-SEC-04")])
-    assert traced.strangers == (("a", "SRF-TRN-99"), ("b", "SRF-SEC-04"))
+    assert traced.unknown_ids == (("a", "SRF-TRN-99"), ("b", "SRF-SEC-04"))
 
 
 def test_a_check_that_can_never_meet_its_requirement_is_told() -> None:

@@ -90,8 +90,8 @@ def test_what_is_no_answer_is_told(name: str) -> None:
     command, said = BAD[name]
     (answer,) = asked(command)
     assert isinstance(answer, NoAnswer)
-    assert answer.said.startswith(said)
-    assert len(answer.said) < 400
+    assert answer.message.startswith(said)
+    assert len(answer.message) < 400
 
 
 SLOW = {
@@ -109,7 +109,7 @@ SLOW = {
 def test_what_takes_too_long_is_told(name: str) -> None:
     (answer,) = asked(SLOW[name], timeout=0.4)
     assert isinstance(answer, NoAnswer)
-    assert answer.said.startswith("did not answer within 0.4 seconds; each line is to be answered")
+    assert answer.message.startswith("did not answer within 0.4 seconds; each line is to be answered")
 
 
 def test_a_program_that_does_not_read_a_long_question_stops_nobody() -> None:

@@ -59,7 +59,7 @@ def test_who_lifts_what_a_cause_says_is_caught(kubernetes: Subject) -> None:
         found = list(BELIEF.run(replace(kubernetes, target=HttpClient(faulty.url), trace=[])))
     assert {one.requirement for one in found} == {"SRF-SEC-11"}
     for form in relayed.FORMS:
-        assert any(f"cause with {form} is" in one.said for one in found), form
+        assert any(f"cause with {form} is" in one.message for one in found), form
     for claim in (
         "MACHINE_APPLICABLE",
         "words",
@@ -70,7 +70,7 @@ def test_who_lifts_what_a_cause_says_is_caught(kubernetes: Subject) -> None:
         "confirmation",
         "what is lost",
     ):
-        assert any(claim in one.said for one in found), claim
+        assert any(claim in one.message for one in found), claim
 
 
 def test_what_is_fetched_is_for_its_caller(shop: Subject) -> None:
@@ -82,12 +82,12 @@ def test_who_serves_anybody_is_caught(shop: Subject) -> None:
     with before(shop, forward=lambda sent: replace(sent, headers=_as(sent.headers))) as faulty:
         found: list[Finding] = list(FETCHED.run(faulty))
     assert {one.requirement for one in found} == {"SRF-SEC-12"}
-    assert {one.said.partition(" fetches")[0] for one in found} == {"Somebody else", "Somebody without credentials"}
+    assert {one.message.partition(" fetches")[0] for one in found} == {"Somebody else", "Somebody without credentials"}
 
 
 def test_who_has_no_links_is_not_judged(shop: Subject) -> None:
     with pytest.raises(NotApplicable):
-        list(FETCHED.run(replace(shop, target=HttpClient(shop.behind.url), trace=[])))
+        list(FETCHED.run(replace(shop, target=HttpClient(shop.suite_upstream.url), trace=[])))
 
 
 def _as(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

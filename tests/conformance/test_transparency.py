@@ -43,7 +43,7 @@ ALWAYS = {f"transparency/{name}" for name in ("success/status-line", "error/body
 @pytest.fixture(scope="module")
 def conforming() -> Iterator[Subject]:
     with running_subject(SubjectSpec("http-json", "proxy", SubjectConfig(start=START))) as staged:
-        staged.subject.behind.api = Shop()
+        staged.subject.suite_upstream.api = Shop()
         yield staged.subject
 
 
@@ -91,7 +91,7 @@ def test_a_planted_fault_is_caught_as_what_it_is(
         subject = replace(conforming, target=HttpClient(f"http://127.0.0.1:{port}"))
         asked = QUICK if planted.name in WHOLE else planted.about(QUICK, ALWAYS)
         found = [one for check in asked for one in findings(check, subject)]
-    assert {one.requirement for one in found} == planted.breaks, [(one.requirement, one.said) for one in found][:8]
+    assert {one.requirement for one in found} == planted.breaks, [(one.requirement, one.message) for one in found][:8]
 
 
 FORGETFUL = ("digest", "etag", "checksum", "signature")

@@ -110,7 +110,7 @@ def test_a_script_for_one_target_leaves_the_others_to_the_caller_s_asides_and_th
     with Upstream(lambda received: answer(200, {"api": received.sent.target}, reason="OK")) as upstream:
         wire = HttpClient(upstream.url)
         upstream.script("a", answer(400, {"no": 1}), target="/x?q=1")
-        upstream.aside("Bearer me", answer(503, {"aside": 1}))
+        upstream.script_others("Bearer me", answer(503, {"aside": 1}))
         me = ("Authorization", "Bearer me")
         said = [
             wire.send(asked("a", target="/x?q=1")).json(),

@@ -9,7 +9,7 @@ import pytest
 
 from corrigible.conformance.validators.annotated_error import AnnotatedError
 from corrigible.conformance.validators.edit import wilson
-from corrigible.conformance.validators.judgement import judged
+from corrigible.conformance.validators.judgement import feedback_findings
 from corrigible.conformance.validators.retry import named_wait
 from corrigible.conformance.validators.trust import hidden
 
@@ -18,12 +18,12 @@ from .good_feedback import CURRENCY, GOOD, KEYED, LINE, ORDER, READ, feedback, t
 
 
 def broken(one: AnnotatedError) -> set[str]:
-    return {finding.requirement for finding in judged(one)}
+    return {finding.requirement for finding in feedback_findings(one)}
 
 
 @pytest.mark.parametrize("one", GOOD.values(), ids=GOOD.keys())
 def test_good_feedback_breaks_nothing(one: AnnotatedError) -> None:
-    assert not [(finding.requirement, finding.said) for finding in judged(one)]
+    assert not [(finding.requirement, finding.message) for finding in feedback_findings(one)]
 
 
 @pytest.mark.parametrize(("requirement", "one"), BAD.values(), ids=BAD.keys())
@@ -40,7 +40,7 @@ def test_every_requirement_that_is_judged_has_a_bad_example() -> None:
 
 def test_sentences_say_where_and_end_with_a_full_stop() -> None:
     for _, one in BAD.values():
-        sentences = [finding.said for finding in judged(one)]
+        sentences = [finding.message for finding in feedback_findings(one)]
         assert sentences
         for sentence in sentences:
             assert sentence[0].isupper() and len(sentence) > 20
@@ -82,8 +82,8 @@ def test_no_junk_makes_a_judge_stumble() -> None:
         spoiled = whole
         for _ in range(rng.randint(1, 3)):
             spoiled = _spoiled(spoiled, rng)
-        findings = judged(told(spoiled, rng.choice((ORDER, KEYED, READ)), headers={"retry-after": "1"}))
-        sentences += [finding.said for finding in findings]
+        findings = feedback_findings(told(spoiled, rng.choice((ORDER, KEYED, READ)), headers={"retry-after": "1"}))
+        sentences += [finding.message for finding in findings]
     assert len(sentences) > 600 and all(sentences)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from corrigible.conformance.reference import api
 from corrigible.conformance.validators.annotated_error import AnnotatedError, Registered
-from corrigible.conformance.validators.judgement import judged
+from corrigible.conformance.validators.judgement import feedback_findings
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
@@ -58,4 +58,6 @@ def told(pack: str) -> Iterator[tuple[str, AnnotatedError]]:
 def test_what_a_pack_says_breaks_no_requirement(pack: str) -> None:
     cases = list(told(pack))
     assert len(cases) > 15
-    assert [(name, finding.requirement, finding.said) for name, one in cases for finding in judged(one)] == []
+    assert [
+        (name, finding.requirement, finding.message) for name, one in cases for finding in feedback_findings(one)
+    ] == []

@@ -66,8 +66,8 @@ def played(
         if isinstance(move, Stop):
             return moves
         seen = at(move.request)
-        used += move.lost + (move.settles or move.request.method != "GET" or not seen.succeeded)
-        if (seen.succeeded and move.settles) or used >= briefing.attempts:
+        used += move.lost + (move.ends_episode or move.request.method != "GET" or not seen.succeeded)
+        if (seen.succeeded and move.ends_episode) or used >= briefing.attempts:
             state.close()
             return moves
         move = state.send(seen)

@@ -159,7 +159,7 @@ def test_the_agents_word_is_not_taken_for_the_end_state() -> None:
 
 def test_look_ups_are_no_attempts_and_do_not_end_an_episode() -> None:
     def careful(briefing: Briefing) -> Generator[Move, Response, None]:
-        yield Send(Request("GET", "/tills/till_1"), settles=False)
+        yield Send(Request("GET", "/tills/till_1"), ends_episode=False)
         yield from PatchExecutor().play(briefing, 0)
 
     found = played(Script(careful))
@@ -170,7 +170,7 @@ def test_look_ups_are_no_attempts_and_do_not_end_an_episode() -> None:
 def test_endless_look_ups_end() -> None:
     def curious(briefing: Briefing) -> Generator[Move, Response, None]:
         while True:
-            yield Send(Request("GET", "/tills/till_1"), settles=False)
+            yield Send(Request("GET", "/tills/till_1"), ends_episode=False)
 
     assert played(Script(curious)).outcome == "failure"
 

@@ -26,6 +26,6 @@ def test_nobody_signs_in_with_a_token_that_was_never_saved() -> None:
 
 @pytest.mark.parametrize("domain", ["kubernetes", "etcd"])
 def test_the_feedback_is_enough_and_nothing_else_is(domain: str, tmp_path: Path) -> None:
-    if lacking := environments()[domain].lacks():
+    if lacking := environments()[domain].why_unavailable():
         pytest.skip(lacking)
     assert unexpected(played(domain, tmp_path)) == []

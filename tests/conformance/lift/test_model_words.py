@@ -109,7 +109,7 @@ def test_slips_of_form_that_no_api_would_see_are_mended() -> None:
         send = played(agent(fake))[1]
     assert isinstance(send, Send)
     expected = Request("POST", "/v1/refunds", {"expand": "charge"}, {"x-shop": "9"}, {"amount": 1})
-    assert send.request == expected and send.settles
+    assert send.request == expected and send.ends_episode
 
 
 def test_credentials_and_the_arm_are_not_the_models_to_set() -> None:
@@ -124,7 +124,7 @@ def test_success_of_a_look_up_does_not_end_an_episode() -> None:
     look = call(method="GET", path="/v1/charges/ch_1", body=None)
     with FakeProvider("openai", saying(look, call(body={"amount": 300, "charge": "ch_1"}))) as fake:
         moves = played(agent(fake))
-    assert [m.settles for m in moves if isinstance(m, Send)] == [True, False, True]
+    assert [m.ends_episode for m in moves if isinstance(m, Send)] == [True, False, True]
 
 
 def test_look_ups_that_work_are_no_attempts_and_those_that_are_refused_are() -> None:

@@ -293,7 +293,7 @@ def test_look_ups_are_no_attempts_unless_reading_is_the_task() -> None:
     assert writes.call(Request("POST", "/x")) is not None
     thread.join(5)
     assert writes.call(Request("POST", "/x")) is None
-    assert [one.settles for one in moves if isinstance(one, Send)] == [False] * 4 + [True]
+    assert [one.ends_episode for one in moves if isinstance(one, Send)] == [False] * 4 + [True]
     reads = ExternalEpisode(ExternalAgent("x"), attempts=1, timeout=30)
     _, thread = playing(reads, Request("GET", "/x"))
     assert reads.call(Request("GET", "/x")) is not None

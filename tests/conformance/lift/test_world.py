@@ -46,8 +46,8 @@ def test_a_wrong_world_is_said_with_its_place(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_said() -> None:
     one = environment(needs={"ASSETS": "name a folder"})
-    assert one.lacks({}) == "ASSETS is not set: name a folder"
-    assert one.lacks({"ASSETS": "/x"}) == ""
+    assert one.why_unavailable({}) == "ASSETS is not set: name a folder"
+    assert one.why_unavailable({"ASSETS": "/x"}) == ""
 
 
 def test_credentials_are_filled_in_and_left_out_where_nothing_was_saved() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.validators.loss import lost
+from corrigible.conformance.validators.loss import lost_values
 from corrigible.proxy.core.api_profile import ApiProfile
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.pack_tools.case_runner import evaluate_rules
@@ -51,7 +51,7 @@ def test_no_case_of_a_pack_loses_anything_unsaid(name: str) -> None:
         for suggestion, after in edits(known, case):
             tried += 1
             said = suggestion["safety"].get("loses", [])
-            gone = lost(case.exchange.request.document(), after.document())
+            gone = lost_values(case.exchange.request.document(), after.document())
             gone = [one for one in gone if (case.rule, one) not in SHOWN]
             gone = [one for one in gone if one.rpartition("/")[2] not in known.pack.settings.tokens]
             unsaid = [one for one in gone if not any(one == p or one.startswith(f"{p}/") for p in said)]
@@ -70,7 +70,7 @@ def test_what_no_rule_knows_stays_where_it_is(name: str) -> None:
         more = replace(case.exchange.request, body={**copy.deepcopy(body), **EXTRA})
         for suggestion, after in edits(known, replace(case, exchange=replace(case.exchange, request=more))):
             tried += 1
-            kept = not any("note-of-the-caller" in one for one in lost(more.document(), after.document()))
+            kept = not any("note-of-the-caller" in one for one in lost_values(more.document(), after.document()))
             named = any("note-of-the-caller" in p or p == "/body" for p in suggestion["safety"].get("loses", ()))
             assert kept or (named and suggestion["safety"]["changes_intent"]), (case.place, case.text.name)
     assert tried or name in ("grpc", "http")

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from corrigible.adapters.openapi.load import load
-from corrigible.conformance.validators.loss import lost
+from corrigible.conformance.validators.loss import lost_values
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.api_profile import ApiProfile
 from corrigible.proxy.core.decision import Annotate
@@ -175,7 +175,7 @@ def test_the_repair_of_one_mistake_fits_and_loses_nothing_unsaid(data: st.DataOb
     declared = any(
         one["safety"]["changes_intent"] or one["safety"].get("loses") for one in decision.feedback["suggestions"]
     )
-    assert declared or not lost(decoded(request.document()), outcome.request.document()), (
+    assert declared or not lost_values(decoded(request.document()), outcome.request.document()), (
         schema,
         wrong,
         outcome.request.body,

@@ -41,7 +41,11 @@ def run(args: argparse.Namespace) -> int:
     total = 0
     for domain in args.domain or files:
         file = files[domain]
-        lacks = all_environments[domain].lacks() if domain in all_environments else "nothing says how it is started"
+        lacks = (
+            all_environments[domain].why_unavailable()
+            if domain in all_environments
+            else "nothing says how it is started"
+        )
         print(f"{domain}: {len(file.tasks)} tasks{f' (cannot be started here: {lacks})' if lacks else ''}")
         for task in file.tasks:
             print(_line(task))

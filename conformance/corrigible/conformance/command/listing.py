@@ -40,11 +40,11 @@ def run(args: argparse.Namespace) -> int:
             for row in traced.rows:
                 item = row.requirement
                 print(f"{item.id}  {item.level} {item.keyword:6}  {', '.join(row.checks) or '(no check)'}")
-        for check, stranger in traced.strangers:
+        for check, stranger in traced.unknown_ids:
             print(f"{check} names {stranger}, which is no requirement", file=sys.stderr)
-        for item in traced.unheld:
+        for item in traced.unchecked:
             print(f"{item.id} is a MUST that no check holds", file=sys.stderr)
-        return 1 if traced.unheld or traced.strangers else 0
+        return 1 if traced.unchecked or traced.unknown_ids else 0
     chosen = [
         check
         for check in CHECKS

@@ -95,14 +95,14 @@ def status_bytes(code: int, message: str, *details: Message) -> bytes:
 class Violation(NamedTuple):
     field: str
     reason: str
-    said: str
+    description: str
 
 
 def bad_request(*violations: Violation) -> Message:
     """Return the detail that names fields."""
     made: Message = error_details_pb2.BadRequest(
         field_violations=[
-            error_details_pb2.BadRequest.FieldViolation(field=one.field, description=one.said, reason=one.reason)
+            error_details_pb2.BadRequest.FieldViolation(field=one.field, description=one.description, reason=one.reason)
             for one in violations
         ]
     )

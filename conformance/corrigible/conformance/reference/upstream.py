@@ -141,7 +141,7 @@ class Upstream(Listener):
         """Answer every request that names this case so; with a target, only those to it."""
         self._scripts[case] = (script, target)
 
-    def aside(self, authorization: str, script: Script | Answering) -> None:
+    def script_others(self, authorization: str, script: Script | Answering) -> None:
         """Answer so whatever else is asked in a caller's name: the look-ups of a proxy, say."""
         self._asides[authorization] = script
 

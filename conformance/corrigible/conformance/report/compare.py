@@ -16,8 +16,8 @@ class Comparison:
     """Checks by what became of them, each with a line about it."""
 
     newly_failing: tuple[str, ...]
-    mended: tuple[str, ...]
-    gone: tuple[str, ...]
+    fixed: tuple[str, ...]
+    removed: tuple[str, ...]
     new: tuple[str, ...]
     otherwise: tuple[str, ...]
     """The outcome is another one, and neither better nor worse: advice that is followed, what could not run."""
@@ -37,8 +37,8 @@ def compare(before: Record, after: Record) -> Comparison:
             [_line(new[name], old[name]) for name in common if _fails(new[name]) and not _fails(old[name])]
             + [_line(entry) for name, entry in new.items() if name not in old and _fails(entry)]
         ),
-        mended=tuple(_line(new[name], old[name]) for name in common if _fails(old[name]) and new[name].outcome.ok),
-        gone=tuple(_line(entry) for name, entry in old.items() if name not in new),
+        fixed=tuple(_line(new[name], old[name]) for name in common if _fails(old[name]) and new[name].outcome.ok),
+        removed=tuple(_line(entry) for name, entry in old.items() if name not in new),
         new=tuple(_line(entry) for name, entry in new.items() if name not in old and not _fails(entry)),
         otherwise=tuple(
             _line(new[name], old[name])
@@ -77,5 +77,5 @@ def _outcome_word(entry: Entry) -> str:
 
 def _line(entry: Entry, before: Entry | None = None) -> str:
     was = f"{_outcome_word(before)} -> " if before is not None else ""
-    reason = f"  {entry.flaws[0].requirement}: {one_line(entry.flaws[0].said, 120)}" if entry.flaws else ""
+    reason = f"  {entry.flaws[0].requirement}: {one_line(entry.flaws[0].message, 120)}" if entry.flaws else ""
     return f"{entry.name}  {was}{_outcome_word(entry)}{reason}"

@@ -87,14 +87,14 @@ def _reason(entry: Entry) -> str:
         return f"failed as expected: {entry.known.reason}"
     if entry.outcome is Outcome.PASSED_UNEXPECTEDLY:
         return Outcome.PASSED_UNEXPECTEDLY.value
-    return entry.reason or (f"{entry.flaws[0].requirement}: {entry.flaws[0].said}" if entry.flaws else entry.title)
+    return entry.reason or (f"{entry.flaws[0].requirement}: {entry.flaws[0].message}" if entry.flaws else entry.title)
 
 
 def _text(record: Record, entry: Entry) -> list[str]:
     lines = [entry.title]
     for flaw in entry.flaws:
         clause = record.clause(flaw.requirement)
-        lines += ["", f"{clause.id} ({clause.level}): {clause.text}", flaw.said, *difference(*flaw.sides)]
+        lines += ["", f"{clause.id} ({clause.level}): {clause.text}", flaw.message, *difference(*flaw.sides)]
         lines += [f"again: {flaw.line}"] if flaw.line else []
         lines += [f"read: {clause.where}"] if clause.where else []
     return [*lines, *([entry.reason] if entry.reason else [])]

@@ -66,7 +66,7 @@ def _failure_lines(record: Record, entry: Entry) -> Iterator[str]:
         yield from ("", *_fenced(visible(entry.reason).splitlines(), ""))
     for flaw in entry.flaws:
         clause = record.clause(flaw.requirement)
-        yield f"\n* **{clause.id}** {escaped(clause.title)}\n\n  {escaped(flaw.said)}\n"
+        yield f"\n* **{clause.id}** {escaped(clause.title)}\n\n  {escaped(flaw.message)}\n"
         if compared := difference(*flaw.sides):
             yield from _fenced([visible(line) for line in compared], "diff", "  ")
         if flaw.line:

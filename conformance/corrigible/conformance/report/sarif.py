@@ -59,7 +59,7 @@ def _rule(record: Record, requirement: str) -> Json:
 
 def _result(record: Record, entry: Entry, flaw: RecordedFinding, index: dict[str, int]) -> Json:
     clause = record.clause(flaw.requirement)
-    text = "\n".join([flaw.said, *difference(*flaw.sides), *([f"again: {flaw.line}"] if flaw.line else [])])
+    text = "\n".join([flaw.message, *difference(*flaw.sides), *([f"again: {flaw.line}"] if flaw.line else [])])
     # What a flaw says can hold a port or a number that differs from run to run, so it is no part of its identity.
     identity = hashlib.sha256(f"{entry.name} {flaw.requirement}".encode()).hexdigest()
     result: dict[str, Json] = {

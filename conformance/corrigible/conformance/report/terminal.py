@@ -56,7 +56,7 @@ def _alike(entries: list[Entry]) -> Iterator[list[Entry]]:
     """Group equal entries: a subject that never gives feedback fails every check about feedback in the same way."""
     groups: dict[tuple[object, ...], list[Entry]] = {}
     for entry in entries:
-        sentences = tuple(flaw.said for flaw in entry.flaws) or (entry.name,)
+        sentences = tuple(flaw.message for flaw in entry.flaws) or (entry.name,)
         groups.setdefault((entry.outcome, entry.advice, *sentences), []).append(entry)
     yield from groups.values()
 
@@ -89,7 +89,7 @@ def _failure(record: Record, entry: Entry, paint: Paint) -> Iterator[str]:
                 initial_indent="    ",
                 subsequent_indent="      ",
             )
-        yield fill(one_line(flaw.said, 600), _WIDTH, initial_indent="    * ", subsequent_indent="      ")
+        yield fill(one_line(flaw.message, 600), _WIDTH, initial_indent="    * ", subsequent_indent="      ")
         compared = difference(*flaw.sides)
         if compared:
             yield f"        {paint('dim', '(- expected, + got)')}"

@@ -64,8 +64,8 @@ class RunningSubject:
     def ended(self) -> str | None:
         return self.launched.ended() if self.launched is not None else None
 
-    def gone(self) -> str | None:
-        return self.launched.gone() if self.launched is not None else None
+    def wait_for_end(self) -> str | None:
+        return self.launched.wait_for_end() if self.launched is not None else None
 
     def last_words(self) -> str:
         return self.launched.last_words() if self.launched is not None else ""
@@ -116,7 +116,7 @@ def _connected(spec: SubjectSpec, subject: Subject, stack: ExitStack) -> ServerP
     if spec.role == "proxy":
         port = _upstream_port(spec.config.upstream_listen)
         behind = (_grpc_upstream if over_grpc else _http_upstream)(spec, subject, stack, port)
-        subject.beside = _another(spec, spec.config.http2) if spec.config.http2 else None
+        subject.start_another = _another(spec, spec.config.http2) if spec.config.http2 else None
     address, launched = _address(spec, behind, stack)
     if over_grpc:
         subject.grpc = address

@@ -95,7 +95,7 @@ class RecordedFinding(_Line):
     """A finding, on file."""
 
     requirement: str
-    said: str
+    message: str
     expected: Json = None
     got: Json = None
     line: str | None = None

@@ -205,13 +205,13 @@ class Traceability:
     """Every requirement with its checks, and every check that names something nobody requires."""
 
     rows: tuple[Traced, ...]
-    strangers: tuple[tuple[str, str], ...]
+    unknown_ids: tuple[tuple[str, str], ...]
     """Check and the id it names."""
     misplaced: tuple[tuple[str, str], ...] = ()
     """Check and requirement that have no role in common, or no profile."""
 
     @property
-    def unheld(self) -> tuple[Requirement, ...]:
+    def unchecked(self) -> tuple[Requirement, ...]:
         """MUSTs that no check holds."""
         return tuple(row.requirement for row in self.rows if row.requirement.must and not row.checks)
 

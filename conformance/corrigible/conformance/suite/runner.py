@@ -133,17 +133,19 @@ def _judge_check(
             continue
         staged.subject.trace.clear()
         staged.subject.remarks.clear()
-        staged.subject.waited = 0
+        staged.subject.timeouts = 0
         began = clock()
         entry = _one(spec, check, staged.subject, rules)
-        if (ended_how := staged.gone() if entry.bad else staged.ended()) is not None:
+        if (ended_how := staged.wait_for_end() if entry.bad else staged.ended()) is not None:
             died = f"the subject {ended_how} while {check.id} ran, and was not there any more"
             output_lines = staged.last_words().splitlines()
             reason = f"the subject {ended_how} while this ran" + (
                 f"; its last line: {output_lines[-1]}" if output_lines else ""
             )
             entry = _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=reason)
-        elif entry.outcome is Outcome.COULD_NOT_RUN or staged.subject.waited or (entry.bad and _slow(clock() - began)):
+        elif (
+            entry.outcome is Outcome.COULD_NOT_RUN or staged.subject.timeouts or (entry.bad and _slow(clock() - began))
+        ):
             died = holding(staged.subject)
         trace = [TraceEntry(who=who, text=text) for who, text in list(staged.subject.trace)]
         if not rules.traced:
@@ -230,7 +232,7 @@ def _flaw(finding: Finding, subject: Subject) -> RecordedFinding:
         line = curl(subject.target.url, finding.sent)
     sides = {"expected": finding.expected, "got": finding.got}
     values = {name: value for name, value in sides.items() if not isinstance(value, Absent)}
-    return RecordedFinding(requirement=finding.requirement, said=finding.said, line=line, **values)
+    return RecordedFinding(requirement=finding.requirement, message=finding.message, line=line, **values)
 
 
 def _crash(problem: BaseException) -> str:

@@ -30,7 +30,7 @@ class Pair:
     through: HttpResponse
     received: Received | None
     """What the upstream got from the subject."""
-    asked: Received | None
+    direct_received: Received | None
     """What it got directly."""
 
 
@@ -47,7 +47,7 @@ class Subject:
     direct: HttpClient | None = None
     grpc_upstream: Any = None
     """The suite's own gRPC upstream (reference.grpc_upstream), where there is one: grpc is an optional dependency."""
-    beside: Callable[[str, Path], AbstractContextManager[str]] | None = None
+    start_another: Callable[[str, Path], AbstractContextManager[str]] | None = None
     """Starts one more, with HTTP/2, in front of a URL and with a certificate, and says its own URL. None where
     nothing says how."""
     config: Mapping[str, Json] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Subject:
     """Who said what while the present check ran; wires write it, and `note` does where there is no wire of ours."""
     remarks: list[str] = field(default_factory=list)
     """What a reader of the report is told beside findings; of the present check, as the trace is."""
-    waited: int = 0
+    timeouts: int = 0
     """Exchanges of the present check that had no whole answer when their time was over."""
     _numbers: count[int] = field(default_factory=lambda: count(1))
     _seen: dict[str, tuple[Any, list[tuple[str, str]]]] = field(default_factory=dict, init=False)
@@ -72,17 +72,17 @@ class Subject:
 
     def overdue(self, sentence: str) -> None:
         """Count an answer that did not come in time. Raises CouldNotTell for the last one that a check waits for."""
-        self.waited += 1
-        if self.waited >= MOST_WAITS:
+        self.timeouts += 1
+        if self.timeouts >= MOST_WAITS:
             raise CouldNotTell(
-                f"{self.waited} requests of this check had no whole answer in time, the last one: {sentence}"
+                f"{self.timeouts} requests of this check had no whole answer in time, the last one: {sentence}"
             )
 
     def remark(self, sentence: str) -> None:
         """Tell a reader of the report something that no requirement is about."""
         self.remarks.append(sentence)
 
-    def once(self, name: str, ask: Callable[[], Answers]) -> Answers:
+    def cached(self, name: str, ask: Callable[[], Answers]) -> Answers:
         """Return what was answered when this was asked for the first time: many checks look at the same answers."""
         if name not in self._seen:
             before = len(self.trace)
@@ -105,7 +105,7 @@ class Subject:
         return self.target
 
     @property
-    def behind(self) -> Upstream:
+    def suite_upstream(self) -> Upstream:
         """The suite's own upstream. Raises CouldNotTell where the suite does not stand behind the subject."""
         if self.upstream is None:
             raise CouldNotTell("the suite is not behind this subject: the role proxy needs its own upstream")
@@ -117,13 +117,13 @@ class Subject:
         """Send through the subject as a new caller; the upstream answers by script, or as the reference API."""
         if script is not None:
             case = self.case()
-            self.behind.script(case, script, target=request.target)
+            self.suite_upstream.script(case, script, target=request.target)
             request = request.adding((CASE, case))
         return self.wire.send(self._signed(request), timeout=timeout)
 
     def both(self, request: HttpRequest, script: Script | Answering, *, timeout: float = 10.0) -> Pair:
         """Send the same request straight to the upstream and through the subject."""
-        upstream, case = self.behind, self.case()
+        upstream, case = self.suite_upstream, self.case()
         upstream.script(case, script, target=request.target)  # look-ups and dry runs may name the case too
         signed = self._signed(request.adding((CASE, case)))
         direct = (self.direct or HttpClient(upstream.url)).send(signed, timeout=timeout)

@@ -146,7 +146,7 @@ class ServerProcess:
                 return f"was killed by {signal.Signals(-status).name}"
         return f"ended with exit status {status}"
 
-    def gone(self) -> str | None:
+    def wait_for_end(self) -> str | None:
         """Return how the program ended, if it did; one that is just about to end is waited for."""
         if self._process is not None:
             # Its connections are closed before its end can be seen, and in no particular order.
@@ -154,7 +154,7 @@ class ServerProcess:
                 self._process.wait(_ENDING)
         return self.ended()
 
-    def said(self) -> str:
+    def output(self) -> str:
         """Return the end of what the program wrote so far."""
         if self._output is None or self._output.closed:
             return self._kept
@@ -162,7 +162,7 @@ class ServerProcess:
         return os.pread(self._output.fileno(), 16384, max(0, size - 16384)).decode("utf-8", "replace").strip()
 
     def last_words(self) -> str:
-        return "\n".join(self.said().splitlines()[-_LAST:])
+        return "\n".join(self.output().splitlines()[-_LAST:])
 
     def stop(self) -> None:
         """End the program and whatever it started: politely, then not."""
@@ -180,7 +180,7 @@ class ServerProcess:
                 with suppress(subprocess.TimeoutExpired):
                     self._process.wait(self._grace)
         if self._output is not None:
-            self._kept = self.said()
+            self._kept = self.output()
             self._output.close()
 
     def _wait_until_it_accepts(self) -> None:

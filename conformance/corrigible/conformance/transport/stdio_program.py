@@ -34,7 +34,7 @@ _GRACE: Final = 0.5
 class NoAnswer:
     """What came instead of an answer, as the rest of a sentence about the program."""
 
-    said: str
+    message: str
 
 
 class StdioProgram:

@@ -162,11 +162,11 @@ def _described(annotated: AnnotatedError) -> Iterator[Finding]:
             touched = any(leads_to(place, breach.pointer) for place in edited)
             rerouted = "/path" in edited and breach.keyword == "required"
             if (touched or (breach.pointer, breach.keyword) not in known_breaches) and not rerouted:
-                sentence = (
-                    f"Suggestion {stage.index} leads to a request that the API's own description refuses: {breach.said}"
+                message = (
+                    f"Suggestion {stage.index} leads to a request that the API's description refuses: {breach.message}"
                 )
                 yield Finding(
-                    "SRF-OPS-05", sentence, f"{breach.keyword} holds at {breach.pointer}", stage.after, annotated.sent
+                    "SRF-OPS-05", message, f"{breach.keyword} holds at {breach.pointer}", stage.after, annotated.sent
                 )
 
 

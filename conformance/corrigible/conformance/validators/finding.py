@@ -24,7 +24,7 @@ class Finding:
     """One thing that is not as a requirement says."""
 
     requirement: str
-    said: str
+    message: str
     """A sentence that a stranger understands."""
     expected: Json | Absent = ABSENT
     got: Json | Absent = ABSENT

@@ -10,7 +10,7 @@ from corrigible.schema.exchange import Json
 from .annotated_error import MISSING, TERMINAL, AnnotatedError, at, base_action, listed, parts, patch_of
 from .edit import invalid
 from .finding import Finding
-from .loss import leaves, lost
+from .loss import leaves, lost_values
 from .patched import Stage, document, leads_to, stages
 from .retry import is_safe
 
@@ -107,7 +107,9 @@ def _accounted(annotated: AnnotatedError) -> Iterator[Finding]:
         looked_up = isinstance(evidence, Mapping) and bool(evidence.get("lookups"))
         steps = listed(stage.suggestion, "steps")
         lost_pointers = [
-            pointer for pointer in lost(stage.before, stage.after, looked_up=looked_up, steps=steps) if pointer in sent
+            pointer
+            for pointer in lost_values(stage.before, stage.after, looked_up=looked_up, steps=steps)
+            if pointer in sent
         ]
         missing = [pointer for pointer in lost_pointers if not any(leads_to(str(p), pointer) for p in pointers)]
         overwritten = [pointer for pointer in missing if at(stage.after, pointer) is not MISSING]

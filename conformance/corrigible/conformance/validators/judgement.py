@@ -20,7 +20,7 @@ JUDGES: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (
 )
 
 
-def judged(annotated: AnnotatedError, requirements: frozenset[str] | None = None) -> Iterator[Finding]:
+def feedback_findings(annotated: AnnotatedError, requirements: frozenset[str] | None = None) -> Iterator[Finding]:
     """Yield what is wrong, of the given requirements or of all. What is no feedback at all is only said to be none."""
     if not isinstance(annotated.feedback, Mapping):
         findings = shape.judge(annotated)

@@ -31,7 +31,7 @@ _LEAST: Final = 3
 """Characters from which on a text that is part of another one is found there by no accident."""
 
 
-def lost(
+def lost_values(
     before: Mapping[str, Any], after: Mapping[str, Any], *, looked_up: bool = False, steps: Iterable[Json] = ()
 ) -> list[str]:
     """Return the pointers of the values of `before` that `after` holds neither there nor anywhere else.

@@ -22,7 +22,7 @@ class Difference:
     """One place where an answer is not what it was."""
 
     pointer: str
-    said: str
+    message: str
     expected: Json | Absent = ABSENT
     got: Json | Absent = ABSENT
 

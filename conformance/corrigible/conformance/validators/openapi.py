@@ -32,7 +32,7 @@ class Breach:
     pointer: str
     """Into the request document. Of a member that is missing or not known, the member's own."""
     keyword: str
-    said: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class Description:
 
     def _build_validator(self, schema: _Frozen) -> Draft202012Validator:
         # The schema stands at the root beside the components, so that references into them hold.
-        whole = {"components": self.document.get("components", {}), "allOf": [schema.plain]}
+        whole = {"components": self.document.get("components", {}), "allOf": [schema.value]}
         return Draft202012Validator(whole, format_checker=_FORMATS)
 
 
@@ -215,13 +215,13 @@ _FORMATS: Final = FormatChecker(formats=("date", "email", "uuid", "ipv4", "ipv6"
 class _Frozen:
     """A schema as the key of a cache: the same object in the document is the same schema."""
 
-    plain: Mapping[str, Json]
+    value: Mapping[str, Json]
 
     def __hash__(self) -> int:
-        return id(self.plain)
+        return id(self.value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Frozen) and other.plain is self.plain
+        return isinstance(other, _Frozen) and other.value is self.value
 
 
 def _frozen(schema: Mapping[str, Json]) -> _Frozen:

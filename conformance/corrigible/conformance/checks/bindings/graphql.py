@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from corrigible.conformance.checks.support import judged
-from corrigible.conformance.checks.support.exchange import answered, body_of, encoded, finding, leads, script, sent
+from corrigible.conformance.checks.support.exchange import (
+    body_of,
+    encoded,
+    finding,
+    reader_findings,
+    require_answer,
+    script,
+    sent,
+)
 from corrigible.conformance.checks.support.unchanged import found
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.model.vector import Exchange, exchange
@@ -33,7 +41,7 @@ def refusals(subject: Subject) -> Iterator[tuple[Exchange, HttpRequest, HttpResp
     for vector in exchange(PROFILE):
         request = sent(vector.request)
         response = subject.through(request, script(vector.answer) if subject.upstream is not None else None)
-        yield vector, request, answered(response)
+        yield vector, request, require_answer(response)
 
 
 def in_extensions(subject: Subject) -> Iterator[Finding]:
@@ -76,7 +84,7 @@ def next_request(subject: Subject) -> Iterator[Finding]:
     for vector, request, response in refusals(subject):
         feedback = _together(_errors(body_of(response)))
         if feedback is not None:
-            yield from leads(vector, feedback, vector.request, request)
+            yield from reader_findings(vector, feedback, vector.request, request)
 
 
 def _together(errors: list[dict[str, Any]]) -> Json | None:

@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from corrigible.conformance.checks.support import judged
-from corrigible.conformance.checks.support.exchange import answered, body_of, encoded, finding, leads, script, sent
+from corrigible.conformance.checks.support.exchange import (
+    body_of,
+    encoded,
+    finding,
+    reader_findings,
+    require_answer,
+    script,
+    sent,
+)
 from corrigible.conformance.checks.support.unchanged import found
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.model.vector import Exchange, exchange
@@ -33,7 +41,7 @@ def refusals(subject: Subject) -> Iterator[tuple[Exchange, HttpRequest, HttpResp
     for vector in exchange(PROFILE):
         request = sent(vector.request)
         response = subject.through(request, script(vector.answer) if subject.upstream is not None else None)
-        yield vector, request, answered(response)
+        yield vector, request, require_answer(response)
 
 
 def _at(body: Json, *names: str) -> Json:
@@ -62,8 +70,8 @@ def answer_kept(subject: Subject) -> Iterator[Finding]:
         if not set(vector.answer["body"]) <= set(body_of(response)):
             continue  # of another kind: judged by itself
         for difference in differences(encoded(vector.answer["body"]), response.body, grown=_GROWN):
-            lone = difference.pointer == "/result" and "structuredContent" in difference.said
-            if not (lone or "isError" in difference.said or difference.pointer.startswith(_ELSEWHERE)):
+            lone = difference.pointer == "/result" and "structuredContent" in difference.message
+            if not (lone or "isError" in difference.message or difference.pointer.startswith(_ELSEWHERE)):
                 yield finding("SRF-TRN-05", difference, request)
 
 
@@ -119,7 +127,7 @@ def next_request(subject: Subject) -> Iterator[Finding]:
     for vector, request, response in refusals(subject):
         feedback = find(body_of(response))
         if feedback is not None:
-            yield from leads(vector, feedback, vector.request, request)
+            yield from reader_findings(vector, feedback, vector.request, request)
 
 
 def _annotated_errors(subject: Subject) -> Iterator[AnnotatedError]:

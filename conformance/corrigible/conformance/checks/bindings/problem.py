@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from corrigible.conformance.checks.support.error_request import answered, as_sent, error_requests, send_error_request
+from corrigible.conformance.checks.support.error_request import (
+    as_sent,
+    error_requests,
+    send_error_request,
+    send_for_answer,
+)
 from corrigible.conformance.checks.support.exchange import body_of, finding
 from corrigible.conformance.checks.support.headers import ASK
 from corrigible.conformance.model.outcome import CouldNotTell
@@ -58,7 +63,7 @@ def kept(subject: Subject) -> Iterator[Finding]:
     for by in error_requests(subject):
         request: HttpRequest = as_sent(by.request).adding(ASK)
         native = subject.direct.send(request.adding(subject.caller()))
-        response = answered(subject, request.adding(subject.caller()))
+        response = send_for_answer(subject, request.adding(subject.caller()))
         if _media(native) != MEDIA:
             raise CouldNotTell(f"{by.name}: the upstream gave no problem document")
         if native.header("content-type") != response.header("content-type"):

@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from corrigible.conformance.checks.support import judged
-from corrigible.conformance.checks.support.exchange import answered, body_of, encoded, leads, script, sent
+from corrigible.conformance.checks.support.exchange import (
+    body_of,
+    encoded,
+    reader_findings,
+    require_answer,
+    script,
+    sent,
+)
 from corrigible.conformance.model.vector import Exchange, exchange
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
@@ -52,9 +59,11 @@ def _in_mode(request: Request, mode: str, **more: str) -> HttpRequest:
 def _ask(subject: Subject, request: HttpRequest, upstream_answer: Mapping[str, Any]) -> HttpResponse:
     """Return the subject's answer. In front of this API a proxy leaves `mode` to it, and is asked by `Prefer`."""
     if subject.upstream is None:
-        return answered(subject.through(request))
+        return require_answer(subject.through(request))
     mode = request.target.partition("mode=")[2].partition("&")[0]
-    return answered(subject.through(request.adding(("Prefer", f"recovery-feedback={mode}")), script(upstream_answer)))
+    return require_answer(
+        subject.through(request.adding(("Prefer", f"recovery-feedback={mode}")), script(upstream_answer))
+    )
 
 
 def refusals(subject: Subject, mode: str) -> Iterator[tuple[Exchange, HttpRequest, HttpResponse]]:
@@ -199,7 +208,7 @@ def next_request(subject: Subject) -> Iterator[Finding]:
         feedback = body_of(response).get(MEMBER)
         if feedback is None:
             continue  # that is judged by itself
-        yield from leads(vector, feedback, vector.request, request)
+        yield from reader_findings(vector, feedback, vector.request, request)
 
 
 _VOCABULARY: Final = {name: Registered("MODIFY_PARAMS", {}) for name in ACTIONS - {"MODIFY_PARAMS"}}

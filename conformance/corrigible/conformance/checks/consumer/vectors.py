@@ -39,8 +39,10 @@ def _ask(group: Group, subject: Subject) -> Iterator[Finding]:
             question = whole_question(vector)
             response = respondent.ask(question)
             subject.note("asked of the reader", json.dumps(question, ensure_ascii=False))
-            subject.note("its answer", response.said if isinstance(response, NoAnswer) else json.dumps(response))
-            problem = f"the reader {response.said}." if isinstance(response, NoAnswer) else complaint(vector, response)
+            subject.note("its answer", response.message if isinstance(response, NoAnswer) else json.dumps(response))
+            problem = (
+                f"the reader {response.message}." if isinstance(response, NoAnswer) else complaint(vector, response)
+            )
             if problem is None:
                 continue
             for requirement in vector.requirements:

@@ -33,7 +33,7 @@ class Pair(NamedTuple):
     sent: GrpcCall
     direct: GrpcResult
     through: GrpcResult
-    asked: Received | None
+    direct_received: Received | None
     """What the upstream got directly."""
     received: Received | None
     """What it got from the subject."""

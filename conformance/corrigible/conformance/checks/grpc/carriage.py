@@ -188,19 +188,20 @@ def requests_kept(subject: Subject) -> Iterable[Finding]:
         for kind, name, there, back in _KINDS:
             call = calls.signed(_kind(name, there)).adding(*_METADATA)
             pair = calls.both(call, Answer(messages=_replies(back)))
-            if pair.received is None or pair.asked is None:
+            if pair.received is None or pair.direct_received is None:
                 yield calls.finding("SRF-TRN-12", f"A {kind} call never reached the upstream.", call)
                 continue
-            expected, actual = _own_metadata(pair.asked.metadata), _own_metadata(pair.received.metadata)
+            expected, actual = _own_metadata(pair.direct_received.metadata), _own_metadata(pair.received.metadata)
             missing = [entry for entry in expected if entry not in actual]
             entries = [entry for entry in actual if entry in expected]
             if missing or entries != expected:
                 sentence = f"The metadata of a {kind} call reaches the upstream changed."
                 yield calls.finding("SRF-TRN-12", sentence, call, shown(tuple(expected)), shown(tuple(actual)))
-            if pair.asked.messages != pair.received.messages:
+            if pair.direct_received.messages != pair.received.messages:
                 sentence = f"The messages of a {kind} call reach the upstream changed."
                 sides = (
-                    shown_messages(tuple(entry_received.messages)) for entry_received in (pair.asked, pair.received)
+                    shown_messages(tuple(entry_received.messages))
+                    for entry_received in (pair.direct_received, pair.received)
                 )
                 yield calls.finding("SRF-TRN-12", sentence, call, *sides)
 

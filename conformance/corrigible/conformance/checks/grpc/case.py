@@ -33,7 +33,7 @@ class Case:
     """What mends it is not what was asked for."""
     errors: int = 1
     """How many complaints the shop has."""
-    left: frozenset[str] = frozenset()
+    unanswerable: frozenset[str] = frozenset()
     """Reasons of complaints that only the caller can answer."""
 
 
@@ -60,7 +60,7 @@ CASES: Final = (
         "CreateOrder",
         {"customerEmail": "Ada@Example.com", "items": [_ITEM]},
         errors=2,
-        left=frozenset({"CURRENCY_MISSING"}),
+        unanswerable=frozenset({"CURRENCY_MISSING"}),
     ),
     Case("no currency", "CreateOrder", {"items": [_ITEM]}, leads="ask"),
     Case("a name that is taken", "CreateOrder", {**_GOOD, "name": "orders/1"}, leads="anything"),

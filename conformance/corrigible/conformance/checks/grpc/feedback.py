@@ -18,7 +18,7 @@ from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.grpc import GrpcCall, GrpcResult
 from corrigible.conformance.validators.annotated_error import AnnotatedError, patch_of
 from corrigible.conformance.validators.finding import Finding
-from corrigible.conformance.validators.judgement import judged
+from corrigible.conformance.validators.judgement import feedback_findings
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
@@ -84,7 +84,7 @@ def _findings_of(calls: Calls, call: GrpcCall, result: GrpcResult, required: fro
     annotated = AnnotatedError(
         request_document(call), result.feedback, _STATUS.get(result.code, 400), secrets=_secrets(call)
     )
-    for finding in judged(annotated, required):
+    for finding in feedback_findings(annotated, required):
         if finding.requirement == "SRF-RTY-02" and call.method in _READING:
             continue  # over gRPC every call looks like one that writes
         yield replace(finding, sent=None, line=grpcurl(calls.target.address, call))
@@ -201,8 +201,8 @@ def _repair_findings(calls: Calls, attempt: Attempt) -> Iterator[Finding]:
         sentence = f"For {case.title} the feedback leads to what is no message of the method."
         yield calls.finding("SRF-OPS-05", sentence, sent, "a message of its type", f"{reading.request.body}: {problem}")
         return
-    again = (reasons(after) & reasons(attempt.got)) - case.left
-    if again or (after.code and not case.left and case.leads != "anything"):
+    again = (reasons(after) & reasons(attempt.got)) - case.unanswerable
+    if again or (after.code and not case.unanswerable and case.leads != "anything"):
         sentence = f"What the feedback makes of {case.title} is refused again."
         yield calls.finding("SRF-COR-14", sentence, sent, "OK", [after.code, after.message, *sorted(reasons(after))])
 

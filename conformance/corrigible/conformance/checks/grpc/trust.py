@@ -69,7 +69,7 @@ def _poisoned(text: str) -> Iterator[tuple[str, Answer]]:
     metadata = text.encode().decode("ascii", "ignore").translate({number: None for number in range(32)}).strip()
     yield "the message", refusal(3, text, plain)
     yield "the message alone", Answer(3, text)
-    yield "the description of a field", refusal(3, "no", bad_request(sku._replace(said=text)))
+    yield "the description of a field", refusal(3, "no", bad_request(sku._replace(description=text)))
     yield "the description of one of several", refusal(3, "no", many)
     yield "the name of a field", refusal(3, "no", bad_request(sku._replace(field=text)), plain)
     yield "the key of a field", refusal(3, "no", bad_request(sku._replace(field=f'items["{text}"].sku')), plain)

@@ -9,7 +9,6 @@ from typing import Any, Final
 from corrigible.conformance.checks.support.error_request import (
     PROFILES,
     Refused,
-    answered,
     as_sent,
     error_requests,
     native,
@@ -17,6 +16,7 @@ from corrigible.conformance.checks.support.error_request import (
     refusals,
     refused,
     send_error_request,
+    send_for_answer,
 )
 from corrigible.conformance.checks.support.headers import ASK
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
@@ -26,7 +26,7 @@ from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, request_document
 from corrigible.conformance.validators.finding import Finding
-from corrigible.conformance.validators.judgement import judged
+from corrigible.conformance.validators.judgement import feedback_findings
 from corrigible.schema import MEMBER, ContractError, NeedsInput, Next, Request, Terminal, apply
 from corrigible.schema.exchange import Json
 
@@ -39,7 +39,7 @@ def validated(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
     wanted = frozenset(requirements)
 
     def run(subject: Subject) -> Iterator[Finding]:
-        findings = subject.once("what is wrong with what is refused", lambda: _all_wrong(subject))
+        findings = subject.cached("what is wrong with what is refused", lambda: _all_wrong(subject))
         yield from (finding for finding in findings if finding.requirement in wanted)
         everything = refused(subject)
         if everything and all(finding.feedback is None for finding in everything):
@@ -49,7 +49,12 @@ def validated(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
 
 
 def _all_wrong(subject: Subject) -> list[Finding]:
-    return [found for one in refused(subject) if one.feedback is not None for found in judged(one.annotated_error)]
+    return [
+        found
+        for one in refused(subject)
+        if one.feedback is not None
+        for found in feedback_findings(one.annotated_error)
+    ]
 
 
 def _present(subject: Subject) -> Iterator[Finding]:
@@ -74,7 +79,7 @@ def _members(response: HttpResponse) -> Json:
 
 def _absent_on_success(subject: Subject) -> Iterator[Finding]:
     for sent in _accepted(subject):
-        response = answered(subject, sent.adding(ASK, subject.caller()))
+        response = send_for_answer(subject, sent.adding(ASK, subject.caller()))
         if not 200 <= response.status < 300:
             raise CouldNotTell(f"{sent.method} {sent.target} was refused with {response.status}")
         if response.feedback is not None or MEMBER.encode() in response.body or _linked(response):
@@ -251,13 +256,13 @@ def follow(
     caller = subject.caller() if fresh else refusal.caller
     credentials = [caller, *((n, v) for n, v in refusal.sent.headers if n.lower() == "cookie")]
     for step in follows.steps:
-        response = answered(subject, _again(step).adding(*credentials, ASK))
+        response = send_for_answer(subject, _again(step).adding(*credentials, ASK))
         if response.status >= 400:
             sentence = f"A step that the feedback about {refusal.by.name} names is refused with {response.status}."
             yield Finding("SRF-COR-14", sentence, "an accepted step", _excerpt(response), _again(step))
             return
     request = _again(follows.request).adding(*credentials, ASK)
-    response = answered(subject, request)
+    response = send_for_answer(subject, request)
     if response.status >= 400:
         sentence = f"The request that the feedback about {refusal.by.name} leads to is refused with {response.status}."
         yield Finding("SRF-COR-14", sentence, "an accepted request", _excerpt(response), request)

@@ -7,10 +7,10 @@ from typing import Final
 
 from corrigible.conformance.checks.support.error_request import (
     PROFILES,
-    answered,
     answering_for_upstream,
     as_sent,
     is_trial,
+    send_for_answer,
 )
 from corrigible.conformance.checks.support.exchange import script
 from corrigible.conformance.checks.support.headers import ASK
@@ -33,7 +33,7 @@ def _run(exchange: vector.Exchange) -> Callable[[Subject], Iterator[Finding]]:
     def run(subject: Subject) -> Iterator[Finding]:
         request = as_sent(exchange.request).adding(ASK, subject.caller())
         with answering_for_upstream(subject, says):
-            response = answered(subject, request)
+            response = send_for_answer(subject, request)
         problem = vector.leads_to(exchange.allowed, response.feedback, request_document(request))
         if problem is not None:
             text = f"{exchange.description} Not so here: {problem}."

@@ -20,7 +20,7 @@ from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
 from corrigible.conformance.validators.annotated_error import AnnotatedError
 from corrigible.conformance.validators.finding import Finding
-from corrigible.conformance.validators.judgement import judged
+from corrigible.conformance.validators.judgement import feedback_findings
 from corrigible.conformance.validators.openapi import Breach, Description
 from corrigible.schema import MEMBER, ContractError, Next, Request, apply
 from corrigible.schema.exchange import Json
@@ -72,7 +72,7 @@ def _answers(subject: Subject) -> tuple[Answer, ...]:
     spec = subject.config.get("spec")
     if not spec:
         raise NotApplicable("no description to make requests from: --spec FILE, or `spec:` in the config")
-    return subject.once("generated requests", lambda: _ask(subject, Path(str(spec))))
+    return subject.cached("generated requests", lambda: _ask(subject, Path(str(spec))))
 
 
 def _ask(subject: Subject, spec: Path) -> tuple[Answer, ...]:
@@ -194,7 +194,7 @@ def _contract(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
     required = frozenset(requirements)
 
     def run(subject: Subject) -> Iterator[Finding]:
-        findings = subject.once("what is wrong with what was generated", lambda: _all_wrong(subject))
+        findings = subject.cached("what is wrong with what was generated", lambda: _all_wrong(subject))
         yield from _summed_up(
             [pair for pair in findings if pair[1].requirement in required], len(_with_feedback(subject))
         )
@@ -210,20 +210,22 @@ def _with_feedback(subject: Subject) -> list[Answer]:
 
 
 def _all_wrong(subject: Subject) -> list[tuple[Answer, Finding]]:
-    return [(answer, finding) for answer in _explained(subject) for finding in judged(answer.annotated_error)]
+    return [
+        (answer, finding) for answer in _explained(subject) for finding in feedback_findings(answer.annotated_error)
+    ]
 
 
 def _summed_up(pairs: Sequence[tuple[Answer, Finding]], of: int) -> Iterator[Finding]:
     """Yield what is wrong once, with the smallest request that shows it and how many do."""
     alike: dict[tuple[str, str], list[tuple[Answer, Finding]]] = {}
     for answer, finding in pairs:
-        kind = re.sub(r"\d+|/[\w/~.{}-]+|\"[^\"]*\"", "_", finding.said)
+        kind = re.sub(r"\d+|/[\w/~.{}-]+|\"[^\"]*\"", "_", finding.message)
         alike.setdefault((finding.requirement, kind), []).append((answer, finding))
     for group in alike.values():
         answer, finding = min(group, key=lambda pair: _size(pair[0]))
         count = len({id(answer) for answer, _ in group})
         label = f"{answer.by.operation}, with this wrong: {answer.by.what}"
-        sentence = f"{finding.said} ({label}; so in {count} of {of} refusals)"
+        sentence = f"{finding.message} ({label}; so in {count} of {of} refusals)"
         yield Finding(finding.requirement, sentence, finding.expected, finding.got, answer.sent)
 
 
@@ -250,7 +252,7 @@ def _repair_findings(subject: Subject, answer: Answer, pace: _Pace) -> Iterator[
     spec = description(subject)
     if spec is not None and (left := _remaining_breaches(spec, document, follows.request)):
         sentence = "What the feedback makes of the request breaks the description where it did before"
-        yield Finding("SRF-COR-14", f"{sentence}: {left[0].said}.", "that place mended", left[0].pointer)
+        yield Finding("SRF-COR-14", f"{sentence}: {left[0].message}.", "that place mended", left[0].pointer)
         return
     reads = all(request.method in ("GET", "HEAD") for request in (*follows.steps, follows.request))
     if not (reads or _unsafe(subject)):

@@ -192,7 +192,7 @@ def _usable(cases: Iterator[Case[Any]], description: Description, base: str) -> 
         except (ValueError, RecursionError):
             continue
         if wrong and not isinstance(document.body, str):  # a text stands for a body that nobody can read
-            by_request[sent] = Generated(case.operation.label, _fault_text(case) or wrong[0].said, sent)
+            by_request[sent] = Generated(case.operation.label, _fault_text(case) or wrong[0].message, sent)
     return list(by_request.values())
 
 

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from corrigible.conformance.checks.support.error_request import (
     PROFILES,
-    answered,
     answering_for_upstream,
     as_sent,
     is_trial,
     native,
     no_feedback,
+    send_for_answer,
 )
 from corrigible.conformance.checks.support.headers import ASK
 from corrigible.conformance.model.paths import VECTORS
@@ -222,7 +222,7 @@ def tried(subject: Subject) -> Iterator[tuple[Place, Payload, HttpRequest, HttpR
             for payload in payloads():
                 with answering_for_upstream(subject, _answering(subject.profile, place, payload)):
                     sent = as_sent(request).adding(ASK, subject.caller())
-                    yield place, payload, sent, answered(subject, sent, line)
+                    yield place, payload, sent, send_for_answer(subject, sent, line)
 
 
 def _answering(profile: str, place: Place, payload: Payload) -> Callable[[Received], Script | None]:

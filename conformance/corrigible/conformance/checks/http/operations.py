@@ -33,7 +33,7 @@ def _each_by_itself(subject: Subject, refusal: Refused) -> Iterator[Finding]:
             continue  # the core checks say so
         if isinstance(picked, Next):
             for finding in follow(subject, refusal, picked, fresh=True, look=False):
-                sentence = f"Alternative {index} of {refusal.by.name} is none: {finding.said}"
+                sentence = f"Alternative {index} of {refusal.by.name} is none: {finding.message}"
                 yield Finding("SRF-OPS-07", sentence, finding.expected, finding.got, finding.sent)
 
 

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from corrigible.conformance.checks.support.error_request import (
     PROFILES,
-    answered,
     answering_for_upstream,
     as_sent,
     is_trial,
     native,
     no_feedback,
+    send_for_answer,
 )
 from corrigible.conformance.checks.support.headers import ASK
 from corrigible.conformance.reference.upstream import Received, Script
@@ -51,7 +51,7 @@ def _feedbacks(
     out: list[Feedback | None] = []
     for request, caller in zip(requests, callers, strict=True):
         sent = as_sent(Request(request.method, base + request.path, request.query, body=request.body))
-        out.append(answered(subject, sent.adding(ASK, caller)).feedback)
+        out.append(send_for_answer(subject, sent.adding(ASK, caller)).feedback)
     return out
 
 
@@ -98,7 +98,7 @@ def _obedient(subject: Subject) -> Iterator[Finding]:
     request = as_sent(Request("POST", f"{base}/v1/orders", body=_WRONG))
     with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
         for _ in range(5):
-            feedback = answered(subject, request.adding(ASK, caller)).feedback
+            feedback = send_for_answer(subject, request.adding(ASK, caller)).feedback
             feedbacks.append(feedback)
             try:
                 follows = apply(feedback or {"suggestions": []}, request_document(request), confirm=True)
@@ -190,11 +190,11 @@ def _uncounted(subject: Subject) -> Iterator[Finding]:
     base = "/problem" if subject.profile == "problem+json" else ""
     request = as_sent(Request("POST", f"{base}/v1/orders", body=_WRONG))
     with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
-        fresh = answered(subject, request.adding(ASK, subject.caller())).feedback
+        fresh = send_for_answer(subject, request.adding(ASK, subject.caller())).feedback
         caller = subject.caller()
         for mode in ("verbose", "none", "traditional", "verbose"):
-            answered(subject, request.adding(("Prefer", f"recovery-feedback={mode}"), caller))
-        later = answered(subject, request.adding(ASK, caller)).feedback
+            send_for_answer(subject, request.adding(("Prefer", f"recovery-feedback={mode}"), caller))
+        later = send_for_answer(subject, request.adding(ASK, caller)).feedback
     if fresh is None:
         yield no_feedback(1, "SRF-SEC-08")
     elif later is None or later.get("suggestions") != fresh.get("suggestions"):
@@ -211,7 +211,7 @@ def _mistakes(subject: Subject) -> Iterator[Finding]:
     caller, feedbacks = subject.caller(), []
     for query in _MISTAKES:
         request = as_sent(Request("GET", f"{base}/v1/orders", query))
-        feedbacks.append(answered(subject, request.adding(ASK, caller)).feedback)
+        feedbacks.append(send_for_answer(subject, request.adding(ASK, caller)).feedback)
     if all(feedback is None for feedback in feedbacks):
         yield no_feedback(len(feedbacks), "SRF-SEC-08")
     for query, feedback in zip(_MISTAKES, feedbacks, strict=True):

@@ -12,18 +12,18 @@ from typing import Final
 from corrigible.conformance.checks.support.error_request import (
     PROFILES,
     annotated_error,
-    answered,
     answering_for_upstream,
     as_sent,
     native,
     no_feedback,
+    send_for_answer,
 )
 from corrigible.conformance.checks.support.headers import ASK
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.validators.annotated_error import AnnotatedError
 from corrigible.conformance.validators.finding import Finding
-from corrigible.conformance.validators.judgement import judged
+from corrigible.conformance.validators.judgement import feedback_findings
 from corrigible.schema import Request
 
 from .core import ROLES, validated
@@ -85,7 +85,7 @@ WAITS: Final = (
 
 
 def _cached_waits(subject: Subject) -> list[tuple[str, Wait, AnnotatedError]]:
-    return subject.once("waits", lambda: list(_waits(subject)))
+    return subject.cached("waits", lambda: list(_waits(subject)))
 
 
 def _waits(subject: Subject) -> Iterator[tuple[str, Wait, AnnotatedError]]:
@@ -97,7 +97,7 @@ def _waits(subject: Subject) -> Iterator[tuple[str, Wait, AnnotatedError]]:
             script = native(subject.profile, wait.status, wait.code, "Not just now.", headers=wait.headers(time.time()))
             with answering_for_upstream(subject, lambda received, script=script: script):  # type: ignore[misc]
                 sent = as_sent(request).adding(ASK, subject.caller())
-                response = answered(subject, sent)
+                response = send_for_answer(subject, sent)
             yield f"{wait.name}, {name}", wait, annotated_error(subject, sent, response)
 
 
@@ -107,7 +107,7 @@ def _passed_on(subject: Subject) -> Iterator[Finding]:
         if annotated.feedback is None:
             continue
         spoke += 1
-        yield from judged(annotated, frozenset({"SRF-RTY-01"}))
+        yield from feedback_findings(annotated, frozenset({"SRF-RTY-01"}))
         after_seconds = annotated.retry.get("after_seconds")
         if annotated.terminal:
             continue
@@ -137,7 +137,7 @@ def _wait_findings(requirement: str) -> Callable[[Subject], Iterator[Finding]]:
         if subject.upstream is not None:
             for _, _, annotated_error in _cached_waits(subject):
                 if annotated_error.feedback is not None:
-                    yield from judged(annotated_error, frozenset({requirement}))
+                    yield from feedback_findings(annotated_error, frozenset({requirement}))
 
     return run
 

@@ -12,7 +12,6 @@ from corrigible.conformance.checks.support.error_request import (
     PROFILES,
     Refused,
     annotated_error,
-    answered,
     answering_for_upstream,
     as_sent,
     error_requests,
@@ -20,6 +19,7 @@ from corrigible.conformance.checks.support.error_request import (
     native,
     no_feedback,
     send_error_request,
+    send_for_answer,
 )
 from corrigible.conformance.checks.support.headers import ASK
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
@@ -42,7 +42,7 @@ _ORDER: Final = {"customer": "cus_ada", "currency": "eur", "channel": "web", "li
 
 def _sent_meanwhile(subject: Subject, since: int, request: HttpRequest) -> list[HttpRequest]:
     """Return what the upstream was asked besides the call itself: look-ups and trials."""
-    others = [request.sent for request in subject.behind.requests[since:]]
+    others = [request.sent for request in subject.suite_upstream.requests[since:]]
     for index, received in enumerate(others):
         if received.method == request.method and received.target == request.target and received.body == request.body:
             return others[:index] + others[index + 1 :]
@@ -61,7 +61,7 @@ def _secrets_stay(subject: Subject) -> Iterator[Finding]:
         if sent.header("authorization") is None:
             sent = sent.adding(subject.caller())
         with answering_for_upstream(subject, _only(sent, script)):
-            response = answered(subject, sent)
+            response = send_for_answer(subject, sent)
         spoke += response.feedback is not None
         annotated = annotated_error(subject, sent, response, secrets)
         yield from _repeats(annotated.feedback, secrets, "the feedback", sent)
@@ -189,8 +189,8 @@ def _looking_up(subject: Subject, other_origin: str) -> Iterator[_Asked]:
 
 def _observed(subject: Subject, request: Request, credentials: list[tuple[str, str]]) -> _Asked:
     sent = as_sent(request).adding(ASK, *credentials)
-    before = len(subject.behind.requests)
-    response = answered(subject, sent)
+    before = len(subject.suite_upstream.requests)
+    response = send_for_answer(subject, sent)
     return _Asked(sent, response, _sent_meanwhile(subject, before, sent))
 
 
@@ -222,7 +222,7 @@ def _claims_are_true(subject: Subject) -> Iterator[Finding]:
     spoke = 0
     requests = error_requests(subject)
     for request in requests:
-        before = len(subject.behind.requests)
+        before = len(subject.suite_upstream.requests)
         refusal = send_error_request(subject, request, subject.caller())
         spoke += refusal.feedback is not None
         others = _sent_meanwhile(subject, before, refusal.sent)
@@ -288,7 +288,7 @@ def _evidence_is_true(subject: Subject) -> Iterator[Finding]:
     if subject.upstream is None:
         return
     for error_request in error_requests(subject):
-        before = len(subject.behind.requests)
+        before = len(subject.suite_upstream.requests)
         refusal = send_error_request(subject, error_request, subject.caller())
         paths = [
             s.target.partition("?")[0] for s in _sent_meanwhile(subject, before, refusal.sent) if s.method == "GET"
@@ -319,11 +319,11 @@ def _no_oracle(subject: Subject) -> Iterator[Finding]:
     )
     spoke = False
     for request, values in calls:
-        first = answered(subject, as_sent(request).adding(ASK, subject.caller()))
+        first = send_for_answer(subject, as_sent(request).adding(ASK, subject.caller()))
         spoke = spoke or first.feedback is not None
         with answering_for_upstream(subject, _forbidding(subject.profile)):
             sent = as_sent(request).adding(ASK, subject.caller())
-            response = answered(subject, sent)
+            response = send_for_answer(subject, sent)
         whole = json.dumps(response.feedback, ensure_ascii=False) if response.feedback is not None else ""
         for value in values:
             if value in whole:

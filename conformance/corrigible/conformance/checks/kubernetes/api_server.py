@@ -12,7 +12,15 @@ from functools import cache
 from typing import Any, Final
 
 from corrigible.conformance.checks.support import judged
-from corrigible.conformance.checks.support.exchange import answered, body_of, encoded, finding, leads, script, sent
+from corrigible.conformance.checks.support.exchange import (
+    body_of,
+    encoded,
+    finding,
+    reader_findings,
+    require_answer,
+    script,
+    sent,
+)
 from corrigible.conformance.checks.support.unchanged import found
 from corrigible.conformance.model.vector import Exchange, exchange
 from corrigible.conformance.reference.kubernetes import ApiServer, Known, is_dry_run, status
@@ -56,7 +64,7 @@ def api_server() -> ApiServer:
 @contextmanager
 def serving(subject: Subject) -> Iterator[None]:
     """Let the upstream be an API server for what no script is for: look-ups and dry runs."""
-    upstream = subject.behind
+    upstream = subject.suite_upstream
     before, upstream.api = upstream.api, api_server()
     try:
         yield
@@ -80,7 +88,7 @@ def refusals(subject: Subject) -> Iterator[tuple[Exchange, HttpRequest, Pair]]:
         for vector in exchange(PROFILE):
             request = sent(vector.request)
             pair = subject.both(request, _to(request, script(vector.answer)))
-            answered(pair.through)
+            require_answer(pair.through)
             yield vector, request, pair
 
 
@@ -177,7 +185,7 @@ def next_request(subject: Subject) -> Iterator[Finding]:
                 "SRF-COR-01", f"{vector.description} There is no recovery_feedback in the Status", sent=request
             )
             continue
-        yield from leads(vector, feedback, vector.request, request)
+        yield from reader_findings(vector, feedback, vector.request, request)
 
 
 def _annotated_errors(subject: Subject) -> Iterator[AnnotatedError]:
@@ -192,10 +200,10 @@ def no_writes(subject: Subject) -> Iterator[Finding]:
     with serving(subject):
         for vector in exchange(PROFILE):
             request = sent(vector.request).adding(subject.caller())
-            answered(subject.through(request, _to(request, script(vector.answer))))
+            require_answer(subject.through(request, _to(request, script(vector.answer))))
             own = [
                 received.sent
-                for received in subject.behind.requests
+                for received in subject.suite_upstream.requests
                 if received.sent.header("authorization") == request.headers[-1][1]
             ]
             first, *more = own or [request]
@@ -277,7 +285,7 @@ def unread(subject: Subject) -> Iterator[Finding]:
     with serving(subject):
         for name, (request, script) in _UNREAD.items():
             pair = subject.both(request, script)
-            response = answered(pair.through)
+            response = require_answer(pair.through)
             if (response.status, response.header("content-type"), response.body) != (
                 pair.direct.status,
                 pair.direct.header("content-type"),
@@ -307,7 +315,7 @@ def _streamed(media: str, parts: tuple[bytes, ...]) -> Script:
 def streams(subject: Subject) -> Iterator[Finding]:
     """A watch and a followed log arrive as they happen, and unchanged."""
     for name, (request, media, parts) in {"a watch": _WATCH, "a followed log": _LOG}.items():
-        response = answered(subject.through(request, _streamed(media, parts)))
+        response = require_answer(subject.through(request, _streamed(media, parts)))
         if response.body != b"".join(parts):
             yield Finding(
                 "SRF-TRN-01", f"{name} has other bytes", b"".join(parts).decode(), response.body.decode(), request

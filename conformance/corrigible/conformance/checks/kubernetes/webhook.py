@@ -11,7 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from corrigible.conformance.checks.support import judged
-from corrigible.conformance.checks.support.exchange import answered, body_of, encoded, finding, leads, script, sent
+from corrigible.conformance.checks.support.exchange import (
+    body_of,
+    encoded,
+    finding,
+    reader_findings,
+    require_answer,
+    script,
+    sent,
+)
 from corrigible.conformance.checks.support.unchanged import found
 from corrigible.conformance.model.vector import Exchange, exchange
 from corrigible.conformance.reference.upstream import Pause, Script, answer
@@ -70,7 +78,7 @@ def denials(subject: Subject) -> Iterator[tuple[Exchange, HttpRequest, Pair]]:
     for vector in exchange(PROFILE):
         request = sent(vector.request).adding(_AGENT)
         pair = subject.both(request, script(vector.answer))
-        answered(pair.through)
+        require_answer(pair.through)
         yield vector, request, pair
 
 
@@ -175,7 +183,7 @@ def next_request(subject: Subject) -> Iterator[Finding]:
         feedback = _feedback(_response(body_of(pair.through)))
         if feedback is None:
             continue  # what is missing is judged by its form
-        yield from leads(vector, feedback, asked_for(vector.request.body), request)
+        yield from reader_findings(vector, feedback, asked_for(vector.request.body), request)
 
 
 def _annotated_errors(subject: Subject) -> Iterator[AnnotatedError]:
@@ -262,7 +270,7 @@ _TIMEOUT: Final = 2.0
 
 def in_time(subject: Subject) -> Iterator[Finding]:
     """The verdict arrives well before the API server stops waiting, whatever the proxy asks besides."""
-    upstream = subject.behind
+    upstream = subject.suite_upstream
     before = upstream.api
     upstream.api = lambda received: Script((Pause(2 * _TIMEOUT),), close=True)
     try:
@@ -287,9 +295,9 @@ def asked_once(subject: Subject) -> Iterator[Finding]:
     for dry_run in (False, True):
         request = _question(dryRun=dry_run).adding(subject.caller())
         denied = {"code": 403, "message": '[ns-labels] you must provide labels: {"owner"}'}
-        before = len(subject.behind.requests)
-        answered(subject.through(request, answer(200, verdict(False, status=denied))))
-        came = [request.sent for request in subject.behind.requests[before:]]
+        before = len(subject.suite_upstream.requests)
+        require_answer(subject.through(request, answer(200, verdict(False, status=denied))))
+        came = [request.sent for request in subject.suite_upstream.requests[before:]]
         writes = [request for request in came if request.method not in ("GET", "HEAD")]
         if len(writes) != 1:
             yield Finding("SRF-K8S-04", "the webhook was asked more than once", 1, len(writes), request)

@@ -116,7 +116,7 @@ def send_error_request(
 ) -> Refused:
     """Send one request that is refused."""
     request = as_sent(error_request.request).adding(*headers, caller)
-    response = answered(subject, request)
+    response = send_for_answer(subject, request)
     return Refused(
         error_request, request, response, caller, annotated_error(subject, request, response, error_request.secrets)
     )
@@ -149,7 +149,7 @@ def refusals_with_feedback(subject: Subject, requirement: str) -> Iterator[Refus
 
 def refused(subject: Subject) -> tuple[Refused, ...]:
     """Return what is refused and its answers, for those who only look: it is asked once."""
-    return subject.once("what is refused", lambda: tuple(refusals(subject)))
+    return subject.cached("what is refused", lambda: tuple(refusals(subject)))
 
 
 def no_feedback(count: int, requirement: str) -> Finding:
@@ -158,7 +158,7 @@ def no_feedback(count: int, requirement: str) -> Finding:
     return Finding(requirement, sentence, "feedback to judge", None)
 
 
-def answered(subject: Subject, request: HttpRequest, line: KeepAlive | None = None) -> HttpResponse:
+def send_for_answer(subject: Subject, request: HttpRequest, line: KeepAlive | None = None) -> HttpResponse:
     """Send, and raise CouldNotTell where there was no whole answer."""
     response = subject.wire.send(request, line=line)
     if response.status == 0 or response.error is not None:
@@ -223,7 +223,7 @@ def answering_for_upstream(subject: Subject, script_of: Callable[[Received], Scr
 
     Look-ups are answered too, however they are made: no header tells them apart.
     """
-    upstream = subject.behind
+    upstream = subject.suite_upstream
     usual = upstream.api
     upstream.api = lambda received: script_of(received) or usual(received)
     try:

@@ -48,7 +48,7 @@ def encoded(value: Json) -> bytes:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def answered(response: HttpResponse) -> HttpResponse:
+def require_answer(response: HttpResponse) -> HttpResponse:
     """Raise CouldNotTell where there was no whole answer."""
     if response.status == 0 or response.error is not None:
         raise CouldNotTell(response.error or "there was no answer")
@@ -66,10 +66,10 @@ def body_of(response: HttpResponse) -> Mapping[str, Any]:
 
 def finding(requirement: str, difference: Difference, request: HttpRequest) -> Finding:
     """Return the finding about a difference."""
-    return Finding(requirement, difference.said, difference.expected, difference.got, request)
+    return Finding(requirement, difference.message, difference.expected, difference.got, request)
 
 
-def leads(
+def reader_findings(
     vector: Exchange,
     feedback: Json | None,
     request: Request,

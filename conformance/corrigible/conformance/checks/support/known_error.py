@@ -41,7 +41,7 @@ _PLACES: Final = frozenset({"", "/error"})
 
 def native(subject: Subject, request: HttpRequest = KNOWN) -> HttpResponse:
     """Return what the upstream itself says. Raises CouldNotTell where it does not refuse."""
-    response = (subject.direct or HttpClient(subject.behind.url)).send(request.adding(subject.caller()))
+    response = (subject.direct or HttpClient(subject.suite_upstream.url)).send(request.adding(subject.caller()))
     if response.status < 400 or response.error is not None:
         raise CouldNotTell(
             f"the reference API answers {request.method} {request.target} with {response.status}, not a refusal"
@@ -49,7 +49,7 @@ def native(subject: Subject, request: HttpRequest = KNOWN) -> HttpResponse:
     return response
 
 
-def again(
+def as_script(
     response: HttpResponse,
     *,
     body: bytes | None = None,
@@ -64,7 +64,7 @@ def again(
     )
 
 
-def plain(response: HttpResponse) -> bytes:
+def decoded_body(response: HttpResponse) -> bytes:
     """Return the body without its coding. Raises ValueError where that cannot be undone."""
     return decoded(response.body, ", ".join(response.values("content-encoding")))
 
@@ -72,7 +72,7 @@ def plain(response: HttpResponse) -> bytes:
 def feedback(response: HttpResponse) -> Json:
     """Return the feedback in an answer, coded or not; None where there is none."""
     try:
-        body = plain(response)
+        body = decoded_body(response)
     except ValueError:
         return None
     feedback = HttpResponse(response.status, response.reason, response.headers, body).feedback
@@ -86,16 +86,16 @@ def linked(response: HttpResponse) -> bool:
     )
 
 
-def spoke(pair: Pair) -> bool:
+def has_feedback(pair: Pair) -> bool:
     """Whether the subject added feedback."""
     return linked(pair.through) or (pair.through.body != pair.direct.body and feedback(pair.through) is not None)
 
 
-def lost(pair: Pair) -> list[Difference]:
+def native_differences(pair: Pair) -> list[Difference]:
     """Return what became of the native members: those gone, moved or rewritten, and those nobody asked for."""
-    before = plain(pair.direct)
+    before = decoded_body(pair.direct)
     try:
-        after = plain(pair.through)
+        after = decoded_body(pair.through)
     except ValueError as problem:
         return [Difference("", f"the body cannot be decoded: {problem}", before.decode("utf-8", "replace"))]
     out = list(differences(before, after, grown=_PLACES))
@@ -112,7 +112,7 @@ def lost(pair: Pair) -> list[Difference]:
     return out
 
 
-def must_have_spoken(answers: Iterable[bool]) -> None:
+def require_feedback(answers: Iterable[bool]) -> None:
     """Raise NotApplicable where the subject added nothing to any of these."""
     if not any(answers):
         raise NotApplicable("the subject adds nothing to the reference API's errors, so there is nothing to look at")

@@ -24,7 +24,7 @@ _SHOWN: Final = 160
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    said: str
+    message: str
     expected: Json | Absent = ABSENT
     got: Json | Absent = ABSENT
 
@@ -86,7 +86,7 @@ def found(
 ) -> Iterator[Finding]:
     """Yield findings of one requirement, for one pair of answers to the same request."""
     for difference in differences(pair.direct, pair.through, annotated=annotated):
-        yield Finding(requirement, f"{label}: {difference.said}", difference.expected, difference.got, request)
+        yield Finding(requirement, f"{label}: {difference.message}", difference.expected, difference.got, request)
 
 
 def text(body: bytes) -> str:

@@ -17,12 +17,12 @@ from corrigible.conformance.checks.support.known_error import (
     KNOWN,
     NEEDS_A_LOOK,
     QUERY,
-    again,
-    lost,
-    must_have_spoken,
+    as_script,
+    decoded_body,
+    has_feedback,
     native,
-    plain,
-    spoke,
+    native_differences,
+    require_feedback,
 )
 from corrigible.conformance.checks.support.unchanged import differences, headers, text
 from corrigible.conformance.model.outcome import NotApplicable
@@ -60,12 +60,17 @@ _CHANGES: Final = frozenset(
 def status_kept(subject: Subject) -> Iterator[Finding]:
     native_response = native(subject)
     variants = [
-        (f"a {status}", again(native_response, status=status)) for status in (400, 403, 404, 409, 422, 429, 500, 503)
+        (f"a {status}", as_script(native_response, status=status))
+        for status in (400, 403, 404, 409, 422, 429, 500, 503)
     ]
     for _, pair, name in _pairs(subject, variants):
         for difference in differences(pair.direct, pair.through, annotated=True):
             yield Finding(
-                "SRF-TRN-03", f"{name} that is annotated: {difference.said}", difference.expected, difference.got, KNOWN
+                "SRF-TRN-03",
+                f"{name} that is annotated: {difference.message}",
+                difference.expected,
+                difference.got,
+                KNOWN,
             )
 
 
@@ -79,19 +84,19 @@ def every_refusal_kept(subject: Subject) -> Iterator[Finding]:
         *(HttpRequest(s.method, "/problem" + s.target, s.headers, s.body) for s in (KNOWN, QUERY)),
     ):
         native_response = native(subject, sent)
-        pair = subject.both(sent, again(native_response))
-        annotated.append(spoke(pair))
+        pair = subject.both(sent, as_script(native_response))
+        annotated.append(has_feedback(pair))
         for difference in differences(pair.direct, pair.through, annotated=True):
             yield Finding(
                 "SRF-TRN-03",
-                f"{sent.method} {sent.target}: {difference.said}",
+                f"{sent.method} {sent.target}: {difference.message}",
                 difference.expected,
                 difference.got,
                 sent,
             )
-        for lack in lost(pair):
-            yield Finding("SRF-TRN-05", f"{sent.method} {sent.target}: {lack.said}", lack.expected, lack.got, sent)
-    must_have_spoken(annotated)
+        for lack in native_differences(pair):
+            yield Finding("SRF-TRN-05", f"{sent.method} {sent.target}: {lack.message}", lack.expected, lack.got, sent)
+    require_feedback(annotated)
 
 
 def type_kept(subject: Subject) -> Iterator[Finding]:
@@ -101,7 +106,7 @@ def type_kept(subject: Subject) -> Iterator[Finding]:
         *('application/json; profile="x y"', "application/vnd.shop.v1+json", "text/json", "application/problem+json"),
     )
     for _, pair, name in _pairs(
-        subject, [(name, again(native_response, headers=[("content-TYPE", name)])) for name in types]
+        subject, [(name, as_script(native_response, headers=[("content-TYPE", name)])) for name in types]
     ):
         before, after = pair.direct.values("content-type"), pair.through.values("content-type")
         if before != after:
@@ -121,9 +126,9 @@ def headers_kept(subject: Subject) -> Iterator[Finding]:
         ("X-Name", "caf\xe9"),
         ("X-Empty", ""),
     ]
-    for _, pair, _ in _pairs(subject, [("headers", again(native_response, headers=more))]):
+    for _, pair, _ in _pairs(subject, [("headers", as_script(native_response, headers=more))]):
         for header in headers(pair.direct.headers, pair.through.headers, except_for=_CHANGES):
-            yield Finding("SRF-TRN-05", f"an annotated answer: {header.said}", header.expected, header.got, KNOWN)
+            yield Finding("SRF-TRN-05", f"an annotated answer: {header.message}", header.expected, header.got, KNOWN)
 
 
 def members_kept(subject: Subject) -> Iterator[Finding]:
@@ -142,7 +147,7 @@ def members_kept(subject: Subject) -> Iterator[Finding]:
         "an empty name": b'{"": 0, %s, " ": 1, "a/b~c": 2}' % inner,
     }
     yield from _member_findings(
-        "SRF-TRN-05", subject, [(name, again(native_response, body=body)) for name, body in forms.items()]
+        "SRF-TRN-05", subject, [(name, as_script(native_response, body=body)) for name, body in forms.items()]
     )
 
 
@@ -151,7 +156,8 @@ def own_member_kept(subject: Subject) -> Iterator[Finding]:
     inner = native_response.body.strip()[1:-1]
     values = (b'{"mine": true}', b'"text"', b"null", b"[1.0]", b'{"type": "recovery_guidance", "suggestions": []}')
     forms = [
-        (f"{v.decode()}", again(native_response, body=b'{"recovery_feedback": %s, %s}' % (v, inner))) for v in values
+        (f"{v.decode()}", as_script(native_response, body=b'{"recovery_feedback": %s, %s}' % (v, inner)))
+        for v in values
     ]
     for _, pair, name in _pairs(subject, forms, needed=False):
         before, after = _own_members(pair.direct), _own_members(pair.through)
@@ -165,7 +171,7 @@ def length_kept_right(subject: Subject) -> Iterator[Finding]:
     half = len(native_response.body) // 2
     plain_headers = [header for header in native_response.headers if header[0].lower() != "content-length"]
     variants: list[Variant] = [
-        ("a length", again(native_response)),
+        ("a length", as_script(native_response)),
         (
             "chunks",
             chunked(
@@ -196,7 +202,9 @@ def coding_kept_right(subject: Subject) -> Iterator[Finding]:
     variants = [
         (
             coding,
-            again(native_response, body=encoded(native_response.body, coding), headers=[("Content-Encoding", coding)]),
+            as_script(
+                native_response, body=encoded(native_response.body, coding), headers=[("Content-Encoding", coding)]
+            ),
         )
         for coding in codings
     ]
@@ -214,7 +222,7 @@ def digests_kept_right(subject: Subject) -> Iterator[Finding]:
         ("Repr-Digest", f"sha-256=:{sha}:"),
         ("Content-MD5", md5),
     ]
-    variants = [(name, again(native_response, headers=[(name, value)])) for name, value in vouching]
+    variants = [(name, as_script(native_response, headers=[(name, value)])) for name, value in vouching]
     for _, pair, name in _pairs(subject, variants):
         for value in pair.through.values(name):
             if pair.through.body != pair.direct.body and value in pair.direct.values(name):
@@ -239,7 +247,7 @@ def checksums_kept_right(subject: Subject) -> Iterator[Finding]:
         ("x-ms-content-crc64", "AAAAAAAAAAA="),
     )
     for name, value in vouching:
-        pair = subject.both(KNOWN, again(native_response, headers=[(name, value)]))
+        pair = subject.both(KNOWN, as_script(native_response, headers=[(name, value)]))
         if pair.through.body != pair.direct.body and value in pair.through.values(name):
             sentence = f"{name} still vouches for the body as it was before"
             yield Finding("SRF-TRN-06", sentence, "the body as it was, or no such header", value, KNOWN)
@@ -248,8 +256,8 @@ def checksums_kept_right(subject: Subject) -> Iterator[Finding]:
 def tags_kept_right(subject: Subject) -> Iterator[Finding]:
     native_response = native(subject)
     variants = [
-        ("a strong ETag", again(native_response, headers=[("ETag", '"native-1"')])),
-        ("a weak ETag", again(native_response, headers=[("ETag", 'W/"native-1"')])),
+        ("a strong ETag", as_script(native_response, headers=[("ETag", '"native-1"')])),
+        ("a weak ETag", as_script(native_response, headers=[("ETag", 'W/"native-1"')])),
     ]
     for _, pair, name in _pairs(subject, variants):
         tag = pair.through.header("etag")
@@ -266,7 +274,7 @@ def signed_left_alone(subject: Subject) -> Iterator[Finding]:
         ("Signature-Input", 'sig1=("@status" "content-digest");keyid="k"'),
         ("Signature", "sig1=:AAAA:"),
     ]
-    pair = subject.both(KNOWN, again(native_response, headers=signed))
+    pair = subject.both(KNOWN, as_script(native_response, headers=signed))
     if pair.through.body != pair.direct.body and pair.through.header("signature") is not None:
         sentence = "a body that its sender signed (RFC 9421) was changed, with the signature still over it"
         yield Finding("SRF-TRN-06", sentence, text(pair.direct.body), text(pair.through.body), KNOWN)
@@ -278,13 +286,13 @@ def verbose_is_additive(subject: Subject) -> Iterator[Finding]:
     request = HttpRequest(
         KNOWN.method, KNOWN.target, tuple(header for header in KNOWN.headers if header != ASK), KNOWN.body
     )
-    pair = subject.both(request.adding(("Prefer", "recovery-feedback=verbose")), again(native_response))
+    pair = subject.both(request.adding(("Prefer", "recovery-feedback=verbose")), as_script(native_response))
     if pair.through.body == pair.direct.body:
         raise NotApplicable("the subject adds nothing in the mode verbose")
     for difference in differences(pair.direct, pair.through, annotated=True):
-        yield Finding("SRF-TRN-03", f"verbose: {difference.said}", difference.expected, difference.got, request)
-    for lack in lost(pair):
-        yield Finding("SRF-TRN-05", f"verbose: {lack.said}", lack.expected, lack.got, request)
+        yield Finding("SRF-TRN-03", f"verbose: {difference.message}", difference.expected, difference.got, request)
+    for lack in native_differences(pair):
+        yield Finding("SRF-TRN-05", f"verbose: {lack.message}", lack.expected, lack.got, request)
 
 
 def _pairs(subject: Subject, variants: Iterable[Variant], *, needed: bool = True) -> Iterator[tuple[int, Pair, str]]:
@@ -292,22 +300,22 @@ def _pairs(subject: Subject, variants: Iterable[Variant], *, needed: bool = True
     annotated = []
     for index, (name, script) in enumerate(variants):
         pair = subject.both(KNOWN, script)
-        annotated.append(spoke(pair))
+        annotated.append(has_feedback(pair))
         yield index, pair, name
     if needed:
-        must_have_spoken(annotated)
+        require_feedback(annotated)
 
 
 def _member_findings(requirement: str, subject: Subject, variants: list[Variant]) -> Iterator[Finding]:
     for _, pair, name in _pairs(subject, variants):
-        for difference in lost(pair):
-            yield Finding(requirement, f"{name}: {difference.said}", difference.expected, difference.got, KNOWN)
+        for difference in native_differences(pair):
+            yield Finding(requirement, f"{name}: {difference.message}", difference.expected, difference.got, KNOWN)
 
 
 def _readable(requirement: str, name: str, pair: Pair) -> Iterator[Finding]:
     """The body can be decoded as its headers say, and is the JSON it was, and more."""
     try:
-        body = plain(pair.through)
+        body = decoded_body(pair.through)
     except ValueError as problem:
         sentence = f"{name}: the annotated body is not coded as its Content-Encoding says: {problem}"
         yield Finding(
@@ -331,7 +339,7 @@ def _own_members(response: HttpResponse) -> Json:
         return members
 
     try:
-        json.loads(plain(response), object_pairs_hook=keep)
+        json.loads(decoded_body(response), object_pairs_hook=keep)
     except ValueError:
         return None
     return own_members

@@ -44,8 +44,8 @@ def _cases() -> Iterator[tuple[str, HttpRequest, Script]]:
 def ends_with_its_head(subject: Subject) -> Iterator[Finding]:
     for name, sent, script in _cases():
         first, second = subject.case(), subject.case()
-        subject.behind.script(first, script)
-        subject.behind.script(second, answer(200, _NEXT, [JSON], reason="OK"))
+        subject.suite_upstream.script(first, script)
+        subject.suite_upstream.script(second, answer(200, _NEXT, [JSON], reason="OK"))
         with RawConnection(subject.wire, timeout=TIMEOUT) as connection:
             connection.say(_line(subject, sent, first))
             if not connection.has(b"\r\n\r\n"):

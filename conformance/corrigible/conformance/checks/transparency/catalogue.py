@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Final
 
-from corrigible.conformance.checks.support.known_error import linked, spoke
+from corrigible.conformance.checks.support.known_error import has_feedback, linked
 from corrigible.conformance.checks.support.unchanged import differences, headers
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.suite.check import Check
@@ -35,12 +35,12 @@ def compared(requirement: str, name: str, pair: Pair, case: Case) -> Iterator[Fi
         all_differences = headers(
             direct.headers, through.headers, except_for=frozenset({"link", "vary", "preference-applied"})
         )
-    elif direct.status >= 400 and spoke(pair):
+    elif direct.status >= 400 and has_feedback(pair):
         return
     else:
         all_differences = differences(direct, through)
     for difference in all_differences:
-        yield Finding(requirement, f"{name}: {difference.said}", difference.expected, difference.got, case.sent)
+        yield Finding(requirement, f"{name}: {difference.message}", difference.expected, difference.got, case.sent)
 
 
 def _check(name: str, title: str, requirement: str, cases: tuple[Case, ...]) -> Check:

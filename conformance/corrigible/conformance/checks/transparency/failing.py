@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from corrigible.conformance.checks.support.headers import JSON
-from corrigible.conformance.checks.support.known_error import KNOWN, NEEDS_A_LOOK, again, lost, native, spoke
+from corrigible.conformance.checks.support.known_error import (
+    KNOWN,
+    NEEDS_A_LOOK,
+    as_script,
+    has_feedback,
+    native,
+    native_differences,
+)
 from corrigible.conformance.checks.support.unchanged import differences
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.upstream import Pause, Script, answer, chunked
@@ -45,14 +52,16 @@ def lookups_fail(subject: Subject) -> Iterator[Finding]:
     looked = False
     for name, script in LOOKUPS.items():
         caller, case = subject.caller(), subject.case()
-        subject.behind.aside(caller[1], script)
-        subject.behind.script(case, again(native_response), target=NEEDS_A_LOOK.target)
+        subject.suite_upstream.script_others(caller[1], script)
+        subject.suite_upstream.script(case, as_script(native_response), target=NEEDS_A_LOOK.target)
         request = NEEDS_A_LOOK.adding(caller, (CASE, case))
         began = time.monotonic()
         response = subject.wire.send(request, timeout=15)
         seconds = time.monotonic() - began
         lookups = [
-            received.sent for received in subject.behind.requests if received.sent.header("authorization") == caller[1]
+            received.sent
+            for received in subject.suite_upstream.requests
+            if received.sent.header("authorization") == caller[1]
         ]
         looked = looked or any(received.target != request.target for received in lookups)
         yield from _still_native("SRF-TRN-08", f"where look-ups {name}", native_response, response, request)
@@ -90,8 +99,8 @@ def requests_are_odd(subject: Subject) -> Iterator[Finding]:
         "a query that is none": HttpRequest("POST", KNOWN.target + "?%zz&=&a[=1&a[b]=2", KNOWN.headers, KNOWN.body),
     }
     for name, sent in forms.items():
-        pair = subject.both(sent, again(native_response), timeout=20)
-        if not spoke(pair):  # what it makes of an answer that it explains is looked at elsewhere
+        pair = subject.both(sent, as_script(native_response), timeout=20)
+        if not has_feedback(pair):  # what it makes of an answer that it explains is looked at elsewhere
             yield from _still_native("SRF-TRN-08", f"a request with {name}", pair.direct, pair.through, sent)
 
 
@@ -102,7 +111,7 @@ def answers_are_too_long(subject: Subject) -> Iterator[Finding]:
     own = [header for header in native_response.headers if header[0].lower() != "content-length"]
     pieces = [long[at : at + 65_536] for at in range(0, len(long), 65_536)]
     forms = {
-        "with a length": again(native_response, body=long),
+        "with a length": as_script(native_response, body=long),
         "in chunks": chunked(native_response.status, pieces, own),
     }
     for name, script in forms.items():
@@ -151,7 +160,11 @@ def upstream_breaks_off(subject: Subject) -> Iterator[Finding]:
     pair = subject.both(GET, answer(200, b'{"ok": 1.0}', [JSON], reason="OK"))
     for difference in differences(pair.direct, pair.through, annotated=True):
         yield Finding(
-            "SRF-TRN-08", f"after an upstream that failed: {difference.said}", difference.expected, difference.got, GET
+            "SRF-TRN-08",
+            f"after an upstream that failed: {difference.message}",
+            difference.expected,
+            difference.got,
+            GET,
         )
 
 
@@ -178,7 +191,7 @@ def quick(subject: Subject) -> Iterator[Finding]:
     """Measured on errors that need no look-up, against the upstream itself; the best of three rounds."""
     native_response = native(subject)
     case = subject.case()
-    subject.behind.script(case, again(native_response), target=KNOWN.target)
+    subject.suite_upstream.script(case, as_script(native_response), target=KNOWN.target)
     direct = subject.direct
     if direct is None:
         raise NotApplicable("there is no way around the subject to compare with")
@@ -203,10 +216,10 @@ def _still_native(
     requirement: str, label: str, direct: HttpResponse, through: HttpResponse, request: HttpRequest
 ) -> Iterator[Finding]:
     for difference in differences(direct, through, annotated=True):
-        yield Finding(requirement, f"{label}: {difference.said}", difference.expected, difference.got, request)
+        yield Finding(requirement, f"{label}: {difference.message}", difference.expected, difference.got, request)
     if through.status == direct.status and through.body != direct.body:
-        for lack in lost(Pair(direct, through, None, None)):
-            yield Finding(requirement, f"{label}: {lack.said}", lack.expected, lack.got, request)
+        for lack in native_differences(Pair(direct, through, None, None)):
+            yield Finding(requirement, f"{label}: {lack.message}", lack.expected, lack.got, request)
 
 
 Run = Callable[[Subject], Iterable[Finding]]

@@ -73,7 +73,9 @@ def read_in_one_way(subject: Subject) -> Iterator[Finding]:
 
 def _send_malformed(subject: Subject, name: str, start: str, lines: str, after: str) -> Iterator[Finding]:
     case = subject.case()
-    subject.behind.script(case, answer(200, b'{"ok": 1.0}', [("Content-Type", "application/json")], reason="OK"))
+    subject.suite_upstream.script(
+        case, answer(200, b'{"ok": 1.0}', [("Content-Type", "application/json")], reason="OK")
+    )
     line, _, first = start.partition("\r\n")
     caller = ": ".join(subject.caller())
     own = f"{first}Host: {subject.wire.host}:{subject.wire.port}\r\n{caller}\r\n{CASE}: {case}\r\n"
@@ -95,7 +97,7 @@ def _with(subject: Subject, case: str) -> list[bytes]:
     """Return what came in on connections that named a case, from the request that did on."""
     mark = f"{CASE}: {case}\r\n".encode()
     received = []
-    for message in subject.behind.heard:
+    for message in subject.suite_upstream.heard:
         place = message.lower().find(mark.lower())
         if place >= 0:
             start = message.rfind(_TARGET.encode(), 0, place)

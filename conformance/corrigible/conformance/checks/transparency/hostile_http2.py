@@ -92,13 +92,13 @@ class _Stand:
 @contextmanager
 def _standing(subject: Subject, protocol: str = "h2") -> Iterator[_Stand]:
     """Start one more in front of an upstream of that protocol. Before HTTP/1.1 it may take no HTTP/2 itself."""
-    if subject.beside is None:
+    if subject.start_another is None:
         raise NotApplicable("the config file does not say how to start a proxy with HTTP/2: key `http2`")
     with ExitStack() as stack:
         certificate = Path(stack.enter_context(TemporaryDirectory())) / "certificate.pem"
         write_certificate(certificate)
         upstream = stack.enter_context(Http2Upstream(certificate, protocol))
-        parts = urlsplit(stack.enter_context(subject.beside(upstream.url, certificate)))
+        parts = urlsplit(stack.enter_context(subject.start_another(upstream.url, certificate)))
         stand = _Stand(subject, upstream, (parts.hostname or "", parts.port or 0), parts.scheme == "https")
         if protocol == "h2":
             with stand.caller() as caller:

@@ -9,11 +9,11 @@ from corrigible.conformance.checks.support.headers import ASK, JSON
 from corrigible.conformance.checks.support.known_error import (
     KNOWN,
     QUERY,
-    again,
+    as_script,
     feedback,
-    must_have_spoken,
+    has_feedback,
     native,
-    spoke,
+    require_feedback,
 )
 from corrigible.conformance.checks.support.unchanged import differences
 from corrigible.conformance.reference.upstream import answer
@@ -52,13 +52,13 @@ KNOWN_SPELLINGS: Final = (
 
 def none_is_honoured(subject: Subject) -> Iterator[Finding]:
     native_response = native(subject)
-    must_have_spoken([spoke(subject.both(KNOWN, again(native_response)))])
+    require_feedback([has_feedback(subject.both(KNOWN, as_script(native_response)))])
     for sent in (KNOWN, QUERY):
-        pair = subject.both(_preferring(sent, "recovery-feedback=none"), again(native_response))
+        pair = subject.both(_preferring(sent, "recovery-feedback=none"), as_script(native_response))
         for difference in differences(pair.direct, _without_note(pair.through)):
             yield Finding(
                 "SRF-NEG-01",
-                f"Prefer: recovery-feedback=none, and yet {difference.said}",
+                f"Prefer: recovery-feedback=none, and yet {difference.message}",
                 difference.expected,
                 difference.got,
                 sent,
@@ -71,8 +71,8 @@ def applied_is_said(subject: Subject) -> Iterator[Finding]:
     annotated = []
     for mode in ("reflective", "verbose"):
         sent = _preferring(KNOWN, f"recovery-feedback={mode}")
-        pair = subject.both(sent, again(native_response))
-        annotated.append(spoke(pair))
+        pair = subject.both(sent, as_script(native_response))
+        annotated.append(has_feedback(pair))
         changed = pair.through.body != pair.direct.body
         note = pair.through.values("preference-applied")
         expected = f"{PREFERENCE}={mode}"
@@ -85,7 +85,7 @@ def applied_is_said(subject: Subject) -> Iterator[Finding]:
     unchanged = (
         ("an error nobody knows", GET, answer(418, b'{"odd": 1.0}', [JSON], reason="Teapot")),
         ("a success", GET, answer(200, b'{"odd": 1.0}', [JSON], reason="OK")),
-        ("an error that was not asked to be anything", _preferring(KNOWN, None), again(native_response)),
+        ("an error that was not asked to be anything", _preferring(KNOWN, None), as_script(native_response)),
     )
     for name, sent, script in unchanged:
         pair = subject.both(sent, script)
@@ -93,7 +93,7 @@ def applied_is_said(subject: Subject) -> Iterator[Finding]:
         if note and (sent.header("prefer") is None or pair.through.body == pair.direct.body):
             said_so = f"{name} says that a preference was applied"
             yield Finding("SRF-NEG-02", said_so, "no Preference-Applied", list(note), sent)
-    must_have_spoken(annotated)
+    require_feedback(annotated)
 
 
 def caches_are_told(subject: Subject) -> Iterator[Finding]:
@@ -109,7 +109,7 @@ def caches_are_told(subject: Subject) -> Iterator[Finding]:
     for prefer in (ASK[1], None):
         sent = _preferring(KNOWN, prefer)
         for name, headers in native_vary:
-            pair = subject.both(sent, again(native_response, headers=headers))
+            pair = subject.both(sent, as_script(native_response, headers=headers))
             changed = pair.through.body != pair.direct.body
             annotated.append(changed)
             before, after = _varying(pair.direct), _varying(pair.through)
@@ -119,7 +119,7 @@ def caches_are_told(subject: Subject) -> Iterator[Finding]:
             if before - after and "*" not in after:
                 sentence = f"{name}: what the upstream's answer depends on is said no more"
                 yield Finding("SRF-NEG-03", sentence, sorted(before), sorted(after), sent)
-    must_have_spoken(annotated)
+    require_feedback(annotated)
 
 
 def preferences_are_forwarded(subject: Subject) -> Iterator[Finding]:
@@ -142,22 +142,22 @@ def preferences_are_forwarded(subject: Subject) -> Iterator[Finding]:
 def unknown_is_ignored(subject: Subject) -> Iterator[Finding]:
     """What asks for nothing known changes nothing: the answer is the one without any Prefer."""
     native_response = native(subject)
-    usual = subject.both(_preferring(KNOWN, None), again(native_response)).through
+    usual = subject.both(_preferring(KNOWN, None), as_script(native_response)).through
     for value in UNKNOWN:
         sent = _preferring(KNOWN, value)
-        pair = subject.both(sent, again(native_response))
+        pair = subject.both(sent, as_script(native_response))
         for difference in differences(usual, pair.through):
-            sentence = f"Prefer: {value} asks for nothing that there is, and yet {difference.said}"
+            sentence = f"Prefer: {value} asks for nothing that there is, and yet {difference.message}"
             yield Finding("SRF-NEG-05", sentence, difference.expected, difference.got, sent)
 
 
 def spellings_are_read(subject: Subject) -> Iterator[Finding]:
     native_response = native(subject)
-    pair = subject.both(KNOWN, again(native_response))
-    must_have_spoken([spoke(pair)])
+    pair = subject.both(KNOWN, as_script(native_response))
+    require_feedback([has_feedback(pair)])
     for value in KNOWN_SPELLINGS:
         sent = _preferring(KNOWN, value)
-        response = subject.both(sent, again(native_response)).through
+        response = subject.both(sent, as_script(native_response)).through
         if feedback(response) is None:
             sentence = f"Prefer: {value} asks for feedback as RFC 7240 writes it, and gets none"
             yield Finding("SRF-NEG-05", sentence, "recovery_feedback", "none", sent)

@@ -11,7 +11,14 @@ from typing import Any, Final
 
 from corrigible.conformance.checks.support.error_request import answering_for_upstream, is_trial
 from corrigible.conformance.checks.support.headers import ASK, JSON
-from corrigible.conformance.checks.support.known_error import KNOWN, NEEDS_A_LOOK, ORDER, again, lost, native
+from corrigible.conformance.checks.support.known_error import (
+    KNOWN,
+    NEEDS_A_LOOK,
+    ORDER,
+    as_script,
+    native,
+    native_differences,
+)
 from corrigible.conformance.checks.support.small_calls import LONGEST, STRAIGHT, SmallCalls, small_calls
 from corrigible.conformance.checks.support.unchanged import differences
 from corrigible.conformance.reference.upstream import Answering, Received, Script, answer
@@ -67,8 +74,8 @@ def _json(value: Any) -> bytes:
 def _small_calls(subject: Subject) -> Iterator[SmallCalls]:
     """Make small calls all the while: a success, a refusal that is explained, and one straight to the upstream."""
     case, refused = subject.case(), native(subject)
-    subject.behind.script(case, again(refused), target=KNOWN.target)
-    target, direct = HttpClient(subject.wire.url), HttpClient(subject.behind.url)
+    subject.suite_upstream.script(case, as_script(refused), target=KNOWN.target)
+    target, direct = HttpClient(subject.wire.url), HttpClient(subject.suite_upstream.url)
     success, refusal = _SMALL.adding(subject.caller()), KNOWN.adding((CASE, case))
 
     def call(noted: SmallCalls) -> None:
@@ -90,7 +97,7 @@ def bodies_stop_nobody(subject: Subject) -> Iterator[Finding]:
         target = "/v1/orders/search" if name.startswith("conditions") else KNOWN.target
         request = HttpRequest("POST", target, (JSON, ASK), make_body())
         with _small_calls(subject) as noted:
-            pair = subject.both(request, again(native_response), timeout=LONGEST)
+            pair = subject.both(request, as_script(native_response), timeout=LONGEST)
         yield from _answered(f"a body with {name}", pair, request)
         yield from _held_up(f"a body with {name}", noted, request)
 
@@ -108,7 +115,7 @@ def bombs_stop_nobody(subject: Subject) -> Iterator[Finding]:
     twice = gzip.compress(bomb, mtime=0)
     native_response = native(subject)
     coded = [header for header in native_response.headers if header[0].lower() != "content-length"]
-    usual = subject.behind.api
+    usual = subject.suite_upstream.api
     forms: tuple[tuple[str, HttpRequest, Script | Answering, Script | None], ...] = (
         (
             "an answer that unpacks to 100 MiB",
@@ -130,7 +137,7 @@ def bombs_stop_nobody(subject: Subject) -> Iterator[Finding]:
         (
             "a request that unpacks to 100 MiB",
             HttpRequest("POST", KNOWN.target, (*KNOWN.headers, ("Content-Encoding", "gzip")), bomb),
-            again(native_response),
+            as_script(native_response),
             None,
         ),
         (
@@ -155,10 +162,10 @@ def bombs_stop_nobody(subject: Subject) -> Iterator[Finding]:
 def _answered(name: str, pair: Pair, request: HttpRequest) -> Iterator[Finding]:
     short = HttpRequest(request.method, request.target, request.headers)
     for difference in differences(pair.direct, pair.through, annotated=True):
-        yield Finding("SRF-TRN-13", f"{name}: {difference.said}", difference.expected, difference.got, short)
+        yield Finding("SRF-TRN-13", f"{name}: {difference.message}", difference.expected, difference.got, short)
     if pair.through.status == pair.direct.status and pair.through.body != pair.direct.body:
-        for lack in lost(pair):
-            yield Finding("SRF-TRN-13", f"{name}: {lack.said}", lack.expected, lack.got, short)
+        for lack in native_differences(pair):
+            yield Finding("SRF-TRN-13", f"{name}: {lack.message}", lack.expected, lack.got, short)
 
 
 def _held_up(name: str, noted: SmallCalls, request: HttpRequest) -> Iterator[Finding]:

@@ -135,7 +135,7 @@ def own_mode_stays(subject: Subject) -> Iterator[Finding]:
 
 def _forwarding_findings(subject: Subject, label: str, request: HttpRequest) -> Iterator[Finding]:
     pair = subject.both(request, _YES, timeout=20)
-    direct_received, received = pair.asked, pair.received
+    direct_received, received = pair.direct_received, pair.received
     if direct_received is None:
         return  # the suite's own upstream did not take it: there is nothing to compare
     if received is None:
@@ -154,7 +154,7 @@ def _forwarding_findings(subject: Subject, label: str, request: HttpRequest) -> 
         yield Finding("SRF-TRN-12", sentence, text(direct_received.sent.body), text(received.sent.body), request)
     direct_headers, through_headers = _compared(direct_received.sent), _compared(received.sent)
     for header in headers(direct_headers, through_headers, except_for=_NOT_OURS):
-        yield Finding("SRF-TRN-12", f"{label}: at the upstream {header.said}", header.expected, header.got, request)
+        yield Finding("SRF-TRN-12", f"{label}: at the upstream {header.message}", header.expected, header.got, request)
 
 
 def _compared(request: HttpRequest) -> tuple[tuple[str, str], ...]:

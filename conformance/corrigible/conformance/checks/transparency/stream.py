@@ -69,7 +69,7 @@ def streams_flow(subject: Subject) -> Iterator[Finding]:
             _piece(second, coded=coded) + (b"0\r\n\r\n" if coded else b""),
         )
         case = subject.case()
-        subject.behind.script(case, Script(parts, close=True))
+        subject.suite_upstream.script(case, Script(parts, close=True))
         with RawConnection(subject.wire) as connection:
             connection.say(head(*_upgrade_request(subject, case)))
             arrived = connection.has(FIRST, timeout=TIMEOUT)
@@ -93,7 +93,7 @@ def both_ways_flow(subject: Subject) -> Iterator[Finding]:
     for name, framed, first, rest in forms:
         case = subject.case()
         parts = (start + _piece(FIRST, coded=True), Hear(5), _piece(SECOND, coded=True) + b"0\r\n\r\n")
-        subject.behind.script(case, Script(parts, early=True))
+        subject.suite_upstream.script(case, Script(parts, early=True))
         with RawConnection(subject.wire) as connection:
             _, target, *headers = _upgrade_request(subject, case)
             connection.say(head("POST", target, *headers, framed))
@@ -132,7 +132,7 @@ def upgrades_pass(subject: Subject) -> Iterator[Finding]:
     for name, fields, status_line, parts, sent_bytes, expected in forms:
         case = subject.case()
         start = f"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n{status_line}\r\n".encode()
-        subject.behind.script(case, Script((start, *parts)))
+        subject.suite_upstream.script(case, Script((start, *parts)))
         with RawConnection(subject.wire) as connection:
             method, target, *headers = _upgrade_request(subject, case, keep=True)
             connection.say(head(method, target, *headers, ("Connection", "Upgrade"), *fields))
@@ -155,7 +155,7 @@ def hints_arrive(subject: Subject) -> Iterator[Finding]:
     case = subject.case()
     final = answer(200, b'{"ok": 1.0}', [("Content-Type", "application/json")], reason="OK").parts
     hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
-    subject.behind.script(case, Script((b"HTTP/1.1 102 Processing\r\n\r\n", hints, *final)))
+    subject.suite_upstream.script(case, Script((b"HTTP/1.1 102 Processing\r\n\r\n", hints, *final)))
     response = subject.wire.send(GET.adding(subject.caller(), (CASE, case)))
     if response.status != 200 or response.error is not None or response.body != b'{"ok": 1.0}':
         sentence = "an interim answer (102 or 103) is taken for the final one, or breaks it"
@@ -175,7 +175,9 @@ def hints_arrive(subject: Subject) -> Iterator[Finding]:
 def expectations_are_met(subject: Subject) -> Iterator[Finding]:
     """A client that waits for its 100 gets it; an upstream that refuses before the body is sent is heard."""
     case = subject.case()
-    subject.behind.script(case, answer(201, b'{"ok": 1.0}', [("Content-Type", "application/json")], reason="Created"))
+    subject.suite_upstream.script(
+        case, answer(201, b'{"ok": 1.0}', [("Content-Type", "application/json")], reason="Created")
+    )
     request = HttpRequest("POST", GET.target, (("Expect", "100-continue"), ("Content-Type", "text/plain")), b"hello")
     with RawConnection(subject.wire) as connection:
         _, target, *headers = _upgrade_request(subject, case)
@@ -190,7 +192,7 @@ def expectations_are_met(subject: Subject) -> Iterator[Finding]:
         if b"HTTP/1.1 201 " not in connection.received:
             sentence = "after its 100 the client's request is not answered"
             yield Finding("SRF-TRN-12", sentence, "HTTP/1.1 201", connection.received[-60:].decode("latin-1"), request)
-    received = subject.behind.received(case)
+    received = subject.suite_upstream.received(case)
     if [received.sent.body for received in received] != [b"hello"]:
         sentence = "the body that was sent after a 100 did not reach the upstream"
         yield Finding(
@@ -202,14 +204,14 @@ def expectations_arrive(subject: Subject) -> Iterator[Finding]:
     """The upstream hears of an expectation, and its refusal comes before the body was sent."""
     case = subject.case()
     response = b"HTTP/1.1 413 Too Large\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno"
-    subject.behind.script(case, Script((response,), early=True))
+    subject.suite_upstream.script(case, Script((response,), early=True))
     request = HttpRequest("POST", GET.target, (("Expect", "100-continue"), ("Content-Type", "text/plain")), b"hello")
     with RawConnection(subject.wire) as connection:
         _, target, *headers = _upgrade_request(subject, case)
         connection.say(head("POST", target, *headers, *request.headers, ("Content-Length", "5")))
         connection.has(b"HTTP/1.1 413", timeout=TIMEOUT)
         line = connection.received.split(b"\r\n")[0].decode("latin-1")
-    received = subject.behind.received(case)
+    received = subject.suite_upstream.received(case)
     if not received or received[0].sent.header("expect") != "100-continue":
         sentence = "a client's Expect: 100-continue does not reach the upstream"
         yield Finding("SRF-TRN-12", sentence, "100-continue", received[0].sent.header("expect") if received else None)
@@ -225,7 +227,7 @@ def connections_last(subject: Subject) -> Iterator[Finding]:
     for name, at_once in (("one after the other", False), ("without waiting for answers", True)):
         cases = [subject.case() for _ in bodies]
         for case, status, body in zip(cases, statuses, bodies, strict=True):
-            subject.behind.script(case, answer(status, body, [("Content-Type", "text/plain")], reason="Said"))
+            subject.suite_upstream.script(case, answer(status, body, [("Content-Type", "text/plain")], reason="Said"))
         requests = [head(*_upgrade_request(subject, case, keep=True)) for case in cases]
         with RawConnection(subject.wire) as connection:
             if at_once:

@@ -69,7 +69,7 @@ class Send:
     usage: Usage | None = None
     note: str = ""
     """The agent's own comment, for the viewer."""
-    settles: bool = True
+    ends_episode: bool = True
     """Success of this call ends the episode. False: a look-up (no attempt if it succeeds) or a preparation."""
     lost: int = 0
     """Attempts before this call whose text could not be read as a call."""

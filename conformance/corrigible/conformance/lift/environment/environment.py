@@ -59,7 +59,7 @@ class Environment(BaseModel):
     known: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
 
-    def lacks(self, environ: Mapping[str, str] = os.environ) -> str:
+    def why_unavailable(self, environ: Mapping[str, str] = os.environ) -> str:
         """Return why it cannot be started here; empty where it can."""
         return "; ".join(
             f"{name} is not set: {requirement}" for name, requirement in self.needs.items() if not environ.get(name)
@@ -151,7 +151,7 @@ def _started(stack: ExitStack, label: str, command: str, names: Mapping[str, str
     ready = re.compile(_READY.format(port=port))
     deadline = time.monotonic() + _START_TIMEOUT
     while time.monotonic() < deadline:
-        output = program.said()
+        output = program.output()
         if ready.search(output):
             return program, address, output
         if (ending := program.ended()) is not None:

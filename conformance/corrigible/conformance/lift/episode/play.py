@@ -177,7 +177,7 @@ def _calls(job: Job, running: RunningEnvironment, task: Task, state: EpisodeStat
             if state.attempts >= job.attempts:
                 return  # the lost attempts were the last ones
             response = _make_move(job, running, move, headers, state)
-            succeeded = response.succeeded and move.settles
+            succeeded = response.succeeded and move.ends_episode
             exhausted = state.attempts >= job.attempts or len(state.played) >= _MOST
             if (succeeded or exhausted) and job.agent.kind != "external":
                 return
@@ -196,7 +196,9 @@ def _make_move(
     if (wait := min(move.wait, job.longest_wait)) > 0:
         time.sleep(wait)
     tokens = move.usage.input + move.usage.output if move.usage is not None else 0
-    is_look_up = not move.settles and is_read(move.request, running.environment.reads)  # a successful one is no attempt
+    is_look_up = not move.ends_episode and is_read(
+        move.request, running.environment.reads
+    )  # a successful one is no attempt
     last = Response(0, None)
     for index, request in enumerate((*move.steps, move.request)):
         is_step = index < len(move.steps) or is_look_up

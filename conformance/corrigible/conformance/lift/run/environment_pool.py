@@ -48,7 +48,7 @@ class EnvironmentPool:
     def environment_for(self, task: str) -> Iterator[RunningEnvironment]:
         """Lend the environment for a task. Raises UsageError where it does not start."""
         if self._is_fresh(task):
-            with self._fresh.one() as running:
+            with self._fresh.take() as running:
                 yield running
         else:
             with self._turn if self._environment.is_in_turn(task) else nullcontext():
@@ -98,7 +98,7 @@ class _FreshEnvironments:
         self._ahead: deque[Future[tuple[ExitStack, RunningEnvironment]]] = deque()
 
     @contextmanager
-    def one(self) -> Iterator[RunningEnvironment]:
+    def take(self) -> Iterator[RunningEnvironment]:
         """Lend an unused environment. Raises UsageError where it does not start."""
         assert self._executor is not None
         with self._lock:

@@ -53,9 +53,9 @@ def resolve_plan(plan: Plan, folder: Path = TASKS, agents: Sequence[Agent] = ())
     for domain in plan.domains:
         if domain not in files:
             raise UsageError(f"no domain {domain!r}{did_you_mean(domain, files)} (there are {', '.join(files)})")
-        if why := known[domain].lacks() if domain in known else _NOT_IN_FILE:
+        if why := known[domain].why_unavailable() if domain in known else _NOT_IN_FILE:
             raise UsageError(f"{domain} cannot be started here: {why}")
-    lacking = {name: known[name].lacks() if name in known else _NOT_IN_FILE for name in plan.domains or files}
+    lacking = {name: known[name].why_unavailable() if name in known else _NOT_IN_FILE for name in plan.domains or files}
     chosen = {domain: _chosen(plan, domain, files[domain]) for domain, why in lacking.items() if not why}
     chosen = {domain: file for domain, file in chosen.items() if file.tasks}
     if not chosen:

@@ -90,7 +90,7 @@ class ExternalEpisode:
                 return
             response = yield move
             self.calls += 1
-            self.used += move.lost + (move.settles or not response.succeeded)
+            self.used += move.lost + (move.ends_episode or not response.succeeded)
             self._responses.put(response)
 
     def ended(self) -> None:
@@ -116,7 +116,7 @@ class ExternalEpisode:
                 return None
             reads = self.briefing.read_methods
             settles = not is_read(request, reads) or is_read(self.briefing.request, reads)
-            self._moves.put(Send(request, settles=settles, lost=self._lost))
+            self._moves.put(Send(request, ends_episode=settles, lost=self._lost))
             self._lost = 0
             return self._responses.get()
 

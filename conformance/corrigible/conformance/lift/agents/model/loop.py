@@ -139,7 +139,7 @@ class _EpisodeLoop:
             call, text = decision
             send = self._send(call, text)
             response = yield send
-            self._record_call(call.request, response, settles=send.settles)
+            self._record_call(call.request, response, settles=send.ends_episode)
             self._tell_model(call.id, prompt.answer(response))
             self._reflect(response)
         yield self._stop("gave up", "no attempt left")
@@ -181,7 +181,7 @@ class _EpisodeLoop:
             wait=call.wait,
             usage=self._billed(),
             note=f"{text.strip()[:_LONGEST_NOTE]}{dropped}".strip(),
-            settles=_is_same_operation(call.request, self._briefing.request),
+            ends_episode=_is_same_operation(call.request, self._briefing.request),
             lost=self._lost,
             reflections=self._new_reflections,
         )
