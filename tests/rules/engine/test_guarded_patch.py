@@ -97,7 +97,7 @@ def test_a_delete_with_a_body_is_edited_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "parameters", "said"),
+    ("body", "parameters", "expected_message"),
     [
         ({"a": 1}, {"a": [1]}, "/body/a is an array, write the patch"),
         ({"a": [1]}, {"a": 1}, "/body/a is an array, write the patch"),
@@ -108,10 +108,10 @@ def test_a_delete_with_a_body_is_edited_there() -> None:
         (0, {"a": 1}, "the request's body is no object, write the patch"),
     ],
 )
-def test_what_cannot_be_derived(body: Any, parameters: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_derived(body: Any, parameters: dict[str, Any], expected_message: str) -> None:
     with pytest.raises(PatchError) as caught:
         derive(Request("POST", "/x", body=body), parameters, SECRETS)
-    assert str(caught.value) == said
+    assert str(caught.value) == expected_message
 
 
 DOCUMENT = Request("POST", "/x", body={"items": [{"id": "a", "tags": ["x", "y"]}, {"id": "b"}], "n": 1}).document()
@@ -147,7 +147,7 @@ def test_a_test_counts_only_until_elements_move() -> None:
 
 
 @pytest.mark.parametrize(
-    ("patch", "said"),
+    ("patch", "expected_message"),
     [
         ([remove("/body/items/0")], "/body/items/0 edits an array element without a test of it first"),
         ([remove("/body/items/0"), FIRST], "/body/items/0 edits an array element without a test of it first"),
@@ -180,10 +180,10 @@ def test_a_test_counts_only_until_elements_move() -> None:
         ),
     ],
 )
-def test_unguarded(patch: list[Operation], said: str) -> None:
+def test_unguarded(patch: list[Operation], expected_message: str) -> None:
     with pytest.raises(PatchError) as caught:
         guarded(DOCUMENT, patch)
-    assert str(caught.value) == said
+    assert str(caught.value) == expected_message
 
 
 def test_the_body_may_be_an_array_itself() -> None:

@@ -176,7 +176,7 @@ def test_side_effects_follow_the_method_that_will_be_sent(write_pack: WritePack)
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "expected_message"),
     [
         ("['color', 'spec.size']", "It is there. What differs: color, spec.size."),
         ("[]", "It is there."),
@@ -188,11 +188,11 @@ def test_side_effects_follow_the_method_that_will_be_sent(write_pack: WritePack)
         ),
     ],
 )
-def test_what_differs_is_named_and_only_names_are(write_pack: WritePack, names: str, said: str) -> None:
+def test_what_differs_is_named_and_only_names_are(write_pack: WritePack, names: str, expected_message: str) -> None:
     text = f'suggest: [{{action: ALREADY_DONE, message: It is there., differs: "{names}"}}]\n'
     evaluated, _ = consider(write_pack(x=text))
     assert evaluated is not None
-    assert evaluated.suggestions[0]["message"] == said
+    assert evaluated.suggestions[0]["message"] == expected_message
 
 
 def test_who_can_act_stands_first_among_the_parameters(write_pack: WritePack) -> None:

@@ -26,7 +26,7 @@ def suggest(entry: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected_message"),
     [
         (
             "when: reqest.method == 'GET'",
@@ -56,16 +56,16 @@ def suggest(entry: str) -> str:
         ),
     ],
 )
-def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, said: str) -> None:
+def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, expected_message: str) -> None:
     folder = write_pack(manifest=MANIFEST, x=ESCALATE + text)
     with pytest.raises(AuthoringError) as caught:
         load_pack(folder)
-    assert str(caught.value).startswith(f"{folder / 'x.yaml'}:{said}")
+    assert str(caught.value).startswith(f"{folder / 'x.yaml'}:{expected_message}")
     assert len(caught.value.all_errors()) == 1
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("entry", "expected_message"),
     [
         ("action: MODIFY_PARAM", 'action "MODIFY_PARAM" is not registered in pack.yaml; did you mean "MODIFY_PARAMS"?'),
         ("action: ZZZ", 'action "ZZZ" is not registered in pack.yaml'),
@@ -148,11 +148,11 @@ def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, said: 
         ),
     ],
 )
-def test_a_suggestion_that_is_wrong(write_pack: Callable[..., Path], entry: str, said: str) -> None:
+def test_a_suggestion_that_is_wrong(write_pack: Callable[..., Path], entry: str, expected_message: str) -> None:
     folder = write_pack(manifest=MANIFEST, x=suggest(entry))
     with pytest.raises(AuthoringError) as caught:
         load_pack(folder)
-    assert said in [error.problem.partition(" (in container")[0] for error in caught.value.all_errors()]
+    assert expected_message in [error.problem.partition(" (in container")[0] for error in caught.value.all_errors()]
     assert {str(error.place) for error in caught.value.all_errors()} == {f"{folder / 'x.yaml'}:7"}
 
 
@@ -299,7 +299,11 @@ def test_each_expression_is_compiled_and_named_by_its_line(write_pack: Callable[
     folder = write_pack(x=EVERYWHERE)
     lines = (folder / "x.yaml").read_text("utf-8").splitlines()
     wanted = [(number, name) for number, line in enumerate(lines, 1) for name in re.findall(r"\bn\d\d\b", line)]
-    assert [(line, name[1]) for line, said in complaints(folder) if (name := re.search(r"'(n\d\d)'", said))] == wanted
+    assert [
+        (line, name[1])
+        for line, expected_message in complaints(folder)
+        if (name := re.search(r"'(n\d\d)'", expected_message))
+    ] == wanted
     assert len(wanted) == 26
 
 
@@ -369,7 +373,10 @@ suggest:
 def test_each_mistake_of_structure_is_named_by_its_line(write_pack: Callable[..., Path]) -> None:
     folder = write_pack(manifest="lookups: [/v1/things]\n", x=STRUCTURE)
     lines = (folder / "x.yaml").read_text("utf-8").splitlines()
-    assert [(lines[line - 1].strip(" -").partition(":")[0], said) for line, said in complaints(folder)] == [
+    assert [
+        (lines[line - 1].strip(" -").partition(":")[0], expected_message)
+        for line, expected_message in complaints(folder)
+    ] == [
         ("request", '"request" hides a name that every rule has'),
         ("a b", '"a b" is no name for CEL: letters, digits and "_"'),
         ("message", "not an RE2 pattern: missing ): ("),
@@ -402,7 +409,9 @@ null null_type package return string timestamp true type uint var void while
 def test_words_of_the_language_are_no_names(write_pack: Callable[..., Path]) -> None:
     words = WORDS.split()
     folder = write_pack(x=ESCALATE + "let:\n" + "".join(f"  {word}: '1'\n" for word in words))
-    assert [said for _, said in complaints(folder)] == [f'"{word}" is a word of CEL itself' for word in words]
+    assert [expected_message for _, expected_message in complaints(folder)] == [
+        f'"{word}" is a word of CEL itself' for word in words
+    ]
 
 
 @pytest.mark.parametrize(
@@ -430,17 +439,19 @@ def test_a_rule_binds_only_what_it_needs(write_pack: Callable[..., Path]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected_message"),
     [
         (f"when: {'1' * 200} == 1", []),
         ("when: \"'{}' == '1'\"", []),
         ("when: " + " || ".join(["true"] * 26), ["an expression of 204 characters, 200 are the most"]),
     ],
 )
-def test_long_expressions_are_to_be_moved(write_pack: Callable[..., Path], text: str, said: list[str]) -> None:
+def test_long_expressions_are_to_be_moved(
+    write_pack: Callable[..., Path], text: str, expected_message: list[str]
+) -> None:
     lint: list[AuthoringError] = []
     load_pack(write_pack(x=ESCALATE + text.replace("1" * 200, "1")), lint)
-    assert [one.problem.partition(":")[0] for one in lint if "characters" in one.problem] == said
+    assert [one.problem.partition(":")[0] for one in lint if "characters" in one.problem] == expected_message
 
 
 def test_a_stable_rule_has_an_author_and_a_date(write_pack: Callable[..., Path]) -> None:

@@ -75,7 +75,7 @@ def test_values(text: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected_message"),
     [
         ("request.body.absent", 'Key not found in map : "absent"'),
         ("1 / (charge.amount - 1000)", "divide by zero"),
@@ -88,15 +88,15 @@ def test_values(text: str, value: Any) -> None:
         ("fresh_key(7)", "fresh_key(7): INVALID_ARGUMENT: "),  # the rest is Python's, and another in 3.12
     ],
 )
-def test_what_fails_at_run_time_is_one_kind_of_error(text: str, said: str) -> None:
+def test_what_fails_at_run_time_is_one_kind_of_error(text: str, expected_message: str) -> None:
     with pytest.raises(EvaluationError) as caught:
         result(text)
     assert str(caught.value).startswith(f"{text}: ")
-    assert said in str(caught.value)
+    assert expected_message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected_message"),
     [
         ("reqest.method", "CEL: column 7: undeclared reference to 'reqest.method'; did you mean \"request\"?"),
         ("chrge", "CEL: column 1: undeclared reference to 'chrge'; did you mean \"charge\"?"),
@@ -108,10 +108,10 @@ def test_what_fails_at_run_time_is_one_kind_of_error(text: str, said: str) -> No
         ("", "CEL: column 1: Syntax error: mismatched input '<EOF>' expecting"),
     ],
 )
-def test_what_does_not_compile_is_said_on_one_line(text: str, said: str) -> None:
+def test_what_does_not_compile_is_said_on_one_line(text: str, expected_message: str) -> None:
     with pytest.raises(ExpressionError) as caught:
         ENV.compile(text)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(expected_message)
     assert "\n" not in str(caught.value)
 
 
@@ -140,7 +140,7 @@ def test_names_that_every_rule_may_use(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected_message"),
     [
         ("includes(request, {}) + 1", "no matching overload"),
         ("is_base64('a') + 1", "no matching overload"),
@@ -153,8 +153,8 @@ def test_names_that_every_rule_may_use(name: str) -> None:
         ("wildcards(request)", 'it is now called "find"'),
     ],
 )
-def test_types_are_checked_before_anything_runs(text: str, said: str) -> None:
-    with pytest.raises(ExpressionError, match=said):
+def test_types_are_checked_before_anything_runs(text: str, expected_message: str) -> None:
+    with pytest.raises(ExpressionError, match=expected_message):
         ENV.compile(text)
 
 
@@ -252,8 +252,8 @@ def test_what_the_runtime_does_not_look_at_is_not_handed_to_it() -> None:
 
 
 def test_maps_come_by_name_however_the_runtime_keeps_them() -> None:
-    said = result("{'b': 1, 'a': [{'d': 1, 'c': {'f': 1, 'e': 2}}]}")
-    assert json.dumps(said) == '{"a": [{"c": {"e": 2, "f": 1}, "d": 1}], "b": 1}'
+    expected_message = result("{'b': 1, 'a': [{'d': 1, 'c': {'f': 1, 'e': 2}}]}")
+    assert json.dumps(expected_message) == '{"a": [{"c": {"e": 2, "f": 1}, "d": 1}], "b": 1}'
 
 
 def test_names_of_what_the_runtime_held_are_in_order() -> None:

@@ -25,7 +25,7 @@ def authoring_errors(tmp_path: Path, text: str, model: type[RuleText] | type[Pac
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected_message"),
     [
         (SAID + "wehn: 'true'\n", ['7: unknown key "wehn"; did you mean "when"?']),
         (SAID + "on: {status: 400}\n", ['7: "on" is now called "match"']),
@@ -86,8 +86,8 @@ def authoring_errors(tmp_path: Path, text: str, model: type[RuleText] | type[Pac
         ),
     ],
 )
-def test_a_rule_that_is_wrong(tmp_path: Path, text: str, said: list[str]) -> None:
-    assert authoring_errors(tmp_path, HEAD + text) == said
+def test_a_rule_that_is_wrong(tmp_path: Path, text: str, expected_message: list[str]) -> None:
+    assert authoring_errors(tmp_path, HEAD + text) == expected_message
 
 
 def test_several_mistakes_come_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
@@ -104,8 +104,8 @@ def test_several_mistakes_come_at_once_in_the_order_of_their_lines(tmp_path: Pat
 
 @pytest.mark.parametrize("text", ["", "- a\n", "text\n"])
 def test_a_file_that_is_no_map(tmp_path: Path, text: str) -> None:
-    (said,) = authoring_errors(tmp_path, text, PackText)
-    assert said.startswith("1: expected a map of name, title, version, api, license,")
+    (expected_message,) = authoring_errors(tmp_path, text, PackText)
+    assert expected_message.startswith("1: expected a map of name, title, version, api, license,")
 
 
 def test_a_scalar_is_as_good_as_a_list_of_one(tmp_path: Path) -> None:

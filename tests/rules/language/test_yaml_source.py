@@ -55,7 +55,7 @@ def test_what_is_not_in_the_file_stands_where_its_container_does(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected_message"),
     [
         ("a: 1\nb: 2\na: 3\n", '3: key "a" stands twice'),
         ("a:\n  b: 1\n  b: 1\n", '3: key "b" stands twice'),
@@ -73,11 +73,11 @@ def test_what_is_not_in_the_file_stands_where_its_container_does(tmp_path: Path)
         ("a: *x\n", "1: found undefined alias 'x'"),
     ],
 )
-def test_a_mistake_is_said_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+def test_a_mistake_is_said_with_its_line(tmp_path: Path, text: str, expected_message: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(AuthoringError) as caught:
         read_source(path)
-    assert str(caught.value) == f"{path}:{said}"
+    assert str(caught.value) == f"{path}:{expected_message}"
 
 
 def test_files_that_are_no_text(tmp_path: Path) -> None:

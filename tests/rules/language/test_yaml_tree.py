@@ -27,7 +27,7 @@ def laughing(levels: int, each: int = 10) -> str:
 
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected_message"),
     [
         (laughing(10), "values, what aliases stand for written out"),
         (laughing(5000, 1), "nested deeper than"),
@@ -41,11 +41,11 @@ def laughing(levels: int, each: int = 10) -> str:
     ids=["aliases", "alias chain", "alias of itself", "brackets", "braces", "dashes", "keys", "indents"],
 )
 def test_what_is_too_much_is_an_error_with_a_line(
-    tmp_path: Path, read: Callable[[Path], object], text: str, said: str
+    tmp_path: Path, read: Callable[[Path], object], text: str, expected_message: str
 ) -> None:
     file = tmp_path / "large.yaml"
     file.write_text(text)
-    with pytest.raises(AuthoringError, match=said) as caught:
+    with pytest.raises(AuthoringError, match=expected_message) as caught:
         read(file)
     assert caught.value.place.path == file
 
@@ -92,7 +92,7 @@ def test_what_just_fits(text: str, deepest: int, most: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "deepest", "most", "said"),
+    ("text", "deepest", "most", "expected_message"),
     [
         ("a: 1\nb: [1, 2, 3]\n", 9, 3, "2: more than 3 values, what aliases stand for written out"),
         ("\na: &a [1, 2]\nb: *a\n", 9, 8, "2: more than 8 values, what aliases stand for written out"),
@@ -103,10 +103,10 @@ def test_what_just_fits(text: str, deepest: int, most: int) -> None:
         (DEEP_FOR_C + "b: [\n[[1]]]\n", 3, 99, "3: nested deeper than 3 levels"),
     ],
 )
-def test_what_is_a_little_too_much(text: str, deepest: int, most: int, said: str) -> None:
+def test_what_is_a_little_too_much(text: str, deepest: int, most: int, expected_message: str) -> None:
     with pytest.raises(AuthoringError) as caught:
         composed(text, Path("x.yaml"), deepest=deepest, most=most)
-    assert str(caught.value) == f"x.yaml:{said}"
+    assert str(caught.value) == f"x.yaml:{expected_message}"
 
 
 def test_what_is_no_yaml_is_said_by_the_parser() -> None:

@@ -47,7 +47,7 @@ def test_what_a_pack_holds(write_pack: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("manifest", "said"),
+    ("manifest", "expected_message"),
     [
         ("lookps: []", ['6: unknown key "lookps"; did you mean "lookups"?']),
         ("lookups: [v1/things]", ["6: \"lookups\": string should match pattern '^(POST )?/[^?#\\s]+$'"]),
@@ -75,8 +75,8 @@ def test_what_a_pack_holds(write_pack: Callable[..., Path]) -> None:
         ),
     ],
 )
-def test_a_manifest_that_is_wrong(write_pack: Callable[..., Path], manifest: str, said: list[str]) -> None:
-    assert mistakes(write_pack(manifest=manifest, x=SAYS)) == [f"pack.yaml:{line}" for line in said]
+def test_a_manifest_that_is_wrong(write_pack: Callable[..., Path], manifest: str, expected_message: list[str]) -> None:
+    assert mistakes(write_pack(manifest=manifest, x=SAYS)) == [f"pack.yaml:{line}" for line in expected_message]
 
 
 def test_the_mistakes_of_all_files_come_at_once(write_pack: Callable[..., Path]) -> None:
