@@ -53,7 +53,7 @@ def test_a_place_is_found_through_lists_and_maps(message: str, found: list[str])
     [
         *[("int", "integer"), ("uint8", "integer"), ("*int64", "integer"), ("float32", "number"), ("*bool", "boolean")],
         *[("string", "string"), ("[]string", "array"), ("[2]int", "array"), ("[]*main.Line", "array")],
-        *[("map[string]string", "object"), ("map[string][]int", "object"), ("[]uint8", "string")],
+        *[("map[string]string", "object"), ("map[string][]int", "object"), ("[]uint8", "bytes")],
         *[("main.Kind", ""), ("*main.Order", ""), ("json.RawMessage", ""), ("time.Duration", "integer")],
     ],
 )
@@ -74,6 +74,7 @@ def test_other_messages_are_none() -> None:
         ({"tags": {"a": "b"}}, error("object", "Order.tags", "[]string"), "/body/tags", {"type": "array"}),
         ({"tags": ["a", 5]}, error("number", "Order.tags", "string"), "/body/tags/1", {"type": "string"}),
         ({"prices": {"de": 4}}, error("number", "Order.prices", "string"), "/body/prices/de", {"type": "string"}),
+        ({"scan": 5}, error("number", "Order.scan", "[]uint8"), "/body/scan", {"type": "string", "format": "byte"}),
         # Which of them is not told: the type is none of the list's.
         ({"tags": [4, 5]}, error("number", "Order.tags", "string"), "/body/tags", {}),
         ({"lines": [{"n": 1}, {"n": 2}]}, error("number", "Line.lines.n", "string"), "", {}),

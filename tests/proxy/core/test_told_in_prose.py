@@ -120,6 +120,10 @@ def post(body: Any, path: str = "/v3/halls", **query: str) -> Request:
         ({"guest": "g-77"}, "guest g-77 is not registered", 422, ["/body/guest"]),
         ({"guest": "g-77"}, "we could not find g-77 anywhere", 404, ["/body/guest"]),
         ({"capacity": 900}, "cannot seat that many, got 900", 400, ["/body/capacity"]),
+        ({"guest": "maria"}, "Unknown guest: maria:vip", 404, ["/body/guest"]),
+        ({"guest": "g-7 7"}, "Invalid reference (/g-7 7), letters only", 400, ["/body/guest"]),
+        # Where it was looked for is in the path.
+        ({"guest": "g-77"}, "there is no g-77 in hall h-1", 404, ["/body/guest"]),
         # Two of them: either may be changed.
         (
             {"opens": "18:00", "closes": "09:30"},
@@ -159,6 +163,26 @@ def test_a_quoted_word_inside_a_query_text_is_asked_for_there(engine: Engine) ->
 def test_a_taken_name_may_stand_in_the_query(engine: Engine) -> None:
     request = post({"title": "T"}, label="west-1")
     assert asked(engine, request, 'label "/west-1" is already in use by hall 77', 409) == ["/query/label"]
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "places"),
+    [
+        ({"Name": "north"}, "hall with name north already exists", ["/body/Name"]),
+        ({"title": "T", "name": "n1"}, "the slot n1 is taken, it exists already, duplicate", ["/body/name"]),
+        ({"Name": "north"}, "such a hall already exists", []),
+    ],
+)
+def test_a_taken_name_is_the_one_that_the_message_repeats(
+    engine: Engine, body: Any, message: str, places: list[str]
+) -> None:
+    request = post(body, "/v3/seasons/close")
+    assert asked(engine, request, message, 409) == places
+
+
+def test_of_a_place_and_what_holds_it_the_place_is_asked_for(engine: Engine) -> None:
+    request = post({"title": "T", "stage": {"depth": 0.1, "curtain": "red"}})
+    assert asked(engine, request, "the depth of a stage is more than a step") == ["/body/stage/depth"]
 
 
 def test_an_unknown_member_of_a_free_map_is_left_out_only_by_the_caller(engine: Engine) -> None:

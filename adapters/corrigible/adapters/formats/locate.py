@@ -123,8 +123,9 @@ def suspected_place(message: str, request: Request) -> str:
     holding = {to_pointer(one.path) for one in short if any(word.search(one.value) for word in words)}
     if holding:
         return next(iter(holding)) if len(holding) == 1 else ""
-    named = name_as_word(message, sent)
-    return named[0] if len(named) == 1 else ""
+    named = sorted(name_as_word(message, sent), key=len)
+    # `Interval in Healthcheck` is one place, told from the inside.
+    return named[-1] if named and all(f"{named[-1]}/".startswith(f"{one}/") for one in named) else ""
 
 
 _SHORTEST_WORD: Final = 3

@@ -270,9 +270,13 @@ class _StateReader:
         quoted = [name for name in members if scalar_text(body[name]) in self._quoted]
         if len(quoted) == 1:
             return f"/body/{escape(quoted[0])}"
-        if creation is None or quoted:
+        if quoted:
             return None
-        named = [name for name in (*(item.variable for item in creation.items), *_NAMING) if name in members]
+        spelled = {name.lower(): name for name in reversed(members)}
+        variables = [item.variable.lower() for item in creation.items] if creation is not None else []
+        naming = [spelled[name] for name in (*variables, *_NAMING) if name in spelled]
+        repeated = [name for name in naming if _repeats(self._message, scalar_text(body[name]))]
+        named = repeated or (naming if creation is not None else [])
         return f"/body/{escape(named[0])}" if named else None
 
     def _sends_secret(self) -> bool:
@@ -330,6 +334,11 @@ _IDENTIFIER: Final = re.compile(r"(?=.{1,64}$)[^\s]+(?: [^\s]+){0,2}")
 """Three words at most."""
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 _MEMBER_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
+
+
+def _repeats(message: str, value: str) -> bool:
+    """Whether a message has a value as a word of its own."""
+    return bool(value) and re.search(rf"(?<![\w./-]){re.escape(value)}(?![\w/-]|\.\w)", message) is not None
 
 
 def _is_plain(path: str) -> bool:

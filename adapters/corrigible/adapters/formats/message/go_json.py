@@ -22,10 +22,12 @@ _MARK: Final = "cannot unmarshal "
 _LONGEST: Final = 2000
 _MOST: Final = 500
 _DEEPEST: Final = 12
+BYTES: Final = "bytes"
+"""For bytes, which are base64 in JSON."""
 _INTEGER: Final = re.compile(r"u?int(?:8|16|32|64)?")
 _TYPES: Final[Mapping[str, str]] = {
     **{"string": "string", "bool": "boolean", "float32": "number", "float64": "number", "time.Time": "string"},
-    **{"time.Duration": "integer", "[]uint8": "string", "[]byte": "string"},
+    **{"time.Duration": "integer", "[]uint8": BYTES, "[]byte": BYTES},
 }
 
 

@@ -15,7 +15,7 @@ import re2
 from corrigible.rules.budget import spend
 from corrigible.schema.exchange import Json
 
-from .go_json import decode_error
+from .go_json import BYTES, decode_error
 from .lists import Listed, read_list
 from .pattern_list import PatternList
 
@@ -177,6 +177,8 @@ def limits_in(message: str) -> dict[str, Json]:
         return {}
     spend(_A_SEARCH)
     if (go := decode_error(message)) is not None:
+        if go.type == BYTES:
+            return {"type": "string", "format": "byte"}
         return {"type": go.type} if go.type else {}
     stated: dict[str, Json] = {}
     listed = choices_in(message)

@@ -21,6 +21,8 @@ _LONGEST: Final = 2000
 _LONGEST_VALUE: Final = 200
 _SHORTEST: Final = 2
 _BEFORE: Final = r"(?<![\w./@-])"
+_BEFORE_TOLD: Final = r"(?:(?<![\w./@-])|(?<=[\[('\"]/))"
+"""Some servers keep names as paths and print them so: `(/a b)`."""
 _AFTER: Final = r"(?![\w/@-]|\.\w)"
 _SURROUNDINGS: Final = re.compile(r"(?i)\b(?:in|of|for|from|under|within|on|by) (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
 """Before a value that only says where something is looked for."""
@@ -29,7 +31,8 @@ _GIVEN: Final = re.compile(r"[\[(<:=]\s?$")
 """Before a value that a text gives in brackets or behind a colon."""
 _VALUE_WORD: Final = re.compile(r"(?i)\b(?:values?|got|received|given|input|parsing|was)[ :]{1,2}['\"]?$")
 """Before a value that a text calls one: `invalid memory value 1024`."""
-_SENTENCE_END: Final = re.compile(r"[\])>'\"]*(?:[.!;,]?\s*$|[.;] )")
+_SENTENCE_END: Final = re.compile(r"(?::[\w.-]{1,128})?[\])>'\"]*(?:[.!;,]?\s*$|[.;] )")
+"""A tag or a port may have been added to the value: `No such image: redis:latest`."""
 _ENDINGS: Final = frozenset({"id", "name", "key"})
 """Last words of names that a sentence leaves out: `Model smu` of `model_name`."""
 
@@ -81,15 +84,17 @@ def values_told(message: str, sent: Sequence[SentValue], *, any_text: bool) -> l
     """
     text = message[:_LONGEST]
     in_path = [str(one.value) for one in sent if not one.path]
-    if any(value and re.search(f"{_BEFORE}{re.escape(value)}{_AFTER}", text) for value in in_path):
-        return []
+    for value in filter(None, in_path):
+        for match in re.finditer(f"{_BEFORE}{re.escape(value)}{_AFTER}", text):
+            if not _SURROUNDINGS.search(text[: match.start()]):
+                return []
     mentions = _mentions(message, sent)
     plain = [one for one in mentions if _WORD.fullmatch(one.value)]
     particular = [one for one in mentions if one not in plain]
     beside = list(dict.fromkeys(one.place for one in particular if _follows_name(one)))
     if 1 < len(beside) <= _MOST_TOLD and len({one.place for one in particular}) == len(beside):
         return beside
-    given = [one for one in particular if _GIVEN.search(one.before) or _VALUE_WORD.search(one.before)]
+    given = [one for one in particular if _GIVEN.search(one.before.removesuffix("/")) or _VALUE_WORD.search(one.before)]
     ending = [one for one in plain if one.before.endswith(": ") and _SENTENCE_END.match(one.after)]
     chosen = (
         _chosen([one for one in particular if _follows_name(one)])
@@ -209,7 +214,7 @@ def _mentions(message: str, sent: Sequence[SentValue]) -> list[_Mention]:
         if not _SHORTEST <= len(written) <= _LONGEST_VALUE or written not in text:
             continue
         spend()
-        for match in re.finditer(f"{_BEFORE}{re.escape(written)}{_AFTER}", text):
+        for match in re.finditer(f"{_BEFORE_TOLD}{re.escape(written)}{_AFTER}", text):
             before, after = text[: match.start()], text[match.end() :]
             out.append(_Mention(one.pointer, one.path[-1], written, before, after))
     return out
