@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.schema.exchange import Exchange, Request
+from corrigible.schema.exchange import Exchange, Json, Request
 
 
 def read(body: Any, request: Request | None = None) -> list[tuple[str, str, str, str]]:
@@ -101,6 +101,59 @@ def test_a_name_that_only_one_part_of_the_request_has_is_found_there(param: str,
         "POST", "/x", {"dry_run": "tru", "both": "1"}, {"shop-region": "europ", "accept": "*/*"}, {"both": 1}
     )
     assert read({"error": {"code": "c", "message": "m", "param": param}}, request) == [("c", "m", pointer, param)]
+
+
+SENT = ("message", "detail", "error", "title", "code", "type", "reason", "name", "field", "status", "text")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"message": "Not in this state"},
+        {"error": "Not in this state"},
+        {"error": {"code": "BAD", "message": "Not in this state"}},
+        {"error": "BadRequest", "message": "Not in this state", "status": 400},
+        {"title": "Bad Request", "detail": "Not in this state", "type": "about:blank", "status": 400},
+        {"code": "BAD", "reason": "Not in this state"},
+        {"name": "StateError", "message": "Not in this state"},
+        {"errors": [{"message": "Not in this state"}]},
+        {"errors": [{"title": "Bad", "detail": "Not in this state"}]},
+    ],
+)
+def test_members_of_errors_that_requests_have_too_are_no_places(answer: Json) -> None:
+    request = Request("POST", "/posts", body={name: f"the {name}" for name in SENT})
+    assert [(message, place) for _, message, place, _ in read(answer, request)] == [("Not in this state", "")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "places"),
+    [
+        ({"errors": {"message": "is required"}}, ["/body/message"]),
+        ({"message": ["is required"]}, ["/body/message"]),
+        ({"message": "is required", "name": "is too long"}, ["/body/message", "/body/name"]),
+        ({"title": "is too long"}, ["/body/title"]),
+    ],
+)
+def test_members_of_errors_that_are_places(answer: Json, places: list[str]) -> None:
+    request = Request("POST", "/posts", body={name: f"the {name}" for name in SENT})
+    assert [place for _, _, place, _ in read(answer, request)] == places
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The response is missing required property 'id'",
+        "upstream response: missing field 'total'",
+        "Property 'total' is required in the response of the payment service",
+    ],
+)
+def test_what_another_service_answered_names_no_member(message: str) -> None:
+    assert [place for _, _, place, _ in read({"message": message}, Request("POST", "/x", body={"a": 1}))] == [""]
+
+
+def test_errors_that_texts_hold_are_not_more_than_others() -> None:
+    answer = {"errors": [{"message": str({f"m{n}": ["is required"] for n in range(20)})} for _ in range(10)]}
+    assert len(read(answer, Request("POST", "/x", body={"a": 1}))) == 64
 
 
 def test_further_members_are_kept() -> None:

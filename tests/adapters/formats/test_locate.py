@@ -131,6 +131,14 @@ def test_what_is_stated_of_a_place_inside_json_text_is_not_stated_of_the_text() 
     assert (error.pointer, error.stated, error.constraint) == ("/query/q", {}, "")
 
 
+def test_of_many_errors_in_a_large_request_some_are_looked_for() -> None:
+    request = Request("POST", "/x", {}, {}, {f"m{number}": number for number in range(1500)})
+    errors = {"errors": [{"field": f"inner.M-{number}", "message": "is wrong"} for number in range(64)]}
+    places = read(errors, 400, NOTHING, request)
+    assert places[0] == "/body/m0"
+    assert places[-1] == ""
+
+
 def test_what_is_not_about_the_request_has_no_place() -> None:
     assert read({"message": "'f-1' is broken"}, 500) == [""]
     assert read({"message": "'f-1' may not do that"}, 401) == [""]

@@ -271,6 +271,31 @@ def test_a_message_about_something_else_renames_nothing(engine: Engine, message:
 
 
 @pytest.mark.parametrize(
+    ("member", "message", "edit"),
+    [
+        ("project", "project is archived", None),
+        ("project", "invalid project", None),
+        ("project", "project 'apollo' must be one of yours", None),
+        ("user", "User is not allowed to do this", None),
+        ("project", "unknown field 'project'", "remove"),
+        ("project", "'project' is not allowed", "remove"),
+        ("titel", "titel is invalid", "move"),
+    ],
+)
+def test_only_what_the_server_does_not_know_is_left_out(
+    engine: Engine, member: str, message: str, edit: str | None
+) -> None:
+    job = {**JOB, member: "apollo"}
+    if edit == "move":
+        del job["title"]
+    exchange = Exchange(post(job), 400, {}, orjson.dumps({"message": message}), "e", 1.0)
+    decision = run_with_lookups_sync(engine.decide(exchange), lambda _: LookupAnswer(0))
+    assert isinstance(decision, Annotate)
+    operations = [op["op"] for one in decision.feedback["suggestions"] for op in one.get("patch", [])]
+    assert [op for op in operations if op != "test"] == ([] if edit is None else [edit])
+
+
+@pytest.mark.parametrize(
     ("request_", "message", "path"),
     [
         (post(JOB, "/jobs"), "Not Found", "/api/jobs"),

@@ -7,6 +7,7 @@ says in its text is read: a dict of errors, a path, a missing or unknown member,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from corrigible.rules.violation import Violation
@@ -21,6 +22,8 @@ from .jsonapi import JSONAPI
 from .problem import PROBLEM
 from .spring import SPRING
 
+_MOST: Final = 64
+"""Errors of one answer, those that texts hold included."""
 DIALECTS: Final = (FASTAPI, AJV, GRAPHQL, JSONAPI, SPRING, PROBLEM)
 """In the order in which they are tried: the most distinctive goes first."""
 
@@ -52,4 +55,5 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
         found = find_errors(body, request)
         if not of_dialect or any(one.pointer for one in found):
             of_dialect = found
-    return [one for violation in of_dialect for one in complete(violation, request)]
+    completed = (one for violation in of_dialect for one in complete(violation, request))
+    return list(islice(completed, _MOST))

@@ -81,7 +81,8 @@ def _of(value: Json, key: str, around: Place, depth: int, walk: _Walk) -> Iterat
             yield _violation(value, around, walk)
     elif isinstance(value, list):
         for item in value:
-            yield from _of(item, key, around, depth + 1, walk)
+            is_one = key in MAPS and isinstance(item, dict) and _is_one_error(item)
+            yield from _of(item, "" if is_one else key, around, depth + 1, walk)
     elif isinstance(value, dict):
         yield from _of_object(value, key, around, depth, walk)
 
@@ -203,9 +204,19 @@ def _is_by_place(members: Mapping[str, Json], walk: _Walk) -> bool:
         return sent or not all(name in LISTS for name in members)
     if any(name in TEXTS or name in CODES or name in ABOUT_THE_ANSWER for name in members if not _is_sent(name, walk)):
         return False
+    if _is_one_error(members):
+        return False
     return all(
         (isinstance(value, str) and (sent or is_error_text(value))) or _is_tree(value, 0) for value in members.values()
     )
+
+
+def _is_one_error(members: Mapping[str, Json]) -> bool:
+    """Whether texts stand under the usual names of one error only: a chat's `message` is sent, and told of as well."""
+    names = {name for name, value in members.items() if isinstance(value, str)}
+    if not all(name in _USUAL or (name in PLACES and " " not in members[name]) for name in names):
+        return False
+    return not names.isdisjoint(_SENTENCES) or (not names.isdisjoint(TEXTS) and not names.isdisjoint(CODES))
 
 
 def _is_tree(value: Json, depth: int) -> bool:
@@ -248,6 +259,9 @@ def _is_complaint(members: Mapping[str, Json], walk: _Walk) -> bool:
     return not _CODE_NAMES.isdisjoint(members) and not _RANK.keys().isdisjoint(members)
 
 
+_SENTENCES: Final = frozenset({"message", "detail", "error", "msg", "Message", "errorMessage", "error_message"})
+"""Names under which almost every API has the sentence of its error, and hardly any the sentences of a map."""
+_USUAL: Final = frozenset({*TEXTS, *CODES, *ABOUT_THE_ANSWER})
 _OF_ONE: Final = (
     "message",
     "msg",

@@ -205,7 +205,7 @@ def _limits(members: Mapping[str, Any], code: str, keyword: str) -> dict[str, Js
         if not limited or limited in ("required", "additionalProperties", "enum", "type", "format"):
             continue
         if limited == "pattern":
-            if isinstance(value, str):
+            if isinstance(value, str) and _is_pattern(value):
                 stated["pattern"] = value
             continue
         number = _number(value)
@@ -217,8 +217,28 @@ def _limits(members: Mapping[str, Any], code: str, keyword: str) -> dict[str, Js
             limited = limited[:3] + keyword[3:]
         elif limited in _LENGTHS and (is_text or is_array):
             limited = _LENGTHS[limited] + ("Items" if is_array else "Length")
-        stated[limited] = number
+        if _is_schema(limited, number):
+            stated[limited] = number
     return stated
+
+
+def _is_pattern(text: str) -> bool:
+    """Whether a text is a regular expression: it goes to those who check a value by it."""
+    try:
+        re.compile(text[:_LONGEST_PATTERN])
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return len(text) <= _LONGEST_PATTERN
+
+
+_LONGEST_PATTERN: Final = 200
+
+
+def _is_schema(keyword: str, number: float) -> bool:
+    """Whether JSON Schema takes a number for a keyword (2020-12, sections 6.2.1, 6.3 and 6.4 of its validation)."""
+    if keyword.endswith(("Length", "Items")):
+        return number >= 0 and float(number).is_integer()
+    return keyword != "multipleOf" or number > 0
 
 
 def keywords_of_arguments(code: str, arguments: Sequence[Json]) -> dict[str, Json]:

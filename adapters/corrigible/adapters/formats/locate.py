@@ -32,6 +32,13 @@ from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 _MOST_PLACES: Final = 2000
 _PLACES_A_STEP: Final = 4
 _LETTERS_A_STEP: Final = 32
+_MOST_COMPARED: Final = 60_000
+"""Places that the names and values of errors are compared with; of further errors no place is looked for."""
+_COMPARED_A_STEP: Final = 16
+_SCANS: Final = 10
+"""How often all places are looked at for one error, besides once for each name of its place and about each mark."""
+_MARKS: Final = "'\"`[_"
+"""Of quoted words, and in names that are no words of English."""
 _PARTS: Final = ("body", "query")
 _NOT_ABOUT_THE_REQUEST: Final = 401
 _SERVER_ERROR: Final = 500
@@ -79,6 +86,7 @@ def locate_errors(
     sent: list[SentValue] = []
     in_texts: list[SentValue] = []
     out: list[Violation] = []
+    left = _MOST_COMPARED
     for error in errors:
         if _is_there(error, request):
             out.append(_at_its_place(error, request, NOTHING))
@@ -87,6 +95,14 @@ def locate_errors(
             vocabulary = declared() if remaining() > _ENOUGH else NOTHING
             sent, in_texts = list(_places(request)), list(_places_in_texts(request))
             spend((len(sent) + len(in_texts)) // _PLACES_A_STEP)
+        compared = (len(sent) + len(in_texts)) * (
+            _SCANS + error.pointer.count("/") + sum(map(error.message.count, _MARKS)) // 2
+        )
+        left -= compared
+        if left < 0:
+            out.append(error._replace(pointer=""))
+            continue
+        spend(compared // _COMPARED_A_STEP)
         place = _by_path(error, request, vocabulary, sent) if error.pointer else ""
         about_request = exchange.status not in (0, _NOT_ABOUT_THE_REQUEST) and exchange.status < _SERVER_ERROR
         if not place and about_request:
@@ -259,8 +275,8 @@ def _walked(value: Json, names: Sequence[str]) -> list[str] | None:
     spelled: list[str] = []
     for name in names:
         if isinstance(value, dict):
-            exact = name if name in value else None
-            near = [exact] if exact is not None else [one for one in value if fold(one) == fold(name)]
+            exact, folded = name if name in value else None, fold(name)
+            near = [exact] if exact is not None else [one for one in value if fold(one) == folded]
             if len(near) != 1:
                 return None
             value = value[near[0]]

@@ -60,6 +60,15 @@ _ABOUT_ABSENCE: Final = re.compile(
     r"|(?:must|please) (?:specify|provide|give|supply))\b"
 )
 """Words of complaints about what was not sent: it may have been sent under another name."""
+_UNKNOWN: Final = ("additionalProperties", "unevaluatedProperties")
+_UNKNOWN_MEMBER: Final = re.compile(
+    r"(?i)unknown|unexpected|unrecogni|undeclared|undefined|unpermitted|unsupported|extra|additional|forbidden|no such"
+    r"|does ?n[o']t exist|read-?only|not (?:allowed|permitted)(?! to\b)"
+    r"|not (?:supported|known|defined|expected|recogni)"
+    r"|(?:should|must) not (?:be )?(?:exist|set|given|sent|present|specified|provided)"
+    r"|(?:invalid|wrong|bad) (?:\w+ )?(?:field|propert|param|key|attribute|member|argument)"
+)
+"""Words of complaints about a member, whatever its value is."""
 _FEW_WORDS: Final = 3
 _NOTHING_PARTICULAR: Final = re.compile(
     r"(?i)|\W*(?:(?:http )?404\W*)?(?:page |route |resource |url |path |the requested url(?: was)? |endpoint )?"
@@ -200,7 +209,7 @@ class ViolationFinder:
         """Return what an error with a place is about."""
         declared = self._description.declared_place(self._request, self._operation, error.pointer)
         stated = stated_violation(error, self._request, declared)
-        there = self._violations_at(error.pointer)
+        there = [one for one in self._violations_at(error.pointer) if not self._is_known(one, error)]
         if stated is not None and (error.stated or not there):
             below = [one for one in there if one.pointer != error.pointer]
             return [*below, stated] if not error.stated else [stated]
@@ -216,6 +225,19 @@ class ViolationFinder:
             return below
         unknown = unknown_member(error, self._request, declared)
         return () if unknown is None else (unknown,)
+
+    def _is_known(self, violation: SchemaViolation, error: Violation) -> bool:
+        """Whether the server tells of the value of a member that is undeclared, allowed, and no misspelling.
+
+        It knows a member whose value it refuses: to leave that out would be no repair.
+        """
+        if violation.keyword not in _UNKNOWN or violation.pointer != error.pointer or error.constraint in _UNKNOWN:
+            return False
+        if not error.message or _UNKNOWN_MEMBER.search(error.message[:_READ]) is not None:
+            return False
+        if any(one.pointer == violation.pointer for one in self._violations_at("")):
+            return False
+        return not near_names(segments(violation.pointer)[-1], violation.siblings)
 
     def _anywhere(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return the violations of the whole request, those at places that the message mentions first."""

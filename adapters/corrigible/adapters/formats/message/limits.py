@@ -41,6 +41,12 @@ _DIGIT: Final = re.compile(r"\d")
 _LENGTH: Final = re.compile(
     r"\b(?:length|long(?:er)?|short(?:er)?|characters?|chars|letters|size of the string)(?![a-z])", re.IGNORECASE
 )
+_EXCLUSIVE: Final = re.compile(r"\b(?:exclusive(?:ly)?|strictly)\b", re.IGNORECASE)
+_OTHER_UNIT: Final = re.compile(
+    r"\s?(?P<unit>words?|lines?|sentences?|paragraphs?|[kmg]i?b|kilobytes?|megabytes?|gigabytes?|minutes?|mins?|hours?"
+    r"|days?|weeks?|months?|years?)\b",
+    re.IGNORECASE,
+)
 _ITEMS: Final = re.compile(r"\b(?:items?|elements?|entries|rows)(?![a-z])", re.IGNORECASE)
 
 
@@ -244,8 +250,10 @@ def _bounds(message: str) -> dict[str, Json]:
     between = _LENGTHS_OF.search(message) or _LOW_AND_HIGH.search(message) or _BETWEEN.search(message)
     if between is not None:
         low, high = _number(between["low"]), _number(between["high"])
-        if low <= high:
-            return {_sized("minimum", message, ""): low, _sized("maximum", message, ""): high}
+        lower, upper = _sized("minimum", message, ""), _sized("maximum", message, "")
+        if low <= high and not _has_other_unit(message, between.end()):
+            is_open = lower == "minimum" and _EXCLUSIVE.search(message) is not None
+            return {"exclusiveMinimum": low, "exclusiveMaximum": high} if is_open else {lower: low, upper: high}
     exactly = _EXACTLY.search(message)
     if exactly is not None:
         length = _number(exactly.match["n"])
@@ -254,6 +262,8 @@ def _bounds(message: str) -> dict[str, Json]:
     if bound is None:
         return {}
     keyword, match = _BOUNDS[bound.number][0], bound.match
+    if _has_other_unit(message, match.end()):
+        return {}
     number, unit = _number(match["n"]), match.groupdict().get("unit") or ""
     sized = _sized(keyword, message, unit)
     if sized in ("minLength", "minItems") and keyword == "exclusiveMinimum":
@@ -261,6 +271,15 @@ def _bounds(message: str) -> dict[str, Json]:
     elif sized in ("maxLength", "maxItems") and keyword == "exclusiveMaximum":
         number -= 1
     return {sized: number} if keyword == "multipleOf" or _is_sane(sized, number) else {}
+
+
+def _has_other_unit(message: str, at: int) -> bool:
+    """Whether a number is followed by a unit that the value need not have: `at most 3 words`, `up to 5 minutes`.
+
+    What is called after its unit has it: `retention_days must be at most 30 days`.
+    """
+    unit = _OTHER_UNIT.match(message, at)
+    return unit is not None and unit["unit"].lower().removesuffix("s") not in message[: unit.start()].lower()
 
 
 def _is_sane(keyword: str, number: float) -> bool:

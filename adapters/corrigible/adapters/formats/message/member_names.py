@@ -189,8 +189,19 @@ _LONGEST: Final = 2000
 _A_SEARCH: Final = 3
 
 
+_ABOUT_A_RESPONSE: Final = re.compile(
+    r"\b(?:in|from|of) (?:the |its |an? )?(?:\w+ )?response\b"
+    r"|\b(?:upstream|the) (?:\w+ )?response (?:is|was|body|has|lacks|did|does)\b"
+    r"|\bupstream response\b",
+    re.IGNORECASE,
+)
+"""Of a sentence about what another service answered: no member of the request is meant."""
+
+
 def find_member(message: str) -> NamedMember:
     """Return the missing or unknown member that a message names, nothing where it names neither."""
+    if _ABOUT_A_RESPONSE.search(message[:_LONGEST]) is not None:
+        return NamedMember()
     patterns_of = (("required", _MISSING), ("additionalProperties", _UNKNOWN))
     for constraint, patterns in patterns_of if _MISSING_WORD.search(message) is not None else patterns_of[1:]:
         found = _search(message, patterns)
