@@ -26,6 +26,11 @@ class Violation(NamedTuple):
     stated: Mapping[str, Json] = MappingProxyType({})
     """JSON Schema keywords that the answer itself gives for the place: `{"enum": ["a", "b"]}`, `{"maximum": 200}`."""
 
+    def at(self, pointer: str, constraint: str, stated: Mapping[str, Json]) -> Violation:
+        """Return the same error at a place, with what it says of it. (`_replace` takes four times as long.)"""
+        code, message, _, _, type, param, native, _ = self
+        return Violation(code, message, pointer, constraint, type, param, native, stated)
+
     def scope(self) -> dict[str, Json]:
         """Return the map that expressions see as `error`: the six names always there, native extras beside them."""
         return {

@@ -19,31 +19,31 @@ _FASTIFY: Final = re.compile(r"^(?P<where>body|querystring|params|headers)(?P<pa
 _MEMBERS: Final = ("missingProperty", "additionalProperty", "unevaluatedProperty")
 _NEXT: Final = re.compile(r", (?=(?:body|querystring|params|headers)[/ ])")
 _KEYWORDS: Final = (
-    (r"must have required property", "required"),
-    (r"must NOT have additional properties", "additionalProperties"),
-    (r"must be equal to one of the allowed values", "enum"),
-    (r"must be equal to constant", "const"),
-    (r"must match pattern", "pattern"),
-    (r"must match format", "format"),
-    (r"must be >= ", "minimum"),
-    (r"must be <= ", "maximum"),
-    (r"must be > ", "exclusiveMinimum"),
-    (r"must be < ", "exclusiveMaximum"),
-    (r"must be multiple of", "multipleOf"),
-    (r"must NOT have fewer than \d+ char", "minLength"),
-    (r"must NOT have more than \d+ char", "maxLength"),
-    (r"must NOT have fewer than \d+ items", "minItems"),
-    (r"must NOT have more than \d+ items", "maxItems"),
-    (r"must NOT have duplicate items", "uniqueItems"),
-    (r"must match a schema in anyOf", "anyOf"),
-    (r"must match exactly one schema in oneOf", "oneOf"),
-    (r"must be (?:string|number|integer|boolean|object|array|null)\b", "type"),
+    (re.compile(r"must have required property"), "required"),
+    (re.compile(r"must NOT have additional properties"), "additionalProperties"),
+    (re.compile(r"must be equal to one of the allowed values"), "enum"),
+    (re.compile(r"must be equal to constant"), "const"),
+    (re.compile(r"must match pattern"), "pattern"),
+    (re.compile(r"must match format"), "format"),
+    (re.compile(r"must be >= "), "minimum"),
+    (re.compile(r"must be <= "), "maximum"),
+    (re.compile(r"must be > "), "exclusiveMinimum"),
+    (re.compile(r"must be < "), "exclusiveMaximum"),
+    (re.compile(r"must be multiple of"), "multipleOf"),
+    (re.compile(r"must NOT have fewer than \d+ char"), "minLength"),
+    (re.compile(r"must NOT have more than \d+ char"), "maxLength"),
+    (re.compile(r"must NOT have fewer than \d+ items"), "minItems"),
+    (re.compile(r"must NOT have more than \d+ items"), "maxItems"),
+    (re.compile(r"must NOT have duplicate items"), "uniqueItems"),
+    (re.compile(r"must match a schema in anyOf"), "anyOf"),
+    (re.compile(r"must match exactly one schema in oneOf"), "oneOf"),
+    (re.compile(r"must be (?:string|number|integer|boolean|object|array|null)\b"), "type"),
 )
 
 
 def constraint_of(message: str) -> str:
     """Return the keyword whose message of Ajv's this is, empty where it is none."""
-    return next((keyword for pattern, keyword in _KEYWORDS if re.search(pattern, message)), "")
+    return next((keyword for pattern, keyword in _KEYWORDS if pattern.search(message)), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,13 +102,15 @@ def _inside(violation: Violation, request: Request) -> list[Violation]:
                 for one in listed
                 for done in complete(one, request)
             ]
+    if "\n" not in violation.message:
+        return []
     pydantic = [
         violation._replace(code=one["type"], message=one["message"], pointer=pointer(steps(one["place"]), request))
         for one in _PYDANTIC.finditer(violation.message)
     ]
     if pydantic:
         return [_with_statement(one, request) for one in pydantic[:_MOST_LINES]]
-    if "\n" not in violation.message or _CONTINUED.search(violation.message) is not None:
+    if _CONTINUED.search(violation.message) is not None:
         return []
     lines = [line.strip(" -*•\t\r") for line in violation.message.splitlines()[:_MOST_LINES]]
     each = [_with_places(violation._replace(message=line), request) for line in lines if line]
@@ -151,18 +153,12 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
             "unevaluatedProperties",
         ):
             place = member_pointer(place, message, constraint, request)
-        return [violation._replace(pointer=place, constraint=constraint, stated=_with_known(violation.stated, name))]
+        return [violation.at(place, constraint, _with_known(violation.stated, name))]
     path = _path(message, request)
     if name.member:
         each = [_joined(path, one) if path else _named_place(one, name, request) for one in (name.member, *name.others)]
-        return [
-            violation._replace(
-                pointer=one,
-                constraint=violation.constraint or name.constraint,
-                stated=_with_known(violation.stated, name),
-            )
-            for one in each
-        ]
+        constraint = violation.constraint or name.constraint
+        return [violation.at(one, constraint, _with_known(violation.stated, name)) for one in each]
     if path:
         return [violation._replace(pointer=path)]
     about = find_subject(message)
@@ -233,10 +229,10 @@ def _with_statement(violation: Violation, request: Request) -> Violation:
             keyword = "additionalProperties"
     go = decode_error(message)
     if go is not None and place not in decoded_places(go, request.body):
-        return violation._replace(pointer=place, constraint=keyword)  # the type is that of something inside
+        return violation.at(place, keyword, violation.stated)  # the type is that of something inside
     stated = dict(violation.stated) or stated_keywords(
         violation.code, keyword, {"type": violation.type, **violation.native}, message
     )
     if keyword == "required" and there == "" and not stated:
         stated = {"minLength": 1}
-    return violation._replace(pointer=place, constraint=keyword, stated=fit_keywords(stated, there))
+    return violation.at(place, keyword, fit_keywords(stated, there))

@@ -15,22 +15,22 @@ from .members import text
 from .pointers import pointer
 
 _CONSTRAINTS: Final = (
-    (r"missing|value_error\.missing|missing_argument", "required"),
-    (r"enum|literal_error|type_error\.enum|value_error\.const", "enum"),
-    (r"greater_than|value_error\.number\.not_gt", "exclusiveMinimum"),
-    (r"greater_than_equal|value_error\.number\.not_ge", "minimum"),
-    (r"less_than|value_error\.number\.not_lt", "exclusiveMaximum"),
-    (r"less_than_equal|value_error\.number\.not_le", "maximum"),
-    (r"multiple_of|value_error\.number\.not_multiple", "multipleOf"),
-    (r"string_too_short|value_error\.any_str\.min_length", "minLength"),
-    (r"string_too_long|value_error\.any_str\.max_length", "maxLength"),
-    (r"string_pattern_mismatch|value_error\.str\.regex", "pattern"),
-    (r"too_short|value_error\.list\.min_items", "minItems"),
-    (r"too_long|value_error\.list\.max_items", "maxItems"),
-    (r"extra_forbidden|value_error\.extra", "additionalProperties"),
-    (r"(?:date|datetime|time|uuid|url)_\w+|value_error\.(?:date|datetime|url|email|uuid)\b.*", "format"),
-    (r"(?:int|float|bool|string|list|dict|set|tuple|model|decimal)_(?:type|parsing|from_float)\w*", "type"),
-    (r"type_error\..*", "type"),
+    (re.compile(r"missing|value_error\.missing|missing_argument"), "required"),
+    (re.compile(r"enum|literal_error|type_error\.enum|value_error\.const"), "enum"),
+    (re.compile(r"greater_than|value_error\.number\.not_gt"), "exclusiveMinimum"),
+    (re.compile(r"greater_than_equal|value_error\.number\.not_ge"), "minimum"),
+    (re.compile(r"less_than|value_error\.number\.not_lt"), "exclusiveMaximum"),
+    (re.compile(r"less_than_equal|value_error\.number\.not_le"), "maximum"),
+    (re.compile(r"multiple_of|value_error\.number\.not_multiple"), "multipleOf"),
+    (re.compile(r"string_too_short|value_error\.any_str\.min_length"), "minLength"),
+    (re.compile(r"string_too_long|value_error\.any_str\.max_length"), "maxLength"),
+    (re.compile(r"string_pattern_mismatch|value_error\.str\.regex"), "pattern"),
+    (re.compile(r"too_short|value_error\.list\.min_items"), "minItems"),
+    (re.compile(r"too_long|value_error\.list\.max_items"), "maxItems"),
+    (re.compile(r"extra_forbidden|value_error\.extra"), "additionalProperties"),
+    (re.compile(r"(?:date|datetime|time|uuid|url)_\w+|value_error\.(?:date|datetime|url|email|uuid)\b.*"), "format"),
+    (re.compile(r"(?:int|float|bool|string|list|dict|set|tuple|model|decimal)_(?:type|parsing|from_float)\w*"), "type"),
+    (re.compile(r"type_error\..*"), "type"),
 )
 _UNION_BRANCH: Final = re.compile(r"(?:int|float|str|bool|dict|list|none|function-\w+|[a-z]+\[.*\]|[A-Z]\w*)")
 """pydantic names the branch of a union as one more step: `["body", "size", "int"]`."""
@@ -50,7 +50,7 @@ class FastApiFormat:
 
 def _violation(request: Request, item: Mapping[str, Json]) -> Violation:
     kind = text(item, "type")
-    constraint = next((keyword for pattern, keyword in _CONSTRAINTS if re.fullmatch(pattern, kind)), "")
+    constraint = next((keyword for pattern, keyword in _CONSTRAINTS if pattern.fullmatch(kind)), "")
     parts = [str(part) for part in item["loc"]]
     if kind == "json_invalid":
         parts = ["body"]

@@ -125,7 +125,7 @@ def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int,
         keyword, stated = keyword_of(code), {}
         if isinstance(members.get("arguments"), list):
             stated = keywords_of_arguments(code, members["arguments"])
-        yield _placed(violation._replace(constraint=keyword, stated=stated), below if own.parts else around, walk)
+        yield _placed(violation.at("", keyword, stated), below if own.parts else around, walk)
 
 
 def _listed_places(members: Mapping[str, Json], own: Place) -> list[Place] | None:

@@ -167,8 +167,11 @@ def stated_keywords(code: str, keyword: str, native: Mapping[str, Json], message
     return stated
 
 
+_SEPARATORS: Final = re.compile(r"[^a-z0-9]")
+
+
 def _plain(code: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", code.lower())
+    return _SEPARATORS.sub("", code.lower())
 
 
 def _listed(members: Mapping[str, Json], keyword: str) -> dict[str, Json]:

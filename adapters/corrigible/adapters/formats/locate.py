@@ -120,7 +120,7 @@ def locate_errors(
             error = _of_value(error, place, request)
             if not place and in_texts and (place := _in_a_text(error, request, in_texts)):
                 error = error._replace(constraint="", stated={})  # they are about what the text holds
-        out.append(_at_its_place(error._replace(pointer=place), request, vocabulary))
+        out.append(_at_its_place(error.at(place, error.constraint, error.stated), request, vocabulary))
     return out
 
 

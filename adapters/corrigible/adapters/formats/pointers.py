@@ -12,6 +12,7 @@ from corrigible.schema.exchange import Json, Request
 
 _STEPS = re.compile(r"""\[\s*(?:'([^']*)'|"([^"]*)")\s*\]|[^./\[\]]+""")
 """A quoted name in brackets (RFC 9535) is one step, whatever it holds."""
+_SEPARATORS: Final = re.compile(r"[\s_-]")
 _WHERE: Final = {
     "body": "body",
     "requestbody": "body",
@@ -56,7 +57,7 @@ def steps(place: str) -> list[str]:
 
 def part_of(name: str) -> str:
     """Return the part of the request that a dialect's word stands for, empty where it is no such word."""
-    return _WHERE.get(re.sub(r"[\s_-]", "", name).lower(), "")
+    return _WHERE.get(_SEPARATORS.sub("", name).lower(), "")
 
 
 def pointer(parts: Sequence[str], request: Request, *, member: str = "", place: str = "") -> str:
