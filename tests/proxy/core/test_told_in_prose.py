@@ -212,6 +212,12 @@ def test_a_near_name_counts_where_something_is_missed(engine: Engine, message: s
     assert (after is not None and after.body == {"title": "T", "seats": 4}) is is_mended
 
 
+def test_a_value_that_only_says_which_thing_it_is_does_not_hide_the_misspelt_name(engine: Engine) -> None:
+    after = mended(engine, post({"title": "T-9", "seets": 4}), "title T-9 refused: no seats given")
+    assert after is not None
+    assert after.body == {"title": "T-9", "seats": 4}
+
+
 def test_a_member_goes_into_the_only_object_that_declares_it(engine: Engine) -> None:
     after = mended(engine, post({"title": "T", "curtain": "red"}), "invalid hall")
     assert after is not None

@@ -129,7 +129,10 @@ class ViolationFinder:
                 return route if route or not self._is_located(error) else self._at(error)
         if not self._operation:
             return self._of_version(error)
-        violations = self._at(error) if self._is_located(error) else self._anywhere(error)
+        is_located = self._is_located(error)
+        violations = self._at(error) if is_located else self._anywhere(error)
+        if is_located and not violations and not error.constraint and not error.stated:
+            violations = self._mentioned(error)
         return violations or self._description.misspelt_words(self._request, error.message)
 
     def _of_version(self, error: Violation) -> Sequence[SchemaViolation]:
@@ -238,6 +241,14 @@ class ViolationFinder:
         if any(one.pointer == violation.pointer for one in self._violations_at("")):
             return False
         return not near_names(segments(violation.pointer)[-1], violation.siblings)
+
+    def _mentioned(self, error: Violation) -> Sequence[SchemaViolation]:
+        """Return the only misspelt or wrong member that a message names besides a place at which nothing is wrong."""
+        plain = _plain(error.message[:_READ])
+        respelt = self._description.misspellings(self._request, self._operation)
+        meant = [one for one in respelt if _is_meant_name_mentioned(one, plain)]
+        named = meant or [one for one in self._violations_at("") if _is_mentioned(one, plain)]
+        return named if len(named) == 1 else ()
 
     def _anywhere(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return the violations of the whole request, those at places that the message mentions first."""
