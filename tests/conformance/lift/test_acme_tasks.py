@@ -19,6 +19,7 @@ from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 from tests._support.acme_office import Office
+from tests._support.repaired import agrees
 
 ACME = read_tasks(TASKS / "acme.yaml")
 RECIPE = read_tasks(TASKS / "recipe.yaml")
@@ -65,7 +66,7 @@ class Episode:
 
 def filled(request: Request, feedback: Mapping[str, Json], facts: Mapping[str, Json]) -> Request:
     """Put what the prompt states where the feedback asks for it, on top of what the reader applies."""
-    following = apply(feedback, request)
+    following = apply(feedback, request, confirm=agrees)
     document = following.request.document() if isinstance(following, Next) else request.document()
     asked = [one for suggestion in parse(feedback).suggestions for one in suggestion.placeholders]
     assert asked, feedback
@@ -87,7 +88,7 @@ def rounds(task: Task, episode: Episode) -> Iterator[tuple[int, Terminal | Needs
             yield status, None
             return
         feedback = episode.feedback(request, status, said)
-        following = apply(feedback, request)
+        following = apply(feedback, request, confirm=agrees)
         yield status, following
         if isinstance(following, Terminal):
             return

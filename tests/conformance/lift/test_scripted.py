@@ -23,13 +23,14 @@ from corrigible.conformance.model.vector import consumer, request_of
 from corrigible.schema import NeedsInput, Next, ReaderError, Request, Terminal, apply, find
 from corrigible.schema.document import CREDENTIALS, header_problem, is_method, is_path
 from corrigible.schema.exchange import Json
+from tests._support.repaired import agrees
 
 from .talk import ISSUES, ORDER, ORDERED, QUICHE, REFUND, REPLACE, SHOP, moves, seen
 
 
 @pytest.mark.parametrize("group", consumer(), ids=lambda group: group.name)
 def test_the_patch_executor_does_what_the_reader_does(group: Any) -> None:
-    """On all vectors for readers, with what a reader is asked by default."""
+    """On all vectors for readers, as asked by default, for a user who agrees to what changes the wish."""
     for vector in group.vectors:
         if set(vector.given) - {"request", "feedback", "answer"}:
             continue
@@ -38,7 +39,7 @@ def test_the_patch_executor_does_what_the_reader_does(group: Any) -> None:
         found = find(answer)
         move = moves(SCRIPTED["patch-executor"], Briefing("", "", request), [Response(400, answer)])[1]
         try:
-            outcome = None if found is None else apply(found, request)
+            outcome = None if found is None else apply(found, request, confirm=agrees)
         except ReaderError:
             outcome = None
         match outcome, move:
