@@ -412,3 +412,32 @@ def test_what_the_server_lists_beats_what_the_description_lists(engine: Engine) 
     error = Violation(pointer="/body/state/type", constraint="enum", stated={"enum": ["PAUSED", "RUNNING"]})
     assert about(engine, request, error) == [("/body/state/type", "enum")]
     assert profile.described is not None
+
+
+@pytest.mark.parametrize(
+    ("body", "values"),
+    [
+        ({"titel": "a"}, [0.5]),
+        ({"titel": "a", "state": {"type": "OPN"}}, [0.33, 0.33]),
+        ({"titel": "a", "state": {"type": "OPN"}, "size": 90, "is_paused": "yes"}, [0.2, 0.2, 0.2, 0.2]),
+    ],
+)
+def test_the_more_breaches_there_are_the_less_sure_is_each(engine: Engine, body: Any, values: list[float]) -> None:
+    decision = decided(engine, post(body), {"message": "Bad request"})
+    assert isinstance(decision, Annotate)
+    suggestions = decision.feedback["suggestions"]
+    assert [one["confidence"] for one in suggestions] == [{"basis": "spec", "value": value} for value in values]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"message": "size must be at most 50"},
+        {"message": "90 is not a size"},
+        {"errors": [{"field": "size", "message": "too large"}]},
+    ],
+)
+def test_an_error_that_names_the_place_leaves_no_doubt_about_it(engine: Engine, answer: Any) -> None:
+    decision = decided(engine, post({"title": "a", "size": 90}), answer)
+    assert isinstance(decision, Annotate)
+    assert not any("confidence" in one for one in decision.feedback["suggestions"])

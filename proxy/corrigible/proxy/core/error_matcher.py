@@ -5,7 +5,7 @@ Knows: rules, descriptions, which of them goes first. Does not know: how an answ
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from corrigible.adapters.base import Described
@@ -109,7 +109,7 @@ class ErrorMatcher:
             return [unread]
         if result is None and (several := self._about_several(number)) is not None:
             return [several]
-        if result is None and (results := list(self._by_description(number))):
+        if result is None and (results := self._by_description(number)):
             return results
         if result is None and (element := repair_element(self._case, self._case.errors[number])) is not None:
             return [result_of(element, "the request")]
@@ -159,12 +159,25 @@ class ErrorMatcher:
                 return result
         return None
 
-    def _by_description(self, number: int) -> Iterator[RuleResult]:
+    def _by_description(self, number: int) -> list[RuleResult]:
         error = self._case.errors[number]
         if self._description is None or not may_be_judged(error, self._case.exchange.status):
-            return
+            return []
         finder = ViolationFinder(self._case, self._description, self._violations_at)
-        for order, violation in enumerate(finder.candidates(error)):
+        repaired = list(self._repaired_candidates(finder.candidates(error), number))
+        # A misspelt member and the one that is missing are one mistake: both are repaired in the same way.
+        mistakes = {repr([(one.get("patch"), one.get("placeholders")) for one in r.suggestions]) for _, r in repaired}
+        out = []
+        for violation, result in repaired:
+            value = finder.confidence(error, violation, len(mistakes))
+            out.append(result if value is None else _with_confidence(result, value))
+        return out
+
+    def _repaired_candidates(
+        self, candidates: Iterable[SchemaViolation], number: int
+    ) -> Iterator[tuple[SchemaViolation, RuleResult]]:
+        error = self._case.errors[number]
+        for order, violation in enumerate(candidates):
             place = violation.pointer, violation.keyword
             if place in self._repaired:
                 continue
@@ -180,7 +193,7 @@ class ErrorMatcher:
                 raise
             if result is not None:
                 self._settled.add(violation.pointer)
-                yield result
+                yield violation, result
 
     def _by_form(self, number: int) -> RuleResult | None:
         """Return the repair of a body that was not read, or of the `Accept` of an answer that there is not.
@@ -285,6 +298,12 @@ class ErrorMatcher:
         return drop_invalid(
             result, self._case.request, operation, description, self._violations_at, is_stated=is_stated
         )
+
+
+def _with_confidence(result: RuleResult, value: float) -> RuleResult:
+    """Say how likely the suggestions are about what the error is about."""
+    confidence: dict[str, Json] = {"basis": "spec", "value": value}
+    return result.with_suggestions([{**one, "confidence": confidence} for one in result.suggestions])
 
 
 def _edits_file(suggestion: Mapping[str, Any], files: frozenset[str]) -> bool:

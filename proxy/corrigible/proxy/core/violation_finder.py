@@ -135,6 +135,17 @@ class ViolationFinder:
             violations = self._mentioned(error)
         return violations or self._description.misspelt_words(self._request, error.message)
 
+    def confidence(self, error: Violation, violation: SchemaViolation, candidates: int) -> float | None:
+        """Return how likely an error is about one of so many candidates; None where it names the place or the value.
+
+        Each is as likely as any other, and as likely as that it is about nothing that the description tells.
+        """
+        if self._case.exchange.status in _ABOUT_THE_ROUTE or self._is_located(error) or not self._operation:
+            return None
+        if _is_mentioned(violation, _plain(error.message[:_READ])):
+            return None
+        return round(1 / (candidates + 1), 2)
+
     def _of_version(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return the near paths of another version, where a message is about the version that the path names."""
         parts = self._request.path.split("/")
