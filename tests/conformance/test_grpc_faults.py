@@ -59,8 +59,8 @@ def box(proxy: str) -> Iterator[tuple[Box, str]]:
 
 
 NUMBERS = count(1)
-WHOLE = {"another order every time", "no type", "none is taken for reflective"}
-"""Faults that are judged by every check."""
+WHOLE = {"none is taken for reflective"}
+"""The fault that is judged by every check."""
 ALWAYS = {f"grpc/{name}" for name in ("preference-forwarded", "feedback-only-on-refusals", "own-feedback-kept")}
 """A few checks that judge every fault, whatever it is to break."""
 TIMED = "grpc/others"

@@ -13,7 +13,7 @@ from corrigible.conformance.lift.stats.missing import dropped, error_groups
 from corrigible.conformance.lift.stats.rate import pass_k, rate, rates, rates_by
 from corrigible.conformance.lift.stats.reflection import compare_strategies, degenerate_loops, is_degenerate_loop
 
-from .logs import episode, manifest, turn
+from .logs import Outcome, episode, manifest, turn
 
 
 def group(*episodes: Episode, kind: str = "scripted", **models: str) -> Group:
@@ -203,9 +203,13 @@ def test_uptake_counts_refusals_that_another_call_came_after() -> None:
     assert found.ignored == 0
 
 
-def test_who_ends_at_a_suggestion_ignores_it() -> None:
-    (found,) = uptakes(group(episode(arm="reflective", outcome="failure", turns=(turn(told=True),), ending="gave up")))
-    assert (found.offered, found.ignored) == (0, 1)
+@pytest.mark.parametrize(
+    ("ending", "outcome", "ignored"), [("gave up", "failure", 1), ("", "failure", 0), ("gave up", "error", 0)]
+)
+def test_who_ends_at_a_suggestion_ignores_it(ending: str, outcome: Outcome, ignored: int) -> None:
+    other = episode("other", arm="reflective", turns=(turn(told=True), turn(accepted=True)))
+    told = episode(arm="reflective", outcome=outcome, turns=(turn(told=True),), ending=ending)
+    assert [(one.offered, one.ignored) for one in uptakes(group(told, other))] == [(1, ignored)]
 
 
 def test_harm_is_named_one_by_one_and_what_no_arm_asked_for_comes_first() -> None:
@@ -236,6 +240,9 @@ def test_stuck_is_the_same_refusal_to_the_end_whatever_the_feedback_says() -> No
     once = episode("c", "reflective", outcome="failure", turns=(turn(),), ending="stopped by loop breaker: told so")
     (found,) = repeated_errors(group(same, moving, once))
     assert (found.n, found.warned, found.answers, found.stopped, found.stuck) == (3, 1, 1, 1, 1)
+    read = episode("a", "reflective", outcome="failure", turns=(turn(), turn(accepted=True), turn()))
+    won = episode("b", "reflective", turns=(turn(), turn(), turn(accepted=True)))
+    assert repeated_errors(group(read, won))[0].stuck == 1, "what was accepted in between is no way out; a success is"
 
 
 # reflections
@@ -292,6 +299,9 @@ def test_flips_pools_and_tokens_are_those_of_the_second_strategy() -> None:
         "failure to success": (1, 200.0),
         "failure to failure": (0, None),
     }
+    unknown = [one if one.strategy == "free" else one.model_copy(update={"spent": None}) for one in made]
+    (untold,) = compare_strategies(group(*unknown, kind="model", **{"m+free": "m", "m+structured": "m"}), seed=0)
+    assert {flip.tokens for flip in untold.flips} == {None}
     assert (found.late, found.late_solved.value) == (2, 0.5)
     assert [each.value for each in found.late_attempts] == [3.0, 2.0]
     assert (found.never, found.never_solved.value, found.mcnemar) == (1, 1.0, 1.0)

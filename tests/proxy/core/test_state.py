@@ -249,6 +249,13 @@ def test_what_exists_as_it_is_wanted_is_done(engine: Engine) -> None:
     assert feedback["suggestions"][0]["parameters"] == {"path": "/api/work_pools/default"}
 
 
+@pytest.mark.parametrize("answer", [POOLS[0], {"pool": POOLS[0]}])
+def test_an_answer_may_have_the_resource_under_its_only_member(engine: Engine, answer: Json) -> None:
+    reads = {"/api/work_pools/default": answer}
+    feedback, _ = feedback_of(engine, post("/api/work_pools", POOLS[0]), 409, "'default' already exists", reads)
+    assert [one["action"] for one in feedback["suggestions"]] == ["ALREADY_DONE"]
+
+
 @pytest.mark.parametrize("name", ["..", "../flows", "a/b", "?", "."])
 def test_a_name_that_would_lead_elsewhere_is_not_looked_up(engine: Engine, name: str) -> None:
     reads = {**READS, "/api/work_pools": [*POOLS, {"name": name, "size": 2}]}

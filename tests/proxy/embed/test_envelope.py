@@ -34,18 +34,18 @@ def dialect(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def pack(folder: Path, dialect: str) -> Path:
+def pack(folder: Path, dialect: str, rule: str = RULE) -> Path:
     made = folder / "apex"
     made.mkdir()
     head = "name: apex\ntitle: Apex\nversion: 1.0.0\napi: {name: Apex}\nlicense: Apache-2.0\n"
     (made / "pack.yaml").write_text(f"{head}dialect: {dialect}\n")
-    rule = "id: apex.too-much\ntitle: Too much\nstatus: stable\nreferences: [https://example.com]\n" + RULE
-    (made / "too-much.yaml").write_text(rule)
+    head = "id: apex.too-much\ntitle: Too much\nstatus: stable\nreferences: [https://example.com]\n"
+    (made / "too-much.yaml").write_text(head + rule)
     return made
 
 
-def corrected(folder: Path, dialect: str, body: Any, mode: Mode = Mode.REFLECTIVE) -> HttpOutcome:
-    corrector = build_corrector([pack(folder, dialect)], mode=mode)
+def corrected(folder: Path, dialect: str, body: Any, mode: Mode = Mode.REFLECTIVE, *, rule: str = RULE) -> HttpOutcome:
+    corrector = build_corrector([pack(folder, dialect, rule)], mode=mode)
     head, back = RequestHead("POST", "/", JSON), ResponseHead(200, JSON)
     assert corrector.wants_body(head, back)
     sent = orjson.dumps(QUERY if dialect == "graphql" else CALL)
@@ -72,6 +72,14 @@ def test_each_error_gets_what_is_about_it(tmp_path: Path) -> None:
     asked = [one["extensions"][MEMBER]["suggestions"] for one in (first, second)]
     places = [[p["pointer"] for s in suggestions for p in s["placeholders"]] for suggestions in asked]
     assert places == [["/body/variables/amount"], ["/body/variables/b"]]
+
+
+def test_an_edit_stands_in_the_error_about_its_place(tmp_path: Path) -> None:
+    edit = "{op: replace, path: /body/variables/b, value: 7}"
+    suggest = f"suggest: [{{action: MODIFY_PARAMS, message: Send less., patch: [{edit}]}}]"
+    rule = f"match: {{code: X}}\n{suggest}\ndiagnosis: The amount is too large.\n"
+    said = answer_of(corrected(tmp_path, "graphql", {"errors": [BAD, ALSO]}, rule=rule))
+    assert [MEMBER in error.get("extensions", {}) for error in said["errors"]] == [False, True]
 
 
 def test_a_suggestion_about_no_place_stands_in_the_first_error(tmp_path: Path) -> None:

@@ -94,6 +94,14 @@ def corrector() -> GrpcCorrector:
     return GrpcCorrector(build_engine(["grpc"], rpc=True), etcd_descriptors(), loops=build_loops())
 
 
+def test_descriptors_that_come_later_are_read() -> None:
+    corrector = GrpcCorrector(build_engine(["grpc"], rpc=True))
+    assert not corrector.is_unary("/etcdserverpb.KV/Put")
+    corrector.read([file.SerializeToString() for file in FileDescriptorSet.FromString(descriptors()).file])
+    assert corrector.is_unary("/etcdserverpb.KV/Put")
+    assert not corrector.is_unary("/etcdserverpb.Watch/Watch")
+
+
 class TestCodec:
     """What of a call is read, and by whom it was made."""
 

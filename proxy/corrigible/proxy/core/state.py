@@ -16,7 +16,7 @@ import orjson
 from corrigible.adapters.openapi.related_reads import Creation, Item, NamedResource, RelatedReads
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
-from corrigible.rules.pointer import MISSING, escape, resolve, segments
+from corrigible.rules.pointer import escape, resolve, segments
 from corrigible.rules.safety.decisive import READS, is_decisive
 from corrigible.rules.safety.loss import LookupResult
 from corrigible.rules.safety.nearness import is_same
@@ -356,7 +356,7 @@ def _are_names(names: list[str]) -> bool:
 
 
 def _is_name(value: Json) -> bool:
-    return value is not MISSING and isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
 
 
 def _unwrapped(answer: Mapping[str, Json], member: str) -> Mapping[str, Json]:

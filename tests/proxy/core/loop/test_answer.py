@@ -177,9 +177,10 @@ def test_the_end_of_the_road_stays_that_and_is_said_louder(action: str) -> None:
         assert answer == {**said, "message": message, "suggestions": [{**said["suggestions"][0], **counted}]}
 
 
-def test_what_is_done_calls_for_nobody() -> None:
+@pytest.mark.parametrize("action", [{"action": "ALREADY_DONE"}, {"action": "GO", "base_action": "ALREADY_DONE"}])
+def test_what_is_done_calls_for_nobody(action: dict[str, str]) -> None:
     agent = Agent()
-    said = feedback({"action": "ALREADY_DONE", "parameters": {"where": "/x"}}, recovery="terminal")
+    said = feedback({**action, "parameters": {"where": "/x"}}, recovery="terminal")
     agent.refused(feedback_sent=said)
     for attempt in range(2, 7):
         answer = agent.refused(feedback_sent=said)

@@ -14,7 +14,7 @@ import pytest
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.loop import detector
 from corrigible.proxy.core.loop.attempt_group import Refusal
-from corrigible.proxy.core.loop.detector import IDLE, MOST, Loops
+from corrigible.proxy.core.loop.detector import IDLE, MOST, Loops, place_of
 from corrigible.proxy.core.loop.shared import SharedLoops
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import HttpOutcome
@@ -22,7 +22,14 @@ from corrigible.proxy.http.messages import Rewrite
 from corrigible.proxy.runtime.dispatcher import Dispatcher, Task
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Request
 from tests._support.repeater import AMOUNT, REQUEST, Agent, feedback
+
+
+def test_what_has_no_operation_is_told_apart_by_method_and_path() -> None:
+    requests = [Request("GET", "/a"), Request("POST", "/a"), Request("GET", "/b")]
+    assert len({place_of("", request) for request in requests}) == 3
+    assert len({place_of("Named", request) for request in requests}) == 1
 
 
 def test_silence_alone_is_not_remembered() -> None:

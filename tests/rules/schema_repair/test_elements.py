@@ -1,0 +1,115 @@
+"""Repairs of lists: which elements are dropped, how an edit inside a list is guarded, what the caller is asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrigible.schema.exchange import Json
+from corrigible.schema.reader import Next
+from tests._support.repaired import follow, post, said, sent
+
+
+def test_an_element_is_tested_before_it_is_edited() -> None:
+    request = post({"items": [{"state": "open"}, {"state": "opened"}]})
+    (suggestion,) = said("/body/items/1/state", "enum", {"enum": ["open", "closed"]}, request).suggestions
+    assert suggestion["patch"][0] == {"op": "test", "path": "/body/items/1/state", "value": "opened"}
+    assert suggestion["parameters"] == {}
+
+
+def test_a_text_too_long_to_repeat_is_guarded_by_its_element() -> None:
+    request = post({"items": [{"name": "a", "note": "x" * 300}]})
+    (suggestion,) = said("/body/items/0/note", "maxLength", {"type": "string", "maxLength": 9}, request).suggestions
+    assert suggestion["patch"] == [
+        {"op": "test", "path": "/body/items/0/name", "value": "a"},
+        {"op": "replace", "path": "/body/items/0/note", "value": "x" * 9},
+    ]
+
+
+def test_an_element_in_a_list_of_its_own_is_unwrapped() -> None:
+    request = sent(["x", ["y"]])
+    repaired = said("/body/a/1", "type", {"type": "string"}, request)
+    assert repaired.suggestions[0]["patch"][0] == {"op": "test", "path": "/body/a/1", "value": ["y"]}
+    outcome = follow(repaired, request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {"a": ["x", "y"]}
+
+
+def test_an_element_that_nothing_identifies_is_asked_about() -> None:
+    repaired = said("/body/a/0", "maxLength", {"type": "string", "maxLength": 9}, sent(["x" * 300]))
+    assert repaired.suggestions[0]["applicability"] == "HAS_PLACEHOLDERS"
+
+
+def test_repeated_elements_are_dropped_from_the_end() -> None:
+    request = sent(["a", "b", "a", "b"])
+    repaired = said("/body/a", "uniqueItems", {"type": "array", "uniqueItems": True}, request)
+    outcome = follow(repaired, request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {"a": ["a", "b"]}
+    assert repaired.suggestions[0]["safety"]["changes_intent"] is False
+
+
+def test_of_repeated_objects_a_count_may_be_lost() -> None:
+    request = sent([{"sku": 1}, {"sku": 1}])
+    repaired = said("/body/a", "uniqueItems", {"type": "array", "uniqueItems": True}, request)
+    assert repaired.suggestions[0]["safety"]["changes_intent"] is True
+
+
+def test_the_caller_says_which_elements_to_keep() -> None:
+    repaired = said("/body/a", "maxItems", {"type": "array", "maxItems": 1}, sent(["x", "y"]))
+    assert repaired.suggestions[0]["placeholders"][0]["schema"] == {
+        "type": "array",
+        "maxItems": 1,
+        "items": {"enum": ["x", "y"]},
+    }
+
+
+def test_a_list_of_secrets_is_asked_for_and_never_repeated() -> None:
+    request = post({"token": ["hunter2", "hunter2"]})
+    repaired = said("/body/token", "uniqueItems", {"type": "array", "uniqueItems": True}, request)
+    assert repaired.suggestions[0]["applicability"] == "HAS_PLACEHOLDERS"
+    kept = said("/body/token", "maxItems", {"type": "array", "maxItems": 1}, request)
+    assert "hunter2" not in f"{repaired}{kept}"
+
+
+@pytest.mark.parametrize(
+    ("items", "schema", "changes"),
+    [
+        (["a", "a"], {}, False),
+        (["a", "a"], {"x-list": True}, True),  # a list and no set
+        (["1", "1"], {"items": {"type": "integer"}}, True),
+        (["1", "1"], {"items": {"type": "string"}}, False),
+        ([1, 1], {}, True),
+        ([["a"], ["a"]], {}, True),
+    ],
+)
+def test_what_is_dropped_may_have_a_meaning(items: list[Json], schema: dict[str, Json], changes: bool) -> None:
+    repaired = said("/body/a", "uniqueItems", {"type": "array", "uniqueItems": True, **schema}, sent(items))
+    assert repaired.suggestions[0]["safety"]["changes_intent"] is changes
+
+
+@pytest.mark.parametrize(("repeated", "dropped"), [(8, True), (9, False)])
+def test_only_a_few_elements_are_dropped(repeated: int, dropped: bool) -> None:
+    repaired = said("/body/a", "uniqueItems", {"uniqueItems": True}, sent(["a"] * (repeated + 1)))
+    assert ("patch" in repaired.suggestions[0]) is dropped
+
+
+def test_elements_that_are_dropped_are_tested() -> None:
+    repaired = said("/body/a", "uniqueItems", {"uniqueItems": True}, sent(["a", "b", "a", "b"]))
+    assert repaired.suggestions[0]["patch"] == [
+        {"op": "test", "path": "/body/a/3", "value": "b"},
+        {"op": "remove", "path": "/body/a/3"},
+        {"op": "test", "path": "/body/a/2", "value": "a"},
+        {"op": "remove", "path": "/body/a/2"},
+    ]
+    assert repaired.suggestions[0]["verification"]["status"] == "verified"
+    left = said("/body/a", "uniqueItems", {"uniqueItems": True, "minItems": 3}, sent(["a", "b", "a"]))
+    assert left.suggestions[0]["verification"]["status"] == "unverified"
+
+
+@pytest.mark.parametrize(
+    ("items", "named"),
+    [(["a"] * 2, False), ([*map(str, range(16))], True), ([*map(str, range(17))], False), ([{"a": 1}, "b"], False)],
+)
+def test_elements_to_keep_are_named_where_that_helps(items: list[Json], named: bool) -> None:
+    repaired = said("/body/a", "maxItems", {"type": "array", "maxItems": 1}, sent(items))
+    assert ("items" in repaired.suggestions[0]["placeholders"][0]["schema"]) is named
