@@ -160,22 +160,22 @@ class OperationSuggester:
         parts = [part for part in path.split("/") if part]
         if len(parts) > _LONGEST or len(path) > _MOST_LETTERS:
             return None
-        spend(len(self._templates))
+        node = self._operations.root
         others: dict[str, str] = {}
-        """The paths, each with the name that it has instead."""
-        for (other_method, _), templates in self._templates.items():
-            for template in templates if other_method == method else ():
-                names = [name for name in template.split("/") if name]
-                differing = [at for at, name in enumerate(names) if "{" not in name and parts[at : at + 1] != [name]]
-                if len(names) != len(parts) or len(differing) != 1 or "{" in "".join(names[: differing[0]]):
-                    continue
-                if any(_COMMON.fullmatch(name) is None for name in names[: differing[0]]):
-                    at = differing[0]
-                    others["/" + "/".join([*parts[:at], names[at], *parts[at + 1 :]])] = parts[at]
+        """The paths, each with the name that it does not have."""
+        is_shared = False
+        for at, part in enumerate(parts):
+            for word, inner in node.literal.items() if is_shared else ():
+                spend()
+                if word != part and any(method in end.operations for end in _after(inner, parts[at + 1 :])):
+                    others["/" + "/".join([*parts[:at], word, *parts[at + 1 :]])] = part
+            if part not in node.literal:
+                break
+            node, is_shared = node.literal[part], is_shared or _COMMON.fullmatch(part) is None
         if not others:
             return None
         if len(others) > _MOST:
-            name = next(iter(others.values()))
+            *_, name = others.values()
             return SchemaViolation("/path", "reference", {"type": "string", "not": {"const": name}}, name)
         return SchemaViolation("/path", "path", {"enum": list(others)}, path)
 
