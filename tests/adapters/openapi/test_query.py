@@ -10,6 +10,7 @@ import pytest
 from corrigible.adapters.openapi.description import Description
 from corrigible.adapters.openapi.load import load
 from corrigible.rules.pointer import MISSING
+from corrigible.rules.schema_repair.repair import repair
 from corrigible.schema.exchange import Request
 
 SHOP = Path(__file__).with_name("shop.yaml")
@@ -93,6 +94,35 @@ def test_what_is_wrong_inside_a_parameter_of_json_text(
     assert (found.pointer, found.keyword, found.value) == ("/query/q", "contentSchema", text)
     assert [(one.pointer, one.keyword, one.value) for one in found.inside] == expected
     assert found.schema["contentSchema"]["required"] == ["by"]
+
+
+@pytest.mark.parametrize(
+    ("query", "right"),
+    [
+        ({"fields": "id total"}, "id,total"),
+        ({"fields": " id; total;buyer"}, "id,total,buyer"),
+        ({"fields": "id|total"}, "id,total"),
+        ({"scores": "1,2"}, "1|2"),
+        ({"scores": "1 2\t3"}, "1|2|3"),
+    ],
+)
+def test_a_list_with_other_separators_gets_its_own(shop: Description, query: dict[str, str], right: str) -> None:
+    request = Request("GET", "/orders", query, {"x-tenant": "red"})
+    (violation,) = shop.schema_violations(request, "ListOrders")
+    repaired = repair(violation, request, "1.")
+    assert repaired is not None
+    (suggestion,) = repaired.suggestions
+    assert suggestion["parameters"] == dict.fromkeys(query, right)
+    assert suggestion["safety"]["changes_intent"] is False
+
+
+@pytest.mark.parametrize("query", [{"fields": "id totl"}, {"scores": "1,x"}, {"tag": "much too long"}])
+def test_what_no_separator_puts_right_stays_one_value(shop: Description, query: dict[str, str]) -> None:
+    request = Request("GET", "/orders", query, {"x-tenant": "red"})
+    (violation,) = shop.schema_violations(request, "ListOrders")
+    repaired = repair(violation, request, "1.")
+    edits = [] if repaired is None else [one.get("parameters", {}) for one in repaired.suggestions]
+    assert not any("id,to" in str(edit) or "1|" in str(edit) for edit in edits)
 
 
 def test_of_a_list_in_one_text_the_whole_texts_that_would_do_are_offered(shop: Description) -> None:

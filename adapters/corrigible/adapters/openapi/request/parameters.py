@@ -67,6 +67,13 @@ def query_object(
     return sent, [name for name in left if name not in free]
 
 
+def delimiter_of(parameter: Mapping[str, Any]) -> str:
+    """Return what separates the elements of a list in one text; empty where each is sent by itself."""
+    style = parameter.get("style", "form")
+    joined = style != "form" or parameter.get("explode") is False
+    return _DELIMITERS.get(style, ",") if joined else ""
+
+
 def _sent(
     parameter: Mapping[str, Any], left: dict[str, Json], heads: Mapping[str, list[str]], root: Schema
 ) -> Sent | None:
@@ -87,9 +94,8 @@ def _sent(
     if parameter.get("allowEmptyValue") and value == "":
         return Sent(MISSING, place)
     if "array" in all_types(schema, root) and isinstance(value, str):
-        delimiter = _DELIMITERS.get(style, ",")
-        joined = style != "form" or parameter.get("explode") is False
-        if joined and delimiter in value:
+        delimiter = delimiter_of(parameter)
+        if delimiter and delimiter in value:
             return Sent(read(value.split(delimiter), [schema], root), place, delimiter)
         return Sent(read(value, [schema], root, single=style != "deepObject"), place)
     if isinstance(value, list) and "array" not in all_types(schema, root):
