@@ -44,6 +44,10 @@ from corrigible.adapters.formats.message.literals import find_literal
         ("must be at most 30 seconds", {"maximum": 30}),
         # These state nothing.
         ("title must be at most 3 words", {}),
+        ("name 'foo' is reserved. Available options: 'foo2'", {}),
+        ("name 'foo' is already taken, choose from [foo2, foo3]", {}),
+        ("amount should be a string like '10 EUR'", {}),
+        ("amount must be a string of 3 letters", {}),
         ("title must have at least 10 words", {}),
         ("timeout must be at most 5 minutes", {}),
         ("must be between 1 and 2 hours", {}),

@@ -140,9 +140,11 @@ _END: Final = re.compile(r"\s*(?:[.;)!]*\s*$|[.;)\n]\s)")
 _NO_CHOICES: Final = re.compile(
     r"\b(?:one|any|either|all) of(?: the)?(?: following)? (?:schemas?|types?|fields?|parameters?|properties|"
     r"keys|columns|formats)\b"
-    r"|\bunknown (?:field|member|key|property)|unrecogni[sz]ed (?:field|key)",
+    r"|\bunknown (?:field|member|key|property)|unrecogni[sz]ed (?:field|key)"
+    r"|\b(?:is|was|are|been) (?:already )?(?:reserved|taken|in use|used|occupied)\b",
     re.IGNORECASE,
 )
+"""What lists no values that are allowed there: parts of a schema, names, or what is free where a name is taken."""
 _TYPE_WORDS: Final = (
     r"(?P<t>(?:java\.(?:lang|util|math)\.|system\.)?(?:collections\.generic\.)?(?:u?int(?:eger|8|16|32|64)?|"
     r"[iu](?:8|16|32|64|size)"
@@ -157,7 +159,7 @@ _TYPES: Final = PatternList(
         r" but| got|\.?$| found| to be| at | value)",
     r"\b(?:must|should|has to|needs to|expected to)(?: all)? be (?:of type |of the type |a valid |an? |valid"
     r" |type |in type )?['\"`]?" + _TYPE_WORDS + r"['\"`]?(?![ -]?(?:than|with|of length|"
-        r"between|of at|greater|less|that|representing|containing|in ))",
+        r"between|of at|of \d|greater|less|that|representing|containing|like|such as|matching|in ))",
     r"\bnot (?:a valid |an? |of type |of the type |valid )['\"`]?" + _TYPE_WORDS + r"['\"`]?",
     r"^an? valid " + _TYPE_WORDS + r" is required",
     r"\b(?:convert(?:ed)?|parsed?|deserialize value of type|coerced?)\b[^.]{0,60}? (?:to|into|as|type) "
