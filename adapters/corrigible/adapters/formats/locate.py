@@ -259,10 +259,11 @@ def _walk(waiting: list[tuple[Path, Json]]) -> Iterator[SentValue]:
         below: list[tuple[Path, Json]] = []
         for path, value in waiting:
             inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+            folded = tuple(map(fold, path))
             for name, one in inner:
                 here = (*path, str(name))
                 count += 1
-                yield SentValue(here, tuple(map(fold, here)), one)
+                yield SentValue(here, (*folded, fold(here[-1])), one)
                 if count >= _MOST_PLACES:
                     return
                 if isinstance(one, (dict, list)):

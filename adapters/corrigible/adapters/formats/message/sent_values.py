@@ -132,7 +132,8 @@ def name_as_word(message: str, sent: Sequence[SentValue]) -> list[str]:
     told = {word.lower() for word in re.findall(r"[A-Za-z]{3,40}", message[:_LONGEST])}
     places: dict[str, int] = {}
     for one in sent:
-        parts = tuple(words(one.path[-1])) if one.path else ()
+        lower = one.path[-1].lower() if one.path else ""
+        parts = words(one.path[-1]) if any(word in lower for word in told) else ()
         name = parts[0] if len(parts) == 1 else ""
         is_general = name in _ANYTHING or (name in _ANY_HOLDER and isinstance(one.value, Mapping | list))
         if parts and not is_general and all(part in told for part in parts[:-1]) and _is_told(parts[-1], told, parts):
