@@ -40,6 +40,8 @@ def read(*items: Any) -> list[tuple[str, str, str]]:
         (["path", "thing_id"], "int_parsing", ("/path", "type")),
         (["cookie", "session"], "missing", ("", "required")),
         (["body", 14], "json_invalid", ("/body", "")),
+        (["query", "filter"], "json_invalid", ("/query/filter", "")),  # pydantic's Json
+        (["body", "settings"], "json_invalid", ("/body/settings", "")),
         (["body", "size", "int"], "int_parsing", ("/body/size", "type")),
         (["body", "size", "list[int]"], "list_type", ("/body/size", "type")),
         (["body", "tags", "int"], "int_parsing", ("/body/tags/int", "type")),

@@ -16,6 +16,7 @@ from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, apply
+from tests._support.by_description import feedback_about, followed
 
 WHERE = {
     "type": "object",
@@ -28,6 +29,13 @@ WHERE = {
         "password": {"type": "string"},
     },
 }
+PYDANTIC = {
+    "type": "string",
+    "contentMediaType": "application/json",
+    "contentSchema": {"type": "array", "items": {"enum": ["owner", "state"], "type": "string"}},
+    "default": "[]",
+}
+"""FastAPI 0.165 for `Annotated[Json[list[Literal["owner", "state"]]], Query()]`."""
 DESCRIPTION = {
     "openapi": "3.1.0",
     "info": {"title": "Books", "version": "1"},
@@ -35,7 +43,11 @@ DESCRIPTION = {
         "/books": {
             method: {
                 "operationId": f"{method}Books",
-                "parameters": [{"name": "where", "in": "query", "content": {"application/json": {"schema": WHERE}}}],
+                "parameters": [
+                    {"name": "where", "in": "query", "content": {"application/json": {"schema": WHERE}}},
+                    {"name": "match", "in": "query", "schema": {"type": "string"}},
+                    {"name": "must", "in": "query", "schema": PYDANTIC},
+                ],
                 "responses": {"200": {"description": "fine"}},
             }
             for method in ("get", "delete")
@@ -144,3 +156,90 @@ def test_a_secret_inside_is_not_repeated(engine: Engine) -> None:
 def test_what_an_unsafe_call_is_limited_by_is_not_left_out_unasked(engine: Engine, text: str) -> None:
     request, document = feedback(engine, text, ANSWERS[0], "DELETE")
     assert not isinstance(apply(parse(document), request), Next)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"error": "Invalid filter: Unexpected token i in JSON at position 1"},
+        {"detail": [{"loc": ["query", "match"], "msg": "JSON decode error", "type": "json_invalid"}]},
+        {"message": "match: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"},
+        {"title": "could not parse match", "status": 400},
+    ],
+)
+@pytest.mark.parametrize(
+    ("text", "repaired"), [("{id: 5}", {"id": 5}), ("{'id': {'$gt': 5},}", {"id": {"$gt": 5}}), ("{id: x}", None)]
+)
+def test_a_plain_text_that_should_be_json(engine: Engine, text: str, repaired: Any, answer: Any) -> None:
+    request = Request("GET", "/books", {"match": text})
+    feedback = feedback_about(engine, request, 400, answer)
+    outcome = followed(feedback, request)
+    if repaired is None:
+        assert isinstance(outcome, NeedsInput)
+        assert [(one.pointer, one.ask) for one in outcome.placeholders] == [("/query/match", "agent")]
+    else:
+        assert isinstance(outcome, Next)
+        assert orjson.loads(str(outcome.request.query["match"])) == repaired
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ({"match": "[title]eq'x'"}, {"error": "Unknown operator"}),  # a notation of its own
+        ({"match": "{id: 5}"}, {"error": "Too many books"}),
+        ({"match": "{id: 5}", "more": "{id: 6}"}, {"error": "Invalid JSON"}),
+        ({"match": '{"id": 5}'}, {"error": "Invalid JSON"}),
+        ({"match": "id: 5"}, {"error": "Invalid JSON"}),
+        ({"match": "{id: 5}"}, {"errors": [{"loc": ["query", "page"], "msg": "invalid JSON", "type": "value_error"}]}),
+    ],
+)
+def test_what_may_be_no_json_stays(engine: Engine, query: dict[str, str], answer: Any) -> None:
+    request = Request("GET", "/books", {**query, "page": "x"})
+    assert not isinstance(followed(feedback_about(engine, request, 400, answer), request), Next)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "repaired"),
+    [
+        (
+            "['owner',]",
+            {
+                "type": "json_invalid",
+                "loc": ["query", "must"],
+                "msg": "Invalid JSON: expected value at line 1 column 2",
+            },
+            ["owner"],
+        ),
+        (
+            '["ownr"]',
+            {
+                "type": "literal_error",
+                "loc": ["query", "must", 0],
+                "msg": "Input should be 'owner' or 'state'",
+                "ctx": {"expected": "'owner' or 'state'"},
+            },
+            ["owner"],
+        ),
+        ('"owner"', {"type": "list_type", "loc": ["query", "must"], "msg": "Input should be a valid list"}, ["owner"]),
+        (
+            "[owner]",
+            {
+                "type": "json_invalid",
+                "loc": ["query", "must"],
+                "msg": "Invalid JSON: expected value at line 1 column 2",
+            },
+            None,
+        ),
+    ],
+)
+def test_json_that_a_schema_describes_as_the_content_of_a_text(
+    engine: Engine, text: str, error: Any, repaired: Any
+) -> None:
+    request = Request("GET", "/books", {"must": text})
+    outcome = followed(feedback_about(engine, request, 422, {"detail": [error]}), request)
+    if repaired is None:
+        assert isinstance(outcome, NeedsInput)
+        assert [(one.pointer, one.ask) for one in outcome.placeholders] == [("/query/must", "agent")]
+    else:
+        assert isinstance(outcome, Next)
+        assert orjson.loads(str(outcome.request.query["must"])) == repaired

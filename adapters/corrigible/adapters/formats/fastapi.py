@@ -52,8 +52,8 @@ def _violation(request: Request, item: Mapping[str, Json]) -> Violation:
     kind = text(item, "type")
     constraint = next((keyword for pattern, keyword in _CONSTRAINTS if pattern.fullmatch(kind)), "")
     parts = [str(part) for part in item["loc"]]
-    if kind == "json_invalid":
-        parts = ["body"]
+    if kind == "json_invalid" and parts[:1] == ["body"] and all(part.isdecimal() for part in parts[1:]):
+        parts = ["body"]  # how far the body was read
     elif len(parts) > 2 and constraint not in ("required", "additionalProperties") and _is_branch(request, parts):
         parts = parts[:-1]
     return Violation(

@@ -8,6 +8,7 @@
 | names a missing member                 | that member, whatever the description says                             |
 | names no place that is there           | the whole request, the places that the message mentions first          |
 | ... and is about state                 | only the places that the message mentions                              |
+| ... or one of the query, and JSON      | the parameter that begins like JSON and is none                        |
 
 Knows: errors, requests, descriptions. Does not know: rules, suggestions.
 """
@@ -21,6 +22,7 @@ from typing import Final
 from corrigible.adapters.base import Described
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.rules.safety.nearness import letters
+from corrigible.rules.schema_repair.inside_text import CONTENT, broken_text
 from corrigible.rules.schema_repair.json_schema import choices
 from corrigible.rules.schema_repair.renaming import near_names
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -133,6 +135,8 @@ class ViolationFinder:
         violations = self._at(error) if is_located else self._anywhere(error)
         if is_located and not violations and not error.constraint and not error.stated:
             violations = self._mentioned(error)
+        if not violations and (broken := broken_text(error, self._request)) is not None:
+            return (broken,)
         return violations or self._description.misspelt_words(self._request, error.message)
 
     def confidence(self, error: Violation, violation: SchemaViolation, candidates: int) -> float | None:
@@ -222,8 +226,10 @@ class ViolationFinder:
     def _at(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return what an error with a place is about."""
         declared = self._description.declared_place(self._request, self._operation, error.pointer)
-        stated = stated_violation(error, self._request, declared)
         there = [one for one in self._violations_at(error.pointer) if not self._is_known(one, error)]
+        if CONTENT in declared.schema and error.constraint != "required":
+            return there  # what is stated is about what the text holds
+        stated = stated_violation(error, self._request, declared)
         if stated is not None and (error.stated or not there):
             below = [one for one in there if one.pointer != error.pointer]
             return [*below, stated] if not error.stated else [stated]

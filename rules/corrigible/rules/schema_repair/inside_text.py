@@ -6,6 +6,7 @@ is asked inside it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -13,8 +14,9 @@ from typing import Any, Final
 import orjson
 
 from corrigible.rules.engine.guarded_patch import PatchError
-from corrigible.rules.pointer import segments
+from corrigible.rules.pointer import MISSING, escape, segments
 from corrigible.rules.safety.json_text import fault, repaired_json
+from corrigible.rules.violation import Violation
 from corrigible.schema.edit import after_edit
 from corrigible.schema.exchange import Json, Request
 
@@ -26,6 +28,12 @@ from .trim_schema import trim_schema
 
 CONTENT: Final = "contentSchema"
 """A text holds JSON that does not fit, or that is none. The schema has `contentSchema`: the schema of what it holds."""
+_ABOUT_JSON: Final = re.compile(
+    r"(?i)\bjson|\bpars(?:e|ed|er|ing)\b|\bsyntax|\bmalformed\b|\bde(?:code|coding|serializ\w+)\b"
+    r"|\bunexpected (?:token|character|end)|\bproperty name\b|\bunterminated\b"
+)
+_READ: Final = 2000
+"""Letters of a message that are looked at."""
 _MEDIA: Final = "application/json"
 Propose = Callable[[SchemaViolation, Request, str], Proposal | None]
 
@@ -36,7 +44,7 @@ def proposed(violation: SchemaViolation, request: Request, group: str, propose: 
     if not isinstance(text, str):
         return _question(violation, request)
     held = repaired_json(text)
-    if not isinstance(held, dict | list):
+    if held is MISSING:
         return _ask_for_json(violation, request, text)
     inner = replace(request, query={}, headers={}, body=held, form=False)
     if len(violation.inside) == 1:
@@ -63,6 +71,23 @@ def proposed(violation: SchemaViolation, request: Request, group: str, propose: 
     return Proposal([_folded(edits, inner, violation, request) or _question(violation, request, asked).suggestions[0]])
 
 
+def broken_text(error: Violation, request: Request) -> SchemaViolation | None:
+    """Return the parameter of a query that begins like JSON and is none, where an error about it speaks of JSON.
+
+    A parameter may have a notation of its own that begins like JSON: without a word about JSON it is left alone.
+    """
+    if not _ABOUT_JSON.search(error.message[:_READ]):
+        return None
+    broken = [
+        (f"/query/{escape(name)}", text)
+        for name, text in request.query.items()
+        if isinstance(text, str) and text.lstrip()[:1] in ("{", "[") and fault(text) is not None
+    ]
+    if len(broken) != 1 or error.pointer not in ("", broken[0][0]):
+        return None
+    return SchemaViolation(broken[0][0], CONTENT, text_schema({}), broken[0][1])
+
+
 def _folded(
     edits: Sequence[Suggestion], inner: Request, violation: SchemaViolation, request: Request
 ) -> Suggestion | None:
@@ -72,7 +97,7 @@ def _folded(
         if "patch" not in one:
             return dict(_question(violation, request, one.get("placeholders", ())).suggestions[0])
         after = None if after is None else after_edit(one, after)
-    if after is None or not isinstance(after.body, dict | list) or not may_be_repeated(after.body):
+    if after is None or not may_be_repeated(after.body):
         return None
     text = orjson.dumps(after.body).decode()
     operation = {"op": "replace", "path": violation.pointer, "value": text}

@@ -175,6 +175,13 @@ def _parameters(
                 media, inner = next(iter(content.items()))
                 schema = inner.get("schema") if isinstance(inner, Mapping) else None
                 shape["json" if "json" in str(media) else "opaque"] = True
+            elif (
+                isinstance(schema, Mapping)
+                and "contentSchema" in schema
+                and "json" in str(schema.get("contentMediaType"))
+            ):
+                # JSON Schema 2020-12, Validation, section 8.5: pydantic describes a text that holds JSON like this.
+                schema, shape["json"] = schema["contentSchema"], True
             shape["schema"] = schemas.translated(schema, where)
             parameters[(shape["in"], name.lower() if shape["in"] == "header" else name)] = shape
     yield from parameters.values()
