@@ -135,6 +135,7 @@ class ErrorMatcher:
 
     def _by_rule(self, number: int, *, last_resort: bool, error: Violation | None = None) -> Results:
         case, explanation = self._case, self._explanation
+        members = self._scope["errors"][number] if error is None else {**error.scope(), "number": number}
         error = error or case.errors[number]
         match, status, settings = case.match, case.exchange.status, case.pack.settings
         candidates = match.profile.index.candidates(match.operation, status, error)
@@ -146,7 +147,7 @@ class ErrorMatcher:
             if match.is_wrapped and any(not question.optional for question in rule.lookups):
                 continue
             notes: list[str] | None = None if explanation is None else []
-            scope = {**self._scope, "error": {**error.scope(), "number": number}}
+            scope = {**self._scope, "error": members}
             results = evaluate(rule, case.request, scope, settings, f"{number + 1}.", notes)
             result = yield from (_without_lookups(results) if match.is_wrapped else results)
             verdict = "matched" if result is not None else "no match"
