@@ -49,7 +49,8 @@ paths:
   /v1/returns:
     post:
       requestBody: {content: {application/json: {
-        schema: {type: object}, examples: {one: {value: {reason: torn, lines: [{shade: a, texture: 1}]}}}}}}
+        schema: {type: object}, examples: {one: {value: {
+          reason: torn, lines: [{shade: a, texture: 1}], labels: {color: red}, extra_metadata: {store: 4}}}}}}}
       responses: *any
   /v1/items/{item}:
     parameters: [{name: item, in: path, required: true, schema: {type: string}}]
@@ -169,9 +170,12 @@ def test_a_slash_at_the_end_is_what_a_404_is_about_where_nothing_else_can_be(eng
     assert outcome.request.path == "/v1/stores/north/shelves"
 
 
-def test_a_slash_stays_where_a_body_may_refer_to_what_is_not_there(engine: Engine) -> None:
-    outcome = after(engine, sent("POST", "/v1/stores/north/shelves/", {"owner": "x"}), "Owner not found", 404)
-    assert not isinstance(outcome, Next)
+@pytest.mark.parametrize(
+    "request_",
+    [sent("POST", "/v1/stores/north/shelves/", {"owner": "x"}), get("/v1/stores/north/shelves/", owner="x")],
+)
+def test_a_slash_stays_where_something_else_may_not_be_there(engine: Engine, request_: Request) -> None:
+    assert not isinstance(after(engine, request_, "Owner not found", 404), Next)
 
 
 @pytest.mark.parametrize(
@@ -199,6 +203,11 @@ def test_an_example_has_the_names_where_no_schema_has(
     outcome = after(engine, sent("POST", path, body), message)
     assert isinstance(outcome, Next)
     assert outcome.request.body == right
+
+
+@pytest.mark.parametrize("body", [{"labels": {"colour": "red"}}, {"extra_metadata": {"stroe": 4}}])
+def test_names_in_a_map_of_an_example_are_no_names_of_the_api(engine: Engine, body: Any) -> None:
+    assert after(engine, sent("POST", "/v1/returns", body), "invalid payload") is None
 
 
 def test_what_an_example_has_is_asked_for_at_its_place(engine: Engine) -> None:

@@ -182,8 +182,8 @@ class ViolationFinder:
         if wrong:
             yield from wrong
             return
-        # Without a variable in the path and without a body, there is nothing but the path that may not be there.
-        is_plain = not self._case.match.params and self._request.body is None
+        # Where a path has no variables, and nothing else was sent, there is nothing but the path that may not be there.
+        is_plain = not self._case.match.params and self._request.body is None and not self._request.query
         if is_plain or _NOTHING_PARTICULAR.fullmatch(error.message[:_READ]) or status != 404:
             written = self._description.written_paths(self._request.method, self._request.path)
             if written is not None:

@@ -27,6 +27,11 @@ _SAYS_NOTHING: Final[tuple[Json, ...]] = ({}, {"type": "object"})
 """Schemas of bodies that name no member: then an example is all there is."""
 _DEEPEST_EXAMPLE: Final = 5
 _WIDEST_EXAMPLE: Final = 100
+_MAP: Final = re.compile(
+    r"(?i)\w*(?:labels|tags|meta|metadata|annotations|attributes|headers|env|environment|variables|vars|extras?|custom"
+    r"|context|mappings?|map|dict|translations|attrs)"
+)
+"""Members that hold a map as a rule: its names are the caller's own, those of an example are none of the API's."""
 _REFERENCE = re.compile(r"#/\$defs/s(\d+)")
 
 
@@ -222,7 +227,12 @@ def _example(documented: Mapping[str, Json]) -> Json:
 def _names_of(example: Json, depth: int = 0) -> dict[str, Json]:
     """Return a schema that has the names of an example and allows everything."""
     if isinstance(example, Mapping) and depth < _DEEPEST_EXAMPLE and len(example) <= _WIDEST_EXAMPLE:
-        return {"properties": {str(name): _names_of(inner, depth + 1) for name, inner in example.items()}}
+        return {
+            "properties": {
+                str(name): {} if _MAP.fullmatch(str(name)) else _names_of(inner, depth + 1)
+                for name, inner in example.items()
+            }
+        }
     if isinstance(example, list) and example and isinstance(example[0], Mapping) and depth < _DEEPEST_EXAMPLE:
         return {"items": _names_of(example[0], depth + 1)}
     return {}
