@@ -292,7 +292,8 @@ def problems() -> Iterator[Subject]:
         yield running.subject
 
 
-@pytest.mark.parametrize("check", held("problem+json"), ids=lambda check: check.id)
+# A thousand texts are embedded in one dialect here: `conformance check` has them in both.
+@pytest.mark.parametrize("check", [one for one in held("problem+json") if one.id != SLOW], ids=lambda check: check.id)
 def test_our_proxy_holds_with_problem_documents(check: Check, problems: Subject) -> None:
     assert findings(check, problems) == []
 

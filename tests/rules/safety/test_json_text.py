@@ -32,6 +32,7 @@ DEEP = "[" * 100_000
         ("", (1, 1, "a value")),
         (f"{BOM}{{}}", (1, 1, "no byte order mark")),
         ("[NaN]", (1, 2, "a number")),
+        ("\n[NaN]", (2, 2, "a number")),
         ('{"a": "NaN",\n "b": -Infinity}', (2, 7, "a number")),
         ('["\\"Infinity", Infinity]', (1, 16, "a number")),
         ("[0, 1]", None),
