@@ -150,3 +150,30 @@ def test_a_member_that_nobody_knows_may_be_the_only_missing_one() -> None:
     assert renamed["safety"]["requires_confirmation"] is True
     assert left_out["patch"][-1] == {"op": "remove", "path": "/body/colour"}
     assert {one["group"]["relation"] for one in proposal.suggestions} == {"one_of"}
+
+
+def test_of_two_members_that_are_as_near_to_one_name_neither_takes_it() -> None:
+    request = Request("POST", "/things", body={"limit1": 5, "limit2": 6, "limits_off": True})
+    schema = around("limit", limit={"type": "integer"})
+    asked, nothing = (
+        undeclared(SchemaViolation(f"/body/{name}", "additionalProperties", schema, 5, ("limit",)), request, "1.")
+        for name in ("limit1", "limit2")
+    )
+    assert asked is not None
+    assert nothing is None
+    assert asked.suggestions[0]["placeholders"] == [
+        {"pointer": "/body/limit", "ask": "user", "schema": {"type": "integer"}}
+    ]
+
+
+def test_a_name_is_taken_by_the_member_that_is_nearest_to_it() -> None:
+    request = Request("POST", "/things", body={"status_": "a", "statuss": "b"})
+    schema = around("status", status={"type": "string"})
+
+    def patch(name: str) -> list[str]:
+        violation = SchemaViolation(f"/body/{name}", "additionalProperties", schema, "a", ("status",))
+        proposal = undeclared(violation, request, "1.")
+        return [] if proposal is None else [op["op"] for one in proposal.suggestions for op in one.get("patch", [])]
+
+    assert patch("status_") == ["test", "move"]
+    assert "move" not in patch("statuss")

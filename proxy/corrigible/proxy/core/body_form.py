@@ -93,5 +93,8 @@ def _is_unread(case: RefusalCase, error: Violation, violation: SchemaViolation) 
 def _accepted(headers: Mapping[str, str], method: str) -> tuple[str, ...]:
     """Return the media types that an answer lists as those that it takes (RFC 5789, RFC 9110 section 15.5.16)."""
     listed = headers.get("accept-patch" if method == "PATCH" else "accept-post") or headers.get("accept", "")
-    types = [one.partition(";")[0].strip() for one in listed.lower().split(",")]
-    return tuple(one for one in types if _LISTED.fullmatch(one))
+    types = [one.partition(";")[0].strip() for one in listed.lower().split(",", _MOST_LISTED)[:_MOST_LISTED]]
+    return tuple(dict.fromkeys(one for one in types if _LISTED.fullmatch(one)))
+
+
+_MOST_LISTED: Final = 32

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from corrigible.rules.engine.guarded_patch import PatchError
@@ -17,6 +18,7 @@ from .first_violation import first_violation
 from .json_schema import Schema
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, ask, edit, guarded_edit, options
+from .trim_schema import trim_schema
 
 _LIMITING: Final = re.compile(
     r"(?i)(?:^|[_.\-\[]|(?-i:(?<=[a-z])(?=[A-Z])))(?:amount|sum|total|count|size|quantity|limit|max\w*|min\w*|percent\w*|price|only"
@@ -43,6 +45,11 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     present = resolve(document, parent)
     free = [one for one in violation.siblings if not isinstance(present, Mapping) or one not in present]
     near = near_names(name, free)
+    rivals = _rivals(name, near[0], present, violation.siblings) if len(near) == 1 else {}
+    if any(distance(name, near[0]) > slips for slips in rivals.values()):
+        near = []  # another one is meant for that name
+    elif rivals:
+        return _asked_which(violation, request, f"{parent}/{escape(near[0])}", [name, *rivals])
     if len(near) == 1:
         return _moved(violation, request, violation.pointer, f"{parent}/{escape(near[0])}", value)
     if near:
@@ -89,6 +96,37 @@ def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Prop
     present = resolve(request.document(), parent)
     name = next(str(one) for one in present if one not in violation.siblings)
     return _moved(violation, request, f"{parent}/{escape(name)}", violation.pointer, present[name], is_guess=True)
+
+
+def _rivals(name: str, meant: str, present: Json, declared: Sequence[str]) -> dict[str, int]:
+    """Return other undeclared members, each with its slips, that are as near to a name: two cannot take one place."""
+    known, least = frozenset(declared), distance(name, meant)
+    strange = islice((one for one in present if one not in known and one != name), _MOST_STRANGE)
+    slips = {one: distance(one, meant) for one in strange}
+    return {one: count for one, count in slips.items() if count <= least and near_names(one, [meant])}
+
+
+def _asked_which(violation: SchemaViolation, request: Request, pointer: str, names: Sequence[str]) -> Proposal | None:
+    """Ask for the value of a declared member that several undeclared ones may be, once for all of them."""
+    parent = violation.pointer.rpartition("/")[0]
+    present = resolve(request.document(), parent)
+    if next((one for one in present if one in names), None) != names[0]:
+        return None
+    around = violation.schema.get("properties")
+    schema = around.get(segments(pointer)[-1]) if isinstance(around, Mapping) else None
+    message = f"Say which value belongs there: {', '.join(names)} are not known." if _are_plain(names) else _WHICH
+    return ask(violation, request, message, places=[(pointer, trim_schema(schema if schema is not None else {}))])
+
+
+_WHICH: Final = "Say which value belongs there: several names are not known."
+
+
+def _are_plain(names: Sequence[str]) -> bool:
+    return len(names) <= _MOST_NAMED and all(_PLAIN.fullmatch(one) for one in names)
+
+
+_MOST_NAMED: Final = 4
+_PLAIN: Final = re.compile(r"[A-Za-z_][\w.-]{0,39}", re.ASCII)
 
 
 def near_names(name: str, declared: Sequence[str]) -> list[str]:
