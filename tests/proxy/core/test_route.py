@@ -77,3 +77,30 @@ def test_a_word_of_a_path_is_no_value_for_other_methods(engine: Engine) -> None:
     request = Request("PUT", "/invoices/search", headers={"content-type": "application/json"}, body={"text": "x"})
     feedback = feedback_about(engine, request, 404, {"error": "Not Found"})
     assert feedback is None or "PATCH" not in str(feedback)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "plain"),
+    [
+        ("POST", "/invoices/create", 404, "/invoices"),
+        ("POST", "/invoices/Add", 405, "/invoices"),
+        ("PATCH", "/invoices/7/update", 404, "/invoices/7"),
+        ("GET", "/invoices/list", 400, "/invoices"),  # read as a number
+    ],
+)
+def test_a_verb_at_the_end_of_a_path_may_be_meant_as_the_method(
+    engine: Engine, method: str, path: str, status: int, plain: str
+) -> None:
+    feedback = feedback_about(engine, Request(method, path), status, {"error": "Invalid request"})
+    assert feedback is not None
+    assert feedback["type"] == "intent_disambiguation"
+    (suggestion,) = feedback["suggestions"]
+    assert suggestion["patch"][-1] == {"op": "replace", "path": "/path", "value": plain}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "/invoices/7/add"), ("POST", "/invoices/list"), ("POST", "/new")]
+)
+def test_a_verb_behind_a_path_without_its_method_is_no_path_of_it(engine: Engine, method: str, path: str) -> None:
+    feedback = feedback_about(engine, Request(method, path), 404, {"error": "Invalid request"})
+    assert all("patch" not in one for one in feedback["suggestions"]) if feedback else True

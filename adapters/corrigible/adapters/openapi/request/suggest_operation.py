@@ -23,6 +23,14 @@ _FAR: Final = (99, 99)
 _READS: Final = frozenset({"GET", "HEAD"})
 """A read of a path with only unsafe methods has the wrong path, not the wrong method."""
 _WRITES: Final = frozenset({"POST", "PUT", "PATCH"})
+_VERBS: Final = {
+    "POST": ("create", "add", "new", "insert"),
+    "GET": ("list", "all", "index", "show", "get"),
+    "PUT": ("update", "edit", "replace"),
+    "PATCH": ("update", "edit", "modify"),
+    "DELETE": ("delete", "remove", "destroy"),
+}
+"""Words that older frameworks put into paths for what the method says."""
 _LONGEST: Final = 40
 """Segments: no longer path is taken for a misspelling."""
 _MOST_LETTERS: Final = 2048
@@ -61,12 +69,22 @@ class OperationSuggester:
         if match is not None:
             # A variable that takes all that is left may have taken a misspelt path.
             return self._near_path(method, path) if any("/" in value for value in match[1].values()) else None
+        if (plain := self._without_verb(method, path)) is not None:
+            return plain
         others = self._others(path)
         wrong = SchemaViolation("/method", "method", {"enum": others}, method) if others else None
         below = None if wrong is None or _may_become(method, others) else self._below(method, path)
         if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
             return below or wrong
         return self._near_path(method, path) or below or wrong or self._siblings(method, path) or self._around(path)
+
+    def _without_verb(self, method: str, path: str) -> SchemaViolation | None:
+        """Return the path before a last word that only says what the method does: `POST /things/create`."""
+        plain, _, word = path.rstrip("/").rpartition("/")
+        if word.lower() not in _VERBS.get(method, ()) or self._literal("", path, word):
+            return None
+        known = self._operations.find(method, plain) if plain else None
+        return None if known is None else SchemaViolation("/path", "path", {"enum": [plain]}, path)
 
     def _below(self, method: str, path: str) -> SchemaViolation | None:
         """Return the paths one word below a path that have the method: `POST /things/create` for `POST /things`."""
@@ -142,7 +160,7 @@ class OperationSuggester:
             return SchemaViolation("/method", "method", {"enum": others}, method.upper())
         near = self._near_path(method.upper(), path)
         if near is None:
-            return None
+            return self._without_verb(method.upper(), path)
         parts = path.split("/")
         exchanged = [path for path in near.schema["enum"] if _exchanged(parts, path.split("/")) == [value]]
         return near._replace(schema={"enum": exchanged}) if exchanged else None
