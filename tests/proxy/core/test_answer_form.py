@@ -66,6 +66,14 @@ def test_the_media_type_that_is_produced_is_accepted_instead(engine: Engine, acc
     assert following.request.headers["accept"] == "application/vnd.notes+json"
 
 
+@pytest.mark.parametrize("status", [400, 415, 422])
+def test_another_status_is_not_about_the_media_type_of_the_answer(engine: Engine, status: int) -> None:
+    request = Request("POST", "/notes", headers={"accept": "text/csv"})
+    feedback = feedback_about(engine, request, status, {"detail": "Bad Request"}) or {"suggestions": []}
+    edits = [edit for one in feedback["suggestions"] for edit in one.get("patch", ())]
+    assert not [edit for edit in edits if edit["path"] == "/headers/accept"]
+
+
 def test_several_media_types_are_a_choice(engine: Engine) -> None:
     request, feedback = refused(engine, "GET", "/export", "application/json")
     assert isinstance(followed(feedback, request), NeedsInput)
