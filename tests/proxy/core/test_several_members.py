@@ -114,6 +114,7 @@ def test_a_place_beside_the_text_is_one_of_the_two(engine: Engine, body: Any, an
         "page cannot be used together with cursor",
         "either 'page' or 'cursor', but not both",
         "Exactly one of page or cursor must be provided",
+        "page can not be given when cursor is set",
     ],
 )
 def test_of_members_that_exclude_each_other_the_caller_keeps_one(engine: Engine, message: str) -> None:
@@ -152,6 +153,13 @@ def test_of_members_one_of_which_is_needed_the_caller_gives_one(engine: Engine, 
         ({"min": 12, "kind": "id"}, "min must be less than or equal to 10 for kind id"),
         ({"user": "a", "name": "b"}, "The user name is not valid"),
         (DATES, "startDate and end_date were read"),
+        ({"name": "a", "id": ""}, "name and id must not both be empty"),
+        ({"user": "a", "spans": [{"start": "1"}]}, "start must match user"),
+        ({"user": "a", "spans": [{"start": "1"}]}, "start cannot be used with user, not both"),
+        ({"spans": [{"start": "1"}]}, "start cannot be used together with spans"),
+        ({"name": "a", "spans": [{"start": "1"}]}, "either name, id or start is required"),
+        ({"name": "a", "id": "b"}, "name cannot be used if id is unknown"),
+        ({"name": "a", "id": "b"}, "both name and id must be valid"),
     ],
 )
 def test_a_sentence_about_one_member_is_not_one_about_two(engine: Engine, body: Any, message: str) -> None:

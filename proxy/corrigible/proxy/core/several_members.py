@@ -19,7 +19,7 @@ from corrigible.adapters.base import Described
 from corrigible.rules.budget import spend
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
-from corrigible.rules.pointer import escape, segments, to_pointer
+from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer
 from corrigible.rules.schema_repair.repair import Repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask, edit, guarded_edit, options
@@ -52,10 +52,12 @@ _OBLIGED: Final = re.compile(
 )
 _JOINED: Final = re.compile(r" (?:,|&|and) (?:(?:and|the|number|of|length|size) )*")
 _EXCLUSIVE: Final = re.compile(
-    r" (?:(?:only|exactly|at most|no more than|just) one of|mutually exclusive|(?:but )?not both|one of them"
-    r"|can ?(?:not|t) (?:specify|set|use|provide|combine|have|be|give|send|pass) both|incompatible with"
+    r" (?:(?:only|exactly|at most|no more than|just) one of|mutually exclusive|incompatible with"
+    r"|(?:but )?not both(?! be (?:empty|null|missing|blank|absent|unset|omitted|zero))"
+    r"|can ?(?:not|t) (?:specify|set|use|provide|combine|have|be|give|send|pass) both"
     r"|(?:can ?not|can t|must not|may not|should not) be (?:used|set|specified|combined|given|provided|present|sent)"
-    r" (?:together|with|in combination|at the same time|along|alongside|if|when)) "
+    r" (?:(?:together|with|in combination|at the same time|along|alongside)|(?:if|when) .{1,80}"
+    r" (?:is|are) (?:also |already )?(?:used|set|specified|given|provided|present|sent))) "
 )
 _NEEDED: Final = re.compile(
     r" (?:either|(?:at least|exactly|only|any)? ?one of|at least one|any of) .{1,200}"
@@ -101,8 +103,10 @@ class _Reader:
         self._error, self._text, self._description = error, text, description
 
     def sent(self) -> list[_Mention]:
-        """Return the members that were sent and are named, in the order of the text."""
-        return _mentions(self._text, list(_sent(self._request)), self._error.pointer)
+        """Return the members that were sent and are named, in the order of the text; none unless they are siblings."""
+        named = _mentions(self._text, list(_sent(self._request)), self._error.pointer)
+        parents = {_parent(one.place) for one in named}
+        return named if len(parents) == 1 else []
 
     def related(self) -> list[str]:
         """Return the two places that a text relates to each other, none where it is not about two."""
@@ -110,8 +114,8 @@ class _Reader:
         here = self._error.pointer
         if len(named) == 1 and here.count("/") > 1 and named[0].place != here and _OBLIGED.search(self._text):
             before = self._text[: named[0].start + 1]
-            there = here in {place for _, place in _sent(self._request)}
-            return [here, named[0].place] if there and _RELATION.search(before) else []
+            siblings = {place for _, place in _sent(self._request) if _parent(place) == _parent(here)}
+            return [here, named[0].place] if {here, named[0].place} <= siblings and _RELATION.search(before) else []
         if len(named) != 2 or (here.count("/") > 1 and here not in (named[0].place, named[1].place)):
             return []
         between, after = self._text[named[0].end - 1 : named[1].start + 1], self._text[named[1].end - 1 :]
@@ -140,6 +144,9 @@ class _Reader:
         places = [one.place for one in _mentions(self._text, declared, "")]
         if not 1 < len(places) <= _MOST_MEMBERS or (self._request.body is None and "/body" in places[0]):
             return None
+        document = self._request.document()
+        if any(resolve(document, place) is not MISSING for place in places):
+            return None
         asked: list[Suggestion] = []
         for place in places:
             message = f"Give {_called(place)}, if that is what is meant."
@@ -161,7 +168,7 @@ def _to_keep(request: Request, places: Sequence[str], group: str) -> Repair | No
         ops: list[Operation] = []
         try:
             for place in others:
-                ops += guarded_edit(request, place, _value(request, place), {"op": "remove", "path": place})
+                ops += guarded_edit(request, place, resolve(request.document(), place), {"op": "remove", "path": place})
         except PatchError:
             return None
         violation = SchemaViolation(others[0], "exclusive", {})
@@ -176,16 +183,13 @@ def _repair(proposal: Proposal, diagnosis: str, code: str) -> Repair:
     return Repair(tuple(proposal.suggestions), proposal.type, diagnosis, code, proposal.recovery)
 
 
+def _parent(place: str) -> str:
+    return place.rpartition("/")[0]
+
+
 def _called(place: str) -> str:
     name = segments(place)[-1]
     return f"`{name}`" if _PLAIN_NAME.fullmatch(name) else "one"
-
-
-def _value(request: Request, place: str) -> Json:
-    value: Json = request.document()
-    for name in segments(place):
-        value = value[int(name)] if isinstance(value, list) else value[name]
-    return value
 
 
 def _plain(text: str) -> str:
@@ -217,7 +221,7 @@ def _mentions(text: str, named: Sequence[tuple[str, str]], near: str) -> list[_M
     Of several of one name it is the one beside `near`, else the outermost. A longer name hides those that are part of
     it. A name of one letter counts only where no article can be meant.
     """
-    parent = near.rpartition("/")[0]
+    parent = _parent(near)
     places: dict[str, list[str]] = {}
     for name, place in named:
         plain = _plain(name).strip()
@@ -231,7 +235,7 @@ def _mentions(text: str, named: Sequence[tuple[str, str]], near: str) -> list[_M
             continue
         text = f"{text[:start]} {'_' * len(plain)} {text[start + len(plain) + 2 :]}"
         there = places[plain]
-        beside = [place for place in there if place.rpartition("/")[0] == parent] if parent.count("/") > 1 else []
+        beside = [place for place in there if _parent(place) == parent] if parent.count("/") > 1 else []
         outermost = [place for place in there if place.count("/") == there[0].count("/")]
         chosen = beside or outermost
         if len(chosen) == 1:
