@@ -52,6 +52,7 @@ mutate: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m tests.bench.translation
+	$(BIN)/python -m tests.bench.reading
 	$(BIN)/python -m tests.bench.worst
 	$(BIN)/python -m tests.bench.description
 	$(BIN)/python -m tests.bench.traffic
