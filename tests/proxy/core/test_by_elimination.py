@@ -216,6 +216,14 @@ def test_what_an_example_has_is_asked_for_at_its_place(engine: Engine) -> None:
     assert [one.pointer for one in outcome.placeholders] == ["/body/order/quantity"]
 
 
+def test_a_member_that_a_server_misses_although_it_was_sent_belongs_to_another_level(engine: Engine) -> None:
+    outcome = after(engine, sent("POST", "/v1/orders", {"quantity": 3}), "quantity is required")
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {"order": {"quantity": 3}}
+    nowhere = after(engine, sent("POST", "/v1/orders", {"colour": "red"}), "colour is required")
+    assert not isinstance(nowhere, Next)
+
+
 @pytest.mark.parametrize("body", [{"order": {"quantity": "three", "label": 7}}, {"order": 5, "note": "x"}])
 def test_an_example_forbids_nothing(engine: Engine, body: Any) -> None:
     assert after(engine, sent("POST", "/v1/orders", body), "Bad Request") is None

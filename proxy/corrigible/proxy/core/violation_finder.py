@@ -24,6 +24,7 @@ from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.inside_text import CONTENT, broken_text
 from corrigible.rules.schema_repair.json_schema import choices
+from corrigible.rules.schema_repair.nesting import MISPLACED
 from corrigible.rules.schema_repair.renaming import near_names
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
@@ -233,6 +234,12 @@ class ViolationFinder:
         if stated is not None and (error.stated or not there):
             below = [one for one in there if one.pointer != error.pointer]
             return [*below, stated] if not error.stated else [stated]
+        if there and error.constraint == "required":
+            # The server misses what was sent: then it belongs to another level, and leaving it out is no repair.
+            return [
+                one._replace(keyword=MISPLACED) if one.keyword in _UNKNOWN and one.pointer == error.pointer else one
+                for one in there
+            ]
         if there:
             return there
         around = [one for one in self._violations_at("") if error.pointer.startswith(f"{one.pointer}/")]
@@ -253,7 +260,11 @@ class ViolationFinder:
         """
         if violation.keyword not in _UNKNOWN or violation.pointer != error.pointer or error.constraint in _UNKNOWN:
             return False
-        if not error.message or _UNKNOWN_MEMBER.search(error.message[:_READ]) is not None:
+        if (
+            error.constraint == "required"
+            or not error.message
+            or _UNKNOWN_MEMBER.search(error.message[:_READ]) is not None
+        ):
             return False
         if any(one.pointer == violation.pointer for one in self._violations_at("")):
             return False
