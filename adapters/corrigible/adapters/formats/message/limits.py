@@ -159,7 +159,8 @@ _TYPES: Final = PatternList(
         r" but| got|\.?$| found| to be| at | value)",
     r"\b(?:must|should|has to|needs to|expected to)(?: all)? be (?:of type |of the type |a valid |an? |valid"
     r" |type |in type )?['\"`]?" + _TYPE_WORDS + r"['\"`]?(?![ -]?(?:than|with|of length|"
-        r"between|of at|of \d|greater|less|that|representing|containing|like|such as|matching|in ))",
+        r"between|of at|of (?:\d|words|lines|sentences)|greater|less|that|representing|containing|like"
+        r"|such as|matching|in ))",
     r"\bnot (?:a valid |an? |of type |of the type |valid )['\"`]?" + _TYPE_WORDS + r"['\"`]?",
     r"^an? valid " + _TYPE_WORDS + r" is required",
     r"\b(?:convert(?:ed)?|parsed?|deserialize value of type|coerced?)\b[^.]{0,60}? (?:to|into|as|type) "
