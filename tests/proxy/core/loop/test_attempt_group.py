@@ -173,7 +173,8 @@ def test_other_advice_is_progress_where_the_refusal_names_no_place() -> None:
 def test_other_advice_is_no_progress_where_one_of_several_errors_names_a_place() -> None:
     agent, errors = Agent(), (Violation("invalid", "Validation failed", ""), AMOUNT)
     assert agent.attempt(feedback_sent=feedback(edit("/body/amount", 1)), about=errors) == 1
-    assert agent.attempt(feedback_sent=feedback(edit("/body/reason", "new")), about=errors) == 2
+    following = replace(REQUEST, body={**REQUEST.body, "amount": 1})
+    assert agent.attempt(following, feedback_sent=feedback(edit("/body/reason", "new")), about=errors) == 2
 
 
 def test_going_back_and_forth_is_stopped_at_the_fourth_time_of_either() -> None:
