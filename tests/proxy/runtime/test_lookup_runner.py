@@ -80,6 +80,13 @@ def test_an_answer_that_never_comes_is_given_up_and_no_more_are_asked() -> None:
     assert server.asked == ["/a", "/slow"]
 
 
+def test_a_look_up_that_hangs_leaves_time_for_what_needs_none() -> None:
+    outcome = asyncio.run(
+        run_with_lookups(corrects(0, ask=True, path="/slow"), Server().fetch_async, Limits(seconds_with_lookups=0.5))
+    )
+    assert outcome.rewrite == Rewrite([], b"corrected")
+
+
 def test_past_the_deadline_nothing_is_asked() -> None:
     server = Server()
     assert run_with_lookups_sync(asks(["/a"]), server.fetch, Limits(seconds_with_lookups=0)) == [0]
@@ -109,10 +116,10 @@ def test_a_mistake_of_the_translation_is_not_hidden() -> None:
         asyncio.run(run_with_lookups(wrong(), Server().fetch_async))
 
 
-def corrects(spend: float, *, ask: bool) -> Generator[Lookup, LookupAnswer, HttpOutcome]:
+def corrects(spend: float, *, ask: bool, path: str = "/a") -> Generator[Lookup, LookupAnswer, HttpOutcome]:
     """Take some time for a correction, look-ups apart."""
     if ask:
-        yield Lookup("/a")
+        yield Lookup(path)
     time.sleep(spend)
     return HttpOutcome(Rewrite([], b"corrected"), "annotated", Mode.REFLECTIVE, feedback={"x": 1}, rules=("a.b",))
 

@@ -15,6 +15,8 @@ T = TypeVar("T")
 Fetch = Callable[[Lookup], Awaitable[LookupAnswer]]
 
 NO_ANSWER = LookupAnswer(0)
+_LOOKUPS_SHARE = 0.8
+"""Part of the time that look-ups may take: what needs none of them can still be said in the rest."""
 
 
 class LookupBudget:
@@ -58,7 +60,7 @@ class LookupBudget:
         return new[: max(0, room)]
 
     def _left(self) -> float:
-        return self._started + self._limits.seconds_with_lookups - time.monotonic()
+        return self._started + _LOOKUPS_SHARE * self._limits.seconds_with_lookups - time.monotonic()
 
     async def _fetched(self, lookup: Lookup) -> LookupAnswer:
         try:
