@@ -77,3 +77,32 @@ def test_another_version_of_the_api(path: str, near: list[str]) -> None:
     table = {f"GET /api/v2/{name}{tail}": f"{name}{tail}" for name in ("things", "parts") for tail in ("", "/{id}")}
     violation = OperationSuggester(Operations(table)).nearest("GET", path)
     assert (violation.schema["enum"] if violation is not None else []) == near
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "offered"),
+    [
+        ("POST", "/order", ["/orders/"]),
+        ("POST", "/order/", ["/orders/"]),
+        ("PUT", "/order/7/", ["/orders/7/"]),
+        ("POST", "/orders/create", ["/orders/"]),
+        ("GET", "/shipments/", ["/shipment"]),
+    ],
+)
+def test_a_path_is_offered_with_the_slash_at_its_end_that_the_description_has(
+    method: str, path: str, offered: list[str]
+) -> None:
+    suggester = OperationSuggester(
+        Operations({"POST /orders/": "create", "PUT /orders/{id}/": "update", "GET /shipment": "track"})
+    )
+    found = suggester.nearest(method, path)
+    assert found is not None
+    assert (found.keyword, found.schema["enum"]) == ("path", offered)
+
+
+def test_a_value_that_cannot_be_one_may_be_a_misspelt_path_that_ends_in_a_slash() -> None:
+    suggester = OperationSuggester(Operations({"GET /users/{name}/": "user", "GET /users/search/": "search"}))
+    for path in ("/users/serch", "/users/serch/"):
+        found = suggester.alternatives("GET", path, "serch")
+        assert found is not None
+        assert found.schema["enum"] == ["/users/search/"]

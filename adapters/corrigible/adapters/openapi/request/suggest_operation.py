@@ -64,7 +64,27 @@ class OperationSuggester:
 
     def nearest(self, method: str, path: str) -> SchemaViolation | None:
         """Return a violation of the method where the path is known, else of the path; None where nothing is near."""
-        method = method.upper()
+        return self._ended(method.upper(), self._nearest(method.upper(), path))
+
+    def _ended(self, method: str, violation: SchemaViolation | None) -> SchemaViolation | None:
+        """Return the paths that are offered with the slash at their end that the description writes.
+
+        A path without it may be another one to the server, or a redirect that loses the body.
+        """
+        if violation is None or violation.pointer != "/path" or "enum" not in violation.schema:
+            return violation
+        ended = dict.fromkeys(self._with_slash(method, path) for path in violation.schema["enum"])
+        return violation._replace(schema={**violation.schema, "enum": list(ended)})
+
+    def _with_slash(self, method: str, path: str) -> str:
+        if path.endswith("/"):
+            return path
+        matches = ((one, self._operations.find(one, path)) for one in dict.fromkeys([method, *self._methods]))
+        name, match = next((one for one in matches if one[1] is not None), (method, None))
+        templates = self._templates.get((name, match[0]), []) if match is not None else []
+        return f"{path}/" if templates and all(template.endswith("/") for template in templates) else path
+
+    def _nearest(self, method: str, path: str) -> SchemaViolation | None:
         match = self._operations.find(method, path)
         if match is not None:
             # A variable that takes all that is left may have taken a misspelt path.
@@ -160,10 +180,10 @@ class OperationSuggester:
             return SchemaViolation("/method", "method", {"enum": others}, method.upper())
         near = self._near_path(method.upper(), path)
         if near is None:
-            return self._without_verb(method.upper(), path)
-        parts = path.split("/")
-        exchanged = [path for path in near.schema["enum"] if _exchanged(parts, path.split("/")) == [value]]
-        return near._replace(schema={"enum": exchanged}) if exchanged else None
+            return self._ended(method.upper(), self._without_verb(method.upper(), path))
+        parts = path.strip("/").split("/")
+        exchanged = [path for path in near.schema["enum"] if _exchanged(parts, path.strip("/").split("/")) == [value]]
+        return self._ended(method.upper(), near._replace(schema={"enum": exchanged})) if exchanged else None
 
     def _literal(self, method: str, path: str, value: str) -> list[str]:
         """Return the methods that have a path as it is written, where this one takes a word of it for a value."""
@@ -201,11 +221,12 @@ class OperationSuggester:
         parts = [part for part in path.split("/") if part]
         if not parts or len(parts) > _LONGEST or len(path) > _MOST_LETTERS:
             return None
+        plain = "/" + "/".join(parts)
         costs: dict[str, tuple[int, int]] = {}
         for extra, variant in self._variants(parts):
             for candidate in _walk(self._operations.root, variant, method, 2 - min(extra, 1)):
                 cost = (candidate.cost + extra, abs(candidate.path.count("/") - len(parts)))
-                if candidate.path != path and cost < costs.get(candidate.path, _FAR):
+                if candidate.path != plain and cost < costs.get(candidate.path, _FAR):
                     costs[candidate.path] = cost
         if not costs:
             return None
