@@ -221,7 +221,7 @@ class OperationSuggester:
         parts = [part for part in path.split("/") if part]
         if not parts or len(parts) > _LONGEST or len(path) > _MOST_LETTERS:
             return None
-        plain = "/" + "/".join(parts)
+        plain = path.rstrip("/")
         costs: dict[str, tuple[int, int]] = {}
         for extra, variant in self._variants(parts):
             for candidate in _walk(self._operations.root, variant, method, 2 - min(extra, 1)):
