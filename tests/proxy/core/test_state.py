@@ -382,3 +382,36 @@ def test_the_value_at_the_end_of_a_message_is_what_is_not_there(engine: Engine, 
     assert looked == ["/api/work_pools"]
     other, _ = feedback_of(engine, Request("DELETE", "/api/work_pools/zzz"), 400, message.replace("zzz", "else"))
     assert other == {}
+
+
+@pytest.mark.parametrize("message", ["Work pool not found.", "No such work-pool", "The work pool does not exist"])
+def test_an_absent_kind_is_what_the_path_has_of_it(engine: Engine, message: str) -> None:
+    request = Request("PATCH", "/api/work_pools/nigth", {}, {"content-type": "application/json"}, {"size": 2})
+    feedback, looked = feedback_of(engine, request, 400, message)
+    assert looked == ["/api/work_pools"]
+    assert asked(feedback) == [("/path", {"enum": ["/api/work_pools/night"]})]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [({"size": 2}, "Flow not found"), ({"work_pool_name": "x"}, "Work pool not found")],
+)
+def test_an_absent_kind_that_may_be_another_is_not_looked_for_in_the_path(
+    engine: Engine, body: Json, message: str
+) -> None:
+    request = Request("PATCH", "/api/work_pools/nigth", {}, {"content-type": "application/json"}, body)
+    feedback, _ = feedback_of(engine, request, 400, message)
+    assert not feedback or all(place != "/path" for place, _ in asked(feedback))
+
+
+@pytest.mark.parametrize("message", ["Queue jobs.orders already exists", "A queue orders already exists"])
+def test_what_exists_is_named_by_the_member_whose_value_is_repeated(engine: Engine, message: str) -> None:
+    body = {"queue_name": "orders", "host": "jobs", "size": 1}
+    feedback, _ = feedback_of(engine, post("/api/variables", body), 422, message)
+    assert asked(feedback) == [("/body/queue_name", {"not": {"const": "orders"}})]
+
+
+def test_what_exists_is_not_named_by_two(engine: Engine) -> None:
+    body = {"queue_name": "orders", "topic_name": "jobs"}
+    feedback, _ = feedback_of(engine, post("/api/variables", body), 422, "Queue jobs.orders is a duplicate of jobs")
+    assert not feedback

@@ -144,6 +144,13 @@ def test_repairs(keyword: str, value: Any, schema: dict[str, Any], wanted: list[
         ("customer_ref", "maxLength", "abcd", {"maxLength": 3}, []),
         ("url", "maxLength", "abcd", {"maxLength": 3}, []),
         ("note", "maxLength", "abcd", {"maxLength": 3}, ["abc"]),
+        ("queue_name", "maxLength", "abcd", {"maxLength": 3}, []),
+        ("displayName", "maxLength", "abcd", {"maxLength": 3}, []),
+        ("extra_json", "type", {"id": "i", "a": [1, 2.5]}, {"type": "string"}, ['{"id":"i","a":[1,2.5]}']),
+        ("jsonPayload", "type", [1], {"type": "string"}, ["[1]"]),
+        ("valuesJson", "type", {"a": 2**70}, {"type": "string"}, ['{"a":1180591620717411303424}']),
+        ("extra_json", "type", {"a": "x" * 9000}, {"type": "string"}, []),
+        ("jsonb", "type", {"a": 1}, {"type": "string"}, []),
     ],
 )
 def test_the_name_of_a_member_decides(

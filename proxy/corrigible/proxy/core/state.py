@@ -19,7 +19,7 @@ from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
 from corrigible.rules.pointer import escape, resolve, segments
 from corrigible.rules.safety.decisive import READS, is_decisive
 from corrigible.rules.safety.loss import LookupResult
-from corrigible.rules.safety.nearness import is_same
+from corrigible.rules.safety.nearness import is_plural, is_same, letters
 from corrigible.rules.safety.stored import dropped_values
 from corrigible.rules.schema_repair.listing import Listing, read_listing
 from corrigible.rules.schema_repair.repair import Repair
@@ -47,6 +47,11 @@ _ABSENT: Final = re.compile(
     r"|cannot find|unable to find|non-?existent|not exist|no .{1,60} (?:found|with))\b"
 )
 _INVALID: Final = re.compile(r"(?i)\b(?:invalid|not (?:an? )?valid|malformed|must be an?)\b")
+_KIND_ABSENT: Final = re.compile(
+    r"(?i)(?:(?:no such|unknown|could not find(?: the)?|cannot find(?: the)?) )?(?:the |this )?([a-z][a-z _-]{1,60}?)"
+    r"(?: (?:was |is |could )?not (?:be )?found| does(?: not|n't) exist)?[.!]?"
+)
+"""A message that says no more than that a thing of one kind is absent. That it says so is seen elsewhere."""
 _QUOTED: Final = re.compile(r"""['"`\[]([^'"`\[\]]{1,200})['"`\]]""")
 _LAST: Final = re.compile(r"[:=] ?([^\s'\"`\[\]:]{1,200}?)[.!]?$")
 """The value at the end of a message that quotes nothing: `Queue not found: orders`."""
@@ -159,10 +164,25 @@ class _StateReader:
         return self._done(question, _ABSENT_HERE)
 
     def _is_named(self, resource: NamedResource) -> bool:
-        """Whether the message names a variable of the path by its words: "Collection ID" for `collection_id`."""
+        """Whether the message names what stands in the path: "Collection ID" for `collection_id`, else its kind."""
         words = _WORDS.findall(resource.variable)
         pattern = r"[\s_-]?".join(map(re.escape, words))
-        return len(words) > 1 and re.search(rf"(?i)\b{pattern}\b", self._message) is not None
+        if len(words) > 1 and re.search(rf"(?i)\b{pattern}\b", self._message) is not None:
+            return True
+        return self._is_kind(resource)
+
+    def _is_kind(self, resource: NamedResource) -> bool:
+        """Whether all that is absent is of the kind before a variable: "Work pool not found" for `/work_pools/{id}`.
+
+        What a member of that name refers to may be absent as well: then it is not clear which.
+        """
+        before = self._request.path.strip("/").split("/")[resource.at - 1] if resource.at else ""
+        kind = _KIND_ABSENT.fullmatch(self._message.strip())
+        if kind is None or not (is_same(kind[1], before) or is_plural(kind[1], before)):
+            return False
+        document = self._request.document()
+        members = [name for part in (document["query"], document["body"]) if isinstance(part, Mapping) for name in part]
+        return not any(letters(kind[1]) in letters(name) for name in members)
 
     def _names_another(self) -> bool:
         """Whether a quoted text is a value of the body or the query: then that is what is not there."""
@@ -276,8 +296,15 @@ class _StateReader:
         variables = [item.variable.lower() for item in creation.items] if creation is not None else []
         naming = [spelled[name] for name in (*variables, *_NAMING) if name in spelled]
         repeated = [name for name in naming if _repeats(self._message, scalar_text(body[name]))]
-        named = repeated or (naming if creation is not None else [])
+        named = repeated or self._repeated_names(members) or (naming if creation is not None else [])
         return f"/body/{escape(named[0])}" if named else None
+
+    def _repeated_names(self, members: list[str]) -> list[str]:
+        """Return the only member such as `table_name` whose value the message repeats, alone or as `main.orders`."""
+        body = self._request.body
+        named = [name for name in members if _WORDS.findall(name)[-1:] and _WORDS.findall(name)[-1].lower() in _NAMING]
+        repeated = [name for name in named if _repeats(self._message, scalar_text(body[name]), below=True)]
+        return repeated if len(repeated) == 1 else []
 
     def _sends_secret(self) -> bool:
         """Whether the body has a password or the like: to change what exists would give somebody else's a new one."""
@@ -336,9 +363,10 @@ _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 _MEMBER_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 
 
-def _repeats(message: str, value: str) -> bool:
-    """Whether a message has a value as a word of its own."""
-    return bool(value) and re.search(rf"(?<![\w./-]){re.escape(value)}(?![\w/-]|\.\w)", message) is not None
+def _repeats(message: str, value: str, *, below: bool = False) -> bool:
+    """Whether a message has a value as a word of its own, or also as the last part of a dotted name."""
+    before = r"[\w/-]" if below else r"[\w./-]"
+    return bool(value) and re.search(rf"(?<!{before}){re.escape(value)}(?![\w/-]|\.\w)", message) is not None
 
 
 def _is_plain(path: str) -> bool:

@@ -6,6 +6,7 @@ A repair that changes the meaning says what it assumes. Values that only the cal
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
@@ -172,9 +173,16 @@ def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     form = schema.get("format")
     if isinstance(form, str) and not isinstance(value, list | dict) and (respelt := spelling.respelled(value, form)):
         return respelt
+    if isinstance(value, list | dict) and not place.text and _NAMED_JSON.search(place.name):
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return [Spelling(text)] if len(text) <= _LONGEST else []
     if isinstance(value, Mapping) and isinstance(value.get("id"), str):
         return [Spelling(value["id"], "the id of the object is sent in its place")]
     return _scalar(value, schema, place, _as_text)
+
+
+_NAMED_JSON = re.compile(r"(?:^|[_.-])(?:json|JSON)(?:$|[_.-]|[A-Z])|^json[A-Z]|[a-z]J(?:son|SON)(?:$|[A-Z])")
+"""A name that says that the text there holds JSON: `extra_json`, `jsonPayload`."""
 
 
 def _as_text(value: Json) -> str | None:
@@ -268,12 +276,13 @@ def _cut(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if len(trimmed) <= most:
         return [Spelling(trimmed)]
     if schema.get("format") or schema.get("pattern") or _SHAPED.search(place.name):
-        return []  # half an address or half an identifier is none
+        return []  # half an address or half an identifier is none, half a name is another one
     return [Spelling(value[:most].rstrip(), "the text is cut to the length that is allowed")]
 
 
 _SHAPED = re.compile(
-    r"(?i)(?:^|[_.-]|(?<=[a-z])(?=I))(?:id|ids|key|sha|hash|ref|url|uri|email|code|number|iban|content)$"
+    r"(?i)(?:^|[_.-]|(?<=[a-z])(?=I))(?:id|ids|key|sha|hash|ref|url|uri|email|code|number|iban|content"
+    r"|name|username|slug|login)$|(?<=[a-z])(?-i:Name)$"
 )
 
 
