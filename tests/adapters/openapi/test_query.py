@@ -125,10 +125,10 @@ def test_what_no_separator_puts_right_stays_one_value(shop: Description, query: 
     assert not any("id,to" in str(edit) or "1|" in str(edit) for edit in edits)
 
 
-def test_of_a_list_in_one_text_the_whole_texts_that_would_do_are_offered(shop: Description) -> None:
+def test_of_a_list_in_one_text_the_whole_texts_with_a_near_element_are_offered(shop: Description) -> None:
     request = Request("GET", "/orders", {"fields": "id,totl"}, {"x-tenant": "red"})
     (found,) = shop.schema_violations(request, "ListOrders")
-    assert (found.value, found.schema) == ("id,totl", {"type": "string", "enum": ["id,total", "id,buyer"]})
+    assert (found.value, found.schema) == ("id,totl", {"type": "string", "enum": ["id,total"]})
 
 
 def test_a_missing_member_of_an_object_in_brackets_has_a_name_in_brackets(shop: Description) -> None:

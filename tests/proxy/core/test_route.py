@@ -104,3 +104,99 @@ def test_a_verb_at_the_end_of_a_path_may_be_meant_as_the_method(
 def test_a_verb_behind_a_path_without_its_method_is_no_path_of_it(engine: Engine, method: str, path: str) -> None:
     feedback = feedback_about(engine, Request(method, path), 404, {"error": "Invalid request"})
     assert all("patch" not in one for one in feedback["suggestions"]) if feedback else True
+
+
+WITH_SLASHES = """
+openapi: 3.0.3
+info: {title: Django, version: '1'}
+paths:
+  /customers/: {get: {}, post: {requestBody: {content: {application/json: {schema: {type: object}}}}}}
+  /customers/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+    get: {}
+  /suppliers/: {get: {}}
+"""
+
+
+@pytest.fixture(scope="module")
+def slashed(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return engine_of(tmp_path_factory.mktemp("slashed"), WITH_SLASHES)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "known"),
+    [
+        ("GET", "/customer/", "/customers/"),
+        ("GET", "/api/suppliers", "/suppliers/"),
+        ("POST", "/customers/create", "/customers/"),
+    ],
+)
+def test_a_near_path_keeps_the_slash_that_the_description_gives_it(
+    slashed: Engine, method: str, path: str, known: str
+) -> None:
+    feedback = feedback_about(slashed, Request(method, path), 404, {"detail": "Not Found"})
+    assert feedback is not None
+    assert [one["patch"][-1]["value"] for one in feedback["suggestions"]] == [known]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Route GET:/customers/7/ not found",
+        "The route customers/7/ could not be found.",
+        "Route GET /customers/7/ not found",
+    ],
+)
+def test_a_slash_too_many_is_taken_away_where_a_message_only_repeats_the_route(slashed: Engine, message: str) -> None:
+    feedback = feedback_about(slashed, Request("GET", "/customers/7/"), 404, {"message": message})
+    assert feedback is not None
+    assert [one["patch"][-1]["value"] for one in feedback["suggestions"]] == ["/customers/7"]
+
+
+IN_LISTS = """
+openapi: 3.0.3
+info: {title: Columns, version: '1'}
+paths:
+  /rows:
+    get:
+      parameters:
+      - {name: columns, in: query, schema: {type: array, items: {type: string, enum: [createdAt, owner, size]}}}
+      - {name: kind, in: query, schema: {type: string, enum: [created, deleted]}}
+      - {name: size, in: query, schema: {type: integer}}
+"""
+
+
+@pytest.fixture(scope="module")
+def lists(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return engine_of(tmp_path_factory.mktemp("lists"), IN_LISTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "corrected"),
+    [
+        ("columns", "size,created_at", ["size,createdAt"]),
+        ("columns", "owner,sise,createdAt", ["owner,size,createdAt"]),
+        ("columns", "size,colour", []),
+        ("kind", "created,deletd", []),
+        ("kind", "creatd", ["created"]),
+    ],
+)
+def test_one_wrong_value_of_a_list_with_commas(lists: Engine, name: str, text: str, corrected: list[str]) -> None:
+    request = Request("GET", "/rows", {name: text})
+    feedback = feedback_about(lists, request, 400, {"detail": [{"loc": ["query", name], "msg": "invalid value"}]})
+    assert feedback is not None
+    assert [one["patch"][-1]["value"] for one in feedback["suggestions"] if "patch" in one] == corrected
+
+
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        ("Parameter size=900 is too large. Max allowed value 50.", "/query/size"),
+        ("size=901 is too large. Max allowed value 50.", None),
+        ("The disk is full", None),
+        ("max allowed value 50", None),
+    ],
+)
+def test_a_fault_of_the_server_that_repeats_a_parameter(lists: Engine, message: str, place: str | None) -> None:
+    feedback = feedback_about(lists, Request("GET", "/rows", {"size": "900"}), 500, {"message": message})
+    assert (feedback["suggestions"][0]["patch"][-1]["path"] if feedback else None) == place

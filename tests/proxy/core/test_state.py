@@ -415,3 +415,70 @@ def test_what_exists_is_not_named_by_two(engine: Engine) -> None:
     body = {"queue_name": "orders", "topic_name": "jobs"}
     feedback, _ = feedback_of(engine, post("/api/variables", body), 422, "Queue jobs.orders is a duplicate of jobs")
     assert not feedback
+
+
+@pytest.mark.parametrize("status", [400, 409, 500])
+def test_a_foreign_key_is_about_the_only_member_that_refers_to_something(engine: Engine, status: int) -> None:
+    body = {"title": "etl", "flow_id": "f-9", "size": 3}
+    message = "SequelizeForeignKeyConstraintError: FOREIGN KEY constraint failed"
+    feedback, looked = feedback_of(engine, post("/api/variables", body), status, message)
+    assert looked[-1] == "/api/flows"
+    assert asked(feedback) == [("/body/flow_id", {"enum": ["f-1", "f-2"]})]
+
+
+def test_of_two_members_the_one_is_asked_for_whose_resource_is_not_there(engine: Engine) -> None:
+    message = "FOREIGN KEY constraint failed"
+    body = {"work_pool_name": "nihgt", "flow_id": "f-2"}
+    feedback, _ = feedback_of(engine, post("/api/variables", body), 500, message)
+    assert asked(feedback) == [("/body/work_pool_name", {"enum": ["night"]})]
+    both_are_there = {"work_pool_name": "night", "flow_id": "f-2"}
+    assert feedback_of(engine, post("/api/variables", both_are_there), 500, message)[0] == {}
+    nothing_is_known = {"owner_id": "o-1", "flow_id": "f-2"}
+    assert asked(feedback_of(engine, post("/api/variables", nothing_is_known), 500, message)[0]) == [
+        ("/body/owner_id", {"not": {"const": "o-1"}})
+    ]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        'update or delete on table "flows" violates foreign key constraint "runs_flow_id_fkey" on table "runs"',
+        "Cannot delete or update a parent row: a foreign key constraint fails (`farm`.`runs`)",
+        "FOREIGN KEY constraint failed",
+    ],
+)
+def test_what_others_refer_to_is_not_deleted(engine: Engine, message: str) -> None:
+    feedback, looked = feedback_of(engine, Request("DELETE", "/api/flows/f-1"), 500, message)
+    assert feedback["recovery"] == "terminal" and looked == []
+    assert feedback["suggestions"][0]["action"] == "NO_RECOVERY_AVAILABLE"
+
+
+@pytest.mark.parametrize("status", [400, 409, 500])
+def test_a_unique_column_is_asked_for(engine: Engine, status: int) -> None:
+    message = 'duplicate key value violates unique constraint "pools_size_key"'
+    feedback, _ = feedback_of(engine, post("/api/work_pools", {"name": "new", "size": 1}), status, message)
+    assert asked(feedback)[0] == ("/body/size", {"not": {"const": 1}})
+
+
+def test_no_name_is_asked_for_where_other_columns_are_unique_together(engine: Engine) -> None:
+    several = "UNIQUE constraint failed: pools.size, pools.flow_id"
+    body = {"name": "new", "size": 1, "flow_id": "f-1"}
+    assert feedback_of(engine, post("/api/work_pools", body), 500, several)[0] == {}
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_check_is_asked_for_at_its_column(engine: Engine, status: int) -> None:
+    request = post("/api/work_pools", {"name": "new", "size": -5})
+    message = 'new row for relation "pools" violates check constraint "pools_size_check"'
+    assert asked(feedback_of(engine, request, status, message)[0]) == [("/body/size", {"not": {"const": -5}})]
+    stated = feedback_of(engine, request, status, "CHECK constraint failed: size >= 1")[0]
+    assert asked(stated) == [("/body/size", {"type": "integer", "minimum": 1})]
+    code = post("/api/work_pools", {"name": "Germany"})
+    (fixed,) = asked(feedback_of(engine, code, status, "CHECK constraint failed: length(name) = 2")[0])
+    assert fixed == ("/body/name", {"type": "string", "minLength": 2, "maxLength": 2})
+
+
+def test_a_column_that_may_not_be_null_is_asked_for(engine: Engine) -> None:
+    message = "NOT NULL constraint failed: pools.size"
+    feedback = feedback_of(engine, post("/api/work_pools", {"name": "new"}), 500, message)[0]
+    assert asked(feedback) == [("/body/size", {"type": "integer"})]

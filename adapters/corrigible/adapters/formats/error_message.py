@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from corrigible.adapters.formats.message.database import StoredConstraint, members_of, stored_constraint
 from corrigible.adapters.formats.message.go_json import decode_error, decoded_places
 from corrigible.adapters.formats.message.literals import find_literal
 from corrigible.adapters.formats.message.member_names import TAG, NamedMember, find_member, find_subject, stated_path
@@ -136,6 +137,8 @@ def _is_sent(value: Json, request: Request) -> bool:
 def _with_places(violation: Violation, request: Request) -> list[Violation]:
     """Return an error at the place that its text names; several times where the text names several members."""
     message, place = violation.message, violation.pointer
+    if not place and (stored := stored_constraint(message)) is not None:
+        return [_not_stored(violation, stored, request)]
     if not place and (go := decode_error(message)) is not None:
         meant = decoded_places(go, request.body)
         if len(meant) == 1:
@@ -172,6 +175,17 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
     if isinstance(request.body, list) and _NOT_A_LIST.search(message) is not None:
         return [violation._replace(pointer="/body", constraint="type", stated={"type": "object"})]
     return [violation]
+
+
+def _not_stored(violation: Violation, constraint: StoredConstraint, request: Request) -> Violation:
+    """Return an error of a database at the only member of the body that it is about."""
+    body = request.body if isinstance(request.body, Mapping) else {}
+    members = members_of(constraint, body)
+    if constraint.kind == "required" and constraint.columns:
+        return violation.at(f"/body/{escape((members or constraint.columns)[0])}", "required", {})
+    if len(members) != 1:
+        return violation
+    return violation.at(f"/body/{escape(members[0])}", "", constraint.stated)
 
 
 def _with_known(stated: Mapping[str, Json], name: NamedMember) -> Mapping[str, Json]:

@@ -105,6 +105,8 @@ def locate_errors(
         spend(compared // _COMPARED_A_STEP)
         place = _by_path(error, request, vocabulary, sent) if error.pointer else ""
         about_request = exchange.status not in (0, _NOT_ABOUT_THE_REQUEST) and exchange.status < _SERVER_ERROR
+        if not place and exchange.status == _SERVER_ERROR:
+            place = _assigned(error.message, sent)
         if not place and about_request:
             every = [*sent, *(SentValue((), (), value) for value in path_values)]
             place = _by_text(error, request, vocabulary, every)
@@ -201,6 +203,18 @@ def respell_pointer(pointer: str, request: Request) -> str:
     name = names[-1]
     is_lower = not any(one[:1].isupper() for one in parent)
     return to_pointer([part, *around, name[:1].lower() + name[1:] if name[:1].isupper() and is_lower else name])
+
+
+def _assigned(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only parameter of the query that a message repeats with its value: `limit=500 is not allowed`."""
+    told = {(match[1], match[2]) for match in _ASSIGNED.finditer(message[:_LONGEST])}
+    repeated = [
+        one for one in sent if len(one.path) == 2 and one.path[0] == "query" and (one.path[1], one.value) in told
+    ]
+    return repeated[0].pointer if len(repeated) == 1 else ""
+
+
+_ASSIGNED: Final = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]{0,79})=([^\s'\"=]{1,200})(?=[\s'\",;)]|[.!]?$)")
 
 
 def _is_there(error: Violation, request: Request) -> bool:

@@ -13,10 +13,11 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 import orjson
 
+from corrigible.adapters.formats.message.database import StoredConstraint, stored_constraint
 from corrigible.adapters.openapi.related_reads import Creation, Item, NamedResource, RelatedReads
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
-from corrigible.rules.pointer import escape, resolve, segments
+from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.rules.safety.decisive import READS, is_decisive
 from corrigible.rules.safety.loss import LookupResult
 from corrigible.rules.safety.nearness import is_plural, is_same, letters
@@ -61,6 +62,7 @@ _NAMING: Final = ("name", "slug", "key", "id", "code", "title", "username", "log
 _MOST_OFFERED: Final = 8
 _MOST_NEAR: Final = 5
 _MOST_COLLECTIONS: Final = 2
+_MOST_REFERENCES: Final = 3
 _STATE: Final = "the state of the API"
 
 
@@ -87,9 +89,13 @@ class _StateReader:
         self._message = error.message[:_LONGEST]
         self._quoted = frozenset(_QUOTED.findall(self._message) or _LAST.findall(self._message))
         self._seen: list[LookupResult] = []
+        self._is_known = False
+        """Whether what the last member refers to was found."""
 
     def result(self) -> Results:
         status, request = self._status, self._request
+        if (constraint := stored_constraint(self._message)) is not None:
+            return (yield from self._not_stored(constraint))
         if status == 409 or (status in (400, 422) and _EXISTS.search(self._message)):
             if status != 409 or _EXISTS.search(self._message) or not self._message:
                 return (yield from self._existing(self._reads.creation(request.method, request.path)))
@@ -193,6 +199,52 @@ class _StateReader:
     def _with(self, resource: NamedResource, identifier: str) -> str | None:
         return with_segment(self._request.path, resource.value, identifier)
 
+    # --- what a database does not store
+
+    def _not_stored(self, constraint: StoredConstraint) -> Results:
+        kind, place, request = constraint.kind, self._error.pointer, self._request
+        if kind == "unique":
+            if constraint.columns and not place:
+                return None  # it is about columns that are no member, or about several
+            return (yield from self._existing(self._reads.creation(request.method, request.path)))
+        if kind == "referenced" or (kind == "foreign key" and request.method == "DELETE"):
+            message = "Other resources refer to this one. It can be deleted when they no longer do."
+            return self._terminal("NO_RECOVERY_AVAILABLE", message, {"path": request.path}, _REFERRED_TO)
+        if kind == "check" and place:
+            sent = resolve(request.document(), place)
+            if sent is MISSING or is_secret(place, sent):
+                return None
+            violation = SchemaViolation(place, "value", {}, sent)
+            question = ask(violation, request, "Give a value that is allowed there.", schema={"not": {"const": sent}})
+            return self._done(question, _NOT_ALLOWED)
+        if kind in ("reference", "foreign key"):
+            return (yield from self._missing_reference(place))
+        return None
+
+    def _missing_reference(self, place: str) -> Results:
+        """Ask for another value of the member that refers to what is not there: the named one, or the only one."""
+        body = self._request.body if isinstance(self._request.body, Mapping) else {}
+        places = [place] if place else [f"/body/{escape(one)}" for one in body if self._refers(one)]
+        asked = []
+        for one in places[:_MOST_REFERENCES]:
+            self._is_known = False
+            listed = yield from self._reference(one)
+            if listed is not None:
+                return listed
+            if not self._is_known:
+                asked.append(one)
+        if len(asked) != 1:
+            return None
+        sent = resolve(self._request.document(), asked[0])
+        if not _is_name(sent) or is_secret(asked[0], sent):
+            return None
+        violation = SchemaViolation(asked[0], "enum", {}, sent)
+        message = "Refer to one that exists."
+        return self._done(ask(violation, self._request, message, schema={"not": {"const": sent}}), _ABSENT_THERE)
+
+    def _refers(self, member: str) -> bool:
+        return bool(self._reads.collections(member, self._request.method, self._request.path))
+
     # --- what a member refers to is not there
 
     def _reference(self, place: str) -> Results:
@@ -208,6 +260,7 @@ class _StateReader:
                 continue
             known = listing.identifiers(member)
             if text in known:
+                self._is_known = True
                 return None
             return self._referring(place, value, listing, member)
         violation = SchemaViolation(place, "enum", {}, value)
@@ -356,6 +409,8 @@ class _StateReader:
 
 _ABSENT_HERE: Final = ("No resource of the API has this path.", "RESOURCE_ABSENT")
 _ABSENT_THERE: Final = ("What the value refers to does not exist.", "REFERENCE_ABSENT")
+_REFERRED_TO: Final = ("Other resources refer to this one.", "STILL_REFERRED_TO")
+_NOT_ALLOWED: Final = ("The value is not allowed there.", "VALUE_NOT_ALLOWED")
 _EXISTS_ALREADY: Final = ("One of this name exists already.", "ALREADY_EXISTS")
 _IDENTIFIER: Final = re.compile(r"(?=.{1,64}$)[^\s]+(?: [^\s]+){0,2}")
 """Three words at most."""

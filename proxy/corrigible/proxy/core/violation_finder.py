@@ -36,6 +36,8 @@ from .api_profile import RefusalCase
 
 ABOUT_THE_REQUEST: Final = frozenset({400, 404, 405, 410, 415, 422, 501})
 """Statuses (RFC 9110, RFC 4918) that may mean that the request is not what the description says."""
+_SERVER_FAULT: Final = 500
+"""Says nothing of the request, unless its text states what the value at one of its places has to be."""
 _ABOUT_THE_ROUTE: Final = frozenset({404, 405, 410, 501})
 """Of these, the ones that say first of all that the path or the method is wrong."""
 _READ: Final = 2000
@@ -78,7 +80,8 @@ _NOTHING_PARTICULAR: Final = re.compile(
     r"not[ _]?found\W*(?:on the server.{0,160}|404\W*)?"
     r"|\W*(?:cannot (?:get|head|post|put|patch|delete)"
     r"|no (?:such |matching )?(?:route|handler|endpoint|path|url|page)"
-    r"|(?:unknown|invalid|unrecogni[sz]ed) (?:route|endpoint|path|url|page))\b.{0,300}|\W*nothing(?: here| found)?\W*"
+    r"|(?:unknown|invalid|unrecogni[sz]ed) (?:route|endpoint|path|url|page))\b.{0,300}"
+    r"|\W*(?:the )?route \S{1,300}(?: \S{1,300})? (?:was |could )?not (?:be )?found\W*|\W*nothing(?: here| found)?\W*"
 )
 """Messages of a 404 that name nothing: what is not there may be the path."""
 
@@ -92,8 +95,8 @@ _BY_THE_TEXT_ONLY: Final = frozenset({"UNKNOWN", "INTERNAL", "FAILED_PRECONDITIO
 
 def may_be_judged(error: Violation, status: int) -> bool:
     """Whether the request may be what is wrong."""
-    if error.type in _BY_THE_TEXT_ONLY:
-        return bool(error.pointer and error.stated)
+    if error.type in _BY_THE_TEXT_ONLY or status == _SERVER_FAULT:
+        return bool(error.pointer and (error.stated or error.constraint == "required"))
     return status in ABOUT_THE_REQUEST
 
 
@@ -114,8 +117,10 @@ class ViolationFinder:
     def candidates(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return the violations that an error may be about, the likeliest first."""
         status = self._case.exchange.status
-        if error.type in _BY_THE_TEXT_ONLY or (
-            error.stated and status == 404 and self._request.protocol is not Protocol.HTTP
+        if (
+            error.type in _BY_THE_TEXT_ONLY
+            or status == _SERVER_FAULT
+            or (error.stated and status == 404 and self._request.protocol is not Protocol.HTTP)
         ):
             declared = self._description.declared_place(self._request, self._operation, error.pointer)
             stated = stated_violation(error, self._request, declared)

@@ -99,6 +99,8 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if not isinstance(value, str):
         only = [] if isinstance(value, bool) or "const" not in schema else [schema["const"]]
         return [Spelling(value, _ONLY) for value in only]
+    if not scalars.keys().isdisjoint(part.strip() for part in _LIST_SEPARATOR.split(text)):
+        return []  # a list of several: one of them is not what was asked for
     initials = _initials(text)
     similar = all_near(text, list(scalars))
     if not any(initials <= _initials(name) or name[:1].casefold() == text[:1].casefold() for name in similar):
@@ -116,6 +118,8 @@ def _with_second(text: str, near: list[str], names: Iterable[str]) -> list[str]:
     rest = _letters(text)[len(_letters(near[0])) :]
     return near + [name for name in names if rest and _letters(name) == rest]
 
+
+_LIST_SEPARATOR: Final = re.compile(r"[,;|]")
 
 _ONLY = "another value was asked for, this is the one there is"
 
@@ -275,8 +279,8 @@ def _cut(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     trimmed = value.strip()
     if len(trimmed) <= most:
         return [Spelling(trimmed)]
-    if schema.get("format") or schema.get("pattern") or _SHAPED.search(place.name):
-        return []  # half an address or half an identifier is none, half a name is another one
+    if schema.get("format") or schema.get("pattern") or schema.get("minLength") == most or _SHAPED.search(place.name):
+        return []  # half an address or half an identifier is none, half a name is another one, one length means a code
     return [Spelling(value[:most].rstrip(), "the text is cut to the length that is allowed")]
 
 

@@ -63,6 +63,8 @@ _BOUNDS: Final = (
         rf" size| limit)?(?: of| is)?:? \(?{_NUMBER}{_UNIT}"),
     ("maximum", rf"\b(?:maximum|max)(?: allowed| permitted)?(?: value| length| size| limit)?(?: is| of|:)"
         rf" {_NUMBER}{_UNIT}"),
+    ("maximum", rf"\b(?:maximum|max) (?:accepted|allowed|permitted|supported) (?:value|length|size|limit)"
+        rf"(?: is|:)? {_NUMBER}"),
     ("maximum", rf"\blonger than maximum length {_NUMBER}"),
     ("maximum", rf"\bhas? at most {_NUMBER}{_UNIT}"),
     ("minimum", rf"{_TO_BE} (?:greater|more|larger|higher|longer) than or (?:be )?equal to {_NUMBER}{_UNIT}"),
@@ -107,7 +109,7 @@ _LOW_AND_HIGH: Final = re.compile(
 )
 _EXACTLY: Final = PatternList(rf"{_TO_BE} exactly {_NUMBER} (?:characters|chars|letters|digits|symbols)")
 _SIGN: Final = PatternList(
-    rf"(?:{_TO_BE} (?:a )?(?P<sign>positive|non-?negative|negative)\b|(?P<not>must not|can ?not|may not|should"
+    rf"(?:{_TO_BE} (?:a )?(?P<sign>positive|(?:non-?|not )negative|negative)\b|(?P<not>must not|can ?not|may not|should"
     rf" not) be negative)"
 )
 _PATTERN: Final = re.compile(

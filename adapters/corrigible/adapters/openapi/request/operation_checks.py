@@ -14,7 +14,9 @@ from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.inside_text import CONTENT, text_schema
 from corrigible.rules.schema_repair.json_schema import Schema, all_types, choices, parts
 from corrigible.rules.schema_repair.nesting import REQUIRED
+from corrigible.rules.schema_repair.repair_value import repair_value
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.value_place import Place
 from corrigible.rules.schema_repair.wire_text import read
 from corrigible.schema.exchange import Json, Request
 
@@ -355,11 +357,12 @@ def _rejoined(violation: SchemaViolation, sent: Sent | None, checker: SchemaChec
     wrong = [index for index, element in enumerate(listed) if element not in map(str, choices)]
     if violation.keyword not in ("enum", "const") or len(wrong) != 1:
         return violation._replace(keyword="items", schema=small(checker.schema["properties"][name], checker.schema))
-    whole = [
-        sent.joined.join([*listed[: wrong[0]], str(choice), *listed[wrong[0] + 1 :]])
-        for choice in choices
-        if str(choice) not in listed
-    ]
+    left = [str(choice) for choice in choices if str(choice) not in listed]
+    # Nearness is that of the element: whole texts are alike, whatever one of their elements is.
+    near = repair_value("enum", listed[wrong[0]], {"enum": left}, Place())
+    if not near:
+        return violation._replace(keyword="items", schema=small(checker.schema["properties"][name], checker.schema))
+    whole = [sent.joined.join([*listed[: wrong[0]], str(one.value), *listed[wrong[0] + 1 :]]) for one in near]
     return violation._replace(keyword="enum", schema={"type": "string", "enum": whole})
 
 

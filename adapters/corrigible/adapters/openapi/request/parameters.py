@@ -94,7 +94,7 @@ def _sent(
     if parameter.get("allowEmptyValue") and value == "":
         return Sent(MISSING, place)
     if "array" in all_types(schema, root) and isinstance(value, str):
-        delimiter = delimiter_of(parameter)
+        delimiter = delimiter_of(parameter) or ("," if _names_choices(value, schema, root) else "")
         if delimiter and delimiter in value:
             return Sent(read(value.split(delimiter), [schema], root), place, delimiter)
         return Sent(read(value, [schema], root, single=style != "deepObject"), place)
@@ -102,6 +102,24 @@ def _sent(
         value = value[-1]  # what most servers take of a repeated name
         return Sent(read(value, [schema], root), place)
     return Sent(read(value, [schema], root), place)
+
+
+def _names_choices(text: str, schema: Schema, root: Schema) -> bool:
+    """Whether a text lists values of a closed list with commas, one of them wrong.
+
+    Many servers split such a text, though their description says that each element is sent by itself.
+    """
+    if "," not in text:
+        return False
+    choices = {
+        str(choice)
+        for part in parts(schema, root)
+        if isinstance(part.get("items"), dict)
+        for item in parts(part["items"], root)
+        for choice in item.get("enum", ())
+    }
+    known = [element in choices for element in text.split(",")]
+    return any(known) and not all(known) and not any("," in choice for choice in choices)
 
 
 def _json(value: Json, place: Mapping[str, str]) -> Sent:
