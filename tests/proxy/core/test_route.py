@@ -200,3 +200,10 @@ def test_one_wrong_value_of_a_list_with_commas(lists: Engine, name: str, text: s
 def test_a_fault_of_the_server_that_repeats_a_parameter(lists: Engine, message: str, place: str | None) -> None:
     feedback = feedback_about(lists, Request("GET", "/rows", {"size": "900"}), 500, {"message": message})
     assert (feedback["suggestions"][0]["patch"][-1]["path"] if feedback else None) == place
+
+
+@pytest.mark.parametrize("path", ["/invoices/", "/invoices"])
+def test_a_delete_that_leaves_the_identifier_out_is_asked_for_its_path(engine: Engine, path: str) -> None:
+    answer = {"detail": [{"loc": ["path", "number"], "msg": "value is not a valid integer", "type": "int_parsing"}]}
+    assert asked(feedback_about(engine, Request("DELETE", path), 422, answer)) == [("/path", None)]
+    assert feedback_about(engine, Request("DELETE", path), 422, {"detail": "the invoices are closed"}) is None

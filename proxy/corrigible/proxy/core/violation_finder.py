@@ -136,7 +136,7 @@ class ViolationFinder:
             if route or status != 405:
                 return route if route or not self._is_located(error) else self._at(error)
         if not self._operation:
-            return self._of_version(error)
+            return self._of_path(error) or self._of_version(error)
         is_located = self._is_located(error)
         violations = self._at(error) if is_located else self._anywhere(error)
         if is_located and not violations and not error.constraint and not error.stated:
@@ -155,6 +155,13 @@ class ViolationFinder:
         if _is_mentioned(violation, _plain(error.message[:_READ])):
             return None
         return round(1 / (candidates + 1), 2)
+
+    def _of_path(self, error: Violation) -> Sequence[SchemaViolation]:
+        """Return what is wrong with a DELETE that leaves the identifier out, where an error is about the path."""
+        if error.pointer != "/path" or self._request.method != "DELETE":
+            return ()
+        wrong = self._description.nearest_operation(self._request.method, self._request.path)
+        return () if wrong is None else (wrong,)
 
     def _of_version(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return the near paths of another version, where a message is about the version that the path names."""
