@@ -195,13 +195,25 @@ def test_two_of_one_name_are_asked(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("request_", "message", "near"),
     [
-        (Request("GET", "/api/work_pools/defualt"), "not found", ["/api/work_pools/default"]),
-        (Request("PATCH", "/api/work_pools/nigth", body={"size": 2}), "no", ["/api/work_pools/night"]),
+        (
+            Request("GET", "/api/work_pools/defualt"),
+            "not found",
+            [f"/api/work_pools/{name}" for name in ("default", "night")],
+        ),
+        (
+            Request("PATCH", "/api/work_pools/nigth", body={"size": 2}),
+            "no",
+            [f"/api/work_pools/{name}" for name in ("night", "default")],
+        ),
         (Request("GET", "/api/work_pools/zzz"), "nope", ["/api/work_pools/default", "/api/work_pools/night"]),
-        (Request("POST", "/api/flows/reprot/runs"), "Flow 'reprot' not found", ["/api/flows/f-2/runs"]),
+        (
+            Request("POST", "/api/flows/reprot/runs"),
+            "Flow 'reprot' not found",
+            [f"/api/flows/f-{i}/runs" for i in (2, 1)],
+        ),
     ],
 )
-def test_what_is_near_is_asked(engine: Engine, request_: Request, message: str, near: list[str]) -> None:
+def test_what_is_near_is_offered_first(engine: Engine, request_: Request, message: str, near: list[str]) -> None:
     feedback, _ = feedback_of(engine, request_, 404, message)
     assert asked(feedback) == [("/path", {"enum": near})]
     assert "patch" not in feedback["suggestions"][0]
@@ -329,7 +341,7 @@ def test_a_conflict_about_something_else(engine: Engine, message: str, status: i
 @pytest.mark.parametrize(
     ("body", "error", "place", "offered"),
     [
-        ({"name": "x", "work_pool_name": "nigt"}, "work_pool_name", "/body/work_pool_name", ["night"]),
+        ({"name": "x", "work_pool_name": "nigt"}, "work_pool_name", "/body/work_pool_name", ["night", "default"]),
         ({"name": "x", "work_pool_name": "qq"}, "work_pool_name", "/body/work_pool_name", ["default", "night"]),
         ({"name": "x", "flow_id": "f-9"}, "flow_id", "/body/flow_id", ["f-1", "f-2"]),
     ],
@@ -389,7 +401,7 @@ def test_an_absent_kind_is_what_the_path_has_of_it(engine: Engine, message: str)
     request = Request("PATCH", "/api/work_pools/nigth", {}, {"content-type": "application/json"}, {"size": 2})
     feedback, looked = feedback_of(engine, request, 400, message)
     assert looked == ["/api/work_pools"]
-    assert asked(feedback) == [("/path", {"enum": ["/api/work_pools/night"]})]
+    assert asked(feedback) == [("/path", {"enum": ["/api/work_pools/night", "/api/work_pools/default"]})]
 
 
 @pytest.mark.parametrize(
@@ -430,7 +442,7 @@ def test_of_two_members_the_one_is_asked_for_whose_resource_is_not_there(engine:
     message = "FOREIGN KEY constraint failed"
     body = {"work_pool_name": "nihgt", "flow_id": "f-2"}
     feedback, _ = feedback_of(engine, post("/api/variables", body), 500, message)
-    assert asked(feedback) == [("/body/work_pool_name", {"enum": ["night"]})]
+    assert asked(feedback) == [("/body/work_pool_name", {"enum": ["night", "default"]})]
     both_are_there = {"work_pool_name": "night", "flow_id": "f-2"}
     assert feedback_of(engine, post("/api/variables", both_are_there), 500, message)[0] == {}
     nothing_is_known = {"owner_id": "o-1", "flow_id": "f-2"}
@@ -482,3 +494,39 @@ def test_a_column_that_may_not_be_null_is_asked_for(engine: Engine) -> None:
     message = "NOT NULL constraint failed: pools.size"
     feedback = feedback_of(engine, post("/api/work_pools", {"name": "new"}), 500, message)[0]
     assert asked(feedback) == [("/body/size", {"type": "integer"})]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Flow not found",
+        "no flow etlx",
+        "flow etlx not found",
+        "Flow with id etlx was not found.",
+        "The flow etlx does not exist",
+        "flow_id is unknown",
+    ],
+)
+def test_what_a_member_refers_to_is_told_in_words(engine: Engine, message: str) -> None:
+    request = post("/api/work_pools", {"name": "day", "size": 1, "flow_id": "etlx"})
+    feedback, looked = feedback_of(engine, request, 404, message)
+    assert looked[-1] == "/api/flows"
+    assert asked(feedback) == [("/body/flow_id", {"enum": ["f-1", "f-2"]})]
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (post("/api/work_pools", {"flow_id": "a", "flow_name": "b"}), "Flow not found"),  # either
+        (post("/api/work_pools", {"flow_id": "a"}), "Queue not found"),
+        (post("/api/work_pools", {"flow_id": "a", "flowing": "b"}), "no flows today"),
+    ],
+)
+def test_what_may_refer_to_something_else_is_not_asked_for(engine: Engine, request_: Request, message: str) -> None:
+    assert feedback_of(engine, request_, 404, message) == ({}, [])
+
+
+def test_what_the_path_refers_to_is_no_member(engine: Engine) -> None:
+    request = post("/api/flows/f-9/runs", {"flow_id": "f-1"})
+    feedback, _ = feedback_of(engine, request, 404, "Flow not found")
+    assert [place for place, _ in asked(feedback)] == ["/path"]

@@ -65,11 +65,11 @@ PLACES: Final = (
     *("jsonPath", "json_path", "propertyPath", "property_path", "fieldPath", "field_path", "field", "fieldName"),
     *("field_name", "param", "parameter", "paramName", "property", "propertyName", "property_name", "attribute"),
     *("attr", "loc", "path", "target", "argument", "argumentName", "column", "source", "location", "Field", "Path"),
-    *("PropertyName", "element", "parameterName", "member", "input_name", "key", "name"),
+    *("PropertyName", "element", "parameterName", "member", "input_name", "where", "key", "name"),
 )
 """Members that hold the place of an error, the surest first. `location` may also be the part of the request."""
 
-PLACES_BESIDE_TEXT: Final = ("argument", "target", "source", "column", "element", "member", "name", "key")
+PLACES_BESIDE_TEXT: Final = ("argument", "target", "source", "column", "element", "member", "where", "name", "key")
 """Members that hold a place only where a text is beside them that is no place's: a `name` alone is none."""
 PLACES_OF_ANSWERS: Final = frozenset({"path", "Path", "location"})
 """Members that may tell where the request went: without a text beside them they are no places."""

@@ -18,6 +18,7 @@ from corrigible.adapters.formats.message.sent_values import (
     fold,
     name_as_word,
     names_in_message,
+    reference_in_message,
     value_beside_name,
     value_mentioned,
     values_told,
@@ -115,7 +116,7 @@ def locate_errors(
                 place = value_mentioned(error.message, sent, any_text=any_text)
             elif not place and not (told := values_told(error.message, every, any_text=any_text)):
                 worded = names_in_message(error.message, sent)
-                place = worded[0] if len(worded) == 1 else ""
+                place = worded[0] if len(worded) == 1 else reference_in_message(error.message, every)
             elif not place:
                 *others, place = told
                 out += [_at_its_place(error._replace(pointer=one), request, vocabulary) for one in others]

@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 import orjson
 
 from corrigible.adapters.formats.message.database import StoredConstraint, stored_constraint
+from corrigible.adapters.formats.message.sent_values import ABSENT
 from corrigible.adapters.openapi.related_reads import Creation, Item, NamedResource, RelatedReads
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
@@ -42,10 +43,6 @@ _LONGEST: Final = 1000
 _EXISTS: Final = re.compile(
     r"(?i)\balready (?:exists?|in use|used|taken|registered|been (?:taken|used))\b|\bduplicate\b|\bis taken\b"
     r"|\b(?:must be|not|is) unique\b|\bunique constraint\b"
-)
-_ABSENT: Final = re.compile(
-    r"(?i)\b(?:not found|no such|does ?n.t exist|does not exist|do not exist|unknown|could ?n.t find|could not find"
-    r"|cannot find|unable to find|non-?existent|not exist|no .{1,60} (?:found|with))\b"
 )
 _INVALID: Final = re.compile(r"(?i)\b(?:invalid|not (?:an? )?valid|malformed|must be an?)\b")
 _KIND_ABSENT: Final = re.compile(
@@ -102,9 +99,9 @@ class _StateReader:
             return None
         in_parameters = self._error.pointer.startswith(("/body/", "/query/"))
         unmet = in_parameters and not self._error.constraint and not self._error.stated
-        if unmet and status in (400, 404, 409, 422) and _ABSENT.search(self._message):
+        if unmet and (status == 404 or (status in (400, 409, 422) and ABSENT.search(self._message))):
             return (yield from self._reference(self._error.pointer))
-        refuses_value = _ABSENT.search(self._message) or _INVALID.search(self._message)
+        refuses_value = ABSENT.search(self._message) or _INVALID.search(self._message)
         if not in_parameters and (status == 404 or (status in (400, 422) and refuses_value)):
             return (yield from self._absent())
         return None
@@ -162,8 +159,9 @@ class _StateReader:
             message = "There is no such resource: it is gone already, or never was."
             return self._terminal("ALREADY_DONE", message, {"path": self._request.path}, _ABSENT_HERE)
         every = listing.identifiers(resource.variable)
-        if not near and listing.is_whole and 0 < len(every) <= _MOST_OFFERED:
-            near = [path for one in _shown(every) if (path := self._with(resource, one))]
+        if listing.is_whole and 0 < len(every) <= _MOST_OFFERED:
+            paths = [path for one in _shown(every) if (path := self._with(resource, one))]
+            near = list(dict.fromkeys([*near, *paths]))
         if near:
             wanted = {"enum": near}
         question = ask(violation, self._request, "Give the path of a resource that exists.", schema=wanted)
@@ -280,8 +278,8 @@ class _StateReader:
             return self._done(Proposal([proposed]), _ABSENT_THERE)
         near = _shown(listing.near(text, member))[:_MOST_NEAR]
         every = _shown(listing.identifiers(member))
-        if not near and listing.is_whole and 0 < len(every) <= _MOST_OFFERED:
-            near = every
+        if listing.is_whole and 0 < len(every) <= _MOST_OFFERED:
+            near = list(dict.fromkeys([*near, *every]))
         if not near:
             return None
         message = "Refer to one that exists."
@@ -307,7 +305,7 @@ class _StateReader:
         other = ask(violation, self._request, message, schema={"not": {"const": sent}}).suggestions[0]
         other["safety"]["changes_intent"] = True
         if item is None or not item.changes or self._sends_secret():
-            return self._done(Proposal([other]), _EXISTS_ALREADY)
+            return self._done(Proposal([other]), _TAKEN if existing is None else _EXISTS_ALREADY)
         ops = [
             {"op": "test", "path": "/method", "value": self._request.method},
             {"op": "replace", "path": "/method", "value": item.changes[0]},
@@ -412,6 +410,7 @@ _ABSENT_THERE: Final = ("What the value refers to does not exist.", "REFERENCE_A
 _REFERRED_TO: Final = ("Other resources refer to this one.", "STILL_REFERRED_TO")
 _NOT_ALLOWED: Final = ("The value is not allowed there.", "VALUE_NOT_ALLOWED")
 _EXISTS_ALREADY: Final = ("One of this name exists already.", "ALREADY_EXISTS")
+_TAKEN: Final = ("The value is taken already.", "ALREADY_EXISTS")
 _IDENTIFIER: Final = re.compile(r"(?=.{1,64}$)[^\s]+(?: [^\s]+){0,2}")
 """Three words at most."""
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")

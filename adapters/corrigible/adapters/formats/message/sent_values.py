@@ -33,6 +33,14 @@ _VALUE_WORD: Final = re.compile(r"(?i)\b(?:values?|got|received|given|input|pars
 """Before a value that a text calls one: `invalid memory value 1024`."""
 _SENTENCE_END: Final = re.compile(r"(?::[\w.-]{1,128})?[\])>'\"]*(?:[.!;,]?\s*$|[.;] )")
 """A tag or a port may have been added to the value: `No such image: redis:latest`."""
+ABSENT: Final = re.compile(
+    r"(?i)\b(?:not found|no such|does ?n.t exist|does not exist|do not exist|unknown|could ?n.t find|could not find"
+    r"|cannot find|unable to find|non-?existent|not exist|no .{1,60} (?:found|with))\b"
+)
+"""What says that something does not exist."""
+_NONE: Final = re.compile(r"(?i)(?:there is |error: )?no [a-z]")
+_REFERENCES: Final = frozenset({"id", "ids", "name", "key", "slug", "uuid", "code", "ref", "number"})
+"""Last words of names that refer to something."""
 _ENDINGS: Final = frozenset({"id", "name", "key"})
 """Last words of names that a sentence leaves out: `Model smu` of `model_name`."""
 
@@ -122,6 +130,45 @@ def names_in_message(message: str, sent: Sequence[SentValue]) -> list[str]:
             if re.search(rf"(?i)(?<![\w.]){pattern}(?!\w)", text):
                 out.append(one.pointer)
     return out
+
+
+def reference_in_message(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only place that refers to what a text says does not exist, by the thing that its name is about.
+
+    `Room gren not found` and `no room gren` are about `room_id` where that holds `gren`, and so is `Room not found`
+    where nothing in the path can be meant.
+    """
+    text = message[:_LONGEST]
+    if not (ABSENT.search(text) or _NONE.match(text)):
+        return ""
+    by_value: set[str] = set()
+    by_kind: set[str] = set()
+    in_path = False
+    for one in sent:
+        if isinstance(one.value, bool) or not isinstance(one.value, str | int):
+            continue
+        if not one.path:
+            in_path = True
+            if _is_word_of(str(one.value), text):
+                return ""
+            continue
+        parts = words(one.path[-1])
+        stem = parts[:-1] if len(parts) > 1 and parts[-1] in _REFERENCES else ()
+        spend()
+        if not (stem or parts) or not re.search(
+            rf"(?i)(?<![\w.]){r'[ _-]?'.join(map(re.escape, stem or parts))}s?(?!\w)", text
+        ):
+            continue
+        if _is_word_of(str(one.value), text):
+            by_value.add(one.pointer)
+        elif stem:
+            by_kind.add(one.pointer)
+    chosen = by_value or (by_kind if not in_path and ABSENT.search(text) else set())
+    return next(iter(chosen)) if len(chosen) == 1 else ""
+
+
+def _is_word_of(value: str, text: str) -> bool:
+    return 0 < len(value) <= _LONGEST_VALUE and re.search(f"{_BEFORE_TOLD}{re.escape(value)}{_AFTER}", text) is not None
 
 
 def name_as_word(message: str, sent: Sequence[SentValue]) -> list[str]:
