@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from corrigible.adapters.openapi.load import load
-from corrigible.proxy.command.spec_option import UnmatchedPaths, shown
+from corrigible.proxy.command.spec_option import UnmatchedPaths, shown, spec_files
+from corrigible.proxy.command.usage_error import UsageError
 from tests._support.built_in_packs import profile_of
 
 PATHS: dict[str, object] = {f"/{name}": {"get": {"responses": {}}} for name in ("flowers", "cars", "cars/{plate}")}
@@ -60,10 +61,18 @@ def test_what_may_be_a_token_is_not_told(tmp_path: Path, target: str) -> None:
         ("http://127.0.0.1:80/openapi.json", "http://127.0.0.1:80/openapi.json"),
         ("https://me:secret@example.com/a?token=secret#x", "https://example.com/a?..."),
         ("https://[me:secret", "https://..."),
+        ("http://user:pa/ss:w0rd@host/x", "http://host/x"),
+        ("https://me:secret@example.com/a?token=sec@ret", "https://..."),
     ],
 )
 def test_a_url_is_told_without_its_credentials(spec: str, told: str) -> None:
     assert shown(spec) == told
+
+
+def test_the_failure_of_an_invalid_url_tells_nothing_of_it() -> None:
+    with pytest.raises(UsageError) as failure:
+        spec_files(["http://user:pa/ss:w0rd@host/x"])
+    assert str(failure.value) == "--spec http://host/x: cannot be fetched: not a valid URL"
 
 
 def test_only_the_first_refusals_are_compared(tmp_path: Path) -> None:

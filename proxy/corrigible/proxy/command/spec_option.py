@@ -74,7 +74,10 @@ def _fetched(url: str) -> Path:
                     raise UsageError(f"--spec {shown(url)}: larger than {_LARGEST >> 20} MiB")
                 if time.monotonic() > end:
                     raise UsageError(f"--spec {shown(url)}: takes longer than {_SECONDS} seconds")
-    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as failure:
+    except (httpx.InvalidURL, UnicodeError):
+        # The failure may quote a part of a password.
+        raise UsageError(f"--spec {shown(url)}: cannot be fetched: not a valid URL") from None
+    except httpx.HTTPError as failure:
         raise UsageError(f"--spec {shown(url)}: cannot be fetched: {failure}") from None
     ending = ".json" if data.lstrip().startswith((b"{", b"[")) else ".yaml"
     file = cache_folder() / "fetched" / f"{hashlib.sha256(url.encode() + data).hexdigest()[:24]}{ending}"
@@ -89,12 +92,16 @@ def shown(spec: str) -> str:
     """Return a file or URL as it is told, without the credentials of a URL."""
     if not spec.startswith(_URL):
         return spec
+    scheme, _, address = spec.partition("://")
+    before, _, shareable = address.rpartition("@")  # a password may hold a slash that is not escaped
+    if "?" in before or "#" in before:
+        return f"{scheme}://..."  # what follows may be the end of a token in the query
     try:
-        parts = urlsplit(spec)
+        parts = urlsplit(f"{scheme}://{shareable}")
     except ValueError:
-        return f"{spec.partition('://')[0]}://..."
+        return f"{scheme}://..."
     query = "?..." if parts.query else ""
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{query}"
+    return f"{parts.scheme}://{parts.netloc}{parts.path}{query}"
 
 
 def described(profiles: Sequence[ApiProfile], specs: Sequence[str]) -> Iterator[str]:
