@@ -18,7 +18,10 @@ _MOST_BYTES: Final = 2048
 
 def may_be_repeated(value: Json) -> bool:
     """Whether a value may be written into a suggestion: it is short, holds no secret and no number that was rounded."""
-    if len(orjson.dumps(value)) > _MOST_BYTES:
+    try:
+        if len(orjson.dumps(value)) > _MOST_BYTES:
+            return False
+    except TypeError:  # half a surrogate pair, an integer of more than 64 bits
         return False
     return not any(_secrets("/body", value)) and not any(_rounded(value))
 
