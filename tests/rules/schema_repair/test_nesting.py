@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from corrigible.rules.pointer import MISSING
-from corrigible.rules.schema_repair.nesting import move_member, unwrapped, wrapped
+from corrigible.rules.schema_repair.nesting import MISPLACED, move_member, unwrapped, wrapped
+from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
 
@@ -224,3 +225,22 @@ def test_an_object_inside_of_an_unknown_member(body: Any, around: Any, unwraps: 
     if suggestion is not None:
         assert suggestion["patch"][-1] == {"op": "move", "from": "/body/book", "path": "/body"}
         assert unwrapped("/query", around, violation, Request("POST", "/x", body)) is None
+
+
+@pytest.mark.parametrize(
+    ("pointer", "body", "schema", "confirms"),
+    [
+        ("number", {"number": "4"}, card("number", required=["card"]), None),
+        ("number", {"number": "4"}, card("number"), None),
+        ("number", {"number": "4"}, card("number", "exp"), True),  # its other member would still be missing
+        ("name", {"name": "mine"}, card("name"), True),  # it may be the name of another thing
+        ("exp", {"number": "4", "exp": 5}, card("number"), True),  # the first one leads
+    ],
+)
+def test_an_uncertain_move_that_is_the_only_suggestion_is_confirmed(
+    pointer: str, body: Any, schema: Any, confirms: bool | None
+) -> None:
+    repaired = repair(SchemaViolation(f"/body/{pointer}", MISPLACED, schema), post(body), "g")
+    assert repaired is not None
+    (suggestion,) = repaired.suggestions
+    assert suggestion["safety"].get("requires_confirmation") is confirms

@@ -68,6 +68,7 @@ def move_member(violation: SchemaViolation, request: Request) -> MemberMove | No
             request,
             [(violation.pointer, f"{above}/{last}")],
             is_certain=name in _required(violation.outer_schema) - GENERAL_NAMES,
+            is_complete=name not in GENERAL_NAMES,
         )
     target = inside[0]
     schema = dict(_objects(violation.schema))[target]
@@ -91,7 +92,13 @@ def move_member(violation: SchemaViolation, request: Request) -> MemberMove | No
     made: list[Operation] = [] if there is not None else [{"op": "add", "path": place, "value": {}}]
     moves = [(f"{parent}/{escape(one)}", f"{place}/{escape(one)}") for one in together]
     return _edited(
-        violation, request, moves, made, is_certain=(complete and wanted) or several, is_first=together[0] == name
+        violation,
+        request,
+        moves,
+        made,
+        is_certain=(complete and wanted) or several,
+        is_first=together[0] == name,
+        is_complete=name not in GENERAL_NAMES and needed <= have,
     )
 
 
@@ -175,6 +182,7 @@ def _edited(
     *,
     is_certain: bool,
     is_first: bool = True,
+    is_complete: bool = True,
 ) -> MemberMove | None:
     document = request.document()
     tests: list[Operation] = []
@@ -187,7 +195,9 @@ def _edited(
         guarded(document, [*tests, *ops])
     except PatchError:
         return None
-    asks = any(is_decisive(segments(source)[-1], request) for source, _ in moves)
+    # The server's complaint speaks for moving what is misplaced, where its name means one thing and nothing is missed.
+    asks = violation.keyword == MISPLACED and not (is_first and (is_certain or is_complete))
+    asks = asks or any(is_decisive(segments(source)[-1], request) for source, _ in moves)
     message = "Send the value where the description has it, one level away."
     return MemberMove(
         edit(violation, request, [*tests, *ops], message, requires_confirmation=asks), is_certain, is_first
