@@ -135,12 +135,10 @@ def _converted(request: Request, media: str, schema: Json) -> _Converted | None:
     if request.files:
         return None  # their content is not at hand
     if media == FORM:
-        if request.form and isinstance(body, Mapping):
-            return _Converted(media, MISSING, schema)  # as a multipart body it holds the same texts
-        if not isinstance(body, Mapping) or any(isinstance(v, list | dict) for v in body.values()):
+        if not isinstance(body, Mapping) or any(not _fits_form(value, request) for value in body.values()):
             return None
-        if any(value is None for value in body.values()):
-            return None  # a form has no null
+        if request.form:
+            return _Converted(media, MISSING, schema)  # as a multipart body it holds the same texts
         return _Converted(media, {name: scalar_text(value) for name, value in body.items()}, schema)
     if not is_json(media):
         return None
@@ -162,6 +160,13 @@ def _converted(request: Request, media: str, schema: Json) -> _Converted | None:
         return _Converted(media, MISSING if request.body is body and _is_sent_as_json(request) else body, schema)
     typed = {name: read(value, member([schema], name, schema), schema) for name, value in body.items()}
     return _Converted(media, typed, schema)
+
+
+def _fits_form(value: Json, request: Request) -> bool:
+    """Whether a form holds a value: a form has no null and no objects, and a list only as a text that is sent often."""
+    if isinstance(value, list):
+        return request.form and all(isinstance(item, str) for item in value)
+    return value is not None and not isinstance(value, dict)
 
 
 def _is_sent_as_json(request: Request) -> bool:
