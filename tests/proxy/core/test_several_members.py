@@ -84,6 +84,9 @@ def asked(engine: Engine, request: Request, answer: Any, status: int = 400) -> s
         (LISTS, "Number of embeddings 1 must match number of ids 2"),
         (LISTS, "lengths of ids, embeddings do not match"),
         ({"user": "a", "user_name": "b"}, "user_name must be different from user"),
+        ({"user": "a", "kind": "id"}, "user and kind do not go together"),
+        ({"user": "a", "kind": "id"}, "user and kind are incompatible"),
+        ({"user": "a", "kind": "id"}, "user and kind conflict with each other"),
     ],
 )
 def test_values_that_do_not_fit_together_are_asked_for_at_both_places(engine: Engine, body: Any, message: str) -> None:
@@ -115,6 +118,7 @@ def test_a_place_beside_the_text_is_one_of_the_two(engine: Engine, body: Any, an
         "either 'page' or 'cursor', but not both",
         "Exactly one of page or cursor must be provided",
         "page can not be given when cursor is set",
+        "page and cursor cannot be used together",
     ],
 )
 def test_of_members_that_exclude_each_other_the_caller_keeps_one(engine: Engine, message: str) -> None:
@@ -126,6 +130,14 @@ def test_of_members_that_exclude_each_other_the_caller_keeps_one(engine: Engine,
     removed = [[op["path"] for op in one["patch"] if op["op"] == "remove"] for one in feedback["suggestions"]]
     assert removed == [["/query/cursor"], ["/query/page"]]
     assert all(one["safety"]["changes_intent"] and one["safety"]["loses"] for one in feedback["suggestions"])
+
+
+@pytest.mark.parametrize(("method", "confirms"), [("GET", None), ("DELETE", True), ("POST", True)])
+def test_to_leave_a_member_out_of_a_write_is_confirmed(engine: Engine, method: str, confirms: bool | None) -> None:
+    request = Request(method, "/events", query={"dry_run": "true", "force": "true"})
+    feedback = feedback_about(engine, request, 400, {"message": "dry_run and force are mutually exclusive"})
+    assert feedback is not None
+    assert [one["safety"].get("requires_confirmation") for one in feedback["suggestions"]] == [confirms] * 2
 
 
 @pytest.mark.parametrize(

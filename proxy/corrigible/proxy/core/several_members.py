@@ -22,7 +22,7 @@ from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer
 from corrigible.rules.schema_repair.repair import Repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask, edit, guarded_edit, options
+from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask, guarded_edit, left_out, options
 from corrigible.rules.schema_repair.trim_schema import trim_schema
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
@@ -37,7 +37,7 @@ _MOST_MEMBERS: Final = 4
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|<=|>=|[<>,/&]")
 _CUE: Final = re.compile(
     r"(?i)\b(?:before|after|earl|later|pre|follow|exceed|at [lm]|match|equal|ident|diff|than|prior|subs|same|cons"
-    r"|incons|mism|one of|any of|either|both|mutual|incomp|together|with|along|in comb|if|when)|[<>]"
+    r"|incons|mism|one of|any of|either|both|mutual|incomp|together|conf|with|along|in comb|if|when)|[<>]"
 )
 """The beginnings of words without which a sentence is about no more than one member."""
 _RELATION: Final = re.compile(
@@ -46,9 +46,13 @@ _RELATION: Final = re.compile(
     r"|(?:greater|less|higher|lower|larger|smaller|more|fewer|longer|shorter|older|newer) than|(?:prior|subsequent) to"
     r"|same|<|>|<=|>=|inconsistent|consistent) "
 )
-_TOGETHER: Final = re.compile(r" (?:same|equal|identical|match|differ\w*|consistent|inconsistent|mismatch\w*) ")
+_TOGETHER: Final = re.compile(
+    r" (?:same|equal|identical|match|differ\w*|consistent|inconsistent|mismatch\w*"
+    r"|(?:go|fit|work) together|incompatible|compatible|conflict(?:s|ing)?) "
+)
 _OBLIGED: Final = re.compile(
-    r" (?:must|should|ha(?:s|ve) to|needs? to|can ?not|can t|may not|expected|not|does ?n t|is n t|mismatch\w*) "
+    r" (?:must|should|ha(?:s|ve) to|needs? to|can ?not|can t|may not|expected|not|does ?n t|is n t|mismatch\w*"
+    r"|incompatible|conflict(?:s|ing)?) "
 )
 _JOINED: Final = re.compile(r" (?:,|&|and) (?:(?:and|the|number|of|length|size) )*")
 _EXCLUSIVE: Final = re.compile(
@@ -173,7 +177,7 @@ def _to_keep(request: Request, places: Sequence[str], group: str) -> Repair | No
             return None
         violation = SchemaViolation(others[0], "exclusive", {})
         message = f"Send {_called(kept)} without the others."
-        edits.append(edit(violation, request, ops, message, changes_intent=True))
+        edits.append(left_out(violation, request, ops, message))
     return (
         _repair(options(edits, group), "Only one of several values may be sent.", "VALUES_EXCLUDE") if edits else None
     )

@@ -9,7 +9,7 @@ from typing import Final
 
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
-from corrigible.rules.safety.decisive import READS, is_decisive_guess
+from corrigible.rules.safety.decisive import is_decisive_guess
 from corrigible.rules.safety.nearness import distance, is_slip, letters, nearest
 from corrigible.schema.exchange import Json, Request
 
@@ -17,7 +17,7 @@ from . import nesting as level
 from .first_violation import first_violation
 from .json_schema import Schema
 from .schema_violation import SchemaViolation
-from .suggestion import Proposal, ask, edit, guarded_edit, options
+from .suggestion import Proposal, ask, edit, guarded_edit, left_out, options
 from .trim_schema import trim_schema
 
 _LIMITING: Final = re.compile(
@@ -61,14 +61,14 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     levels = level.move_member(violation, request)
     if levels is not None and levels.is_certain:
         return Proposal([levels.suggestion]) if levels.is_first else None
-    left_out = _left_out(violation, request, name, value, group)
-    if left_out is None or value is None:
-        return left_out
+    omission = _left_out(violation, request, name, value, group)
+    if omission is None or value is None:
+        return omission
     meant = only_missing(parent, violation.schema, request)
     renamed = None if meant is None else _moved(violation, request, violation.pointer, meant, value, is_guess=True)
     first = [] if levels is None else [levels.suggestion]
     first += [] if renamed is None else renamed.suggestions
-    return options([*first, *left_out.suggestions], group) if first else left_out
+    return options([*first, *omission.suggestions], group) if first else omission
 
 
 def only_missing(parent: str, around: Schema | None, request: Request) -> str | None:
@@ -155,12 +155,10 @@ def _left_out(violation: SchemaViolation, request: Request, name: str, value: Js
         ops = guarded_edit(request, violation.pointer, value, {"op": "remove", "path": violation.pointer})
     except PatchError:
         return ask(violation, request, "Leave out what is not known.", schema={})
-    writes = request.method not in READS
     if value is None and request.method != "PATCH" and not may_limit(name):  # in a PATCH null clears
         return Proposal([edit(violation, request, ops, "Leave out what is not known: null is no value.")])
     message = "Leave out what is not known. The call then does without it."
-    left_out = edit(violation, request, ops, message, changes_intent=True, requires_confirmation=writes)
-    return options([left_out], group)
+    return options([left_out(violation, request, ops, message)], group)
 
 
 def misspelt(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:

@@ -119,6 +119,12 @@ def edit(
     return out
 
 
+def left_out(violation: SchemaViolation, request: Request, ops: list[Operation], message: str) -> Suggestion:
+    """Return an edit that leaves out what was sent: it may have been wanted, and a write asks first."""
+    writes = request.method not in READS
+    return edit(violation, request, ops, message, changes_intent=True, requires_confirmation=writes)
+
+
 def effects(method: str) -> str:
     return "none" if method in READS else "certain"
 
