@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.locate import locate_errors
+from corrigible.adapters.formats.locate import locate_errors, suspected_place
+from corrigible.adapters.formats.message.sent_values import (
+    SentValue,
+    fold,
+    names_in_message,
+    reference_in_message,
+    value_mentioned,
+    values_told,
+)
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
+from corrigible.rules.budget import Budget, Exhausted, within
 from corrigible.schema.exchange import Exchange, Request
 
 BODY = {
@@ -179,3 +189,64 @@ def test_the_text_of_a_validation_error() -> None:
         ("/body/schedule/end", "required", {}),
         ("/body/title", "minLength", {"minLength": 3}),
     ]
+
+
+def places(*names_and_values: tuple[str, Any]) -> list[SentValue]:
+    return [
+        SentValue(("body", str(index), name), ("body", str(index), fold(name)), value)
+        for index, (name, value) in enumerate(names_and_values)
+    ]
+
+
+def counted(steps: int, compute: Callable[[], Any]) -> Any:
+    def computing() -> Generator[Any, None, None]:
+        yield compute()
+
+    return next(within(Budget(steps), computing()))
+
+
+@pytest.mark.parametrize(("times", "place"), [(16, "/body/0/tag"), (17, "")])
+def test_a_text_of_many_values_is_about_none_of_them(times: int, place: str) -> None:
+    assert value_mentioned("ab " * times, places(("tag", "ab")), any_text=True) == place
+
+
+@pytest.mark.parametrize(("inside", "place"), [(10, "/body/0/tag"), (1000, "")])
+def test_values_inside_longer_words_are_looked_at_a_thousand_times(inside: int, place: str) -> None:
+    assert value_mentioned("ab " + "a" * (inside + 1), places(("tag", "ab"), ("t", "aa")), any_text=True) == place
+
+
+def test_each_occurrence_of_a_value_is_counted() -> None:
+    sent = places(("tag", "a-1"))
+    assert counted(12, lambda: values_told("a-1 " * 10, sent, any_text=True)) == ["/body/0/tag"]
+    with pytest.raises(Exhausted):
+        counted(9, lambda: values_told("a-1 " * 10, sent, any_text=True))
+
+
+def test_a_value_of_many_places_is_looked_for_once() -> None:
+    sent = places(*(("tag", "a-1") for _ in range(200)))
+    assert counted(100, lambda: values_told("tag a-1", sent, any_text=True)) == []
+
+
+def test_a_name_of_many_places_is_looked_for_once() -> None:
+    sent = places(*(("page_size", 1) for _ in range(200)))
+    assert len(counted(100, lambda: names_in_message("Page size", sent))) == 200
+
+
+@pytest.mark.parametrize(("count", "found"), [(16, 16), (17, 0)])
+def test_a_text_of_many_names_is_about_none_of_them(count: int, found: int) -> None:
+    names = [f"page_{chr(97 + index)}" for index in range(count)]
+    assert len(names_in_message(" ".join(names), places(*((name, 1) for name in names)))) == found
+
+
+def test_words_that_are_looked_for_in_texts_are_counted() -> None:
+    request = Request("POST", "/things", {}, {}, [f"text {number}" for number in range(1600)])
+    message = " ".join(f"'word{number}'" for number in range(16))
+    assert counted(3700, lambda: suspected_place(message, request)) == ""
+    with pytest.raises(Exhausted):
+        counted(2500, lambda: suspected_place(message, request))
+
+
+def test_what_is_referred_to_from_many_places_is_looked_for_once() -> None:
+    sent = places(("shelf_id", "top"), *(("room_id", "gren") for _ in range(200)))
+    assert counted(20, lambda: reference_in_message("Room gren not found", sent)) == ""
+    assert counted(20, lambda: reference_in_message("Shelf not found", sent)) == "/body/0/shelf_id"

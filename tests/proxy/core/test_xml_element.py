@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 
+from corrigible.proxy.core.api_profile import RefusalCase
 from corrigible.proxy.core.engine import Engine
-from corrigible.schema.exchange import Request
+from corrigible.proxy.core.xml_element import repair_element
+from corrigible.rules.budget import Budget, Exhausted, within
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.reader import NeedsInput
 from tests._support.by_description import engine_of, feedback_about, followed
 
@@ -110,3 +115,23 @@ def test_xml_that_is_not_well_formed_is_told_with_its_place(engine: Engine, body
 )
 def test_what_is_not_read_is_not_called_broken(engine: Engine, body: str) -> None:
     assert feedback_about(engine, sent(body), 400, {"message": "Bad Request"}) is None
+
+
+@pytest.mark.parametrize(("others", "is_found"), [(15, True), (16, False)])
+def test_an_element_is_looked_for_by_the_first_names_of_a_text(engine: Engine, others: int, is_found: bool) -> None:
+    names = " ".join(f"'n{number}'" for number in range(others))
+    feedback = feedback_about(engine, sent(ORDER), 400, {"message": f"Bad: {names} 'qty'"})
+    assert ("order/qty" in str(feedback)) is is_found
+
+
+def test_elements_that_are_looked_at_are_counted() -> None:
+    request = sent(f"<order>{'<item>a</item>' * 1900}</order>")
+    exchange = Exchange(request, 400, {}, b"")
+    unread: Any = None
+    case = RefusalCase(exchange, unread, None, None, ())
+
+    def computing() -> Generator[object, None, None]:
+        yield repair_element(case, Violation(message="Bad: 'item' 'items'"))
+
+    with pytest.raises(Exhausted):
+        next(within(Budget(800), computing()))

@@ -137,16 +137,25 @@ def suspected_place(message: str, request: Request) -> str:
     sent = list(_places(request))
     spend(len(sent) // _PLACES_A_STEP)
     quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(message)][:_MOST_QUOTED]
-    words = [re.compile(rf"(?<!\w){re.escape(one)}(?!\w)") for one in quoted if len(one) >= _SHORTEST_WORD]
+    words = list(dict.fromkeys(one for one in quoted if len(one) >= _SHORTEST_WORD))
     short = [one for one in sent if isinstance(one.value, str) and len(one.value) <= _SHORT_TEXT]
-    holding = {to_pointer(one.path) for one in short if any(word.search(one.value) for word in words)}
+    texts = list(dict.fromkeys(str(one.value) for one in short))
+    spend(len(words) * len(texts) // _COMPARED_A_STEP)
+    with_word = {text for text in texts if any(word in text and _has_word(word, text) for word in words)}
+    holding = {to_pointer(one.path) for one in short if one.value in with_word}
     if holding:
         return next(iter(holding)) if len(holding) == 1 else ""
     named = sorted(name_as_word(message, sent), key=len)
-    # `Interval in Healthcheck` is one place, told from the inside.
+    # `Width in Margins` is one place, told from the inside.
     return named[-1] if named and all(f"{named[-1]}/".startswith(f"{one}/") for one in named) else ""
 
 
+def _has_word(word: str, text: str) -> bool:
+    spend(_OF_PATTERN)
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+
+
+_OF_PATTERN: Final = 4
 _SHORTEST_WORD: Final = 3
 _SHORT_TEXT: Final = 500
 
@@ -363,8 +372,7 @@ def _present(part: str, tail: Sequence[str], sent: Sequence[SentValue]) -> str |
 
 
 def _absent(part: str, tail: Sequence[str], request: Request, vocabulary: Vocabulary) -> str | None:
-    """Return the only declared place that ends in some names and is missing in the request, None where there"
-    " are several."""
+    """Return the only declared place that ends in some names and is not sent; None if there are several."""
     folded = tuple(map(fold, tail))
     document = request.document()
     whole: list[str] = []

@@ -6,10 +6,11 @@ Knows: errors, the elements that were sent. Does not know: descriptions, what th
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from corrigible.adapters.bodies.xml_request import Element, is_xml, read_elements
+from corrigible.rules.budget import spend
 from corrigible.rules.schema_repair.repair import Repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import ask
@@ -24,6 +25,9 @@ _QUOTED: Final = re.compile(r"['\"`<{\[]([^'\"`<>{}\[\]]{1,80})['\"`>}\]]")
 _OF_ELEMENT: Final = re.compile(r"(?i)\b(?:the )?(?:element|field|tag|node|property)\s+([A-Za-z_][\w.:/-]{0,80})")
 _READ: Final = 1000
 _LONGEST: Final = 120
+_MOST_NAMES: Final = 16
+"""Names in a text that elements are looked for by."""
+_ELEMENTS_A_STEP: Final = 4
 
 
 def repair_element(case: RefusalCase, error: Violation) -> Repair | None:
@@ -48,9 +52,14 @@ def _named(error: Violation, elements: Sequence[Element]) -> Element | None:
     """Return the only element that an error names: by its place, in its text, by a value that the text quotes."""
     message = error.message[:_READ]
     quoted = frozenset(_QUOTED.findall(message))
+    names = list(dict.fromkeys((*_OF_ELEMENT.findall(message), *_QUOTED.findall(message))))[:_MOST_NAMES]
+    spend(len(elements) // _ELEMENTS_A_STEP)
+    by_last_name: dict[str, list[Element]] = {}
+    for one in elements:
+        by_last_name.setdefault(one.path[-1].lower(), []).append(one)
     for fitting in (
-        _fitting(error.param, elements),
-        [one for name in (*quoted, *_OF_ELEMENT.findall(message)) for one in _fitting(name, elements)],
+        _fitting(error.param, by_last_name),
+        [one for name in names for one in _fitting(name, by_last_name)],
         [one for one in elements if one.text in quoted],
     ):
         if fitting:
@@ -58,7 +67,9 @@ def _named(error: Violation, elements: Sequence[Element]) -> Element | None:
     return None
 
 
-def _fitting(name: str, elements: Sequence[Element]) -> list[Element]:
+def _fitting(name: str, by_last_name: Mapping[str, Sequence[Element]]) -> list[Element]:
     """Return the elements whose path ends in a name's parts, in any spelling of upper and lower case."""
     tail = tuple(part.lower() for part in _NAME.findall(name.rpartition(":")[2])) if " " not in name else ()
-    return [one for one in elements if tail and tuple(part.lower() for part in one.path[-len(tail) :]) == tail]
+    ending = by_last_name.get(tail[-1], ()) if tail else ()
+    spend(len(ending) // _ELEMENTS_A_STEP)
+    return [one for one in ending if tuple(part.lower() for part in one.path[-len(tail) :]) == tail]

@@ -1,4 +1,4 @@
-"""Values of a request in a text that quotes nothing: `Namespace defalt is not found`, `[man]`, `ID: w-7`.
+"""Values of a request in a text that quotes nothing: `Shelf upper is not found`, `[man]`, `ID: w-7`.
 
 gRPC has no place for the place of a mistake, so that most servers put the value into the sentence, as it came.
 
@@ -8,7 +8,9 @@ Knows: one text and the values that were sent. Does not know: formats, descripti
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 from corrigible.adapters.vocabulary import Path
@@ -20,19 +22,27 @@ from corrigible.schema.exchange import Json
 _LONGEST: Final = 2000
 _LONGEST_VALUE: Final = 200
 _SHORTEST: Final = 2
-_BEFORE: Final = r"(?<![\w./@-])"
-_BEFORE_TOLD: Final = r"(?:(?<![\w./@-])|(?<=[\[('\"]/))"
+_MOST_MENTIONS: Final = 16
+"""How often a text may have values of a request: where it has more, it is not about one of them."""
+_MOST_TRIED: Final = 1000
+"""Occurrences of values in a text, those inside longer words included."""
+_MOST_NAMES: Final = 16
+_OF_PATTERN: Final = 20
+"""Steps of compiling a pattern, and searching a text for it."""
+_COMPARED_A_STEP: Final = 8
+_BEFORE: Final = re.compile(r"(?<![\w./@-])")
+_BEFORE_TOLD: Final = re.compile(r"(?<![\w./@-])|(?<=[\[('\"]/)")
 """Some servers keep names as paths and print them so: `(/a b)`."""
-_AFTER: Final = r"(?![\w/@-]|\.\w)"
+_AFTER: Final = re.compile(r"(?![\w/@-]|\.\w)")
 _SURROUNDINGS: Final = re.compile(r"(?i)\b(?:in|of|for|from|under|within|on|by) (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
 """Before a value that only says where something is looked for."""
 _PARTICULAR: Final = re.compile(r"(?i)\bwith (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
 _GIVEN: Final = re.compile(r"[\[(<:=]\s?$")
 """Before a value that a text gives in brackets or behind a colon."""
 _VALUE_WORD: Final = re.compile(r"(?i)\b(?:values?|got|received|given|input|parsing|was)[ :]{1,2}['\"]?$")
-"""Before a value that a text calls one: `invalid memory value 1024`."""
+"""Before a value that a text calls one: `invalid width value 1024`."""
 _SENTENCE_END: Final = re.compile(r"(?::[\w.-]{1,128})?[\])>'\"]*(?:[.!;,]?\s*$|[.;] )")
-"""A tag or a port may have been added to the value: `No such image: redis:latest`."""
+"""A version or a port may have been added to the value: `No such book: atlas:2`."""
 ABSENT: Final = re.compile(
     r"(?i)\b(?:not found|no such|does ?n.t exist|does not exist|do not exist|unknown|could ?n.t find|could not find"
     r"|cannot find|unable to find|non-?existent|not exist|no .{1,60} (?:found|with))\b"
@@ -42,7 +52,7 @@ _NONE: Final = re.compile(r"(?i)(?:there is |error: )?no [a-z]")
 _REFERENCES: Final = frozenset({"id", "ids", "name", "key", "slug", "uuid", "code", "ref", "number"})
 """Last words of names that refer to something."""
 _ENDINGS: Final = frozenset({"id", "name", "key"})
-"""Last words of names that a sentence leaves out: `Model smu` of `model_name`."""
+"""Last words of names that a sentence leaves out: `Shelf top` of `shelf_name`."""
 
 
 class SentValue(NamedTuple):
@@ -63,18 +73,23 @@ def fold(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-class _Mention(NamedTuple):
-    place: str
+class _Place(NamedTuple):
+    pointer: str
     name: str
+
+
+class _Mention(NamedTuple):
+    """An occurrence of a value in a text, with the places that hold the value."""
+
     value: str
     before: str
     after: str
+    places: Sequence[_Place]
 
 
 def value_beside_name(message: str, sent: Sequence[SentValue]) -> str:
     """Return the only place whose value stands right behind its name; empty where there is none, or several."""
-    mentions = [one for one in _mentions(message, sent) if _follows_name(one)]
-    return _chosen(mentions)
+    return _chosen(_beside_names(_mentions(message, sent)))
 
 
 def value_mentioned(message: str, sent: Sequence[SentValue], *, any_text: bool) -> str:
@@ -88,24 +103,25 @@ def values_told(message: str, sent: Sequence[SentValue], *, any_text: bool) -> l
     """Return the places whose values a text of an HTTP API repeats without quotes; several only beside their names.
 
     Only values count that are no words of the sentence: with a digit, a mark or a capital inside, or a word behind a
-    colon that ends it: `No such image: redis`. Nothing is told where the text repeats a value of the path.
+    colon that ends it: `No such book: atlas`. Nothing is told where the text repeats a value of the path.
     """
     text = message[:_LONGEST]
     in_path = [str(one.value) for one in sent if not one.path]
     for value in filter(None, in_path):
-        for match in re.finditer(f"{_BEFORE}{re.escape(value)}{_AFTER}", text):
-            if not _SURROUNDINGS.search(text[: match.start()]):
+        for start in islice(_occurrences(value, text, _BEFORE), _MOST_TRIED):
+            if start >= 0 and not _SURROUNDINGS.search(text[:start]):
                 return []
     mentions = _mentions(message, sent)
     plain = [one for one in mentions if _WORD.fullmatch(one.value)]
-    particular = [one for one in mentions if one not in plain]
-    beside = list(dict.fromkeys(one.place for one in particular if _follows_name(one)))
-    if 1 < len(beside) <= _MOST_TOLD and len({one.place for one in particular}) == len(beside):
+    particular = [one for one in mentions if not _WORD.fullmatch(one.value)]
+    beside_names = _beside_names(particular)
+    beside = _pointers(beside_names)
+    if 1 < len(beside) <= _MOST_TOLD and len(_pointers(particular)) == len(beside):
         return beside
     given = [one for one in particular if _GIVEN.search(one.before.removesuffix("/")) or _VALUE_WORD.search(one.before)]
     ending = [one for one in plain if one.before.endswith(": ") and _SENTENCE_END.match(one.after)]
     chosen = (
-        _chosen([one for one in particular if _follows_name(one)])
+        _chosen(beside_names)
         or _chosen([*given, *ending])
         or (_chosen([one for one in particular if len(one.value) >= _DISTINCT]) if any_text else "")
     )
@@ -121,14 +137,19 @@ def names_in_message(message: str, sent: Sequence[SentValue]) -> list[str]:
     """Return the places whose names of several words a text has, apart or together: `Page size`, `PageSize`."""
     text = message[:_LONGEST]
     together = re.sub(r"[ _-]", "", text).lower()
-    out: list[str] = []
+    places: dict[tuple[str, ...], list[str]] = {}
     for one in sent:
         parts = words(one.path[-1]) if one.path and one.folded[-1] in together else ()
         if len(parts) > 1:
-            spend()
-            pattern = r"[ _-]?".join(map(re.escape, parts))
-            if re.search(rf"(?i)(?<![\w.]){pattern}(?!\w)", text):
-                out.append(one.pointer)
+            places.setdefault(parts, []).append(one.pointer)
+    if len(places) > _MOST_NAMES:
+        return []
+    out: list[str] = []
+    for parts, pointers in places.items():
+        spend(_OF_PATTERN)
+        pattern = r"[ _-]?".join(map(re.escape, parts))
+        if re.search(rf"(?i)(?<![\w.]){pattern}(?!\w)", text):
+            out += pointers
     return out
 
 
@@ -141,25 +162,31 @@ def reference_in_message(message: str, sent: Sequence[SentValue]) -> str:
     text = message[:_LONGEST]
     if not (ABSENT.search(text) or _NONE.match(text)):
         return ""
+    lower = text.lower()
+    has_name: dict[tuple[str, ...], bool] = {}
+    has_value: dict[str, bool] = {}
     by_value: set[str] = set()
     by_kind: set[str] = set()
     in_path = False
     for one in sent:
         if isinstance(one.value, bool) or not isinstance(one.value, str | int):
             continue
+        value = str(one.value)
         if not one.path:
             in_path = True
-            if _is_word_of(str(one.value), text):
+            if _has_value(value, text):
                 return ""
             continue
         parts = words(one.path[-1])
         stem = parts[:-1] if len(parts) > 1 and parts[-1] in _REFERENCES else ()
-        spend()
-        if not (stem or parts) or not re.search(
-            rf"(?i)(?<![\w.]){r'[ _-]?'.join(map(re.escape, stem or parts))}s?(?!\w)", text
-        ):
+        name = stem or parts
+        if name not in has_name:
+            has_name[name] = _has_name(name, lower)
+        if not has_name[name]:
             continue
-        if _is_word_of(str(one.value), text):
+        if value not in has_value:
+            has_value[value] = _has_value(value, text)
+        if has_value[value]:
             by_value.add(one.pointer)
         elif stem:
             by_kind.add(one.pointer)
@@ -167,126 +194,167 @@ def reference_in_message(message: str, sent: Sequence[SentValue]) -> str:
     return next(iter(chosen)) if len(chosen) == 1 else ""
 
 
-def _is_word_of(value: str, text: str) -> bool:
-    return 0 < len(value) <= _LONGEST_VALUE and re.search(f"{_BEFORE_TOLD}{re.escape(value)}{_AFTER}", text) is not None
+def _has_value(value: str, text: str) -> bool:
+    is_short = 0 < len(value) <= _LONGEST_VALUE
+    return is_short and any(start >= 0 for start in _occurrences(value, text, _BEFORE_TOLD))
+
+
+def _has_name(name: Sequence[str], text: str) -> bool:
+    """Whether a text in lower case has the words of a name one after the other, the last perhaps in the plural."""
+    spend()
+    if not name or not all(word in text for word in name):
+        return False
+    if len(name) == 1:
+        return any(start >= 0 for start in _occurrences(name[0], text, _BEFORE_NAME, _AFTER_NAME))
+    spend(_OF_PATTERN)
+    return re.search(rf"(?<![\w.]){'[ _-]?'.join(map(re.escape, name))}s?(?!\w)", text) is not None
+
+
+_BEFORE_NAME: Final = re.compile(r"(?<![\w.])")
+_AFTER_NAME: Final = re.compile(r"s?(?!\w)")
 
 
 def name_as_word(message: str, sent: Sequence[SentValue]) -> list[str]:
-    """Return the places of whose names the most words are words of a text: `Minimum memory limit is 6MB`.
+    """Return the places of whose names the most words are words of a text: `The page limit is 40`.
 
     All words of a name have to be there, the last one perhaps longer: `filter-lang` for `Invalid filter language`.
     """
-    told = {word.lower() for word in re.findall(r"[A-Za-z]{3,40}", message[:_LONGEST])}
+    told = sorted({word.lower() for word in re.findall(r"[A-Za-z]{3,40}", message[:_LONGEST])})
     places: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for one in sent:
-        lower = one.path[-1].lower() if one.path else ""
-        parts = words(one.path[-1]) if any(word in lower for word in told) else ()
-        name = parts[0] if len(parts) == 1 else ""
-        is_general = name in _ANYTHING or (name in _ANY_HOLDER and isinstance(one.value, Mapping | list))
-        if parts and not is_general and all(part in told for part in parts[:-1]) and _is_told(parts[-1], told, parts):
-            places[one.pointer] = len(parts)
+        name = one.path[-1] if one.path else ""
+        if name not in counts:
+            counts[name] = _count_told(name, told)
+        is_general = name.lower() in _ANY_HOLDER and isinstance(one.value, Mapping | list)
+        if counts[name] and not is_general:
+            places[one.pointer] = counts[name]
     most = max(places.values(), default=0)
     return [place for place, count in places.items() if count == most]
 
 
-def _is_told(word: str, told: Collection[str], parts: Sequence[str]) -> bool:
+def _count_told(name: str, told: Sequence[str]) -> int:
+    """Return how many words a name has if a text has all of them; 0 else, and for a name that any text may have.
+
+    `told` are the words of the text, in order.
+    """
+    spend()
+    parts = words(name)
+    if not parts or (len(parts) == 1 and parts[0] in _ANYTHING):
+        return 0
+    is_told = all(_first_from(part, told) == part for part in parts[:-1]) and _is_told(parts[-1], told, parts)
+    return len(parts) if is_told else 0
+
+
+def _is_told(word: str, told: Sequence[str], parts: Sequence[str]) -> bool:
     """Whether a text has the last word of a name, in the singular for the plural, or a longer one for its beginning."""
-    if word in told or (word.endswith("s") and word[:-1] in told):
+    following = _first_from(word, told)
+    if following == word or (word.endswith("s") and _first_from(word[:-1], told) == word[:-1]):
         return True
-    return len(parts) > 1 and len(word) >= _SHORTEST_BEGINNING and any(one.startswith(word) for one in told)
+    return len(parts) > 1 and len(word) >= _SHORTEST_BEGINNING and following.startswith(word)
+
+
+def _first_from(word: str, ordered: Sequence[str]) -> str:
+    """Return the first of some words in order that is not before a word; empty where there is none."""
+    index = bisect_left(ordered, word)
+    return ordered[index] if index < len(ordered) else ""
 
 
 _SHORTEST_BEGINNING: Final = 3
 
 
-_ANYTHING: Final = frozenset(
-    {
-        *(
-            "name",
-            "type",
-            "value",
-            "values",
-            "key",
-            "code",
-            "kind",
-            "text",
-            "request",
-            "body",
-            "query",
-            "path",
-            "header",
-        ),
-        *(
-            "method",
-            "json",
-            "object",
-            "string",
-            "number",
-            "integer",
-            "boolean",
-            "list",
-            "array",
-            "map",
-            "item",
-            "items",
-        ),
-        *("field", "fields", "param", "params", "parameter", "parameters", "property", "properties", "option", "input"),
-        *(
-            "error",
-            "errors",
-            "message",
-            "result",
-            "resource",
-            "url",
-            "status",
-            "version",
-            "api",
-            "server",
-            "not",
-            "and",
-        ),
-    }
+_OF_ANY_REQUEST: Final = (
+    "name type value values key code kind text request body query path header method json object string number integer"
+    " boolean list array map item items field fields param params parameter parameters property properties option input"
+    " error errors message result resource url status version api server not and"
 )
+_ANYTHING: Final = frozenset(_OF_ANY_REQUEST.split())
 """Words of messages about any request, whatever its members are called."""
 _ANY_HOLDER: Final = frozenset({"data", "attributes", "config", "spec", "metadata", "options", "settings", "content"})
 
 
 def _mentions(message: str, sent: Sequence[SentValue]) -> list[_Mention]:
+    """Return where a text has values of the request; nothing where it has too many of them."""
     text = message[:_LONGEST]
-    out: list[_Mention] = []
+    holders: dict[str, list[SentValue]] = {}
     for one in sent:
         value = one.value
         if not one.path or isinstance(value, bool) or not isinstance(value, str | int):
             continue
         written = str(value)
-        if not _SHORTEST <= len(written) <= _LONGEST_VALUE or written not in text:
-            continue
+        if written in holders or (_SHORTEST <= len(written) <= _LONGEST_VALUE and written in text):
+            holders.setdefault(written, []).append(one)
+    out: list[_Mention] = []
+    tried = 0
+    for written, holding in holders.items():
+        places: list[_Place] = []
+        for start in _occurrences(written, text, _BEFORE_TOLD):
+            tried += 1
+            if tried > _MOST_TRIED or len(out) > _MOST_MENTIONS:
+                return []
+            if start < 0:
+                continue
+            if not places:
+                spend(len(holding) // _COMPARED_A_STEP)
+                places = [_Place(one.pointer, one.path[-1]) for one in holding]
+            out.append(_Mention(written, text[:start], text[start + len(written) :], places))
+    return out if len(out) <= _MOST_MENTIONS else []
+
+
+def _occurrences(value: str, text: str, before: re.Pattern[str], after: re.Pattern[str] = _AFTER) -> Iterator[int]:
+    """Yield where a text has a value; -1 for each time that it is part of a longer word."""
+    start = text.find(value)
+    while start >= 0:
         spend()
-        for match in re.finditer(f"{_BEFORE_TOLD}{re.escape(written)}{_AFTER}", text):
-            before, after = text[: match.start()], text[match.end() :]
-            out.append(_Mention(one.pointer, one.path[-1], written, before, after))
+        end = start + len(value)
+        is_whole = before.match(text, start) is not None and after.match(text, end) is not None
+        yield start if is_whole else -1
+        start = text.find(value, end if is_whole else start + 1)
+
+
+def _beside_names(mentions: Sequence[_Mention]) -> list[_Mention]:
+    """Return the mentions that stand right behind the name of a place, or the beginning of it, with those places."""
+    out: list[_Mention] = []
+    for one in mentions:
+        spend(len(one.places) // _COMPARED_A_STEP)
+        beginning = _JOINT.sub("", one.before.removesuffix("\n")[-_LONGEST_VALUE:])
+        together = re.sub(r"[ _-]", "", beginning).lower()
+        following = {name: _ends_in_name(name, beginning, together) for name in {place.name for place in one.places}}
+        if any(following.values()):
+            out.append(one._replace(places=[place for place in one.places if following[place.name]]))
     return out
 
 
-def _follows_name(one: _Mention) -> bool:
-    """Whether the name of a place, or the beginning of it, stands right before its value."""
-    parts = list(words(one.name))
+_JOINT: Final = re.compile(r"(?: ?[:=])? ?['\"`\[(<]*$")
+"""Between a name and its value."""
+
+
+def _ends_in_name(name: str, text: str, together: str) -> bool:
+    """Whether a text, given also without what parts its words, ends in a name."""
+    parts = words(name)
     spellings = [parts]
     if len(parts) > 1 and parts[-1] in _ENDINGS:
         spellings.append(parts[:-1])
     elif len(parts) > 1:
         spellings.append(parts[-1:])
     for spelling in spellings:
+        if not spelling or not together.endswith("".join(spelling)):
+            continue
+        spend(_OF_PATTERN)
         pattern = r"[ _-]?".join(map(re.escape, spelling))
-        if re.search(rf"(?i)(?<!\w){pattern}(?: ?[:=])? ?['\"`\[(<]*$", one.before):
+        if re.search(rf"(?i)(?<!\w){pattern}$", text):
             return True
     return False
 
 
+def _pointers(mentions: Sequence[_Mention]) -> list[str]:
+    return list(dict.fromkeys(place.pointer for one in mentions for place in one.places))
+
+
 def _chosen(mentions: Sequence[_Mention]) -> str:
     """Return the one place that is meant, without those that only say where something was looked for."""
-    if len({one.place for one in mentions}) > 1:
+    if len(_pointers(mentions)) > 1:
         particular = [one for one in mentions if _PARTICULAR.search(one.before)]
         mentions = particular or [one for one in mentions if not _SURROUNDINGS.search(one.before)]
-    places = {one.place for one in mentions}
-    return next(iter(places)) if len(places) == 1 else ""
+    pointers = _pointers(mentions)
+    return pointers[0] if len(pointers) == 1 else ""
