@@ -21,6 +21,18 @@ paths:
     post: {responses: {'201': {description: made, content: {application/json; charset=utf-8: {}}}}}
   /export:
     get: {responses: {2XX: {description: all, content: {text/csv: {}, application/xml: {}}}}}
+  /many:
+    get:
+      responses:
+        '200':
+          description: all
+          content: {a/a: {}, a/b: {}, a/c: {}, a/d: {}, a/e: {}, application/json: {}}
+  /most:
+    get:
+      responses:
+        '200':
+          description: all
+          content: {a/a: {}, a/b: {}, a/c: {}, a/d: {}, a/e: {}, application/json: {}, application/vnd.a+json: {}}
   /unsaid:
     get: {responses: {'200': {description: all}}}
   /merged/{id}:
@@ -79,6 +91,19 @@ def test_several_media_types_are_a_choice(engine: Engine) -> None:
     assert isinstance(followed(feedback, request), NeedsInput)
     assert feedback is not None
     assert [one["patch"][-1]["value"] for one in feedback["suggestions"]] == ["text/csv", "application/xml"]
+
+
+def test_json_is_chosen_from_any_number_of_media_types(engine: Engine) -> None:
+    _, feedback = refused(engine, "GET", "/many", "text/html")
+    assert feedback is not None
+    assert [one["patch"][-1]["value"] for one in feedback["suggestions"]] == ["application/json"]
+
+
+def test_json_is_among_the_media_types_that_are_offered(engine: Engine) -> None:
+    _, feedback = refused(engine, "GET", "/most", "text/html")
+    assert feedback is not None
+    offered = [one["patch"][-1]["value"] for one in feedback["suggestions"]]
+    assert offered == ["application/json", "application/vnd.a+json", "a/a", "a/b", "a/c"]
 
 
 def test_a_call_that_may_have_been_carried_out_is_confirmed_first(engine: Engine) -> None:

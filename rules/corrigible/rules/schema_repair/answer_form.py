@@ -23,9 +23,11 @@ _MOST: Final = 5
 
 def repair_accept(violation: SchemaViolation, request: Request, group: str) -> Repair:
     """Return the suggestions for an `Accept` that was refused. `enum` of the schema has what is produced."""
-    produced = [str(one) for one in violation.schema["enum"]][:_MOST]
+    produced = [str(one) for one in violation.schema["enum"]]
     plain = [one for one in produced if is_json(one)]
     chosen = plain if len(plain) == 1 else produced
+    if len(chosen) > _MOST:
+        chosen = [*plain, *(one for one in produced if one not in plain)][:_MOST]
     edits = []
     for media in chosen:
         operation: Operation = {"op": "replace", "path": ACCEPT, "value": media}
