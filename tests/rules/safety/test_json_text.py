@@ -74,6 +74,10 @@ def test_where_a_text_stops_being_json(text: str, place: tuple[int, int, str] | 
         ("['\\x41']", MISSING),
         ("{a-b: 1}", MISSING),
         ("{NaN: 1}", MISSING),
+        ("{True: 'x'}", MISSING),
+        ("{False : 1, a: None}", MISSING),
+        ("{'a': 1, None: 2}", MISSING),
+        ("{'True': 1, True_: True}", {"True": 1, "True_": True}),
         (DEEP, MISSING),
     ],
 )

@@ -73,7 +73,8 @@ def repaired_json(text: str) -> Json:
     """Return what a text holds that is JSON as JavaScript and Python write it; else MISSING.
 
     That is JSON but for a byte order mark, commas before an end, single quotes, names without quotes, `True`, `False`
-    and `None`. Nothing is lost: what names a member twice, or has numbers that cannot be kept, is left alone.
+    and `None`. Nothing is lost: what names a member twice or by one of these words, or has numbers that cannot be
+    kept, is left alone.
     """
     if len(text) > LONGEST:
         return MISSING
@@ -91,6 +92,8 @@ def _as_json(token: re.Match[str]) -> str:
         inner = _IN_QUOTES.sub(lambda one: _REQUOTED.get(one[0], one[0]), token["text"])
         return f'"{inner}"' if token["end"] else f'"{inner}'
     if token["name"] is not None:
+        if token["name"] in _WORDS:
+            return token[0]  # "True" in JavaScript, "true" for Python's json.dumps
         return f'"{token["name"]}"'
     return _WORDS.get(token[0], token[0])
 
