@@ -16,7 +16,7 @@ from corrigible.rules.safety.nearness import is_plural, is_same, last_word
 
 _CHANGES: Final = ("PATCH", "PUT")
 _ENDINGS: Final = ("id", "ids", "name", "names", "key", "slug", "uuid", "ref", "code")
-"""Last words of names of members that refer to another resource: `work_pool_name`, `ownerIds`."""
+"""Last words of names of members that refer to another resource: `book_shelf_name`, `ownerIds`."""
 _NAMING: Final = ("name", "slug", "key", "code", "by-name", "by_name")
 _MOST_ALIKE: Final = 200
 """Paths with the same last segment that are looked at."""
@@ -162,7 +162,7 @@ class RelatedReads:
                 yield self._item(shape, base, name)
 
     def collections(self, member: str, method: str, path: str) -> list[str]:
-        """Return the listings of what a member of a request refers to: of `work_pool_name` that is `/work_pools`.
+        """Return the listings of what a member of a request refers to: of `book_shelf_name` that is `/book_shelves`.
 
         Paths with variables count where the request's own path gives their values.
         """

@@ -118,7 +118,7 @@ _PATTERN: Final = re.compile(
     r":? ['\"`]?(?P<p>\^[^\s'\"`]{1,200}\$)(?=['\"`]?(?:[\s:;,.]|$))",
     re.IGNORECASE,
 )
-"""containerd: `identifier "a b" must match ^[A-Za-z0-9]+$: invalid argument`."""
+"""As in `code "a b" must match ^[A-Za-z0-9]+$: invalid`."""
 _CHOICES: Final = re.compile(
     r"(?:\bmust match one of|\bone of (?:the )?(?:following|these)(?: values| options| choices)?(?: are)?"
     r"|\b(?:not )?(?:one|any) of(?: the)?(?: values accepted for Enum class)?(?: values| allowed values| options)?"
