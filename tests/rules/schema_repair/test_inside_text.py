@@ -126,6 +126,13 @@ def test_what_only_the_caller_knows_is_asked_for_with_its_place_inside(engine: E
     assert placeholder == {"pointer": "/query/where", "ask": "user", "schema": schema}
 
 
+@pytest.mark.parametrize("text", ['{"state": "\\ud800", "siez": 1}', '{"state": "\\ud800", "siez": 1,}'])
+def test_a_text_with_half_a_surrogate_pair_is_asked_for_as_a_whole(engine: Engine, text: str) -> None:
+    request, document = feedback(engine, text, ANSWERS[0])
+    assert isinstance(apply(parse(document), request), NeedsInput)
+    assert [one["pointer"] for one in document["suggestions"][0]["placeholders"]] == ["/query/where"]
+
+
 def test_a_choice_inside_is_a_choice_of_texts(engine: Engine) -> None:
     request, document = feedback(engine, '{"by": "owner"}', ANSWERS[0])
     assert document["type"] == "intent_disambiguation"

@@ -73,14 +73,17 @@ def repaired_json(text: str) -> Json:
     """Return what a text holds that is JSON as JavaScript and Python write it; else MISSING.
 
     That is JSON but for a byte order mark, commas before an end, single quotes, names without quotes, `True`, `False`
-    and `None`. Nothing is lost: what names a member twice or by one of these words, or has numbers that cannot be
-    kept, is left alone.
+    and `None`. Nothing is lost: what names a member twice or by one of these words, or has numbers or texts that cannot
+    be kept, is left alone.
     """
     if len(text) > LONGEST:
         return MISSING
     plain = _TOKEN.sub(_as_json, text.removeprefix(_BOM))
     try:
-        return _loads(plain, strict=True)
+        value = _loads(plain, strict=True)
+        if "\\u" in plain:
+            json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text: a ValueError
+        return value
     except (ValueError, RecursionError, _NoJson):
         return MISSING
 
