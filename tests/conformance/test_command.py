@@ -296,7 +296,7 @@ def test_two_runs_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["diff", str(tmp_path / "a"), str(tmp_path / "b")]) == 1
     assert "newly failing: 1\n  http-json:transparency/ill  failed  SRF-TRN-03" in capsys.readouterr().out
     assert main(["diff", str(tmp_path / "b"), str(tmp_path / "a")]) == 0
-    assert "gone: 1" in capsys.readouterr().out
+    assert "removed: 1" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", [["diff", "RUN", "RUN"], ["report", "RUN"]])
