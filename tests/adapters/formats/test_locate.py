@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.locate import locate_errors, suspected_place
+from corrigible.adapters.formats.locate import locate_errors
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,
     fold,
@@ -17,6 +17,7 @@ from corrigible.adapters.formats.message.sent_values import (
     value_mentioned,
     values_told,
 )
+from corrigible.adapters.formats.place_by_message import suspected_place
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.budget import Budget, Exhausted, within
 from corrigible.schema.exchange import Exchange, Request

@@ -20,7 +20,8 @@ from corrigible.schema.exchange import Json, Request
 
 from .json_errors import find_errors, is_error_text
 from .keywords import keyword_of, stated_keywords
-from .locate import fit_keywords, respell_pointer
+from .locate import fit_keywords
+from .place_by_path import respell_pointer
 from .pointers import member_pointer, part_of, pointer, steps
 
 _ABSENT: Final = re.compile(

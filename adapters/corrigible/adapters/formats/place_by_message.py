@@ -1,0 +1,186 @@
+"""The place that the text of an error names, or whose value it quotes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from corrigible.adapters.formats.message.member_names import find_subject
+from corrigible.adapters.formats.message.sent_values import (
+    SentValue,
+    name_as_word,
+    names_in_message,
+    value_beside_name,
+)
+from corrigible.adapters.vocabulary import ANY, Vocabulary
+from corrigible.rules.budget import spend
+from corrigible.rules.pointer import to_pointer
+from corrigible.rules.safety.json_text import repaired_json
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Json, Protocol, Request
+
+from .place_by_path import find_missing
+from .sent_places import COMPARED_A_STEP, PLACES_A_STEP, find_sent, sent_places
+
+_QUOTED: Final = re.compile(
+    r"""(?<!\w)(?:'([^'\n]{1,200})'|"([^"\n]{1,200})"|`([^`\n]{1,200})`|“([^”\n]{1,200})”)(?!\w)"""
+    r"|(?<![\w\]])\[([^\[\]\n,'\"]{1,200})\]"
+)
+"""Between quotes, or alone in brackets."""
+_OBJECT: Final = re.compile(r"\{[^{}\n]{1,200}\}")
+_HEADED: Final = re.compile(r"(?:[\w ]{1,40}: )?(?P<name>[A-Za-z_][\w.\[\]-]{0,79}): ")
+"""A sentence under the name of what it is about: `Validation error: name: too short`."""
+_DISTINCT: Final = re.compile(r"(?<![\w.'-])([A-Za-z][a-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)(?![\w'-])")
+"""Names that are no words of English: `flow_id`, `flowId`."""
+_OBLIGED: Final = re.compile(
+    r"(?:the )?['\"`]?(?P<name>[A-Za-z_$][\w$.-]{0,79}|[A-Z]\w{0,40}(?: [a-z]\w{0,40}){1,3})['\"`]?(?: field|"
+    r" property| attribute| parameter| member| column| size| length)?(?: \([\w$.-]{1,80}\))?"
+    r" (?:must|should|has to|has (?:an )?invalid|can't be|cannot be|is required|is too|is not) "
+)
+"""The beginning of a sentence about a member, perhaps one that was not sent: class-validator's "name must be a string",
+and the names in words of Rails' full messages: "Start date can't be blank"."""
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_LONGEST: Final = 2000
+_MOST_QUOTED: Final = 16
+_OF_PATTERN: Final = 4
+_SHORTEST_WORD: Final = 3
+_SHORT_TEXT: Final = 500
+_ASSIGNED: Final = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]{0,79})=([^\s'\"=]{1,200})(?=[\s'\",;)]|[.!]?$)")
+
+
+def suspected_place(message: str, request: Request) -> str:
+    """Return the only place of the request whose text holds a quoted word, or whose name is a word of a message.
+
+    That is no proof: it is good for a question where nothing else says what is wrong.
+    """
+    if not message or len(message) > _LONGEST:
+        return ""
+    sent = list(sent_places(request))
+    spend(len(sent) // PLACES_A_STEP)
+    quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(message)][:_MOST_QUOTED]
+    words = list(dict.fromkeys(one for one in quoted if len(one) >= _SHORTEST_WORD))
+    short = [one for one in sent if isinstance(one.value, str) and len(one.value) <= _SHORT_TEXT]
+    texts = list(dict.fromkeys(str(one.value) for one in short))
+    spend(len(words) * len(texts) // COMPARED_A_STEP)
+    with_word = {text for text in texts if any(word in text and _has_word(word, text) for word in words)}
+    holding = {to_pointer(one.path) for one in short if one.value in with_word}
+    if holding:
+        return next(iter(holding)) if len(holding) == 1 else ""
+    named = sorted(name_as_word(message, sent), key=len)
+    # `Width in Margins` is one place, told from the inside.
+    return named[-1] if named and all(f"{named[-1]}/".startswith(f"{one}/") for one in named) else ""
+
+
+def _has_word(word: str, text: str) -> bool:
+    spend(_OF_PATTERN)
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+
+
+def listed_values(error: Violation) -> list[Json]:
+    """Return the values or names that an error says are known."""
+    names = error.stated.get("propertyNames", error.stated)
+    listed = names.get("enum") if isinstance(names, dict) else None
+    return listed if isinstance(listed, list) else []
+
+
+def assigned_parameter(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only parameter of the query that a message repeats with its value: `limit=500 is not allowed`."""
+    told = {(match[1], match[2]) for match in _ASSIGNED.finditer(message[:_LONGEST])}
+    repeated = [
+        one for one in sent if len(one.path) == 2 and one.path[0] == "query" and (one.path[1], one.value) in told
+    ]
+    return repeated[0].pointer if len(repeated) == 1 else ""
+
+
+def place_by_object(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only place that holds an object which a text repeats."""
+    texts = [match[0] for match in _OBJECT.finditer(message[:_LONGEST])][:_MOST_QUOTED]
+    objects = [repaired_json(text) for text in texts]
+    places = {one.pointer for one in sent if isinstance(one.value, dict) and one.value in objects}
+    return next(iter(places)) if len(places) == 1 else ""
+
+
+def place_by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> str:
+    """Return the only place that a text names, or whose value it quotes."""
+    message = error.message
+    if not message or len(message) > _LONGEST or "\n" in message:
+        return ""
+    quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(message)][:_MOST_QUOTED]
+    listed = {str(value) for value in listed_values(error)}
+    quoted = [one for one in dict.fromkeys(quoted) if one not in listed]
+    if request.protocol is Protocol.GRPC and (beside := value_beside_name(message, sent)):
+        return beside
+    if isinstance(request.body, str) and any(one in request.body for one in quoted):
+        return ""  # it may be about the body, in which nothing can be looked for
+    named = {place for one in quoted for place in _named(one, sent)}
+    valued = {place for one in quoted for place in _valued(one, sent)}
+    if len(named | valued) == 1:
+        return next(iter(named | valued))
+    if named or valued:
+        return next(iter(valued)) if len(valued) == 1 and not named else ""
+    if (first := find_subject(message).member) and first not in listed:
+        places = _valued(first, sent) if len(first) > 1 else set()
+        if len(places) == 1:
+            return next(iter(places))
+    distinct = {place for match in _DISTINCT.finditer(message) for place in _named(match[1], sent)}
+    if len(distinct) == 1:
+        return next(iter(distinct))
+    if distinct:
+        return ""
+    if request.protocol is Protocol.GRPC and len(worded := names_in_message(message, sent)) == 1:
+        return worded[0]
+    about = _OBLIGED.match(message)
+    if about is not None and not _names_another(message[about.end() :], about["name"], sent):
+        names = [name.replace(" ", "_") for name in about["name"].split(".")]
+        there = find_sent("body", names, sent)
+        place = find_missing("body", names, request, vocabulary) if there == "" else there
+        if place:
+            return place
+    if (headed := _HEADED.match(message)) is not None and len(places := _named(headed["name"], sent)) == 1:
+        return next(iter(places))
+    return _by_choices(error, vocabulary, sent)
+
+
+def _names_another(rest: str, name: str, sent: Sequence[SentValue]) -> bool:
+    """Whether a sentence about a member names another one: "end must be after start" is about two."""
+    words = set(_WORD.findall(rest))
+    return any(one.path and one.path[-1] in words and one.path[-1] != name for one in sent)
+
+
+def _named(name: str, sent: Sequence[SentValue]) -> set[str]:
+    """Return the places of a name of the request."""
+    names = [part for part in re.split(r"[.\[\]]+", name) if part]
+    if not names or all(one.isdecimal() for one in names):
+        return set()
+    return {one.pointer for one in sent if list(one.path[-len(names) :]) == names}
+
+
+def _valued(value: str, sent: Sequence[SentValue]) -> set[str]:
+    """Return the places of the request that hold a value as its text; of a parameter of the path, the path."""
+    texts = {value, value[:-1]} if value.endswith(".") and len(value) > 1 else {value}
+    texts.add(value[1:] if value.startswith("/") and len(value) > 1 else value)  # some servers keep names as paths
+    return {
+        one.pointer or "/path"
+        for one in sent
+        if isinstance(one.value, str | int | float) and not isinstance(one.value, bool) and str(one.value) in texts
+    }
+
+
+def _by_choices(error: Violation, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> str:
+    """Return the only place of the request that is declared to take just the values that an error lists."""
+    values = error.stated.get("enum")
+    if not values:
+        return ""
+    wanted = {str(value) for value in values}
+    paths = [path for path, allowed in vocabulary.choices if {str(value) for value in allowed} == wanted]
+    matching = [
+        one
+        for one in sent
+        if str(one.value) not in wanted
+        and any(
+            len(path) == len(one.path) and all(mine in (ANY, other) for mine, other in zip(path, one.path, strict=True))
+            for path in paths
+        )
+    ]
+    return matching[0].pointer if len(matching) == 1 else ""

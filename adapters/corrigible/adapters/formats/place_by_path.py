@@ -1,0 +1,153 @@
+"""The place that an error tells as a path, found in the request and in what its operation declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from corrigible.adapters.formats.message.sent_values import SentValue, fold
+from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
+from corrigible.rules.budget import spend
+from corrigible.rules.pointer import MISSING, index_in, resolve, segments, to_pointer
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Json, Request
+
+from .sent_places import MOST_PLACES, PARTS, find_sent
+
+_DEEPEST: Final = 40
+"""Names of a place that is looked for: what has more was split at dots that are none of a place."""
+_LONGEST_NAME: Final = 200
+
+
+def respell_pointer(pointer: str, request: Request) -> str:
+    """Return a place with the names as the request spells them: ASP.NET writes `Name` for `name`."""
+    part, *names = segments(pointer)
+    document = request.document()
+    if part not in PARTS or not names or resolve(document, pointer) is not MISSING:
+        return pointer
+    found = _walked(document[part], names)
+    if found is not None:
+        return to_pointer([part, *found])
+    around = _walked(document[part], names[:-1])
+    parent = resolve(document, to_pointer([part, *around])) if around is not None else MISSING
+    if around is None or not isinstance(parent, dict):
+        return pointer
+    name = names[-1]
+    is_lower = not any(one[:1].isupper() for one in parent)
+    return to_pointer([part, *around, name[:1].lower() + name[1:] if name[:1].isupper() and is_lower else name])
+
+
+def is_blank(value: Json) -> bool:
+    return value in ("", None, [], {}) or (isinstance(value, str) and value.isspace())
+
+
+def _walked(value: Json, names: Sequence[str]) -> list[str] | None:
+    """Return the names as a value spells them, None where they lead nowhere."""
+    spelled: list[str] = []
+    for name in names:
+        if isinstance(value, dict):
+            exact, folded = name if name in value else None, fold(name)
+            near = [exact] if exact is not None else [one for one in value if fold(one) == folded]
+            if len(near) != 1:
+                return None
+            value = value[near[0]]
+            spelled.append(near[0])
+        elif isinstance(value, list) and (index := index_in(name, value)) >= 0:
+            value = value[index]
+            spelled.append(name)
+        else:
+            return None
+    return spelled
+
+
+def place_by_path(error: Violation, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> str:
+    """Return the only place that the told one can be, empty where none or several can."""
+    part, *names = segments(error.pointer)
+    if len(names) > _DEEPEST or any(len(name) > _LONGEST_NAME for name in names):
+        return ""
+    missing = error.constraint == "required"
+    for dropped in range(len(names)):
+        tail = names[dropped:]
+        if all(name.isdecimal() for name in tail):
+            break
+        place = find_missing(part, tail, request, vocabulary) if missing else find_sent(part, tail, sent)
+        if place is None:
+            return ""
+        if place:
+            return place
+        if missing and (place := find_sent(part, tail, sent)) and is_blank(resolve(request.document(), place)):
+            return place
+        if is_declared((part, names[dropped]), vocabulary):
+            break  # no name of a model or wrapper
+    return _as_told(error, part, names, request, vocabulary)
+
+
+def _as_told(error: Violation, part: str, names: Sequence[str], request: Request, vocabulary: Vocabulary) -> str:
+    """Return the told place of what is not in the request, if its parent is there and nothing contradicts it."""
+    if resolve(request.document(), error.pointer) is not MISSING:
+        return error.pointer
+    if error.constraint == "additionalProperties" and vocabulary.places:
+        return ""
+    around = _walked(request.document()[part], names[:-1])
+    if around is None:
+        return "" if vocabulary.places else error.pointer
+    parent = resolve(request.document(), to_pointer([part, *around]))
+    if part == "body" and not isinstance(parent, dict | None) and not names[-1].isdecimal():
+        return ""
+    if error.constraint == "required" or not vocabulary.places or is_declared((part, *around, names[-1]), vocabulary):
+        return respell_pointer(error.pointer, request)
+    return ""
+
+
+def find_missing(part: str, tail: Sequence[str], request: Request, vocabulary: Vocabulary) -> str | None:
+    """Return the only declared place that ends in some names and is not sent; None if there are several."""
+    folded = tuple(map(fold, tail))
+    document = request.document()
+    whole: list[str] = []
+    inner: list[str] = []
+    for path in vocabulary.places:
+        if len(path) <= len(tail) or not _ends_in(path, folded) or path[0] not in PARTS:
+            continue
+        for place in _expanded(path, document):
+            (whole if len(path) == len(tail) + 1 else inner).append(place)
+    chosen = [one for one in whole if one.startswith(f"/{part}/")] or whole or inner
+    if len(chosen) > 1:
+        return None
+    return chosen[0] if chosen else ""
+
+
+def _ends_in(path: Path, folded: Path) -> bool:
+    return all(
+        fold(one) == other or (one == ANY and other.isdecimal())
+        for one, other in zip(path[-len(folded) :], folded, strict=True)
+    )
+
+
+def _expanded(path: Path, document: Mapping[str, Json]) -> Iterator[str]:
+    """Yield the places that a declared one has in the request, where its last member is missing beside others."""
+    waiting: list[tuple[list[str], Json]] = [([], document)]
+    for name in path[:-1]:
+        following: list[tuple[list[str], Json]] = []
+        for walked, value in waiting:
+            spend()
+            if name == ANY and isinstance(value, dict):
+                following += [([*walked, one], inner) for one, inner in value.items()]
+            elif name == ANY and isinstance(value, list):
+                following += [([*walked, str(index)], inner) for index, inner in enumerate(value)]
+            elif isinstance(value, dict) and name in value:
+                following.append(([*walked, name], value[name]))
+        waiting = following[:MOST_PLACES]
+    for walked, value in waiting:
+        if value is None and walked == ["body"]:
+            value = {}
+        if isinstance(value, dict) and path[-1] not in value and path[-1] != ANY:
+            yield to_pointer([*walked, path[-1]])
+
+
+def is_declared(path: Sequence[str], vocabulary: Vocabulary) -> bool:
+    folded = tuple(map(fold, path))
+    return any(
+        len(one) >= len(path)
+        and all(mine == ANY or fold(mine) == other for mine, other in zip(one, folded, strict=False))
+        for one in vocabulary.places
+    )
