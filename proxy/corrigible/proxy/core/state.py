@@ -8,7 +8,7 @@ Knows: errors, related reads, listings. Does not know: rules, which API it is, h
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol, runtime_checkable
 
 import orjson
@@ -149,21 +149,15 @@ class _StateReader:
             is_asked = self._request.method not in READS or not listing.is_whole
             proposed = edit(violation, self._request, ops, message, requires_confirmation=is_asked)
             return self._done(Proposal([proposed]), _ABSENT_HERE)
-        near = [
-            path
-            for one in _shown(listing.near(resource.value, resource.variable))[:_MOST_NEAR]
-            if (path := self._with(resource, one))
-        ]
+        near = _shown(listing.near(resource.value, resource.variable))[:_MOST_NEAR]
+        near = [one for one in near if self._with(resource, one)]
         gone = self._status == 404 and self._request.method == "DELETE"
         if not near and gone and listing.is_whole and not listing.holds(resource.value):
             message = "There is no such resource: it is gone already, or never was."
             return self._terminal("ALREADY_DONE", message, {"path": self._request.path}, _ABSENT_HERE)
-        every = listing.identifiers(resource.variable)
-        if listing.is_whole and 0 < len(every) <= _MOST_OFFERED:
-            paths = [path for one in _shown(every) if (path := self._with(resource, one))]
-            near = list(dict.fromkeys([*near, *paths]))
-        if near:
-            wanted = {"enum": near}
+        offered = _shown(_near_first(near, listing.identifiers(resource.variable), listing))
+        if paths := [path for one in offered if (path := self._with(resource, one))]:
+            wanted = {"enum": paths}
         question = ask(violation, self._request, "Give the path of a resource that exists.", schema=wanted)
         return self._done(question, _ABSENT_HERE)
 
@@ -277,13 +271,11 @@ class _StateReader:
             proposed = edit(violation, self._request, ops, message, requires_confirmation=is_asked)
             return self._done(Proposal([proposed]), _ABSENT_THERE)
         near = _shown(listing.near(text, member))[:_MOST_NEAR]
-        every = _shown(listing.identifiers(member))
-        if listing.is_whole and 0 < len(every) <= _MOST_OFFERED:
-            near = list(dict.fromkeys([*near, *every]))
-        if not near:
+        offered = _near_first(near, _shown(listing.identifiers(member)), listing)
+        if not offered:
             return None
         message = "Refer to one that exists."
-        return self._done(ask(violation, self._request, message, schema={"enum": near}), _ABSENT_THERE)
+        return self._done(ask(violation, self._request, message, schema={"enum": offered}), _ABSENT_THERE)
 
     # --- what a request creates is there already
 
@@ -431,6 +423,12 @@ def _is_plain(path: str) -> bool:
 def _shown(identifiers: Iterable[str]) -> list[str]:
     """Return the identifiers that may be offered: others wrote them, and a sentence is none."""
     return [one for one in identifiers if one.isprintable() and _IDENTIFIER.fullmatch(one)]
+
+
+def _near_first(near: Sequence[str], every: Collection[str], listing: Listing) -> list[str]:
+    """Return what is near, and the others after it where a short listing shows all that exists."""
+    is_offered = listing.is_whole and 0 < len(every) <= _MOST_OFFERED
+    return list(dict.fromkeys([*near, *every])) if is_offered else list(near)
 
 
 def _are_names(names: list[str]) -> bool:
