@@ -3,109 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import orjson
 import pytest
 
-from corrigible.proxy.build import build_engine
-from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
-from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.lookup import Lookup, LookupAnswer
-from corrigible.schema.exchange import Exchange, Json, Request
-from corrigible.schema.feedback import parse
-from corrigible.schema.writer import validate
-
-DESCRIPTION = """
-openapi: 3.0.3
-info: {title: Farm, version: "1"}
-servers: [{url: /api}]
-paths:
-  /work_pools:
-    get: {responses: &any {default: {description: any}}}
-    post:
-      requestBody: &pool {content: {application/json: {schema: {$ref: '#/components/schemas/Pool'}}}}
-      responses: *any
-  /work_pools/{name}:
-    parameters: [{name: name, in: path, required: true, schema: {type: string}}]
-    get: {responses: *any}
-    patch: {requestBody: *pool, responses: *any}
-    delete: {responses: *any}
-  /flows:
-    get: {responses: *any}
-    post: {requestBody: {content: {application/json: {schema: {type: object}}}}, responses: *any}
-  /flows/{flow_id}:
-    parameters: [{name: flow_id, in: path, required: true, schema: {type: string}}]
-    get: {responses: *any}
-    delete: {responses: *any}
-  /flows/{flow_id}/runs:
-    parameters: [{name: flow_id, in: path, required: true, schema: {type: string}}]
-    post: {responses: *any}
-  /variables:
-    post: {requestBody: {content: {application/json: {schema: {type: object}}}}, responses: *any}
-  /variables/{id}:
-    get: {parameters: [{name: id, in: path, required: true, schema: {type: string}}], responses: *any}
-  /variables/name/{name}:
-    parameters: [{name: name, in: path, required: true, schema: {type: string}}]
-    get: {responses: *any}
-    patch: {requestBody: {content: {application/json: {schema: {type: object}}}}, responses: *any}
-  /owners:
-    get: {responses: *any}
-  /secrets:
-    get: {parameters: [{name: tenant, in: query, required: true, schema: {type: string}}], responses: *any}
-  /secrets/{id}:
-    get: {parameters: [{name: id, in: path, required: true, schema: {type: string}}], responses: *any}
-components:
-  schemas:
-    Pool:
-      type: object
-      properties: {name: {type: string}, size: {type: integer}, flow_id: {type: string}, work_pool_name: {type: string}}
-"""
-POOLS = [{"name": "default", "size": 3}, {"name": "night", "size": 1}]
-FLOWS = {"data": [{"id": "f-1", "name": "etl"}, {"id": "f-2", "name": "report"}], "total": 2}
-READS: dict[str, Json] = {"/api/work_pools": POOLS, "/api/work_pools/default": POOLS[0], "/api/flows": FLOWS}
+from corrigible.schema.exchange import Json, Request
+from tests._support.farm import FLOWS, POOLS, READS, asked, farm, feedback_of, post
 
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    path = tmp_path_factory.mktemp("spec") / "farm.yaml"
-    path.write_text(DESCRIPTION, "utf-8")
-    return build_engine([], path)
-
-
-class Api:
-    """Answers reads, and remembers them."""
-
-    def __init__(self, reads: Mapping[str, Json]) -> None:
-        self.reads, self.asked = reads, list[str]()
-
-    def fetch(self, lookup: Lookup) -> LookupAnswer:
-        assert lookup.method == "GET"
-        self.asked.append(lookup.path)
-        known = lookup.path in self.reads
-        return LookupAnswer(200 if known else 404, orjson.dumps(self.reads.get(lookup.path)))
-
-
-def feedback_of(
-    engine: Engine, request: Request, status: int, message: str, reads: Mapping[str, Json] = READS
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the feedback, empty where there is none, and the paths that were looked up."""
-    api = Api(reads)
-    exchange = Exchange(request, status, {}, orjson.dumps({"message": message}), "e", 1.0)
-    decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
-    if not isinstance(decision, Annotate):
-        return {}, api.asked
-    validate(parse(decision.feedback), vocabulary=decision.pack.vocabulary)
-    return dict(decision.feedback), api.asked
-
-
-def post(path: str, body: Json) -> Request:
-    return Request("POST", path, {}, {"content-type": "application/json"}, body)
-
-
-def asked(feedback: Mapping[str, Any]) -> list[tuple[str, Json]]:
-    return [(one["pointer"], one["schema"]) for s in feedback["suggestions"] for one in s.get("placeholders", ())]
+    return farm(tmp_path_factory.mktemp("spec"))
 
 
 def test_a_name_where_the_identifier_belongs(engine: Engine) -> None:
@@ -338,55 +247,6 @@ def test_a_conflict_about_something_else(engine: Engine, message: str, status: i
     assert looked == []
 
 
-@pytest.mark.parametrize(
-    ("body", "error", "place", "offered"),
-    [
-        ({"name": "x", "work_pool_name": "nigt"}, "work_pool_name", "/body/work_pool_name", ["night", "default"]),
-        ({"name": "x", "work_pool_name": "qq"}, "work_pool_name", "/body/work_pool_name", ["default", "night"]),
-        ({"name": "x", "flow_id": "f-9"}, "flow_id", "/body/flow_id", ["f-1", "f-2"]),
-    ],
-)
-def test_what_a_member_refers_to(engine: Engine, body: Json, error: str, place: str, offered: list[str]) -> None:
-    api = Api(READS)
-    refusal = orjson.dumps({"errors": [{"field": error, "message": "does not exist"}]})
-    exchange = Exchange(post("/api/work_pools", body), 422, {}, refusal, "e", 1.0)
-    decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
-    assert isinstance(decision, Annotate)
-    assert asked(decision.feedback) == [(place, {"enum": offered})]
-
-
-def test_a_member_that_holds_a_name_gets_the_identifier(engine: Engine) -> None:
-    api = Api(READS)
-    refusal = orjson.dumps({"errors": [{"field": "flow_id", "message": "flow not found"}]})
-    exchange = Exchange(post("/api/work_pools", {"name": "x", "flow_id": "etl"}), 422, {}, refusal, "e", 1.0)
-    decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
-    assert isinstance(decision, Annotate)
-    (suggestion,) = decision.feedback["suggestions"]
-    assert suggestion["parameters"] == {"flow_id": "f-1"}
-    assert suggestion["safety"] == {"side_effects": "certain", "changes_intent": False}
-
-
-@pytest.mark.parametrize("member", ["flow_id", "owner_id"])
-def test_where_much_hangs_on_a_name_it_is_confirmed(engine: Engine, member: str) -> None:
-    api = Api({"/api/owners": [{"owner_id": "o-1", "name": "ann"}], "/api/flows": {**FLOWS, "total": 20}})
-    refusal = orjson.dumps({"errors": [{"field": member, "message": "not found"}]})
-    body = {"name": "x", member: "ann" if member == "owner_id" else "etl"}
-    decision = run_with_lookups_sync(
-        engine.decide(Exchange(post("/api/work_pools", body), 422, {}, refusal, "e", 1.0)), api.fetch
-    )
-    assert isinstance(decision, Annotate)
-    assert decision.feedback["suggestions"][0]["safety"]["requires_confirmation"] is True
-
-
-def test_an_identifier_beyond_the_numbers_of_json_is_a_text(engine: Engine) -> None:
-    api = Api({"/api/flows": [{"id": "9" * 30, "name": "7"}]})
-    refusal = orjson.dumps({"errors": [{"field": "flow", "message": "not found"}]})
-    exchange = Exchange(post("/api/flows/f-1/runs", {"flow": 7}), 422, {}, refusal, "e", 1.0)
-    decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
-    assert isinstance(decision, Annotate)
-    assert decision.feedback["suggestions"][0]["parameters"] == {"flow": "9" * 30}
-
-
 @pytest.mark.parametrize("message", ["Work pool not found: zzz", "no such pool: zzz.", "unknown name=zzz"])
 def test_the_value_at_the_end_of_a_message_is_what_is_not_there(engine: Engine, message: str) -> None:
     feedback, looked = feedback_of(engine, Request("DELETE", "/api/work_pools/zzz"), 400, message)
@@ -427,106 +287,3 @@ def test_what_exists_is_not_named_by_two(engine: Engine) -> None:
     body = {"queue_name": "orders", "topic_name": "jobs"}
     feedback, _ = feedback_of(engine, post("/api/variables", body), 422, "Queue jobs.orders is a duplicate of jobs")
     assert not feedback
-
-
-@pytest.mark.parametrize("status", [400, 409, 500])
-def test_a_foreign_key_is_about_the_only_member_that_refers_to_something(engine: Engine, status: int) -> None:
-    body = {"title": "etl", "flow_id": "f-9", "size": 3}
-    message = "SequelizeForeignKeyConstraintError: FOREIGN KEY constraint failed"
-    feedback, looked = feedback_of(engine, post("/api/variables", body), status, message)
-    assert looked[-1] == "/api/flows"
-    assert asked(feedback) == [("/body/flow_id", {"enum": ["f-1", "f-2"]})]
-
-
-def test_of_two_members_the_one_is_asked_for_whose_resource_is_not_there(engine: Engine) -> None:
-    message = "FOREIGN KEY constraint failed"
-    body = {"work_pool_name": "nihgt", "flow_id": "f-2"}
-    feedback, _ = feedback_of(engine, post("/api/variables", body), 500, message)
-    assert asked(feedback) == [("/body/work_pool_name", {"enum": ["night", "default"]})]
-    both_are_there = {"work_pool_name": "night", "flow_id": "f-2"}
-    assert feedback_of(engine, post("/api/variables", both_are_there), 500, message)[0] == {}
-    nothing_is_known = {"owner_id": "o-1", "flow_id": "f-2"}
-    assert asked(feedback_of(engine, post("/api/variables", nothing_is_known), 500, message)[0]) == [
-        ("/body/owner_id", {"not": {"const": "o-1"}})
-    ]
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        'update or delete on table "flows" violates foreign key constraint "runs_flow_id_fkey" on table "runs"',
-        "Cannot delete or update a parent row: a foreign key constraint fails (`farm`.`runs`)",
-        "FOREIGN KEY constraint failed",
-    ],
-)
-def test_what_others_refer_to_is_not_deleted(engine: Engine, message: str) -> None:
-    feedback, looked = feedback_of(engine, Request("DELETE", "/api/flows/f-1"), 500, message)
-    assert feedback["recovery"] == "terminal" and looked == []
-    assert feedback["suggestions"][0]["action"] == "NO_RECOVERY_AVAILABLE"
-
-
-@pytest.mark.parametrize("status", [400, 409, 500])
-def test_a_unique_column_is_asked_for(engine: Engine, status: int) -> None:
-    message = 'duplicate key value violates unique constraint "pools_size_key"'
-    feedback, _ = feedback_of(engine, post("/api/work_pools", {"name": "new", "size": 1}), status, message)
-    assert asked(feedback)[0] == ("/body/size", {"not": {"const": 1}})
-
-
-def test_no_name_is_asked_for_where_other_columns_are_unique_together(engine: Engine) -> None:
-    several = "UNIQUE constraint failed: pools.size, pools.flow_id"
-    body = {"name": "new", "size": 1, "flow_id": "f-1"}
-    assert feedback_of(engine, post("/api/work_pools", body), 500, several)[0] == {}
-
-
-@pytest.mark.parametrize("status", [400, 500])
-def test_a_check_is_asked_for_at_its_column(engine: Engine, status: int) -> None:
-    request = post("/api/work_pools", {"name": "new", "size": -5})
-    message = 'new row for relation "pools" violates check constraint "pools_size_check"'
-    assert asked(feedback_of(engine, request, status, message)[0]) == [("/body/size", {"not": {"const": -5}})]
-    stated = feedback_of(engine, request, status, "CHECK constraint failed: size >= 1")[0]
-    assert asked(stated) == [("/body/size", {"type": "integer", "minimum": 1})]
-    code = post("/api/work_pools", {"name": "Germany"})
-    (fixed,) = asked(feedback_of(engine, code, status, "CHECK constraint failed: length(name) = 2")[0])
-    assert fixed == ("/body/name", {"type": "string", "minLength": 2, "maxLength": 2})
-
-
-def test_a_column_that_may_not_be_null_is_asked_for(engine: Engine) -> None:
-    message = "NOT NULL constraint failed: pools.size"
-    feedback = feedback_of(engine, post("/api/work_pools", {"name": "new"}), 500, message)[0]
-    assert asked(feedback) == [("/body/size", {"type": "integer"})]
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "Flow not found",
-        "no flow etlx",
-        "flow etlx not found",
-        "Flow with id etlx was not found.",
-        "The flow etlx does not exist",
-        "flow_id is unknown",
-    ],
-)
-def test_what_a_member_refers_to_is_told_in_words(engine: Engine, message: str) -> None:
-    request = post("/api/work_pools", {"name": "day", "size": 1, "flow_id": "etlx"})
-    feedback, looked = feedback_of(engine, request, 404, message)
-    assert looked[-1] == "/api/flows"
-    assert asked(feedback) == [("/body/flow_id", {"enum": ["f-1", "f-2"]})]
-
-
-@pytest.mark.parametrize(
-    ("request_", "message"),
-    [
-        (post("/api/work_pools", {"flow_id": "a", "flow_name": "b"}), "Flow not found"),  # either
-        (post("/api/work_pools", {"flow_id": "a"}), "Queue not found"),
-        (post("/api/work_pools", {"flow_id": "a", "flowing": "b"}), "no flows today"),
-    ],
-)
-def test_what_may_refer_to_something_else_is_not_asked_for(engine: Engine, request_: Request, message: str) -> None:
-    assert feedback_of(engine, request_, 404, message) == ({}, [])
-
-
-def test_what_the_path_refers_to_is_no_member(engine: Engine) -> None:
-    request = post("/api/flows/f-9/runs", {"flow_id": "f-1"})
-    feedback, _ = feedback_of(engine, request, 404, "Flow not found")
-    assert [place for place, _ in asked(feedback)] == ["/path"]
