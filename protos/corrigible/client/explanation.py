@@ -1,0 +1,254 @@
+"""Feedback as a few lines of text, for a model or a person.
+
+Knows: feedback, and the rejected request if the caller has it. Does not know: policies, HTTP libraries.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from corrigible.schema.document import BODILESS, pointer_parts
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.feedback import Feedback, PatchOperation, Placeholder, Retry, StepRequest, Suggestion, parse
+from corrigible.schema.printable import printable
+from corrigible.schema.word import (
+    BASE_ACTIONS,
+    Ask,
+    BaseAction,
+    FeedbackType,
+    IdempotencyKey,
+    PatchVerb,
+    Recovery,
+    Relation,
+    VerificationStatus,
+)
+
+_LONGEST_VALUE: Final = 1000
+"""Characters of a literal value: the text says where a longer one is cut."""
+_LONGEST_SCHEMA: Final = 300
+_LONGEST_INDEX: Final = 10
+_ABSENT: Final = object()
+KEY_POINTER: Final = "/headers/idempotency-key"
+_HEADINGS: Final[Mapping[Relation, str]] = {
+    Relation.ONE_OF: "Choose one correction:",
+    Relation.ALL: "Correction, all of it together:",
+    Relation.SEQUENCE: "Correction, in this order:",
+}
+
+
+def explain(feedback: Feedback | Mapping[str, Json], request: Request | None = None) -> str:
+    """Return a short text: what is wrong, the literal edit (`path: old -> new`), what to ask, confirm or wait for.
+
+    With the rejected request, the edit shows old values that the feedback does not repeat. The text has no invisible
+    characters, and no message adds lines of its own.
+
+    Raises `ReaderError` where a mapping is no readable feedback.
+    """
+    parsed = feedback if isinstance(feedback, Feedback) else parse(feedback)
+    return printable("\n".join(_lines(parsed, request)))
+
+
+def _lines(feedback: Feedback, request: Request | None) -> Iterator[str]:
+    suggestions = feedback.suggestions
+    if feedback.message:
+        yield _plain(feedback.message)
+    if not suggestions:
+        return
+    if suggestions[0].terminal or feedback.recovery is Recovery.TERMINAL:
+        yield from _terminal(suggestions[0])
+        return
+    for heading, members in _units(feedback):
+        if heading:
+            yield heading
+        for number, suggestion in enumerate(members, 1):
+            own = _heading(suggestion, feedback)
+            yield from _suggestion(suggestion, own, request, f"  {number}. " if heading else "")
+    yield from _resending(feedback)
+
+
+def _units(feedback: Feedback) -> Iterator[tuple[str, Sequence[Suggestion]]]:
+    """Yield the suggestions in order, those of a group together and under a heading."""
+    if feedback.type is FeedbackType.INTENT_DISAMBIGUATION:
+        yield "Choose one:", feedback.suggestions
+        return
+    groups: dict[Any, list[Suggestion]] = {}
+    for index, suggestion in enumerate(feedback.suggestions):
+        group = suggestion.group
+        groups.setdefault((group.relation, group.id) if group else index, []).append(suggestion)
+    for key, members in groups.items():
+        yield _HEADINGS[key[0]] if isinstance(key, tuple) and len(members) > 1 else "", members
+
+
+_OTHERS_ACT: Final[Mapping[Json, str]] = {
+    "you": "Do not send it again. You or your user must act first",
+    "somebody_else": "Do not send it again. Somebody else must act first",
+}
+
+
+def _terminal(suggestion: Suggestion) -> Iterator[str]:
+    action = suggestion.action if suggestion.action in BASE_ACTIONS else suggestion.base_action
+    parameters = dict(suggestion.parameters)
+    actor = parameters.pop("actor", None)
+    if action == BaseAction.ALREADY_DONE:
+        heading = "Already done, nothing is to be sent"
+    elif action == BaseAction.ESCALATE:
+        heading = _OTHERS_ACT.get(actor, "Do not send it again. A person must act first")
+    else:
+        heading = _OTHERS_ACT.get(actor, "No way out, no change of this request will be accepted")
+    yield f"{heading}: {_plain(suggestion.message)}" if suggestion.message else f"{heading}."
+    for name, value in parameters.items():
+        yield f"  {_plain(name)}: {_literal(value)}"
+
+
+def _suggestion(suggestion: Suggestion, heading: str, request: Request | None, number: str) -> Iterator[str]:
+    message = _plain(suggestion.message or "")
+    details = [f"first send {_step(step)}" for step in suggestion.steps]
+    details += _edits(suggestion, request)
+    details += map(_question, suggestion.placeholders)
+    if number:
+        conditions = _conditions(suggestion)
+        only = f"Only if the user agrees ({conditions}): " if conditions else ""
+        text = number + only + (message or (details.pop(0) if details else suggestion.action))
+    else:
+        text = f"{heading}: {message}" if message else f"{heading}:" if details else f"{heading}."
+    yield text
+    for detail in details:
+        yield ("     " if number else "  ") + detail
+
+
+def _heading(suggestion: Suggestion, feedback: Feedback) -> str:
+    if feedback.type is FeedbackType.CONFIDENCE_SIGNAL:
+        return "For information"
+    if suggestion.waits:
+        return _wait(feedback.retry)
+    if conditions := _conditions(suggestion):
+        return f"Correction, only if the user agrees ({conditions})"
+    verified = suggestion.verification is not None and suggestion.verification.status is VerificationStatus.VERIFIED
+    return "Correction (verified)" if verified else "Correction"
+
+
+def _conditions(suggestion: Suggestion) -> str:
+    """Return why somebody has to agree first; empty if nobody has to."""
+    reasons = ["it changes what was asked for"] if suggestion.changes_intent else []
+    if suggestion.loses:
+        reasons.append(f"it loses {', '.join(map(_plain, suggestion.loses))}")
+    if suggestion.requires_confirmation and not suggestion.changes_intent:
+        reasons.append("it needs a confirmation")
+    return "; ".join(reasons)
+
+
+def _wait(retry: Retry | None) -> str:
+    seconds = retry.after_seconds if retry is not None else None
+    wait = f"Wait {seconds} s, then send" if seconds else "Send"
+    same = " with the same idempotency key" if retry and retry.idempotency_key is IdempotencyKey.REUSE else ""
+    most = f" (at most {retry.max_attempts} times)" if retry is not None and retry.max_attempts else ""
+    return f"{wait} the same request again{same}{most}"
+
+
+def _resending(feedback: Feedback) -> Iterator[str]:
+    """Yield what else to heed when the corrected request is sent."""
+    retry = feedback.retry
+    if retry is None or all(one.waits for one in feedback.suggestions):
+        return
+    if retry.after_seconds:
+        yield f"Wait {retry.after_seconds} s before you send it."
+    edits = {operation.path.lower() for one in feedback.suggestions for operation in one.patch}
+    if retry.idempotency_key is IdempotencyKey.NEW and KEY_POINTER not in edits:
+        yield "Send it with a new idempotency key."
+
+
+def _step(step: StepRequest) -> str:
+    query = f" query {_literal(step.query)}" if step.query else ""
+    body = f" body {_literal(step.body)}" if step.body is not None else ""
+    return f"{_plain(step.method)} {_plain(step.path)}{query}{body}"
+
+
+def _edits(suggestion: Suggestion, request: Request | None) -> Iterator[str]:
+    if suggestion.patch:
+        yield from _patch(suggestion.patch, request)
+    elif not suggestion.waits:
+        yield from _parameters(suggestion.parameters, request)
+
+
+def _patch(patch: Sequence[PatchOperation], request: Request | None) -> Iterator[str]:
+    document = request.document() if request is not None else _ABSENT
+    tested: dict[tuple[str, ...], Json] = {}
+    for operation in patch:
+        parts = pointer_parts(operation.path) or ()
+        path = _plain(operation.path)
+        match operation.op:
+            case PatchVerb.TEST:
+                tested[parts] = operation.value
+            case PatchVerb.MOVE | PatchVerb.COPY:
+                yield f"{_plain(operation.from_ or '')}: {operation.op.value} to {path}"
+            case PatchVerb.REMOVE:
+                yield f"{path}: {_old(parts, tested, document)}-> (removed)"
+            case _:
+                yield f"{path}: {_old(parts, tested, document)}-> {_literal(operation.value)}"
+
+
+def _parameters(parameters: Mapping[str, Json], request: Request | None) -> Iterator[str]:
+    """Yield what is merged (SPEC.md 4.7): only the request tells whether into the body or the query."""
+    in_query = request is not None and request.body is None and request.method.upper() in BODILESS
+    holder = request and (request.query if in_query else request.body)
+    under = "" if request is None else "/query/" if in_query else "/body/"
+    for name, value in parameters.items():
+        old = holder[name] if isinstance(holder, Mapping) and name in holder else _ABSENT
+        before = "" if old is _ABSENT else f"{_literal(old)} "
+        yield f"{under}{_plain(name)}: {before}-> {'(removed)' if value is None else _literal(value)}"
+
+
+def _old(parts: tuple[str, ...], tested: Mapping[tuple[str, ...], Json], document: Json) -> str:
+    """Return the value at a place as text: what a `test` of it or of what holds it states, else what was sent."""
+    for length in range(len(parts), 0, -1):
+        if parts[:length] in tested:
+            value = _value_at(tested[parts[:length]], parts[length:])
+            break
+    else:
+        value = _value_at(document, parts)
+    return "" if value is _ABSENT else f"{_literal(value)} "
+
+
+def _value_at(value: Json, parts: tuple[str, ...]) -> Json:
+    for index, part in enumerate(parts):
+        key = part.lower() if index == 1 and parts[0] == "headers" else part
+        if isinstance(value, Mapping) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and part.isascii() and part.isdecimal() and _index(part) < len(value):
+            value = value[_index(part)]
+        else:
+            return _ABSENT
+    return value
+
+
+def _index(part: str) -> int:
+    return int(part) if len(part) < _LONGEST_INDEX else sys.maxsize
+
+
+def _question(placeholder: Placeholder) -> str:
+    asked = "ask the user for a value" if placeholder.ask is Ask.USER else "give a value"
+    return f"{_plain(placeholder.pointer)}: {asked}{_allowed(placeholder.schema_)}"
+
+
+def _allowed(schema: Mapping[str, Json] | None) -> str:
+    if not schema:
+        return ""
+    choices = schema.get("enum")
+    if isinstance(choices, list):
+        text = f", one of {', '.join(map(_literal, choices))}"
+    else:
+        text = f" of the schema {json.dumps(schema, ensure_ascii=False)}"
+    return text if len(text) <= _LONGEST_SCHEMA else f"{text[:_LONGEST_SCHEMA]}... (cut)"
+
+
+def _literal(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}... (cut, {len(text)} characters)"
+
+
+def _plain(text: str) -> str:
+    """Return a text as one line: the text of others adds none."""
+    return " ".join(text.split())
