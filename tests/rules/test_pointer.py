@@ -11,11 +11,11 @@ from corrigible.rules.pointer import (
     escape,
     is_among,
     parameter_pointer,
-    parameter_segments,
     resolve,
     segments,
     through_arrays,
 )
+from corrigible.schema.form import parameter_segments
 
 DOCUMENT = {"a": [{"b": None}, [1, 2]], "": 0, "x/y": {"~": 1}, "0": "zero"}
 

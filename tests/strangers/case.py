@@ -15,8 +15,8 @@ from urllib.parse import quote, urlencode
 from pydantic import BaseModel, ConfigDict, Field
 
 from corrigible.conformance.transport.http1 import HttpRequest
-from corrigible.proxy.http.request_reader import is_left_out, read_request
-from corrigible.schema.document import form_pairs, query_pairs, scalar_text
+from corrigible.proxy.http.request_reader import read_request
+from corrigible.schema.document import UNDOCUMENTED, form_pairs, query_pairs, scalar_text
 from corrigible.schema.exchange import Json, Request
 
 FOLDER: Final = Path(__file__).parent
@@ -202,7 +202,7 @@ def wire_request(request: Request) -> HttpRequest:
 
 def document(request: HttpRequest) -> Request:
     """Return the document of a request, as the product reads it."""
-    headers = [(name, value) for name, value in request.headers if not is_left_out(name.lower())]
+    headers = [(name, value) for name, value in request.headers if name.lower() not in UNDOCUMENTED]
     return read_request(request.method, request.target, headers, request.body)
 
 

@@ -21,6 +21,17 @@ CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization"
 SENDERS_OWN: Final = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade"})
 """Headers for routing and framing: no suggestion sets them."""
 
+UNDOCUMENTED: Final = frozenset(
+    {
+        *CREDENTIALS,
+        *SENDERS_OWN,
+        *("x-api-key", "api-key", "apikey", "x-auth-token", "x-amz-security-token", "x-goog-api-key"),
+        *("x-access-token", "x-vault-token", "x-csrf-token", "private-token"),
+        *("keep-alive", "proxy-connection", "te", "trailer", "accept-encoding"),
+    }
+)
+"""Headers that are no part of the request document: credentials never enter it, framing says nothing of the wish."""
+
 BODILESS: Final = frozenset({"GET", "HEAD", "DELETE"})
 """Methods whose requests rarely have a body: their parameters are in the query."""
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from corrigible.schema.document import BODILESS
 from corrigible.schema.exchange import Json, Request
+from corrigible.schema.form import parameter_segments
 
 MISSING = object()
 """Stands where nothing is: `None` is a value."""
-
-_BRACKET = re.compile(r"\[([^\[\]]*)\]")
 
 
 def escape(segment: str) -> str:
@@ -76,12 +74,6 @@ def through_arrays(document: Json, pointer: str) -> Iterator[str]:
 def parameters_at(request: Request) -> str:
     """Return where the parameters of a request are: in its query where it has no body and its method rarely has one."""
     return "/query" if request.method in BODILESS and request.body in (None, {}, "") else "/body"
-
-
-def parameter_segments(name: str) -> list[str]:
-    """Split `a[b][0][c]` into its parts; `a[]` keeps an empty last part."""
-    head, bracket, _ = name.partition("[")
-    return [head, *_BRACKET.findall(name[len(head) :])] if bracket else [name]
 
 
 def is_among(name: str, names: frozenset[str]) -> bool:

@@ -8,8 +8,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from corrigible.proxy.http.request_reader import nested, read_request
+from corrigible.proxy.http.request_reader import read_request
 from corrigible.schema.document import query_pairs
+from corrigible.schema.form import nested
 
 FORM = [("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")]
 

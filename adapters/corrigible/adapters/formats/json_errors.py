@@ -12,9 +12,10 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import parameter_segments, resolve
+from corrigible.rules.pointer import resolve
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
+from corrigible.schema.form import parameter_segments
 
 from .ajv import read_error
 from .error_shapes import (

@@ -19,7 +19,7 @@ from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.loop.detector import Loops
 from corrigible.proxy.core.mode import CALLER, PREFERENCE, Mode, ModeChoice, parse_mode
-from corrigible.proxy.http.request_reader import is_left_out
+from corrigible.schema.document import UNDOCUMENTED
 from corrigible.schema.exchange import Exchange, Request
 
 from .forwarder import CallResult, Metadata
@@ -56,7 +56,7 @@ class GrpcCodec:
             for key, value in native.metadata
             if isinstance(value, str)
             and key not in (PREFERENCE, CALLER)
-            and not is_left_out(key)
+            and key not in UNDOCUMENTED
             and not is_secret(key)
         }
         message = None

@@ -14,13 +14,13 @@ from corrigible.rules.pointer import (
     MISSING,
     escape,
     parameter_pointer,
-    parameter_segments,
     parameters_at,
     resolve,
     segments,
 )
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.schema.form import parameter_segments
 
 _TEXTS = ("decline_code", "advice_code", "network_advice_code", "network_decline_code", "payment_method_type")
 _NOTHING = dict.fromkeys((*_TEXTS, "charge", "intent", "intent_status", "setup_status"), "")

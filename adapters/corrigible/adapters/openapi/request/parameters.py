@@ -8,11 +8,12 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import MISSING, escape, parameter_segments, resolve, to_pointer
+from corrigible.rules.pointer import MISSING, escape, resolve, to_pointer
 from corrigible.rules.safety.json_text import repaired_json
 from corrigible.rules.schema_repair.json_schema import Schema, all_types, parts
 from corrigible.rules.schema_repair.wire_text import read
 from corrigible.schema.exchange import Json
+from corrigible.schema.form import parameter_segments
 
 from .schema_checks import Path, Spot
 
