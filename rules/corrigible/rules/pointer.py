@@ -82,7 +82,7 @@ def is_among(name: str, names: frozenset[str]) -> bool:
 
 
 def parameter_pointer(name: str, under: str = "/body") -> str:
-    """Turn `line_items[0][price]` into `/body/line_items/0/price`."""
+    """Return the JSON pointer of a form parameter: `line_items[0][price]` is `/body/line_items/0/price`."""
     if name.isidentifier():
         return f"{under}/{name}"
     return under + "".join("/" + escape(part) for part in parameter_segments(name) if part != "") if name else ""

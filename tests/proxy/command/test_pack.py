@@ -153,7 +153,7 @@ def test_explain_says_what_would_be_sent_and_why(write_pack: WritePack, capsys: 
     [
         (["pack"], "the following arguments are required: VERB"),
         (["pack", "schema", "rules"], "invalid choice: 'rules' (choose from "),
-        (["pack", "docs"], "the following arguments are required: NAME_OR_PATH"),
+        (["pack", "docs"], "one of the arguments NAME_OR_PATH --reference is required"),
         (["pack", "docs", "strip"], 'did you mean "stripe"?'),
         (["pack", "try", "recipe", "--mode", "none", "x"], "was renamed: use `corrigible pack explain`"),
         (["pack", "explain", "recipe", "gone.json"], "gone.json:1: cannot be read: No such file or directory"),

@@ -75,9 +75,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     render.add(verbs)
 
     docs = verbs.add_parser(
-        "docs", help="print a pack's rules as Markdown", description="Print a pack's rules as Markdown."
+        "docs",
+        help="print a pack's rules, or the reference of all fields and functions, as Markdown",
+        description="Print a pack's rules as Markdown, or the reference of the fields and functions of all packs.",
     )
-    docs.add_argument("pack", metavar="NAME_OR_PATH", help="a built-in pack, or a folder")
+    printed = docs.add_mutually_exclusive_group(required=True)
+    printed.add_argument("pack", nargs="?", metavar="NAME_OR_PATH", help="a built-in pack, or a folder")
+    printed.add_argument("--reference", action="store_true", help="print all fields, and all functions")
     docs.set_defaults(run=_docs)
 
     schema = verbs.add_parser(
@@ -156,7 +160,9 @@ def _try(args: argparse.Namespace) -> int:
 
 
 def _docs(args: argparse.Namespace) -> int:
-    print(page(load_pack(args.pack)), end="")
+    from corrigible.rules.pack.reference import reference  # what it lists is needed by no other command
+
+    print(reference() if args.reference else page(load_pack(args.pack)), end="")
     return 0
 
 

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import orjson
 
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.language.file_model import DryRunText
+from corrigible.rules.language.pack_model import DryRunText
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.safety.stored import dropped_values, in_the_original
 from corrigible.rules.violation import Violation

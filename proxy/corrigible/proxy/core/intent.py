@@ -10,7 +10,7 @@ from typing import Any
 
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.functions.builtin import find
-from corrigible.rules.language.file_model import MeaningText
+from corrigible.rules.language.pack_model import MeaningText
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.pointer import MISSING, resolve

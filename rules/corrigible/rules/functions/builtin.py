@@ -19,7 +19,7 @@ _KEYS = uuid.UUID("6f0f7c02-6b0e-5a53-9f52-0b6f2a7f3a11")
 
 
 def integer(value: Any) -> int | None:
-    """Return the int of an int or of an integer's text; null for anything else."""
+    """Return the integer that a number or a text is; null for anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -32,7 +32,7 @@ def integer(value: Any) -> int | None:
 
 
 def unix(date: Any) -> int | None:
-    """Return the Unix seconds of an HTTP date (RFC 9110 section 5.6.7), null for anything else."""
+    """Return the Unix seconds of an HTTP date (RFC 9110 section 5.6.7); null for anything else."""
     try:
         moment = parsedate_to_datetime(str(date))
         return int((moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp())
@@ -41,13 +41,13 @@ def unix(date: Any) -> int | None:
 
 
 def at(document: Any, pointer: str) -> Any:
-    """Return the value at an RFC 6901 pointer, null where nothing is."""
+    """Return the value at a JSON pointer (RFC 6901); null if there is none."""
     value = resolve(document, pointer)
     return None if value is MISSING else value
 
 
 def includes(have: Any, want: Any) -> bool:
-    """Return whether every member of `want` is in `have`, scalars compared by their text, empty as good as absent."""
+    """Return whether `have` has every member of `want`. Scalars are compared as text; an empty value equals none."""
     if isinstance(want, Mapping):
         return isinstance(have, Mapping) and all(includes(have.get(name), inner) for name, inner in want.items())
     if isinstance(want, list):
@@ -70,25 +70,25 @@ def _text(value: Any) -> str:
 
 
 def names(document: Any, pointer: str) -> list[str]:
-    """Return the member names of the object at an RFC 6901 pointer, none where no object is."""
+    """Return the names of the members of the object at a JSON pointer; none if no object is there."""
     value = resolve(document, pointer)
     return list(value) if isinstance(value, Mapping) else []
 
 
 def fresh_key(seed: str) -> str:
-    """Return a new idempotency key, the same one for the same seed."""
+    """Return a new idempotency key; the same seed gives the same key."""
     return str(uuid.uuid5(_KEYS, seed))
 
 
 def or_value(value: Any, default: Any) -> Any:
-    """Return the value, or the default where it is null."""
+    """Return the value, or the default if it is null."""
     return default if value is None else value
 
 
 def find(document: Any, pattern: str) -> list[str]:
-    """Return the pointers of what is there that a pattern fits.
+    """Return the JSON pointers of all places in a document that fit a pattern.
 
-    `*` stands for any one member or element, `**` for any number of levels: `**/name` is `name` at any depth.
+    `*` is any one member or element, `**` any number of levels: `**/name` is `name` at any depth.
     """
     walk()
     parts = segments(pattern if pattern.startswith("/") else f"/{pattern}")
@@ -126,7 +126,7 @@ def flat(lists: Sequence[Any]) -> list[Any]:
 
 
 def base64(text: str) -> str:
-    """Return the base64 of a text's UTF-8 (RFC 4648 section 4)."""
+    """Return the base64 of the UTF-8 of a text (RFC 4648 section 4)."""
     return codec.b64encode(str(text).encode()).decode()
 
 
@@ -140,9 +140,9 @@ def is_base64(text: Any) -> bool:
 
 
 def base64_meant(text: Any) -> str:
-    """Return the base64 that a text lacks only padding of, or has in the URL alphabet; empty where it is plain text.
+    """Return the base64 of a text that lacks only its padding, or is in the URL alphabet; empty for plain text.
 
-    Short words are base64 by accident: what they would decode to is no text.
+    Short words are base64 by accident: they decode to no text.
     """
     clean = "".join(str(text).split()).translate(str.maketrans("-_", "+/")).rstrip("=")
     padded = clean + "=" * (-len(clean) % 4)
@@ -160,9 +160,9 @@ _LONGEST_WORD = 20
 
 
 def respell(text: str, keep: str, filler: str) -> str:
-    """Return a text in which every run of characters outside a class such as `[a-z0-9-]` is one filler.
+    """Return a text in which each run of characters outside a class such as `[a-z0-9-]` is one filler.
 
-    None is left at either end, nor two in a row.
+    No filler is left at either end, nor two in a row.
     """
     if not (keep.startswith("[") and keep.endswith("]")) or keep.startswith("[^"):
         raise ValueError(f"{keep}: not a class such as [a-z0-9-]")

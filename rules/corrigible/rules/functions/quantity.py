@@ -21,15 +21,15 @@ _MOST_DIGITS = 30
 
 
 def quantity(text: Any) -> float | None:
-    """Return a quantity in base units (cores, bytes, pieces), null for what is none."""
+    """Return a Kubernetes quantity in base units (cores, bytes, pieces); null for anything else."""
     number = _read(text)
     return None if number is None else float(number)
 
 
 def quantity_text(number: float, like: Any) -> str | None:
-    """Return a number as a quantity in the suffix family of another one, null where that cannot be said exactly.
+    """Return a number as a Kubernetes quantity with a suffix like that of another; null if that cannot be exact.
 
-    `like` decides between binary (`Mi`) and decimal (`M`, `m`); the largest suffix that leaves an integer is taken.
+    `like` decides between binary (`Mi`) and decimal (`M`, `m`); the largest suffix that leaves an integer is used.
     """
     value = Decimal(repr(float(number))).normalize()
     match = _QUANTITY.fullmatch(str(like).strip())

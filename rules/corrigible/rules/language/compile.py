@@ -15,7 +15,6 @@ from corrigible.schema.vocabulary import Vocabulary
 
 from .compile_expression import ExpressionCompiler
 from .expression import RESERVED, Bindings, Environment, Expression, ExpressionError, environment
-from .file_model import AskEachText, AskText, EachText, LookupText, Match, RuleText, SuggestionText
 from .rule import (
     ACTED,
     TERMINAL,
@@ -31,7 +30,9 @@ from .rule import (
     SuggestionSpec,
     Template,
 )
+from .rule_model import Match, RuleText
 from .shorthand import Functions, words
+from .suggestion_model import AskEachText, AskText, EachText, LookupText, SuggestionText
 from .validate import checked
 from .yaml_source import Source, Trail
 

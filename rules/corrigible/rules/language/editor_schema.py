@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from .file_model import CaseText, PackText, RuleText
+from .pack_model import PackText
+from .rule_model import CaseText, RuleText
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -39,22 +40,24 @@ from .cel_release import keep_none, release, releasing
 from .plain_expression import ODD, plain
 from .shorthand import BY_NAME, DOCUMENTS, Functions, ShorthandError, expand, rewrite
 
-SCOPE = (
-    "body",
-    "captures",
-    "error",
-    "errors",
-    "exchange",
-    "headers",
-    "operation",
-    "params",
-    "query",
-    "request",
-    "response",
-    "spec",
-    "tables",
-)
-"""The names every expression may use; look-ups and `let` add their own."""
+SCOPE: Mapping[str, str] = {
+    "body": "map: the body of the request; `{}` if there is none, or if it is no object. A missing member is null.",
+    "captures": "map of strings: the named groups of `match.message`.",
+    "error": "map: the error: `code`, `message`, `pointer`, `constraint`, `type`, `param`, `number`, and the further "
+    "members that the format reads.",
+    "errors": "list of maps: all errors of the answer, each with its `number`.",
+    "exchange": "map: `id`, `started` (seconds since 1970) and `elapsed` (seconds).",
+    "headers": "map of strings: the headers of the request, names in small letters, no credentials. A missing one is "
+    "null.",
+    "operation": "string: the name of the operation, empty if it is unknown.",
+    "params": "map of strings: the parameters of the path.",
+    "query": "map: the parameters of the query. A missing one is null.",
+    "request": "map: the request document: `method`, `path`, `query`, `headers`, `body`.",
+    "response": "map: the answer: `status`, `headers`, `body`.",
+    "spec": "map: the JSON Schema that the API's description has for the body, else for the query.",
+    "tables": "map: the tables of the pack, by name: `tables/NAME.yaml` is `tables.NAME`.",
+}
+"""The names every expression may use, and what each is; look-ups and `let` add their own."""
 
 RESERVED = frozenset(
     {
@@ -284,29 +287,30 @@ def _with_order(called: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *arguments: called(*map(_ordered, arguments))
 
 
-_FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
-    "at": (at, 2),
-    "base64": (base64, 1),
-    "base64_meant": (base64_meant, 1),
-    "edits": (edits, 2),
-    "find": (lambda document, pattern: find(_ordered(document), pattern), 2),
-    "flat": (flat, 1),
-    "fresh_key": (fresh_key, 1),
-    "includes": (includes, 2),
-    "integer": (integer, 1),
-    "is_base64": (is_base64, 1),
-    "names": (lambda document, pointer: sorted(names(document, pointer), key=str), 2),
-    "nearest": (nearest, 2),
-    "or_value": (or_value, 2),
-    "pointer_of": (parameter_pointer, 1),
-    "quantity": (quantity, 1),
-    "quantity_text": (quantity_text, 2),
-    "respell": (respell, 3),
-    "unix": (unix, 1),
-    **{name: (_with_order(called), arguments) for name, (called, arguments) in repair_functions().items()},
+DEFINITIONS: Mapping[str, Callable[..., Any]] = {
+    **{
+        one.__name__: one
+        for one in (
+            *(at, base64, base64_meant, edits, find, flat, fresh_key, includes, integer, is_base64, names, nearest),
+            *(or_value, quantity, quantity_text, respell, unix),
+        )
+    },
+    "pointer_of": parameter_pointer,
+    **repair_functions(),
 }
-"""Each with the number of its arguments. What comes from the runtime has lost its order: see `_ordered`."""
-FUNCTIONS = tuple(_FUNCTIONS)
+"""What expressions may call, as Python has it."""
+FUNCTIONS = tuple(DEFINITIONS)
+ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    **{name: tuple(inspect.signature(one).parameters) for name, one in DEFINITIONS.items()},
+    "pointer_of": ("name",),
+}
+_CALLED: Mapping[str, Callable[..., Any]] = {
+    **DEFINITIONS,
+    "find": _with_order(find),
+    "names": lambda document, pointer: sorted(names(document, pointer), key=str),
+    **{name: _with_order(called) for name, called in repair_functions().items()},
+}
+"""As the runtime calls them. What comes from the runtime has lost its order: see `_ordered`."""
 _GIVES = {
     **dict.fromkeys(("includes", "is_base64"), cel.Type.BOOL),
     **dict.fromkeys(("base64", "base64_meant", "fresh_key", "pointer_of", "respell"), cel.Type.STRING),
@@ -328,10 +332,7 @@ def _ours() -> cel.CelExtension:
     return cel.CelExtension(
         "corrigible",
         [
-            *(
-                function(name, arguments, _GIVES.get(name, dyn), called)
-                for name, (called, arguments) in _FUNCTIONS.items()
-            ),
+            *(function(name, len(ARGUMENTS[name]), _GIVES.get(name, dyn), called) for name, called in _CALLED.items()),
             *(
                 function(f"{called}_{name}", 1, dyn, functools.partial(_looked_up, looks, name))
                 for called, looks in _LOOKING.items()

@@ -12,7 +12,7 @@ from corrigible.rules.lookup import CALL
 from corrigible.schema.exchange import Json
 
 from .expression import Activation, Bindings, Environment, Expression
-from .file_model import PatchText, RetryText
+from .suggestion_model import PatchText, RetryText
 
 Template = Any
 """A nest of maps and lists whose leaves are Expressions or literals."""

@@ -13,7 +13,7 @@ from corrigible.rules.language.compile import compile_rule
 from corrigible.rules.language.compile_expression import LONGEST_EXPRESSION, TOO_LONG
 from corrigible.rules.language.expression import FUNCTIONS as BUILT_IN
 from corrigible.rules.language.expression import RESERVED, SCOPE, ExpressionError, environment
-from corrigible.rules.language.file_model import PackText
+from corrigible.rules.language.pack_model import PackText
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.language.shorthand import Functions, PackFunction, ShorthandError, expand, signature
 from corrigible.rules.language.validate import checked

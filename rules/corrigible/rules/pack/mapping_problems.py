@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corrigible.rules.errors import AuthoringError, suggest_spelling
-from corrigible.rules.language.file_model import PackText
+from corrigible.rules.language.pack_model import PackText
 from corrigible.rules.language.yaml_source import Source
 
 from .operation_names import is_path

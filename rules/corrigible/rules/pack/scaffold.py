@@ -8,7 +8,7 @@ from pathlib import Path
 
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.language.editor_schema import editor_schemas
-from corrigible.rules.language.file_model import PackText
+from corrigible.rules.language.pack_model import PackText
 from corrigible.rules.language.validate import checked
 from corrigible.rules.language.yaml_source import read_source
 

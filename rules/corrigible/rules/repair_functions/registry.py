@@ -9,7 +9,6 @@ Knows: which functions there are. Does not know: rules, the CEL runtime, any API
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -28,6 +27,6 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
 )
 
 
-def repair_functions() -> Mapping[str, tuple[Callable[..., Any], int]]:
-    """Return the functions by name, each with the number of its arguments."""
-    return {one.__name__: (one, len(inspect.signature(one).parameters)) for one in _FUNCTIONS}
+def repair_functions() -> Mapping[str, Callable[..., Any]]:
+    """Return the functions by name."""
+    return {one.__name__: one for one in _FUNCTIONS}

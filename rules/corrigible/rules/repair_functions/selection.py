@@ -16,7 +16,7 @@ def by_depth(pointers: Sequence[str]) -> list[str]:
 
 
 def first_fitting(rows: Sequence[Any], wanted: Any) -> Any:
-    """Return the first object of a list that has every member of `wanted` with the same value, null where none has.
+    """Return the first object of a list that has every member of `wanted` with the same value, null if none has.
 
     Members of `wanted` that are null or an empty text ask for nothing. Where nothing is asked for, nothing fits.
     """
@@ -35,7 +35,7 @@ def indexes(items: Sequence[Any]) -> list[int]:
 
 
 def last_of_each(items: Sequence[Any], key: str, order: str) -> list[Any]:
-    """Return, for every value at the pointer `key`, the element with the highest number at the pointer `order`.
+    """Return the element with the highest number at the pointer `order`, for each value at the pointer `key`.
 
     They keep the order of the list. Elements without a value at `key`, or without a number at `order`, are left out.
     """

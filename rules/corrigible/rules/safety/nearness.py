@@ -23,15 +23,15 @@ LONGEST: Final = 256
 
 
 def nearest(text: str, candidates: Sequence[Any]) -> list[str]:
-    """Return up to five candidates near a text, nearest first; none where nothing is near.
+    """Return up to five candidates near a text, nearest first; none if nothing is near.
 
     Case, `-`, `_` and spaces do not count. Near is a misspelling, a beginning or an ending more or less, or a candidate
     in which every word of the text is found. What begins with another letter is never near by itself, in no word of it:
     a prefix turns a meaning around (`unmetered`, `biweekly`, `no_prorations`, `max_` for `min_`). Nor is one with other
     numbers in the same places: `v1.1` is not `v1.0`.
 
-    One element means that it is alone at its distance: whatever is as few slips away is there too, with any first
-    letter, and so is all that goes on from the text (`TIMESTAMP`: `TIMESTAMP_ASC` and `TIMESTAMP_DESC`).
+    One element means that nothing else is as near: whatever is as few typing errors away is in the list too, with any
+    first letter, and so is every candidate that begins with the text (`TIMESTAMP`: `TIMESTAMP_ASC`, `TIMESTAMP_DESC`).
     """
     return all_near(text, candidates)[:MOST]
 

@@ -1,0 +1,223 @@
+"""The reference of packs as a Markdown page: every field, every name and function of expressions, with examples.
+
+Its texts are those of the models, of the functions and of the catalogue: nothing is written twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import yaml
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from corrigible.rules.language.expression import SCOPE, environment
+from corrigible.rules.language.file_model import EXPRESSION, TEMPLATE
+from corrigible.rules.language.function_catalogue import STANDARD, Function, pack_functions
+from corrigible.rules.language.pack_model import PackText
+from corrigible.rules.language.rule_model import CaseText, RuleText
+
+_FILES: Final = (
+    ("Rules", "rule", RuleText),
+    ("Cases", "case", CaseText),
+    ("pack.yaml", "pack.yaml", PackText),
+)
+_INTRODUCTION: Final = """\
+# Reference of rule packs
+
+<!-- Generated: corrigible pack docs --reference > docs/pack-reference.md -->
+
+Every field of the files of a pack, and every name and function of expressions.
+[rules/README.md](../rules/README.md) explains how they work together. `corrigible pack schema rule|pack|cases` prints
+the same as JSON Schema, for completion in editors.
+
+An *expression* is a text in [CEL](https://cel.dev). A *value* is an expression, a number, a boolean, null, or a list or
+map of values: a literal text is quoted twice, `"'eur'"`.
+"""
+_NAMES: Final = """\
+## Expressions
+
+### Names
+
+Look-ups and `let`s add their own names.
+"""
+_VALUES: Final[Mapping[str, Any]] = {
+    "currency": "eur",
+    "amount": 500,
+    "items": [{"name": "cream", "stock": {"reserved": False}}],
+}
+"""The body of the request of the examples."""
+
+
+def reference() -> str:
+    """Return the page."""
+    return "\n".join([_INTRODUCTION, *_files(), _NAMES, *_names(), "", *_functions()]) + "\n"
+
+
+class _Section(NamedTuple):
+    title: str
+    model: type[BaseModel]
+
+
+def _files() -> Iterator[str]:
+    sections = _sections()
+    titles = {section.model.__name__: section.title for section in sections}
+    for heading, root, _ in _FILES:
+        yield f"## {heading}\n"
+        for section in sections:
+            if section.title == root or section.title.startswith((f"{root}.", f"{root} ")):
+                yield from _fields(section, titles)
+
+
+def _sections() -> list[_Section]:
+    """Return each model once, under the place where it is met first."""
+    out: dict[type[BaseModel], str] = {}
+    waiting: list[tuple[str, type[BaseModel]]] = [(root, model) for _, root, model in _FILES]
+    while waiting:
+        title, model = waiting.pop(0)
+        if model in out:
+            continue
+        out[model] = title
+        inner = [
+            (f"{title}.{field.alias or name}", found)
+            for name, field in model.model_fields.items()
+            for found in models_in(field.annotation)
+        ]
+        waiting = [*inner, *waiting]
+    return [_Section(title, model) for model, title in _distinct(out)]
+
+
+def _distinct(titles: Mapping[type[BaseModel], str]) -> Iterator[tuple[type[BaseModel], str]]:
+    """Give models that are met at one place titles of their own: the second one has `each`."""
+    seen: set[str] = set()
+    for model, title in titles.items():
+        own = f"{title} with each" if title in seen else title
+        seen.add(own)
+        yield model, own
+
+
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models that a type is made of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in getattr(annotation, "__args__", ()):
+        yield from models_in(inner)
+
+
+def _fields(section: _Section, titles: Mapping[str, str]) -> Iterator[str]:
+    yield f"### {section.title}\n"
+    yield f"{' '.join((section.model.__doc__ or '').split())}\n"
+    schema = section.model.model_json_schema()
+    properties = schema.get("properties") or schema["$defs"][section.model.__name__]["properties"]
+    for name, field in section.model.model_fields.items():
+        key = field.alias or name
+        need = "required" if field.is_required() else _default(field)
+        yield f"- **`{key}`** ({_type(properties[key], titles)}; {need}): {field.description}"
+        shown = " or ".join(f"`{_example(key, one)}`" for one in field.examples or ())
+        yield f"  Example: {shown}"
+    yield ""
+
+
+def _default(field: FieldInfo) -> str:
+    default = field.default
+    if isinstance(default, BaseModel) or default in (None, "", [], {}):
+        return "optional"
+    return f"default: `{json.dumps(default)}`" if not isinstance(default, str) else f"default: `{default}`"
+
+
+def _example(key: str, value: Any) -> str:
+    text = yaml.dump(
+        {key: value}, Dumper=_Dumper, default_flow_style=True, sort_keys=False, width=10_000, allow_unicode=True
+    )
+    return str(text).strip()[1:-1]
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes YAML as an author does: an expression with a literal text has double quotes around it."""
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        node = super().represent_str(data)
+        if "'" in data and '"' not in data and not data.startswith("("):
+            node.style = '"'
+        return node
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
+
+
+def _type(schema: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+    """Say in words which values a JSON Schema takes."""
+    match schema:
+        case {"format": str(kind)} if kind in _FORMATS:
+            return _FORMATS[kind]
+        case {"$ref": str(target)}:
+            title = titles[target.rpartition("/")[2]]
+            return f"[map](#{_anchor(title)})"
+        case {"anyOf": list(parts)}:
+            return " or ".join(dict.fromkeys(_type(one, titles) for one in parts if one.get("type") != "null"))
+        case {"enum": list(words)}:
+            return " or ".join(f"`{word}`" for word in words)
+        case {"const": word}:
+            return f"`{json.dumps(word)}`"
+        case {"type": "array", "items": dict(inner)}:
+            return f"list of {_plural(_type(inner, titles))}"
+        case {"type": "object"}:
+            values = [schema.get("additionalProperties"), *schema.get("patternProperties", {}).values()]
+            kinds = [_type(one, titles) for one in values if isinstance(one, Mapping)]
+            return f"map of {_plural(kinds[0])}" if kinds else "map"
+        case {"type": str(kind)}:
+            return _TYPES[kind]
+    return "any value"
+
+
+def _plural(kind: str) -> str:
+    if kind.startswith("[map]"):
+        return kind.replace("[map]", "[maps]", 1)
+    return f"{kind}s" if kind in _COUNTED else kind
+
+
+_FORMATS: Final = {EXPRESSION: "expression", TEMPLATE: "value"}
+_TYPES: Final = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
+_COUNTED: Final = {"text", "whole number", "number", "expression", "value", "any value"}
+
+
+def _anchor(title: str) -> str:
+    """Return the fragment that GitHub and mkdocs make of a heading."""
+    return title.lower().replace(".", "").replace(" ", "-")
+
+
+def _names() -> Iterator[str]:
+    yield from (f"- **`{name}`**: {text}" for name, text in SCOPE.items())
+
+
+def _functions() -> Iterator[str]:
+    yield "### Functions of packs\n"
+    yield "`document` is `request`, `response`, `body`, `query`, `headers`, `spec`, `tables` or any other value. In the"
+    yield f"examples, the body of the request is `{json.dumps(_VALUES)}`.\n"
+    for function in pack_functions():
+        yield f"#### {function.name}\n"
+        yield f"`{function.signature}`\n"
+        yield f"{function.description}\n"
+        yield from _examples(function)
+        yield ""
+    yield "### Functions of CEL\n"
+    yield "CEL's own functions and its extensions strings, math, optional and bindings. Operators: `+ - * / %`,"
+    yield "`== != < <= > >=`, `&& || !`, `condition ? a : b`, `in`.\n"
+    for group in STANDARD:
+        yield f"#### {group.title}\n"
+        for standard in group.functions:
+            (example,) = _examples(standard)
+            yield f"- `{standard.signature}`: {standard.description + ' ' if standard.description else ''}{example[2:]}"
+        yield ""
+
+
+def _examples(function: Function) -> Sequence[str]:
+    return [f"- `{text}` gives `{json.dumps(evaluated(text), ensure_ascii=False)}`" for text in function.examples]
+
+
+def evaluated(text: str) -> Any:
+    """Return the value of an example."""
+    scope = {"body": _VALUES, "request": {"body": _VALUES}}
+    return environment().compile(text).evaluate(environment().activation(scope))
