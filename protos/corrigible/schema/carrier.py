@@ -174,7 +174,8 @@ def _list(value: Json) -> list[Json]:
 
 
 def _object(value: Json) -> Found:
-    return value if isinstance(value, Mapping) else None
+    """Return an object that is feedback itself: one with `$ref` names the place of the feedback."""
+    return value if isinstance(value, Mapping) and "$ref" not in value else None
 
 
 def _parsed(text: Json) -> Json:

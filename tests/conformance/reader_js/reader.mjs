@@ -284,7 +284,7 @@ function lastItem(result) { // nothing but the feedback, behind all that a tool 
 }
 
 function find(body, status) {
-  if (isObject(body)) for (const found of places(body, status)) if (isObject(found)) return found;
+  if (isObject(body)) for (const found of places(body, status)) if (isObject(found) && !own(found, "$ref")) return found;
   throw new Unreadable("the answer has no feedback");
 }
 

@@ -47,15 +47,20 @@ NONE = "match: {code: FORBIDDEN}\nsuggest: [{action: ESCALATE, actor: somebody_e
 BOTH = (
     "match: {code: FieldValueDuplicate}\nsuggest: [{action: MODIFY_PARAMS, message: Both., parameters: {a: 0, b: 1}}]\n"
 )
+WORDY = f"""\
+match: {{code: FieldValueTooLong}}
+suggest: [{{action: ESCALATE, actor: you, message: "Shorten it, {"word " * 21}, words word."}}]
+"""
 SENT = b'{"kind": "Deployment", "metadata": {"labels": {"a/b": "1"}}, "spec": {"replicas": -1}}'
 CAUSE = '{"reason": "%s", "message": "Invalid value: -1: no", "field": "spec.replicas"}'
-HEAD = '{"kind": "Status", "status": "Failure", "reason": "Invalid", "code": 422'
+HEAD = '{"kind": "Status", "status": "Failure", "reason": "BadRequest", "code": 422'
 NO_WARNINGS: list[str] = []
 
 
 @pytest.fixture
 def correct(write_pack: Callable[..., Path]) -> Callable[..., HttpOutcome]:
-    folder = write_pack(manifest="redact: [/message, /details/causes]", two=TWO, several=SEVERAL, none=NONE, both=BOTH)
+    rules = {"two": TWO, "several": SEVERAL, "none": NONE, "both": BOTH, "wordy": WORDY}
+    folder = write_pack(manifest="redact: [/message, /details/causes]", **rules)
     (known,) = load_profiles([folder])
     corrector = HttpCorrector(Engine([replace(known, adapter=ADAPTER)]))
 
@@ -124,6 +129,19 @@ def test_lines_are_short_and_few(correct: Callable[..., HttpOutcome]) -> None:
         '299 corrigible "Take b. (dryRun=\\"All\\")"',
         '299 corrigible "Take c. (set /headers/x)"',
     ]
+
+
+def test_what_kubectl_prints_of_an_invalid_object_is_not_said_again(correct: Callable[..., HttpOutcome]) -> None:
+    body, warnings, _ = rewritten(correct(status().replace("BadRequest", "Invalid")))
+    assert [cause["reason"] for cause in body["details"]["causes"]] == ["FieldValueInvalid", *["RecoveryFeedback"] * 2]
+    assert warnings == NO_WARNINGS
+
+
+def test_a_long_line_ends_between_words(correct: Callable[..., HttpOutcome]) -> None:
+    body, warnings, _ = rewritten(correct(status("FieldValueTooLong")))
+    (line,) = [cause["message"] for cause in body["details"]["causes"][1:]]
+    assert line == "Shorten it, " + "word " * 20 + "word..."
+    assert warnings == [f'299 corrigible "{line}"']
 
 
 def test_a_line_names_every_edit(correct: Callable[..., HttpOutcome]) -> None:

@@ -15,6 +15,7 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .api_profile import Explanation, match_operation
+from .compact import compact
 from .decision import Annotate, Decision, PassThrough
 from .engine import Engine
 from .limits import Limits
@@ -126,6 +127,8 @@ class Corrector(Generic[Native, Embedded]):
             decision = yield from self.engine.decide(exchange, explanation, loops)
             if isinstance(decision, PassThrough) and decision.case is None and exchange.status < 400:
                 self.succeeded(native)
+            if choice.is_compact and isinstance(decision, Annotate):
+                decision = compact(decision)
             embedded = self._codec.embed(native, exchange, decision, choice)
             if isinstance(embedded, Unplaced):
                 if loops is not None and isinstance(decision, Annotate):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 from urllib.parse import unquote_plus
@@ -28,6 +28,8 @@ class ModeChoice(NamedTuple):
     mode: Mode
     is_preferred: bool = False
     """Whether a `Prefer` header asked for it: then the answer says that it was applied."""
+    is_compact: bool = False
+    """Whether the caller asked for feedback with nothing but what its next request needs (`format=compact`)."""
 
 
 _NAMES = {mode.value: mode for mode in Mode} | {"traditional_verbose": Mode.VERBOSE}
@@ -60,13 +62,22 @@ _LONGEST_NAME = 200
 
 def named_caller(values: Iterable[str]) -> str:
     """Read from `Prefer` how the caller calls itself: `recovery-feedback=reflective; caller="episode-7"`."""
+    return next((text for name, text in _parameters(values) if name == "caller"), "")
+
+
+def is_compact(values: Iterable[str]) -> bool:
+    """Read from `Prefer` whether the caller asks for short feedback: `recovery-feedback=reflective; format=compact`."""
+    return next((text for name, text in _parameters(values) if name == "format"), "").lower() == "compact"
+
+
+def _parameters(values: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the parameters of our preference: names in lower case, texts without quotes."""
     for value in values:
         for preference in _split(value) if ";" in value else ():
             named = _NAMED.match(preference)
             for parameter in _PARAMETER.finditer(preference, named.end()) if named is not None else ():
-                if parameter[1].lower() == "caller":
-                    return re.sub(r"\\(.)", r"\1", parameter[2] or parameter[3] or "")[:_LONGEST_NAME]
-    return ""
+                text = re.sub(r"\\(.)", r"\1", parameter[2] or parameter[3] or "")
+                yield parameter[1].lower(), text[:_LONGEST_NAME]
 
 
 def _split(value: str) -> list[str]:

@@ -21,8 +21,10 @@ _MOST_WARNINGS = 3
 _LONGEST_LINE = 120
 """Kubernetes cuts longer warnings or drops them; people read shorter ones."""
 _LONGEST_VALUE = 40
+_INVALID = "Invalid"
 _AGENT = "corrigible"
 _MEMBER = MEMBER.encode()
+_REFERENCE = orjson.dumps({"$ref": f"#/{MEMBER}"})
 
 
 class EmbeddedBody(NamedTuple):
@@ -33,17 +35,23 @@ class EmbeddedBody(NamedTuple):
 
 
 def embed_feedback(
-    native: bytes, decision: Annotate, mode: Mode, seal: Callable[[str], str | None] = lambda _: None
+    native: bytes,
+    decision: Annotate,
+    mode: Mode,
+    seal: Callable[[str], str | None] = lambda _: None,
+    *,
+    is_mirrored: bool = True,
 ) -> EmbeddedBody | None:
     """Return the native answer with what a mode adds to it; None where it has no place for that.
 
-    `seal` returns the seal of feedback that goes through an API server.
+    `seal` returns the seal of feedback that goes through an API server. `is_mirrored` says whether the caller sees
+    nothing but the native error object: then the feedback is repeated there, else a reference to it.
     """
     if not isinstance(decision.body, dict):
         return None
     match decision.placement:
         case "member":
-            return _member(native, decision, mode)
+            return _member(native, decision, mode, is_mirrored=is_mirrored)
         case "kubernetes":
             return _kubernetes(native, decision, mode, seal)
         case "relayed":
@@ -55,11 +63,11 @@ def embed_feedback(
             enveloped = in_graphql if decision.placement == "graphql" else in_mcp
             body = enveloped(native, decision) if mode is Mode.REFLECTIVE else None
             return EmbeddedBody(body) if body is not None else None
-    return _member(native, decision, mode)
+    return _member(native, decision, mode, is_mirrored=is_mirrored)
 
 
-def _member(native: bytes, decision: Annotate, mode: Mode) -> EmbeddedBody | None:
-    """One member at the top, and a second time where a pack or a gateway's clients look: inside the native error."""
+def _member(native: bytes, decision: Annotate, mode: Mode, *, is_mirrored: bool) -> EmbeddedBody | None:
+    """One member at the top, and a second one where a pack or a gateway's clients look: inside the native error."""
     parsed = decision.body
     if not isinstance(parsed, dict):
         return None
@@ -71,13 +79,13 @@ def _member(native: bytes, decision: Annotate, mode: Mode) -> EmbeddedBody | Non
         elif mirror:
             inner = resolve(parsed, mirror)
             if isinstance(inner, dict) and MEMBER not in inner:
-                additions[mirror] = [_piece(_MEMBER, decision.encoded)]
+                additions[mirror] = [_piece(_MEMBER, decision.encoded if is_mirrored else _REFERENCE)]
     return EmbeddedBody(splice(native, parsed, additions))
 
 
 def _top(parsed: Mapping[str, Json], decision: Annotate, mode: Mode) -> list[bytes]:
     top: list[bytes] = []
-    if "validation_errors" not in parsed:
+    if (decision.diagnoses or mode is Mode.VERBOSE) and "validation_errors" not in parsed:
         top.append(_piece(b"validation_errors", orjson.dumps(decision.diagnoses)))
     if mode is Mode.REFLECTIVE:
         top.append(_piece(_MEMBER, decision.encoded))
@@ -98,7 +106,9 @@ def _kubernetes(
     suggestions = decision.feedback["suggestions"]
     only = _only_field(parsed)
     causes = [_cause(suggestion, only) for suggestion in suggestions]
-    warnings = tuple(("Warning", f"299 {_AGENT} {_quoted(line)}") for line in _lines(suggestions))
+    # kubectl prints the causes of an invalid object, and of nothing else: a warning would say the same again.
+    lines = _lines(suggestions) if parsed.get("reason") != _INVALID else ()
+    warnings = tuple(("Warning", f"299 {_AGENT} {_quoted(line)}") for line in lines)
     return EmbeddedBody(splice(native, parsed, _nested(parsed, "", top, ("details", "causes"), causes)), warnings)
 
 
@@ -212,9 +222,13 @@ def dotted(pointer: str) -> str:
 
 
 def _short(line: str) -> str:
-    """Return a line of printable ASCII that is short enough to be shown."""
+    """Return a line of printable ASCII that is short enough to be shown: cut between words, where there are any."""
     plain = "".join(char if " " <= char <= "~" else "?" for char in " ".join(line.split()))
-    return plain if len(plain) <= _LONGEST_LINE else f"{plain[: _LONGEST_LINE - 3]}..."
+    if len(plain) <= _LONGEST_LINE:
+        return plain
+    start = plain[: _LONGEST_LINE - 3]
+    words = start if plain[len(start)] == " " else start.rpartition(" ")[0]
+    return f"{(words or start).rstrip(' ,;:-')}..."
 
 
 def _quoted(text: str) -> str:

@@ -18,7 +18,7 @@ from corrigible.proxy.core.corrector import Corrector, NotCorrected, Unplaced
 from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.loop.detector import Loops
-from corrigible.proxy.core.mode import CALLER, PREFERENCE, Mode, ModeChoice, parse_mode
+from corrigible.proxy.core.mode import CALLER, PREFERENCE, Mode, ModeChoice, is_compact, parse_mode
 from corrigible.schema.document import UNDOCUMENTED
 from corrigible.schema.exchange import Exchange, Request
 
@@ -37,8 +37,10 @@ class GrpcCodec:
         self.descriptors = Descriptors()
 
     def choose_mode(self, native: CallResult, default: Mode) -> ModeChoice:
-        modes = (parse_mode(value) for key, value in native.metadata if key == PREFERENCE and isinstance(value, str))
-        return ModeChoice(next((mode for mode in modes if mode is not None), default))
+        texts = [value for key, value in native.metadata if key == PREFERENCE and isinstance(value, str)]
+        modes = (parse_mode(text.partition(";")[0]) for text in texts)
+        mode = next((mode for mode in modes if mode is not None), default)
+        return ModeChoice(mode, is_compact=is_compact(f"{PREFERENCE}={text}" for text in texts))
 
     def caller(self, native: CallResult, loops: Loops) -> str:
         texts = [(key, value) for key, value in native.metadata if isinstance(value, str)]

@@ -5,6 +5,7 @@ Knows: headers, encodings, modes, where feedback goes. Does not know: sockets, c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,7 +13,16 @@ from corrigible.proxy.core.corrector import NotCorrected, Unplaced
 from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.loop.detector import Loops
-from corrigible.proxy.core.mode import PREFERENCE, Mode, ModeChoice, named_caller, preferred, queried, without_mode
+from corrigible.proxy.core.mode import (
+    PREFERENCE,
+    Mode,
+    ModeChoice,
+    is_compact,
+    named_caller,
+    preferred,
+    queried,
+    without_mode,
+)
 from corrigible.proxy.embed.json_splice import blank
 from corrigible.proxy.embed.member import EmbeddedBody, embed_feedback
 from corrigible.schema.exchange import Exchange, Request
@@ -21,6 +31,7 @@ from .content_encoding import coding, decoded
 from .digest_headers import DIGESTS, covers_body
 from .feedback_store import DOCUMENTS, DocumentResponse, Documents
 from .messages import Headers, HttpExchange, RequestHead, ResponseHead, Rewrite
+from .problem_page import headers_of_problem, is_page, prefers_json, problem_document
 from .request_reader import read_request
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -46,9 +57,9 @@ class HttpCodec:
 
     def mode_of(self, request: RequestHead, default: Mode) -> ModeChoice:
         """Return the mode for a request: what its `Prefer` says, else its query, else the default."""
-        prefer = preferred(value for name, value in request.headers if name.lower() == "prefer")
-        if prefer is not None:
-            return ModeChoice(prefer, is_preferred=True)
+        values = [value for name, value in request.headers if name.lower() == "prefer"]
+        if values and (prefer := preferred(values)) is not None:
+            return ModeChoice(prefer, is_preferred=True, is_compact=is_compact(values))
         mode = queried(request.target) if self._reads_query and "mode=" in request.target else None
         return ModeChoice(default if mode is None or self._declares_mode(request.path) else mode)
 
@@ -112,22 +123,27 @@ class HttpCodec:
         mode, response = choice.mode, native.response
         applied = mode if choice.is_preferred else None
         has_digest = covers_body(response.headers)
-        embedded = None if has_digest else self._embedded(decision, mode, exchange)
-        if embedded is None:
-            if isinstance(decision, Annotate) and mode is Mode.REFLECTIVE:
-                return self._linked(native, exchange, decision, applied)
+        embedded = None if has_digest else self._embedded(native, decision, mode, exchange)
+        if embedded is not None:
+            rewrite = _rewrite(exchange, decision, response.headers, embedded.body, applied)
+            if native.request.method not in _READS:
+                rewrite.headers.extend(embedded.headers)
+            return rewrite
+        if not isinstance(decision, Annotate) or mode is not Mode.REFLECTIVE:
             return Unplaced(_reason_not_embedded(mode, has_digest=has_digest))
-        scheme = coding(exchange.headers.get("content-encoding", "identity"))
-        body = embedded.body if scheme is None else scheme.encode(embedded.body)
-        live = isinstance(decision, Annotate) and decision.live
-        headers = _rewritten_headers(response.headers, len(body), applied, live=live)
-        if native.request.method not in _READS:
-            headers += embedded.headers
-        return Rewrite(headers, body)
+        if not has_digest and is_page(response.headers) and prefers_json(native.request.headers):
+            body = problem_document(response.status, decision)
+            return _rewrite(exchange, decision, headers_of_problem(response.headers), body, applied)
+        return self._linked(native, exchange, decision, applied)
 
-    def _embedded(self, decision: Decision, mode: Mode, exchange: Exchange) -> EmbeddedBody | None:
+    def _embedded(
+        self, native: HttpExchange, decision: Decision, mode: Mode, exchange: Exchange
+    ) -> EmbeddedBody | None:
         if isinstance(decision, Annotate) and mode is not Mode.TRADITIONAL:
-            return embed_feedback(exchange.body, decision, mode, lambda text: self._sealed(exchange, text))
+            is_mirrored = _shows_only_errors(native.request.headers, decision.pack.text.mirror_whole)
+            return embed_feedback(
+                exchange.body, decision, mode, lambda text: self._sealed(exchange, text), is_mirrored=is_mirrored
+            )
         if mode is not Mode.TRADITIONAL or decision.pack is None or decision.case is None or decision.case.body is None:
             return None
         blanked = blank(exchange.body.decode(), decision.pack.text.redact).encode()
@@ -173,6 +189,21 @@ def _decoded_body(response: ResponseHead, body: bytes, limit: int) -> bytes:
     if any(n.lower() == "signature-input" and "content-digest" in v.lower() for n, v in response.headers):
         raise ValueError("the upstream signed its body (RFC 9421)")
     return content
+
+
+def _rewrite(exchange: Exchange, decision: Decision, headers: Headers, body: bytes, applied: Mode | None) -> Rewrite:
+    """Return the answer with another body, in the encoding that it came in."""
+    scheme = coding(exchange.headers.get("content-encoding", "identity"))
+    encoded = body if scheme is None else scheme.encode(body)
+    live = isinstance(decision, Annotate) and decision.live
+    return Rewrite(_rewritten_headers(headers, len(encoded), applied, live=live), encoded)
+
+
+def _shows_only_errors(headers: Headers, clients: Sequence[str] | None) -> bool:
+    """Whether a caller is one of the clients that show nothing but the native error object; None: all are."""
+    if clients is None:
+        return True
+    return any(name.lower() == "user-agent" and value.startswith(tuple(clients)) for name, value in headers)
 
 
 def _reason_not_embedded(mode: Mode, *, has_digest: bool) -> str:

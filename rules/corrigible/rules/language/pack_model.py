@@ -137,6 +137,12 @@ class PackText(FileModel):
         "nothing else.",
         examples=["/error"],
     )
+    mirror_whole: list[Annotated[str, Field(min_length=1)]] | None = Field(
+        None,
+        description="How the User-Agent of these SDKs begins; all other callers get a reference there, "
+        '`{"$ref": "#/recovery_feedback"}`. Without it everybody gets the whole.',
+        examples=[["Stripe/v1 NodeBindings"]],
+    )
     redact: list[Annotated[str, Field(pattern="^/")]] = Field(
         [],
         description="Pointers into the answer to texts that the mode `traditional` blanks.",

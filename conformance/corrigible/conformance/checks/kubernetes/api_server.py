@@ -40,6 +40,7 @@ LONGEST: Final = 120
 """Characters of a warning: more are cut."""
 GROWN: Final = frozenset({"", "/details", "/details/causes"})
 """Where members and causes may be added to a Status."""
+_INVALID: Final = "Invalid"
 _READS: Final = frozenset({"GET", "HEAD"})
 # RFC 9111 section 5.5 as Kubernetes writes it: warn-code SP warn-agent SP quoted-string
 _WARNING: Final = re.compile(r'(?P<code>\d{3}) (?P<agent>\S+) "(?P<text>(?:[^"\\]|\\.)*)"(?: ".*")?')
@@ -147,7 +148,10 @@ def carried(causes: list[Any]) -> bool:
 
 
 def warnings(subject: Subject) -> Iterator[Finding]:
-    """Who writes is warned in lines that fit a terminal; the warnings of the upstream stay first."""
+    """Who writes is warned in lines that fit a terminal; the warnings of the upstream stay first.
+
+    Of an invalid object clients print the causes, so that no warning has to repeat them.
+    """
     for _, request, pair in refusals(subject):
         native, actual = pair.direct.values("warning"), pair.through.values("warning")
         if actual[: len(native)] != native:
@@ -156,7 +160,8 @@ def warnings(subject: Subject) -> Iterator[Finding]:
         own_warnings = actual[len(native) :]
         if MEMBER not in body_of(pair.through) or carried(causes_of(body_of(pair.direct))):
             continue
-        if request.method not in _READS and not own_warnings:
+        is_printed = body_of(pair.direct).get("reason") == _INVALID
+        if request.method not in _READS and not own_warnings and not is_printed:
             yield Finding(
                 "SRF-K8S-03", "there is feedback for a write, and no Warning header", "299 ...", actual, request
             )
