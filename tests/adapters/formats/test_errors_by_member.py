@@ -78,6 +78,17 @@ def test_names_for_the_whole(name: str) -> None:
         ("property foo should not exist", NamedMember("foo", "additionalProperties")),
         ("Extra query parameter(s) 'x' not in spec", NamedMember("x", "additionalProperties", "query")),
         ("This is missing the point", NamedMember()),
+        ("'sku' not in payload", NamedMember("sku", "required")),
+        ("Key 'sku' not found in the request body", NamedMember("sku", "required")),
+        ("sku is missing from the JSON", NamedMember("sku", "required")),
+        ("Payload has no unit_price field", NamedMember("unit_price", "required")),
+        ("request body does not contain the field 'sku'", NamedMember("sku", "required")),
+        ("'size' dict has no key 'unit'", NamedMember("unit", "required")),
+        ("'open' not in ['new', 'done']", NamedMember()),
+        ("item not found in the document", NamedMember()),
+        ("'dict' object has no attribute 'sku'", NamedMember()),
+        ("The request has no body", NamedMember()),
+        ("data does not contain valid JSON", NamedMember()),
     ],
 )
 def test_sentences(message: str, wanted: NamedMember) -> None:

@@ -251,3 +251,22 @@ def test_what_is_referred_to_from_many_places_is_looked_for_once() -> None:
     sent = places(("shelf_id", "top"), *(("room_id", "gren") for _ in range(200)))
     assert counted(20, lambda: reference_in_message("Room gren not found", sent)) == ""
     assert counted(20, lambda: reference_in_message("Shelf not found", sent)) == "/body/0/shelf_id"
+
+
+@pytest.mark.parametrize(
+    ("sent", "message", "place"),
+    [
+        # What was sent is another spelling of it, and the server does not know that one.
+        ({"dueDate": "x"}, "Missing key 'due_date'", "/body/due_date"),
+        ({"due_date": "x"}, "duedate is required", "/body/duedate"),
+        # It is there, and empty.
+        ({"dueDate": ""}, "Missing key 'due_date'", "/body/dueDate"),
+        # Some servers print the names of their own members.
+        ({"due": "x"}, "Missing key 'Due'", "/body/due"),
+    ],
+)
+def test_a_missing_member_is_not_the_one_that_was_sent_in_another_spelling(
+    sent: dict[str, str], message: str, place: str
+) -> None:
+    request = Request("POST", "/things", {}, {}, sent)
+    assert read({"message": message}, declared=NOTHING, request=request) == [place]

@@ -267,3 +267,11 @@ def test_a_method_that_only_paths_below_have_leads_to_them(
     offered = [op for one in (answer or {"suggestions": []})["suggestions"] for op in one.get("patch", ())]
     assert [op["value"] for op in offered if op["op"] == "replace" and op["path"] == "/path"] == paths
     assert not paths or isinstance(apply(answer or {}, request), NeedsInput)
+
+
+@pytest.mark.parametrize("path", ["/v3/halls/h-1/notes", "/v3/halls/h-1/bookings/7/notes/2"])
+def test_what_the_server_misses_is_named_where_the_description_has_no_such_operation(engine: Engine, path: str) -> None:
+    request = mended(engine, post({"txet": "hello"}, path), "'text' not in body")
+    assert request is not None
+    assert request.body == {"text": "hello"}
+    assert asked(engine, post({"to": "hello"}, path), "'text' not in body") == ["/body/text"]

@@ -86,8 +86,23 @@ def test_the_member_that_can_only_be_the_missing_one(body: Json, renamed: str | 
     assert source(body) == renamed
 
 
-def test_nothing_is_renamed_without_declared_names_or_among_headers() -> None:
-    assert source({"titel": "x"}, siblings=()) is None
+@pytest.mark.parametrize(
+    ("body", "renamed"),
+    [
+        ({"titel": "x"}, "/body/titel"),
+        ({"TIT_LE": "x", "other": "y"}, "/body/TIT_LE"),
+        ({"title_": "x"}, "/body/title_"),
+        ({"tittle": "x"}, "/body/tittle"),
+        ({"titles": "x"}, None),  # perhaps a list beside it
+        ({"tidle": "x"}, None),  # another word, for all that is known
+        ({"titel": "x", "tilte": "y"}, None),
+    ],
+)
+def test_without_declared_names_only_what_is_no_other_word_is_renamed(body: Json, renamed: str | None) -> None:
+    assert source(body, siblings=()) == renamed
+
+
+def test_nothing_is_renamed_among_headers() -> None:
     assert source({}, "/headers/title") is None
     assert source({"a": {"titel": "5"}}, "/body/a/title", {"type": "integer"}) is None
     assert source({"a": {"titel": 5}}, "/body/a/title", {"type": "integer"}) == "/body/a/titel"

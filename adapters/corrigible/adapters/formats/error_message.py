@@ -21,7 +21,7 @@ from corrigible.schema.exchange import Json, Request
 from .json_errors import find_errors, is_error_text
 from .keywords import keyword_of, stated_keywords
 from .locate import fit_keywords
-from .place_by_path import respell_pointer
+from .place_by_path import respell_missing, respell_pointer
 from .pointers import member_pointer, part_of, pointer, steps
 
 _ABSENT: Final = re.compile(
@@ -235,7 +235,7 @@ def _with_statement(violation: Violation, request: Request) -> Violation:
     there = MISSING
     if place:
         walk()
-        place = respell_pointer(place, request)
+        place = respell_missing(place, request) if keyword == "required" else respell_pointer(place, request)
         there = resolve(request.document(), place)
     if not keyword and place:
         if (there is MISSING or there in ("", None) or _PLAINLY_ABSENT.match(message)) and _ABSENT.match(message):

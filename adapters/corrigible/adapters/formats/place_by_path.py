@@ -37,6 +37,21 @@ def respell_pointer(pointer: str, request: Request) -> str:
     return to_pointer([part, *around, name[:1].lower() + name[1:] if name[:1].isupper() and is_lower else name])
 
 
+def respell_missing(pointer: str, request: Request) -> str:
+    """Return the place of a member that is told to be missing, with the names as the request spells them.
+
+    Where the request has a value under another spelling of the last name, that is not the member: `displayname` is
+    missing beside `display_name`. `Name` for `name` is how some servers print their own names.
+    """
+    place = respell_pointer(pointer, request)
+    told, there = segments(pointer)[-1:], segments(place)[-1:]
+    if told == there or is_blank(resolve(request.document(), place)):
+        return place
+    if resolve(request.document(), place) is MISSING or [one[:1].lower() + one[1:] for one in told] == there:
+        return place
+    return to_pointer([*segments(place)[:-1], *told])
+
+
 def is_blank(value: Json) -> bool:
     return value in ("", None, [], {}) or (isinstance(value, str) and value.isspace())
 
@@ -94,7 +109,9 @@ def _as_told(error: Violation, part: str, names: Sequence[str], request: Request
     parent = resolve(request.document(), to_pointer([part, *around]))
     if part == "body" and not isinstance(parent, dict | None) and not names[-1].isdecimal():
         return ""
-    if error.constraint == "required" or not vocabulary.places or is_declared((part, *around, names[-1]), vocabulary):
+    if error.constraint == "required":
+        return respell_missing(error.pointer, request)
+    if not vocabulary.places or is_declared((part, *around, names[-1]), vocabulary):
         return respell_pointer(error.pointer, request)
     return ""
 

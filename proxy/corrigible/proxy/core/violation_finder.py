@@ -122,9 +122,7 @@ class ViolationFinder:
             or status == _SERVER_FAULT
             or (error.stated and status == 404 and self._request.protocol is not Protocol.HTTP)
         ):
-            declared = self._description.declared_place(self._request, self._operation, error.pointer)
-            stated = stated_violation(error, self._request, declared)
-            return () if stated is None else (stated,)
+            return self._stated(error)
         if status in _ABOUT_THE_ROUTE:
             # A gRPC method is its own operation, whether or not it is there.
             if not self._operation or self._request.protocol is not Protocol.HTTP:
@@ -136,7 +134,7 @@ class ViolationFinder:
             if route or status != 405:
                 return route if route or not self._is_located(error) else self._at(error)
         if not self._operation:
-            return self._of_path(error) or self._of_version(error)
+            return self._of_path(error) or self._of_version(error) or self._stated(error)
         is_located = self._is_located(error)
         violations = self._at(error) if is_located else self._anywhere(error)
         if is_located and not violations and not error.constraint and not error.stated:
@@ -155,6 +153,12 @@ class ViolationFinder:
         if _is_mentioned(violation, _plain(error.message[:_READ])):
             return None
         return round(1 / (candidates + 1), 2)
+
+    def _stated(self, error: Violation) -> Sequence[SchemaViolation]:
+        """Return what an error itself says about its place."""
+        declared = self._description.declared_place(self._request, self._operation, error.pointer)
+        stated = stated_violation(error, self._request, declared)
+        return () if stated is None else (stated,)
 
     def _of_path(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return what is wrong with a DELETE that leaves the identifier out, where an error is about the path."""

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
 
+from rapidfuzz.distance import OSA
+
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.rules.safety.decisive import is_decisive_guess
-from corrigible.rules.safety.nearness import distance, is_slip, letters, nearest
+from corrigible.rules.safety.nearness import distance, is_plural, is_slip, letters, nearest
 from corrigible.schema.exchange import Json, Request
 
 from . import nesting as level
@@ -163,7 +165,7 @@ def _left_out(violation: SchemaViolation, request: Request, name: str, value: Js
 
 def misspelt(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
     """Return the renaming of a present, undeclared member that can only be the missing one."""
-    if not violation.siblings or violation.pointer.startswith("/headers/"):
+    if violation.pointer.startswith("/headers/"):
         return None
     parent, name = _split(violation.pointer)
     present = resolve(request.document(), parent)
@@ -174,6 +176,8 @@ def misspelt(violation: SchemaViolation, request: Request, group: str) -> Propos
     strange = [str(one) for one in present if one not in declared][:_MOST_STRANGE]
     # What is not near to the missing name by itself need not be held against all the others.
     meant = [one for one in strange if near_names(one, [name]) and near_names(one, free) == [name]]
+    if not violation.siblings:
+        meant = [one for one in meant if _is_typo(one, name)]  # any other may be a member that the server knows
     if len(meant) != 1:
         return None
     source = f"{parent}/{escape(str(meant[0]))}"
@@ -181,6 +185,14 @@ def misspelt(violation: SchemaViolation, request: Request, group: str) -> Propos
     if first_violation(present[meant[0]], violation.schema, text=text) is not None:
         return None
     return _moved(violation, request, source, violation.pointer, present[meant[0]])
+
+
+def _is_typo(name: str, other: str) -> bool:
+    """Whether a name is no other word: other separators, letters in turn, one letter more or less that is no plural."""
+    one, two = letters(name), letters(other)
+    if one == two or (sorted(one) == sorted(two) and is_slip(name, other)):
+        return True
+    return len(one) != len(two) and not is_plural(name, other) and OSA.distance(one, two, score_cutoff=1) <= 1
 
 
 def in_one_form(violation: SchemaViolation, forms: Sequence[Schema], request: Request) -> Proposal | None:

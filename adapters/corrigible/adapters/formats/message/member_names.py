@@ -44,10 +44,17 @@ _KIND: Final = (
     r"|propert(?:y|ies)|fields?|arguments?|attributes?|members?|keys?|inputs?|options?)"
 )
 _PLAIN_KIND: Final = r"(?:param(?:eter)?s?|propert(?:y|ies)|fields?|arguments?|attributes?|members?|keys?|inputs?)"
+_SENT: Final = (
+    r"(?:(?:request|message|event|post|json|http|form)(?:'s)? )?(?:content|body|json|payload|request|params|form)"
+)
+_HOLDER: Final = rf"(?:{_SENT}|input|data|object|parameters|arguments|args|document|dict|dictionary|map|hash)"
+"""What holds the members that were sent, in a sentence that names it."""
+_LACKED: Final = r"(?:is |was )?(?:missing|absent|not(?: found| present| included| contained| given| provided)?)"
+_LACKS: Final = r"does(?: not|n't) (?:have|contain|include|specify)"
 _PART: Final = r"(?P<where>query|header|path|body|form|formData|cookie)"
 
 
-_MISSING_WORD: Final = re.compile(r"miss|requir|lacks|must|not |n't |absent|expected|without", re.IGNORECASE)
+_MISSING_WORD: Final = re.compile(r"miss|requir|lacks|must|not |n't |has no |absent|expected|without", re.IGNORECASE)
 _MISSING: Final = PatternList(
     # go-openapi: "matchers in body is required"
     rf"^\.?(?P<a>[\w$@.\[\]-]{{1,80}}) in {_PART} is required\b",
@@ -99,6 +106,12 @@ _MISSING: Final = PatternList(
     rf"\b(?:must|please|need to|have to) (?:provide|specify|supply|include|give|set|pass)(?: an?| the)?(?: value"
     rf" for)?(?: {_PLAIN_KIND})? {_QUOTED}",
     rf"\bexpected (?:a |the )?{_PLAIN_KIND} {_QUOTED}",
+    # by hand: "'name' not in content", "Key 'name' not found in body", "name is missing from the request body"
+    rf"(?:^|: )(?:(?:required )?{_PLAIN_KIND} )?{_QUOTED} {_LACKED} (?:in|from) (?:the |your )?{_HOLDER}\b",
+    rf"(?:^|: )(?P<a>[a-z_$][\w$.-]{{0,79}}) {_LACKED} (?:in|from) (?:the |your )?{_SENT}\b",
+    # by hand: "Content has no name key", "body does not contain the 'name' field", "dict has no key 'type'"
+    rf"\b(?!object has no attribute){_HOLDER} (?:has no|{_LACKS})(?: an?| the| any)? (?:{_PLAIN_KIND} )?{_QUOTED}",
+    rf"\b{_HOLDER} (?:has no|{_LACKS})(?: an?| the| any)? (?P<a>[a-z_$][\w$.-]{{0,79}}) {_PLAIN_KIND}\b",
     # by hand: "Cannot process without a name", "A job can't be started without the 'queue'"
     r"""\b(?:can(?: ?not|'t)|could(?: not|n't)|unable to|not possible to)\b.{1,80} without (?:an? |the |any )?"""
     r"""['"`]?(?P<a>[a-z_$][\w$.-]{0,79})['"`]?[.!]?$""",
