@@ -68,6 +68,10 @@ def test_nearest(text: str, candidates: list[Any], near: list[str]) -> None:
         ("abcdefgh", ["abxdefyh", "xbcdefyh"], ["abxdefyh", "xbcdefyh"]),
         ("abcdef", ["abcxyf", "xbcdey"], ["abcxyf", "xbcdey"]),
         ("ab", ["abc", "xb"], ["abc", "xb"]),
+        ("archive", ["archives", "archived", "active"], ["archives", "archived"]),
+        ("follow", ["follower", "following", "none"], ["follower", "following"]),
+        ("merge", ["merged", "merging"], ["merged", "merging"]),
+        ("Fail", ["FAILS", "FAILED"], ["FAILS", "FAILED"]),
         (
             "customer_request",
             ["requested_by_customer", "customers_that_requested_refunds"],

@@ -63,6 +63,9 @@ def all_near(text: str, candidates: Sequence[Any]) -> list[str]:
         or _is_as_near(wanted, one, least, scores[one] >= _NEAR)
         or (goes_on and _plain(one).startswith(wanted + "_"))
     ]
+    inflected = [one for one in known if _is_inflected(text, one)]
+    if len(inflected) > 1 and set(kept) <= set(inflected):
+        return sorted(inflected, key=lambda candidate: -scores[candidate])
     return sorted(kept, key=lambda candidate: -scores[candidate])
 
 
@@ -128,6 +131,16 @@ def _is_prefix(name: str, near: Sequence[str]) -> bool:
     return len(text) >= _SHORTEST and all(
         candidate.startswith(text) and not is_plural(candidate, text) for candidate in plain
     )
+
+
+_ENDINGS: Final = frozenset({"s", "es", "d", "ed", "ing", "r", "er"})
+
+
+def _is_inflected(text: str, candidate: str) -> bool:
+    """Whether a candidate is a form of the word that the text is: which of several is meant, the word does not say."""
+    word, other = text.casefold(), candidate.casefold()
+    stem = word if other.startswith(word) else word.removesuffix("e")
+    return len(stem) >= _SHORTEST and other.startswith(stem) and other[len(stem) :] in _ENDINGS
 
 
 def _is_as_near(name: str, candidate: str, least: int, near: bool) -> bool:
