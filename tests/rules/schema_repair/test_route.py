@@ -196,6 +196,10 @@ def test_the_path_that_was_sent_is_not_offered() -> None:
         ("/a/b/c", "c", "x y/z", "/a/b/x%20y%2Fz"),
         ("/a/b", "b", "!$&'()*+,;=:@~", "/a/!$&'()*+,;=:@~"),
         ("/a%20b/c", "a b", "x", "/x/c"),
+        ("/a/7.json", "7", "x/y", "/a/x%2Fy.json"),
+        ("/a/7.json", "7.json", "8.json", "/a/8.json"),
+        ("/7/7.json", "7", "x", "/x/7.json"),
+        ("/a/v1.0", "v1", "x", None),
         ("/a/a", "a", "x", None),
         ("/a/b", "c", "x", None),
     ],
@@ -209,6 +213,7 @@ def test_a_path_with_another_segment(place: str, old: str, new: str, wanted: str
     [
         ("/a/b/c", "b", {"type": "integer"}, "^/a/-?[0-9]+/c$"),
         ("/a.b/c", "c", {"type": ["integer", "null"]}, r"^/a\.b/[^/]+$"),
+        ("/a/7.json", "7", {"type": "integer"}, r"^/a/-?[0-9]+\.json$"),
         ("/a/b", "x", {}, None),
     ],
 )

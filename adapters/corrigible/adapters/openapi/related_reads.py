@@ -14,6 +14,8 @@ from corrigible.rules.budget import spend
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import is_plural, is_same, last_word
 
+from .path_extension import split_extension, without_extension
+
 _CHANGES: Final = ("PATCH", "PUT")
 _ENDINGS: Final = ("id", "ids", "name", "names", "key", "slug", "uuid", "ref", "code")
 """Last words of names of members that refer to another resource: `book_shelf_name`, `ownerIds`."""
@@ -69,11 +71,13 @@ class Item(NamedTuple):
     by_name: bool = False
     others: frozenset[str] = frozenset()
     """What has a path of its own in the place of the variable: `me`, `logout`."""
+    extension: str = ""
+    """What stands behind the variable: `.json`."""
 
     def path(self, value: str) -> str:
         """Return the path of one resource, empty where it may be another operation's."""
         is_taken = value.casefold() in self.others or value.casefold() in _ACTIONS
-        return "" if is_taken else f"{self.base}/{quote(value, safe='')}"
+        return "" if is_taken else f"{self.base}/{quote(value, safe='')}{self.extension}"
 
 
 class Creation(NamedTuple):
@@ -102,7 +106,12 @@ class RelatedReads:
         """By its last segment: each shape of a GET that ends in no variable."""
         self._fixed: dict[tuple[str, ...], set[str]] = {}
         """By the shape of the beginning of a path: the segments that go on from it and are no variables."""
-        for key, name in operations.templates.items():
+        plain, extended = without_extension(operations.templates)
+        self._extended: dict[str, RelatedReads] = {}
+        """By operation whose path ends with an extension: the reads whose paths end alike, without it."""
+        for table in extended.values():
+            self._extended |= dict.fromkeys(table.values(), RelatedReads(Operations(table), needs_query))
+        for key, name in plain.items():
             method, _, template = key.partition(" ")
             parts = tuple(template.strip("/").split("/"))
             if any("{" in part and not _is_variable(part) for part in parts) or template.rpartition("/")[2][:2] == "{+":
@@ -121,6 +130,10 @@ class RelatedReads:
 
     def named(self, method: str, path: str) -> list[NamedResource]:
         """Return the resources that a path names, the innermost first."""
+        if (extended := self._extended_reads(method, path)) is not None:
+            reads, plain, ending = extended
+            named = reads.named(method, plain)
+            return [one._replace(collection=one.collection and f"{one.collection}{ending}") for one in named]
         segments = path.strip("/").split("/")
         template = self._template(method, segments)
         resources = []
@@ -133,6 +146,13 @@ class RelatedReads:
 
     def creation(self, method: str, path: str) -> Creation | None:
         """Return the collection that a POST to a path adds to, None where it is not seen to be one."""
+        if (extended := self._extended_reads(method, path)) is not None:
+            reads, plain, ending = extended
+            creation = reads.creation(method, plain)
+            if creation is None:
+                return None
+            listed = creation.collection and f"{creation.collection}{ending}"
+            return Creation(listed, tuple(one._replace(extension=ending) for one in creation.items))
         segments = path.strip("/").split("/")
         template = self._template(method, segments)
         if method != "POST" or not template or _is_variable(template[-1]):
@@ -141,6 +161,12 @@ class RelatedReads:
         items = [one for one in (self._item(shape, base), *self._items_by_name(shape, base)) if one is not None]
         listed = self._listed(segments, shape)
         return Creation(listed, tuple(items)) if listed or items else None
+
+    def _extended_reads(self, method: str, path: str) -> tuple[RelatedReads, str, str] | None:
+        """Return the reads of paths that end alike, the path without its extension, and the extension."""
+        match = self._operations.find(method, path) if self._extended else None
+        reads = self._extended.get(match[0]) if match is not None else None
+        return None if reads is None else (reads, *split_extension(path))
 
     def _item(self, shape: tuple[str, ...], base: str, name: str = "") -> Item | None:
         whole = (*shape, *([name] if name else []), "{}")
@@ -166,6 +192,9 @@ class RelatedReads:
 
         Paths with variables count where the request's own path gives their values.
         """
+        if (extended := self._extended_reads(method, path)) is not None:
+            reads, plain, ending = extended
+            return [f"{one}{ending}" for one in reads.collections(member, method, plain)]
         heads = list(_heads(member))
         segments = path.strip("/").split("/")
         template = self._template(method, segments)

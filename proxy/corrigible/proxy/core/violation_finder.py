@@ -20,12 +20,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.openapi.path_extension import split_extension
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.inside_text import CONTENT, broken_text
 from corrigible.rules.schema_repair.json_schema import choices
 from corrigible.rules.schema_repair.nesting import MISPLACED
 from corrigible.rules.schema_repair.renaming import near_names
+from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
 from corrigible.rules.violation import Violation
@@ -134,7 +136,8 @@ class ViolationFinder:
             if route or status != 405:
                 return route if route or not self._is_located(error) else self._at(error)
         if not self._operation:
-            return self._of_path(error) or self._of_version(error) or self._stated(error)
+            of_path = self._of_path(error) or self._of_version(error)
+            return of_path or self._of_extension(error) or self._stated(error)
         is_located = self._is_located(error)
         violations = self._at(error) if is_located else self._anywhere(error)
         if is_located and not violations and not error.constraint and not error.stated:
@@ -180,6 +183,19 @@ class ViolationFinder:
         others = [one for one in choices(wrong.schema) if isinstance(one, str) and _is_other_version(parts, one)]
         return (wrong._replace(schema={"enum": others}),) if others else ()
 
+    def _of_extension(self, error: Violation) -> Sequence[SchemaViolation]:
+        """Return the only near path where the request's lacks no more than an extension, and nothing else is told.
+
+        A server may take such a path for a page of its own, and refuse what a browser would not have sent.
+        """
+        is_page = self._case.exchange.headers.get("content-type", "").startswith("text/html")
+        if error.pointer or (error.message and not is_page):
+            return ()
+        wrong = self._description.nearest_operation(self._request.method, self._request.path)
+        near = choices(wrong.schema) if wrong is not None and wrong.keyword == "path" else ()
+        is_only = len(near) == 1 and split_extension(str(near[0]))[0] == self._request.path
+        return (wrong,) if wrong is not None and is_only else ()
+
     def _is_about_the_path(self, message: str) -> bool:
         """Whether a message says that the path leads nowhere: what is not there may be something else."""
         if _NOTHING_PARTICULAR.fullmatch(message) or _OF_THE_ROUTE.search(message):
@@ -214,7 +230,7 @@ class ViolationFinder:
         params = [value for value in self._case.match.params.values() if value and "/" not in value]
         quoted = [value for value in params if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", message[:_READ])]
         for value in reversed(quoted or params):
-            if self._request.path.split("/").count(value) == 1:
+            if has_segment(self._request.path, value):
                 return SchemaViolation("/path", "reference", {"type": "string", "not": {"const": value}}, value)
         return None
 

@@ -84,26 +84,39 @@ def _is_misspelling(path: str, other: str) -> bool:
 
 def with_segment(path: str, old: str, new: str) -> str | None:
     """Return a path with one of its segments in another spelling, None where it is not clear which."""
-    parts, at = _segment_at(path, old)
+    parts, at, ending = _segment_at(path, old)
     if at is None:
         return None
-    return "/".join([*parts[:at], quote(new, safe="!$&'()*+,;=:@~"), *parts[at + 1 :]])
+    return "/".join([*parts[:at], quote(new, safe="!$&'()*+,;=:@~") + ending, *parts[at + 1 :]])
 
 
-def _segment_at(path: str, value: str) -> tuple[list[str], int | None]:
-    """Return the segments of a path, and the index of the only one that is a value."""
+def has_segment(path: str, value: str) -> bool:
+    """Whether one segment of a path, and no other, is a value, apart from an extension at the end."""
+    return _segment_at(path, value)[1] is not None
+
+
+def _segment_at(path: str, value: str) -> tuple[list[str], int | None, str]:
+    """Return the segments of a path, the index of the only one that is a value, and its extension: `.json`."""
     parts = path.split("/")
+    ending = _EXTENSION.search(parts[-1])
+    last = parts[-1][: ending.start()] if ending is not None else parts[-1]
     indexes = [index for index, part in enumerate(parts) if unquote(part) == value]
-    return parts, indexes[0] if len(indexes) == 1 else None
+    if not indexes and ending is not None and unquote(last) == value:
+        return parts, len(parts) - 1, ending[0]
+    return parts, indexes[0] if len(indexes) == 1 else None, ""
+
+
+_EXTENSION: Final = re.compile(r"(?<=.)\.[A-Za-z][A-Za-z0-9]{1,7}$")
 
 
 def schema_of_path(path: str, old: str, schema: Schema) -> dict[str, Json]:
     """Return the schema of a path in which one segment is to be another: the rest of it stays."""
-    parts, at = _segment_at(path, old)
+    parts, at, ending = _segment_at(path, old)
     if at is None:
         return {"type": "string"}
     wanted = "-?[0-9]+" if set(types(schema)) == {"integer"} else "[^/]+"
     literal = [_SPECIAL.sub(r"\\\g<0>", part) for part in parts]
+    wanted += _SPECIAL.sub(r"\\\g<0>", ending)
     pattern = "/".join([*literal[:at], wanted, *literal[at + 1 :]])
     return {"type": "string", "pattern": f"^{pattern}$"}
 

@@ -288,15 +288,30 @@ def _walk(root: Node, parts: list[str], method: str, budget: int) -> Iterator[_C
             yield _Candidate(cost, "/" + "/".join((*walked, *parts[at:])))
         if node.variable is not None:
             open_.append((node.variable, at + 1, cost, (*walked, part)))
-        for pattern, inner in node.mixed.values():
+        for key, (pattern, inner) in node.mixed.items():
             if pattern.fullmatch(part):
                 open_.append((inner, at + 1, cost, (*walked, part)))
+            elif cost < budget and (extended := _extended(part, key)):
+                open_.append((inner, at + 1, cost + 1, (*walked, extended)))
         if part in node.literal:
             open_.append((node.literal[part], at + 1, cost, (*walked, part)))
         if cost < budget:
             for literal, inner in node.literal.items():
                 if literal != part and _is_near(part, literal):
                     open_.append((inner, at + 1, cost + 1, (*walked, literal)))
+
+
+def _extended(part: str, key: str) -> str:
+    """Return a segment as `orders.{format}` or `{id}.json` wants it, with its extension; empty where it is not near."""
+    name, dot, ending = key.rpartition(".")
+    have, dotted, extension = part.rpartition(".")
+    if not dot or ending not in ("{}", "json", "xml") or name.count("{}") != (name == "{}"):
+        return ""
+    if not dotted:
+        have, extension = part, "json" if ending == "{}" else ending
+    if name == "{}":
+        return f"{have}.{extension}" if not dotted else ""
+    return f"{name}.{extension}" if have == name or _is_near(have, name) else ""
 
 
 def _exchanged(parts: list[str], others: list[str]) -> list[str]:
