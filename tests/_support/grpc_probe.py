@@ -219,8 +219,9 @@ class Started:
 
 
 @contextmanager
-def started(upstream: str | int, *words: str) -> Iterator[Started]:
+def started(upstream: str | int, *words: str, quiet: bool = True) -> Iterator[Started]:
     """Run `corrigible proxy --grpc-upstream` until the block ends."""
+    words = (*words, "--quiet") if quiet else words
     target = f"127.0.0.1:{upstream}" if isinstance(upstream, int) else upstream
     command = [sys.executable, "-c", START, "proxy", "--grpc-upstream", target, "--listen", "127.0.0.1:0", *words]
     with subprocess.Popen(

@@ -151,6 +151,9 @@ class Silent:
     def wants_body(self, request: RequestHead, response: ResponseHead) -> ModeChoice | None:
         return ModeChoice(Mode.REFLECTIVE) if response.status >= 400 else None
 
+    def reason_not_read(self, request: RequestHead, response: ResponseHead) -> str:
+        return ""
+
     def caller(self, request: RequestHead) -> str:
         return request.peer
 
@@ -199,6 +202,7 @@ def proxy_at(
     corrector: Any, *, log: Path | None = None, hold: float = PATIENCE, drain: float = PATIENCE, **settings: Any
 ) -> Iterator[Proxy]:
     from corrigible.proxy.access_log.entry import AccessLog
+    from corrigible.proxy.access_log.recorder import Recorder
     from corrigible.proxy.mitm import http_layer as mitm_http
     from corrigible.proxy.mitm import server as mitm
     from corrigible.proxy.mitm.server import Settings, serve
@@ -218,7 +222,7 @@ def proxy_at(
         await serve(
             Settings(host="127.0.0.1", port=0, **settings),
             corrector,
-            access_log=journal,
+            recorder=Recorder(journal),
             ready=is_ready,
             stop=running["stop"],
             force_stop=running["force_stop"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -30,10 +31,19 @@ def parser(*names: str) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Exit status: 0 success, 1 it found a problem, 2 its arguments are wrong."""
+    _open_standard_streams()
     words = sys.argv[1:] if arguments is None else arguments
     names = [name for name in words[:1] if name in COMMANDS]  # to import the others takes longer than most commands
     with shown_on("stdout", "stderr", colours=True):
         return _run(parser(*names).parse_args(words))
+
+
+def _open_standard_streams() -> None:
+    """Open what was closed by whoever started this: sockets must not get the numbers that text is written to."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, os.O_RDWR if number else os.O_RDONLY)  # the lowest number free
+            setattr(sys, name, os.fdopen(descriptor, "w" if number else "r", encoding="utf-8"))
 
 
 def _run(args: argparse.Namespace) -> int:

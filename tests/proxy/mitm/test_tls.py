@@ -424,7 +424,10 @@ def test_the_command_says_https_and_that_it_does_not_check(theirs: Files, ours: 
             process.send_signal(signal.SIGTERM)
             _, err = process.communicate(timeout=30)
     assert answers == [OK, OK]
-    assert err == "corrigible proxy: --upstream-insecure: the API's certificate is not verified\n"
+    assert err.splitlines() == [
+        "corrigible proxy: --upstream-insecure: the API's certificate is not verified",
+        "corrigible proxy: 2 requests, 0 refusals",
+    ]
     assert process.returncode == 0
 
 

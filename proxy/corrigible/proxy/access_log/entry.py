@@ -6,14 +6,12 @@ rules, headers or bodies (they never get here). Writing never raises: live traff
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-import signal
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +48,25 @@ def is_secret(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
+class Verdict(StrEnum):
+    """What became of an exchange."""
+
+    SUCCESS = "success"
+    CORRECTED = "corrected"
+    ASKED = "asked"
+    """The caller has to give a value, or to choose."""
+    WAIT = "wait"
+    FINAL = "final"
+    """No retry of the caller's helps: it is done already, somebody else must act, or there is no way."""
+    DIAGNOSED = "diagnosed"
+    """By the modes that show no correction."""
+    UNCHANGED = "unchanged"
+    FAILED = "failed"
+    """The upstream did not answer."""
+    GONE = "gone"
+    """The caller did not wait for an answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One exchange, when it is over."""
@@ -72,6 +89,33 @@ class Entry:
     lookups: int = 0
     feedback: Mapping[str, Any] | None = field(default=None)
     """Only its verdict, its actions and the loop it is part of are written, never its values."""
+    code: str | None = None
+    """The status of a gRPC call, by name."""
+    correction: float | None = None
+    """Seconds between a refusal and what was decided about it, look-ups included; None where nothing was decided."""
+    failure: str | None = None
+    """What was wrong with the upstream, where it gave no answer. None with the outcome `failed`: the caller left."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What became of the exchange, in one word."""
+        if self.failure is not None:
+            return Verdict.FAILED
+        if self.outcome == "failed":
+            return Verdict.GONE
+        if self.outcome == "untouched":
+            return Verdict.UNCHANGED if self.status is None or self.status >= 400 or self.error else Verdict.SUCCESS
+        if self.outcome != "annotated":
+            return Verdict.DIAGNOSED
+        feedback = self.feedback or {}
+        if feedback.get("recovery") == "terminal":
+            return Verdict.FINAL
+        if feedback.get("recovery") == "transient":
+            return Verdict.WAIT
+        suggestions: Sequence[Mapping[str, Any]] = feedback.get("suggestions") or ({},)
+        if feedback.get("type") == "intent_disambiguation" or suggestions[0].get("placeholders"):
+            return Verdict.ASKED
+        return Verdict.CORRECTED
 
     def document(self) -> dict[str, Any]:
         """Return what is written: a fixed order of members, and nothing secret."""
@@ -89,6 +133,10 @@ class Entry:
             "lookups": self.lookups,
             "ms": round(self.milliseconds, 3),
         }
+        if self.code is not None:
+            document["code"] = self.code
+        if self.correction is not None:
+            document["correction_ms"] = round(self.correction * 1000, 3)
         if self.feedback is not None:
             suggestions = self.feedback.get("suggestions") or ()
             document["recovery"] = self.feedback.get("recovery")
@@ -133,22 +181,6 @@ def _line(document: Mapping[str, Any]) -> bytes:
 
 def _dropped_line(count: int) -> bytes:
     return _line({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "dropped": count})
-
-
-def on_hangup(loop: asyncio.AbstractEventLoop, access_log: AccessLog | None) -> None:
-    """Have SIGHUP reopen the log, as those who rotate logs expect; without one it ends nothing."""
-    if not hasattr(signal, "SIGHUP"):
-        return
-
-    def reopen() -> None:
-        try:
-            if access_log is not None:
-                access_log.reopen()
-        except OSError as problem:
-            reason = (problem.strerror or str(problem)).lower()
-            print(f"corrigible proxy: the log goes on where it was: {reason}", file=sys.stderr)
-
-    loop.add_signal_handler(signal.SIGHUP, reopen)
 
 
 _LONGEST = 2048

@@ -25,16 +25,20 @@ _PAUSE: Final = 0.01
 class LogFile:
     """Writes lines in their order. What cannot be written is dropped and counted."""
 
-    def __init__(self, path: str | Path, describe_lost: Callable[[int], bytes], *, most: int = MOST_WAITING) -> None:
-        """Open the file for appending; `lost` makes the line that says how many are missing.
+    def __init__(
+        self, path: str | Path | int, describe_lost: Callable[[int], bytes], *, most: int = MOST_WAITING
+    ) -> None:
+        """Open the file for appending; `describe_lost` makes the line that says how many are missing.
 
-        Raises OSError where it cannot be opened: now, not on live traffic. The thread begins with the first line.
+        A number instead of a path is the descriptor of an open file: it becomes this object's own, and is never
+        reopened. Raises OSError where the file cannot be opened: now, not on live traffic. The thread begins with the
+        first line.
         """
         self.dropped = 0
         self._path, self._lost, self._most = path, describe_lost, most
         self._unsaid = 0
         """Lines that were dropped since that was said last."""
-        self._descriptor = _opened(path)
+        self._descriptor = path if isinstance(path, int) else _opened(path)
         self._waiting: deque[bytes | int] = deque()
         """Lines; a descriptor is of the file that those behind it go to."""
         self._size = 0
@@ -55,6 +59,8 @@ class LogFile:
 
     def reopen(self) -> None:
         """Go on in a file opened anew: the other one was moved away. Raises OSError; then the old one stays."""
+        if isinstance(self._path, int):
+            return
         descriptor = _opened(self._path, os.O_NONBLOCK)
         os.set_blocking(descriptor, True)
         with self._changed:

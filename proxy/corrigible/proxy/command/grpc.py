@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from corrigible.proxy.access_log.entry import AccessLog
+from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.build import build_engine, build_loops
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
@@ -37,7 +37,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -> int:
+def run(
+    args: argparse.Namespace,
+    mode: Mode,
+    listen: Address,
+    limits: Limits,
+    open_recorder: Callable[[argparse.Namespace], Recorder],
+) -> int:
     """Serve. Raises CorrigibleError and OSError if an argument is wrong."""
     for option, default in _HTTP_ONLY.items():
         if getattr(args, option) != default:
@@ -57,10 +63,6 @@ def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -
             raise
         raise UsageError("grpcio is not installed: pip install 'corrigible[grpc]'") from None
     engine = build_engine(args.pack, limits=limits, rpc=True)
-    try:
-        access_log = AccessLog(args.log) if args.log is not None else None
-    except OSError as problem:
-        raise UsageError(f"cannot write the log {args.log}: {(problem.strerror or str(problem)).lower()}") from None
     settings = GrpcSettings(
         upstream=upstream,
         listen=str(listen),
@@ -76,7 +78,7 @@ def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -
         return serve(
             settings,
             engine,
-            access_log=access_log,
+            recorder=open_recorder(args),
             line=lambda at: f"corrigible: {at} -> {target} ({label})",
             loops=build_loops(),
         )

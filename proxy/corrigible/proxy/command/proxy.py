@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 from urllib.parse import urlsplit
 
 from corrigible.proxy.access_log.entry import AccessLog
+from corrigible.proxy.access_log.recorder import Recorder
+from corrigible.proxy.access_log.terminal import standard_error
 from corrigible.proxy.build import SpecWarning, build_corrector, build_dispatcher, build_loops
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
@@ -96,6 +98,11 @@ def add(subparsers: Subparsers) -> None:
         "--log", metavar="FILE.jsonl", type=Path, help="append one JSON line per exchange, without secrets"
     )
     parser.add_argument(
+        "--quiet",
+        action="store_true",
+        help="do not print a line for each refusal and each failure of the API, and no summary at the end",
+    )
+    parser.add_argument(
         "--engine-mode",
         metavar="|".join(get_args(EngineMode)),
         default="reverse",
@@ -116,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
             limits = replace(limits, lookups=0)
         relay = Relay(read_key(Path(args.relay_key))) if args.relay_key is not None else None
         if args.grpc_upstream is not None:
-            return grpc.run(args, mode, listen, limits)
+            return grpc.run(args, mode, listen, limits, open_recorder)
         if args.descriptors is not None:
             raise UsageError("--descriptors needs --grpc-upstream")
         upstream = _upstream(args.upstream, engine_mode, listen)
@@ -152,11 +159,11 @@ def run(args: argparse.Namespace) -> int:
         print(f"corrigible proxy: {spec_warning.message}", file=sys.stderr)
     for line in spec_option.described(corrector.engine.profiles, args.spec):
         print(f"corrigible proxy: {line}", file=sys.stderr)
-    unmatched = spec_option.UnmatchedPaths(corrector.engine.profiles) if args.spec else None
     try:
-        access_log = AccessLog(args.log) if args.log is not None else None
-    except OSError as problem:
-        return _fail(f"cannot write the log {args.log}: {(problem.strerror or str(problem)).lower()}", 2)
+        recorder = open_recorder(args)
+    except UsageError as problem:
+        return _fail(problem, 2)
+    unmatched = spec_option.UnmatchedPaths(corrector.engine.profiles, recorder.say) if args.spec else None
     label = f"{', '.join(profile.pack.name for profile in corrector.engine.profiles)}; {mode.value}"
     target = f"-> {upstream}" if upstream is not None else f"as a {engine_mode} proxy"
     settings = Settings(
@@ -181,10 +188,19 @@ def run(args: argparse.Namespace) -> int:
         return serve(
             settings,
             corrector,
-            access_log=access_log,
+            recorder=recorder,
             line=lambda at: f"corrigible: {at} {target} ({label})",
             dispatcher=dispatcher,
         )
+
+
+def open_recorder(args: argparse.Namespace) -> Recorder:
+    """Return what shows what happens. Raises UsageError if the log cannot be written."""
+    try:
+        access_log = AccessLog(args.log) if args.log is not None else None
+    except OSError as problem:
+        raise UsageError(f"cannot write the log {args.log}: {(problem.strerror or str(problem)).lower()}") from None
+    return Recorder(access_log, standard_error(quiet=args.quiet))
 
 
 def _upstream(text: str | None, engine_mode: EngineMode, listen: Address) -> str | None:

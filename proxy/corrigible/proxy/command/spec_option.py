@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import re
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -121,9 +120,9 @@ def described(profiles: Sequence[ApiProfile], specs: Sequence[str]) -> Iterator[
 class UnmatchedPaths:
     """Tells, once for each, that requests come below a base path that no description has."""
 
-    def __init__(self, profiles: Sequence[ApiProfile], tell: Callable[[str], None] | None = None) -> None:
+    def __init__(self, profiles: Sequence[ApiProfile], tell: Callable[[str], None]) -> None:
         self._profiles = [profile for profile in profiles if profile.description is not None]
-        self._tell = tell or (lambda line: print(f"corrigible proxy: {line}", file=sys.stderr, flush=True))
+        self._tell = tell
         self._told: set[str] = set()
         self._compared = 0
 

@@ -224,7 +224,7 @@ class Engine:
                 diagnoses = ({"code": _REPEATED, "message": repeated["message"]},) if feedback is None else diagnoses
                 feedback = repeated
         if feedback is None:
-            return PassThrough("no rule matches", case, case.match.operation)
+            return PassThrough(_reason_unmatched(case), case, case.match.operation)
         try:
             encoded = encode(feedback, request, pack.settings.secrets, self.limits)
         except CorrigibleError:
@@ -241,6 +241,15 @@ class Engine:
             case.profile.adapter.placement,
             error,
         )
+
+
+def _reason_unmatched(case: RefusalCase) -> str:
+    """Return why a refusal gets no feedback: what was asked, and gave nothing."""
+    if case.profile.described is None:
+        return "no rule matches"
+    if not case.match.operation:
+        return "no rule matches, and the description has no such operation"
+    return "no rule matches, and the description gives no correction"
 
 
 def _is_judged_unread(profile: ApiProfile, exchange: Exchange) -> bool:

@@ -130,7 +130,7 @@ class Forwarder(grpc.GenericRpcHandler):
     async def _refuse(self, method: str, context: aio.ServicerContext[Any, Any], started: float) -> None:
         """End a call that finds no room. Raises, as every abort does."""
         self._ended(CallResult(method, _metadata(context), None, _RESOURCE_EXHAUSTED, FULL, (), started))
-        await context.abort(_CODES[_RESOURCE_EXHAUSTED], FULL)
+        await context.abort(CODES[_RESOURCE_EXHAUSTED], FULL)
 
     async def _forward_call(self, method: str, request: bytes, context: aio.ServicerContext[Any, Any]) -> bytes:
         started, metadata = time.time(), _metadata(context)
@@ -155,7 +155,7 @@ class Forwarder(grpc.GenericRpcHandler):
         ending = CallResult(method, metadata, kept_request, code, message, trailers, started, left, _peer(context))
         trailers = await self._trailers(ending)
         if code:
-            await context.abort(_CODES[code], message, trailers)
+            await context.abort(CODES[code], message, trailers)
         context.set_trailing_metadata(trailers)
         if message:
             context.set_details(message)
@@ -203,7 +203,7 @@ class Forwarder(grpc.GenericRpcHandler):
         if message:
             context.set_details(message)
         if code:
-            context.set_code(_CODES[code])
+            context.set_code(CODES[code])
 
     # The law: whatever goes wrong with the observer, calls go on and the native status passes.
 
@@ -325,7 +325,7 @@ async def _ending(call: Any) -> tuple[int, str, Metadata]:
     return code.value[0], await call.details() or "", tuple((key, value) for key, value in trailing or ())
 
 
-_CODES: Final[dict[int, grpc.StatusCode]] = {code.value[0]: code for code in grpc.StatusCode}
+CODES: Final[dict[int, grpc.StatusCode]] = {code.value[0]: code for code in grpc.StatusCode}
 _CANCELLED: Final = 1
 _RESOURCE_EXHAUSTED: Final = 8
 

@@ -5,6 +5,7 @@ Knows: one upstream, how it is called. Does not know: how calls are carried, whi
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
 from .channel import Upstream
 from .corrector import GrpcCorrector
-from .forwarder import CallResult, Metadata, forwarded_metadata
+from .forwarder import GONE, CallResult, Metadata, forwarded_metadata
 from .reflection import Reflection
 from .status import HTTP
 
@@ -45,6 +46,8 @@ class CallOutcome:
     id: str
     outcome: Outcome[Metadata]
     lookups: int = 0
+    correction: float | None = None
+    """Seconds that were spent on it."""
 
 
 class GrpcFront:
@@ -82,7 +85,8 @@ class GrpcFront:
         if ending.code == 0:
             self._corrector.succeeded(ending)
         if self._record is not None:
-            self._record(CallOutcome(ending, uuid.uuid4().hex, Outcome(None, "", Mode.NONE)))
+            reason = ending.message if ending.code and ending.message != GONE else ""
+            self._record(CallOutcome(ending, uuid.uuid4().hex, Outcome(None, reason, Mode.NONE)))
 
     async def corrected_trailers(self, refusal: CallResult) -> Metadata | None:
         """Return the trailers to send, None for the upstream's own. Never raises."""
@@ -95,6 +99,7 @@ class GrpcFront:
             return await self._call(lookup, refusal)
 
         outcome: Outcome[Metadata]
+        started = time.perf_counter()
         try:
             limits = _in_time(self._corrector.limits, refusal.seconds)
             if not await self._may_be_judged(refusal, limits):
@@ -108,12 +113,19 @@ class GrpcFront:
             outcome = Outcome(None, OUR_ERROR, Mode.REFLECTIVE, error=str(reason))
         except Exception as problem:  # the law: an error of ours means that the native status passes
             outcome = Outcome(None, OUR_ERROR, Mode.REFLECTIVE, error=f"{type(problem).__name__}: {problem}")
-        self._note(refusal, id, outcome, lookups)
+        self._note(refusal, id, outcome, lookups, time.perf_counter() - started)
         return outcome.rewrite
 
-    def _note(self, refusal: CallResult, id: str, outcome: Outcome[Metadata], lookups: int = 0) -> None:
+    def _note(
+        self,
+        refusal: CallResult,
+        id: str,
+        outcome: Outcome[Metadata],
+        lookups: int = 0,
+        correction: float | None = None,
+    ) -> None:
         if self._record is not None:
-            self._record(CallOutcome(refusal, id, outcome, lookups))
+            self._record(CallOutcome(refusal, id, outcome, lookups, correction))
 
     async def _may_be_judged(self, refusal: CallResult, limits: Limits) -> bool:
         """Wait for descriptors that are being read, where the refusal is about what they describe."""

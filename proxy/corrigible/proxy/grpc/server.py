@@ -14,7 +14,8 @@ from pathlib import Path
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from corrigible.adapters.protobuf.descriptors import Descriptors, load
-from corrigible.proxy.access_log.entry import AccessLog, Entry, on_hangup
+from corrigible.proxy.access_log.entry import Entry
+from corrigible.proxy.access_log.recorder import Recorder, on_hangup
 from corrigible.proxy.build import build_dispatcher
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.loop.shared import SharedLoops
@@ -25,9 +26,9 @@ from corrigible.proxy.tls_files import USUAL, Identity, Trust
 
 from .channel import Upstream, fetch_identity, open_upstream, secured
 from .corrector import GrpcCorrector
-from .forwarder import GONE, serve
+from .forwarder import CODES, GONE, serve
 from .front_end import LARGE_MESSAGE, CallOutcome, GrpcFront
-from .status import HTTP
+from .status import HTTP, failure_of
 
 _GRACE = 5.0
 """Seconds that calls under way have to end once the proxy is asked to stop; at a second signal they have none."""
@@ -53,7 +54,7 @@ def run(
     settings: GrpcSettings,
     engine: Engine,
     *,
-    access_log: AccessLog | None,
+    recorder: Recorder,
     line: Callable[[str], str],
     loops: SharedLoops,
 ) -> int:
@@ -72,13 +73,8 @@ def run(
     }
     # Before gRPC has threads.
     with closing(build_dispatcher(served, loops, largest_here=LARGE_MESSAGE)) as dispatcher:
-        status = _run(settings, corrector, dispatcher, access_log, line, described=descriptors is not None)
-    for summary in dispatcher.summary():
-        _complain(summary)
-    if access_log is not None:
-        access_log.close()
-        if access_log.dropped:
-            _complain(f"{access_log.dropped} log lines could not be written")
+        status = _run(settings, corrector, dispatcher, recorder, line, described=descriptors is not None)
+    recorder.close([*dispatcher.summary()])
     return status
 
 
@@ -86,7 +82,7 @@ def _run(
     settings: GrpcSettings,
     corrector: GrpcCorrector,
     dispatcher: Dispatcher,
-    access_log: AccessLog | None,
+    recorder: Recorder,
     line: Callable[[str], str],
     *,
     described: bool,
@@ -96,13 +92,13 @@ def _run(
         _complain(
             "--upstream-insecure: whatever certificate the upstream shows now is taken, and no other one until the end"
         )
-    record = _recorder(access_log) if access_log is not None else None
+    record = _reporter(recorder)
 
     async def main() -> int:
         upstream = open_upstream(settings.upstream, how)
-        front = GrpcFront(corrector, upstream, dispatcher, described=described, record=record, complain=_complain)
+        front = GrpcFront(corrector, upstream, dispatcher, described=described, record=record, complain=recorder.say)
         try:
-            on_hangup(asyncio.get_running_loop(), access_log)
+            on_hangup(asyncio.get_running_loop(), recorder.reopen)
             return await _serve(settings, upstream, front, line)
         finally:
             if front.reflection is not None:
@@ -150,12 +146,15 @@ def _complain(problem: str) -> None:
     print(f"corrigible proxy: {problem}", file=sys.stderr, flush=True)
 
 
-def _recorder(access_log: AccessLog) -> Callable[[CallOutcome], None]:
+def _reporter(recorder: Recorder) -> Callable[[CallOutcome], None]:
     def record(ended: CallOutcome) -> None:
         call, outcome = ended.call, ended.outcome
+        if not call.code and not recorder.wants_successes:
+            recorder.count_success()
+            return
         is_gone = call.message == GONE and not outcome.reason
         is_annotated = outcome.rewrite is not None
-        access_log.write(
+        recorder.write(
             Entry(
                 time=call.started,
                 id=ended.id,
@@ -170,6 +169,9 @@ def _recorder(access_log: AccessLog) -> Callable[[CallOutcome], None]:
                 error=GONE if is_gone else outcome.error,
                 lookups=ended.lookups,
                 feedback=outcome.feedback,
+                code=CODES[call.code].name if call.code else None,
+                correction=ended.correction,
+                failure=failure_of(call.code, call.message, call.trailers),
             )
         )
 

@@ -36,6 +36,10 @@ HTTP: Final[Mapping[int, int]] = {
 }
 
 
+_UNAVAILABLE: Final = 14
+_NO_CONNECTION: Final = ("failed to connect to all addresses", "DNS resolution failed", "Ssl handshake failed")
+
+
 class Unreadable(CorrigibleError):
     """The native details are no google.rpc.Status: nothing may be added to them."""
 
@@ -52,6 +56,13 @@ def native_status(code: int, message: str, trailers: Metadata) -> status_pb2.Sta
     if len(statuses) > 1 or status.code != code:
         raise Unreadable(f"{DETAILS} is about another status")
     return status
+
+
+def failure_of(code: int, message: str, trailers: Metadata) -> str | None:
+    """Return what was wrong with the upstream, where gRPC itself made the status: nobody there answered."""
+    if code != _UNAVAILABLE or trailers or not message.startswith(_NO_CONNECTION):
+        return None
+    return message.rpartition("connect: ")[2].lower() or message
 
 
 def status_json(status: status_pb2.Status, pool: descriptor_pool.DescriptorPool) -> dict[str, Json]:

@@ -26,6 +26,8 @@ _OF_ERRORS = re.compile(
 )
 """Media types of errors that are read: text, XML, and JSON whatever a vendor calls it."""
 
+_MEDIA_TYPE = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,60}")
+
 
 class HttpCorrector(Corrector[HttpExchange, Rewrite]):
     """Corrects the refusals of an HTTP API."""
@@ -58,12 +60,22 @@ class HttpCorrector(Corrector[HttpExchange, Rewrite]):
 
     def wants_body(self, request: RequestHead, response: ResponseHead) -> ModeChoice | None:
         """Return the mode to correct an answer in, once its body is at hand. None: stream it as it is."""
+        considered = self._consider(request, response)
+        return considered if isinstance(considered, ModeChoice) else None
+
+    def reason_not_read(self, request: RequestHead, response: ResponseHead) -> str:
+        """Return why `wants_body` leaves an answer alone."""
+        considered = self._consider(request, response)
+        return "" if isinstance(considered, ModeChoice) else considered
+
+    def _consider(self, request: RequestHead, response: ResponseHead) -> ModeChoice | str:
+        """Return the mode to correct an answer in, or why it is left alone."""
         status = response.status
         if request.method == "HEAD" or status < 200 or status in _NO_BODY:
-            return None
+            return "an answer without a body has no place for feedback"
         may_refuse = status < 400 and self._may_refuse(request)
         if status < 400 and not may_refuse and not self._refuses_with_success(request):
-            return None
+            return "the answer is a success"
         media = length = ""
         for name, value in response.headers:
             low = name.lower()
@@ -79,12 +91,12 @@ class HttpCorrector(Corrector[HttpExchange, Rewrite]):
             )
         is_read = is_read or media in self._media_types
         if not is_read or media == "text/event-stream":
-            return None
+            return f"answers of the type {media} are not read" if _MEDIA_TYPE.fullmatch(media) else "an unknown type"
         least = 0 if status >= 400 else 1
         if length.isdecimal() and not least <= int(length) <= self.limits.body:
-            return None
+            return "the answer is over the limit" if int(length) else "the answer is empty"
         choice = self.requested_mode(request)
-        return None if choice.mode is Mode.NONE else choice
+        return "mode is none" if choice.mode is Mode.NONE else choice
 
     def _may_refuse(self, request: RequestHead) -> bool:
         adapters = [profile.adapter for profile in self.engine.profiles if profile.adapter.may_refuse is not None]

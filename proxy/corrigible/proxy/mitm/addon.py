@@ -14,7 +14,8 @@ from contextlib import suppress
 from mitmproxy import http, tcp, websocket
 from mitmproxy.proxy import server_hooks
 
-from corrigible.proxy.access_log.entry import AccessLog, Entry
+from corrigible.proxy.access_log.entry import Entry
+from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.core.mode import Mode, ModeChoice
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome, size_to_read
 from corrigible.proxy.http.feedback_store import DOCUMENTS
@@ -23,7 +24,7 @@ from corrigible.proxy.http.own_location import OwnLocation
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Overloaded, Task, WorkerLost
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
-from .error_page import ERROR_TYPE, error_body, error_text
+from .error_page import ERROR_TYPE, error_body, error_text, failure_text, is_callers
 from .lookup_client import LookupClient, Origin
 from .messages import TARGET, request_head, response_head
 from .own_address import is_own
@@ -49,7 +50,7 @@ class CorrectionAddon:
         self,
         corrector: HttpCorrector,
         lookups: LookupClient,
-        access_log: AccessLog | None,
+        recorder: Recorder,
         dispatcher: Dispatcher | None = None,
         unmatched: Callable[[str], None] | None = None,
         own_location: OwnLocation | None = None,
@@ -63,7 +64,7 @@ class CorrectionAddon:
         self._corrector = corrector
         self._dispatcher = dispatcher or Dispatcher(largest_here=None)
         self._lookups = lookups
-        self._access_log = access_log
+        self._recorder = recorder
         self.own_addresses: Sequence[tuple[str, int]] = ()
         """Where this proxy listens, to avoid connections to itself."""
 
@@ -149,11 +150,24 @@ class CorrectionAddon:
         if flow.response is not None:
             with suppress(Exception):  # our own failure: the response has passed already
                 self._corrector.passed(request_head(flow), flow.response.data.status_code)
-        if self._access_log is not None:
-            over = "request" if REQUEST_OVER in flow.metadata else "answer"
-            reason = f"the {over} is over the limit" if CANDIDATE in flow.metadata else None
-            self._record(flow, "untouched", reason=flow.metadata.get(REASON, reason))
+        if flow.response is not None and flow.response.data.status_code >= 400:
+            self._record(flow, "untouched", reason=self._reason_not_corrected(flow, flow.response))
+        elif self._recorder.wants_successes:
+            self._record(flow, "untouched")
+        else:
+            self._recorder.count_success()
         return None
+
+    def _reason_not_corrected(self, flow: http.HTTPFlow, response: http.Response) -> str:
+        """Return why nothing is decided about a refusal."""
+        if REASON in flow.metadata:
+            return str(flow.metadata[REASON])
+        if CANDIDATE in flow.metadata:
+            return f"the {'request' if REQUEST_OVER in flow.metadata else 'answer'} is over the limit"
+        try:
+            return self._corrector.reason_not_read(request_head(flow), response_head(response))
+        except Exception as problem:  # the response has passed already
+            return f"{type(problem).__name__}: {problem}"
 
     async def _correct(self, flow: http.HTTPFlow) -> None:
         response = flow.response
@@ -170,6 +184,7 @@ class CorrectionAddon:
         outcome: HttpOutcome | None = None
         error: str | None = None
         shed: str | None = None
+        started = time.perf_counter()
         try:
             limits = self._corrector.limits
             async with asyncio.timeout(_GRACE * limits.seconds_with_lookups):
@@ -184,19 +199,20 @@ class CorrectionAddon:
             error = "the look-ups took too long"
         except Exception as problem:
             error = f"{type(problem).__name__}: {problem}"
+        correction = time.perf_counter() - started
         if outcome is not None and not outcome.operation and self._unmatched is not None:
             with suppress(Exception):  # a hint for people, nothing more
                 self._unmatched(flow.request.path)
-        if self._access_log is not None:
-            changed = error is None and outcome is not None and outcome.rewrite is not None
-            self._record(
-                flow,
-                _OUTCOME_WORDS.get(outcome.mode, "untouched") if changed and outcome is not None else "untouched",
-                outcome=outcome,
-                reason=outcome.reason if outcome is not None else shed,
-                error=error,
-                lookups=lookups,
-            )
+        changed = error is None and outcome is not None and outcome.rewrite is not None
+        self._record(
+            flow,
+            _OUTCOME_WORDS.get(outcome.mode, "untouched") if changed and outcome is not None else "untouched",
+            outcome=outcome,
+            reason=outcome.reason if outcome is not None else shed,
+            error=error,
+            lookups=lookups,
+            correction=correction,
+        )
 
     def _task(self, flow: http.HTTPFlow, response: http.Response) -> Task[HttpOutcome]:
         native = HttpExchange(
@@ -219,8 +235,9 @@ class CorrectionAddon:
 
     def error(self, flow: http.HTTPFlow) -> None:
         """Log an exchange that broke off: no response from the upstream, or the client is gone."""
-        if self._access_log is not None:
-            self._record(flow, "failed", error=flow.error.msg if flow.error else None)
+        message = flow.error.msg if flow.error else ""
+        failure = None if is_callers(message) else failure_text(message)
+        self._record(flow, "failed", error=message or None, failure=failure)
 
     def tcp_message(self, flow: tcp.TCPFlow) -> None:
         """Drop the data of an upgraded connection: mitmproxy would keep all of it."""
@@ -240,10 +257,11 @@ class CorrectionAddon:
         reason: str | None = None,
         error: str | None = None,
         lookups: int = 0,
+        correction: float | None = None,
+        failure: str | None = None,
     ) -> None:
-        assert self._access_log is not None
         started = flow.request.timestamp_start
-        self._access_log.write(
+        self._recorder.write(
             Entry(
                 time=started,
                 id=flow.id,
@@ -258,6 +276,8 @@ class CorrectionAddon:
                 error=error or (outcome.error if outcome is not None else None),
                 lookups=lookups,
                 feedback=outcome.feedback if outcome is not None else None,
+                correction=correction,
+                failure=failure,
             )
         )
 

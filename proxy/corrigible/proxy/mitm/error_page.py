@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import re
+
 ERROR_TYPE = b"text/plain; charset=utf-8"
+
+
+def is_callers(message: str) -> bool:
+    """Whether mitmproxy's message means that the client went away, or sent what no server takes."""
+    return message.startswith(("Client disconnected", "client disconnect", "the request broke off"))
+
+
+def failure_text(message: str) -> str:
+    """Return what was wrong with the upstream, in the words of the operating system where it is about a connection."""
+    text = error_text(502, message).removeprefix("no connection to the upstream: ")
+    match = _CONNECT_ERROR.fullmatch(text)
+    if match is None:
+        return text
+    reason = os.strerror(int(match[1])).lower()
+    return f"{reason} ({match[2]}:{match[3]})"
+
+
+_CONNECT_ERROR = re.compile(r"\[Errno (\d+)\] Connect call failed \('([^']+)', (\d+)(?:, \d+, \d+)?\)")
 
 
 def error_body(text: str) -> bytes:

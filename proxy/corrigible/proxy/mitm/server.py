@@ -38,7 +38,8 @@ from mitmproxy.addons import block, core, next_layer, proxyserver
 from mitmproxy.master import Master
 from mitmproxy.proxy import layer
 
-from corrigible.proxy.access_log.entry import AccessLog, on_hangup, redact
+from corrigible.proxy.access_log.entry import redact
+from corrigible.proxy.access_log.recorder import Recorder, on_hangup
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.own_location import OwnLocation, Rewritten
@@ -104,7 +105,7 @@ async def serve(
     settings: Settings,
     corrector: HttpCorrector,
     *,
-    access_log: AccessLog | None = None,
+    recorder: Recorder | None = None,
     ready: Callable[[str], None],
     stop: asyncio.Event,
     force_stop: asyncio.Event | None = None,
@@ -116,7 +117,7 @@ async def serve(
     """
     lookups = LookupClient(settings.trust)
     own_location = None if settings.upstream is None else OwnLocation(settings.upstream, settings.rewrite_location)
-    addon = CorrectionAddon(corrector, lookups, access_log, dispatcher, settings.unmatched, own_location)
+    addon = CorrectionAddon(corrector, lookups, recorder or Recorder(), dispatcher, settings.unmatched, own_location)
     master = _master(settings, addon)
     listener = Listener(
         settings.spec,
@@ -162,31 +163,26 @@ def run(
     settings: Settings,
     corrector: HttpCorrector,
     *,
-    access_log: AccessLog | None,
+    recorder: Recorder,
     line: Callable[[str], str],
     dispatcher: Dispatcher | None = None,
 ) -> int:
     """Serve until SIGTERM or SIGINT; a second one stops without draining. `line` makes the ready line."""
-    _log_errors_to_stderr()
+    _log_errors_to(recorder)
     raise_limit()
     try:
-        asyncio.run(_until_signalled(settings, corrector, access_log, line, dispatcher))
+        asyncio.run(_until_signalled(settings, corrector, recorder, line, dispatcher))
     except CannotListen as problem:
         print(f"corrigible proxy: {problem}", file=sys.stderr)
         return 1
-    for summary in dispatcher.summary() if dispatcher is not None else ():
-        print(f"corrigible proxy: {summary}", file=sys.stderr)
-    if access_log is not None:
-        access_log.close()
-    if access_log is not None and access_log.dropped:
-        print(f"corrigible proxy: {access_log.dropped} log lines could not be written", file=sys.stderr)
+    recorder.close([*(dispatcher.summary() if dispatcher is not None else ())])
     return 0
 
 
 async def _until_signalled(
     settings: Settings,
     corrector: HttpCorrector,
-    access_log: AccessLog | None,
+    recorder: Recorder,
     line: Callable[[str], str],
     dispatcher: Dispatcher | None,
 ) -> None:
@@ -198,11 +194,11 @@ async def _until_signalled(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, on_signal)
-    on_hangup(loop, access_log)
+    on_hangup(loop, recorder.reopen)
     await serve(
         settings,
         corrector,
-        access_log=access_log,
+        recorder=recorder,
         ready=lambda address: print(line(address), flush=True),
         stop=stop,
         force_stop=force_stop,
@@ -239,19 +235,23 @@ def _reason(problem: OSError) -> str:
     return (os.strerror(problem.errno or 0) if has_code else problem.strerror or str(problem)).lower()
 
 
-class _StderrHandler(logging.Handler):
+class _RecorderHandler(logging.Handler):
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()
+        self._recorder = recorder
+
     def emit(self, record: logging.LogRecord) -> None:
         try:
             cause = record.exc_info[1] if record.exc_info else None
             text = record.getMessage() + (f" ({type(cause).__name__}: {cause})" if cause else "")
-            print(f"corrigible proxy: {redact(text)[:500]}", file=sys.stderr)
+            self._recorder.say(redact(text)[:500])
         except Exception:  # as every logging handler does
             self.handleError(record)
 
 
-def _log_errors_to_stderr() -> None:
-    """Print errors of mitmproxy and ours, one line each, and nothing below that level."""
+def _log_errors_to(recorder: Recorder) -> None:
+    """Tell errors of mitmproxy and ours, one line each, and nothing below that level."""
     for name in ("mitmproxy", "corrigible.proxy"):
         logger = logging.getLogger(name)
         logger.setLevel(logging.ERROR)
-        logger.addHandler(_StderrHandler())
+        logger.addHandler(_RecorderHandler(recorder))

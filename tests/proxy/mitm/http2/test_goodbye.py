@@ -39,10 +39,18 @@ class Slow:
 def command(bench: Any, two: Any, port: int) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """Run the proxy as users do."""
     told = two.settings(port)
-    words = ["--upstream", told["upstream"], "--upstream-ca", str(told["trust"].ca), "--listen", "127.0.0.1:0"]
+    words = [
+        "--quiet",
+        "--upstream",
+        told["upstream"],
+        "--upstream-ca",
+        str(told["trust"].ca),
+        "--listen",
+        "127.0.0.1:0",
+    ]
     words += ["--tls-cert", str(told["identity"].certificate), "--tls-key", str(told["identity"].key)]
     with subprocess.Popen(
-        bench.command("--pack", "http", *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        bench.command("--quiet", "--pack", "http", *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         try:
