@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corrigible.adapters.formats.message import limits, member_names
+from corrigible.adapters.formats import error_message
+from corrigible.adapters.formats.message import database, limits, member_names
 from corrigible.adapters.formats.message.pattern_list import PatternList
 
-LISTS = [one for module in (limits, member_names) for one in vars(module).values() if isinstance(one, PatternList)]
+MODULES = (error_message, database, limits, member_names)
+LISTS = [one for module in MODULES for one in vars(module).values() if isinstance(one, PatternList)]
 PATTERNS = [(patterns, text) for patterns in LISTS for text in patterns.texts]
 AROUND = st.sampled_from(
     ["", " ", ".", "a", "9", "(", "\n", "\x1c", "é", "\u017f", "\u212a", "must be ", " characters", "'"]

@@ -13,6 +13,7 @@ from corrigible.adapters.formats.message.database import StoredConstraint, membe
 from corrigible.adapters.formats.message.go_json import decode_error, decoded_places
 from corrigible.adapters.formats.message.literals import find_literal
 from corrigible.adapters.formats.message.member_names import TAG, NamedMember, find_member, find_subject, stated_path
+from corrigible.adapters.formats.message.pattern_list import PatternList
 from corrigible.rules.budget import walk
 from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve
 from corrigible.rules.violation import Violation
@@ -24,7 +25,7 @@ from .locate import fit_keywords
 from .place_by_path import respell_missing, respell_pointer
 from .pointers import member_pointer, part_of, pointer, steps
 
-_ABSENT: Final = re.compile(
+_ABSENT: Final = PatternList(
     r"^(?:(?:this |the |a )?(?:[\w.$\[\] '\"-]{1,80} )?(?:field |value |property |parameter |member )?(?:is |are"
     r" )?(?:a )?"
     r"(?:required|missing|mandatory)(?: property| field| value| parameter)?[.!]?"
@@ -33,19 +34,17 @@ _ABSENT: Final = re.compile(
     r"|.{0,200}\b(?:can(?:'t|not| not)|must not|mustn't|may not|should not|shouldn't) be (?:null|blank|empty|"
     r"undefined|nil)\b.{0,80}"
     r"|.{0,80}\bmust be (?:provided|set|supplied|specified|given|present|defined)[.!]?"
-    r"|.{0,80}\b(?:was not provided|received undefined|is undefined)[.!]?)$",
-    re.IGNORECASE,
+    r"|.{0,80}\b(?:was not provided|received undefined|is undefined)[.!]?)$"
 )
 _PLAINLY_ABSENT: Final = re.compile(
     r"(?:required|missing data for required field|this field is required|can't be blank)", re.IGNORECASE
 )
-_EXTRA: Final = re.compile(
+_EXTRA: Final = PatternList(
     r"^(?:unknown field\.?|extra keys not allowed.{0,200}|.{0,200}\bexpected (?:a value of type"
     r" )?`?never`?\b.{0,200}|extra inputs are not permitted|extra fields not permitted|unexpected (?:property|field)\.?"
     r"|['\"\w.-]{0,80} ?(?:is not allowed|should not exist|is not permitted|is not a (?:known|valid) (?:field|"
     r"property))\.?"
-    r"|(?:unknown|unrecogni[sz]ed|undeclared) (?:field|property|parameter|key|member)\b.{0,120})$",
-    re.IGNORECASE,
+    r"|(?:unknown|unrecogni[sz]ed|undeclared) (?:field|property|parameter|key|member)\b.{0,120})$"
 )
 _ITEM: Final = re.compile(
     r"\b(?:error )?(?:at|in|for) (?:item|index|element|entry)(?: number)? #?(?P<index>\d{1,6})\b", re.IGNORECASE
@@ -207,7 +206,7 @@ def _path(message: str, request: Request) -> str:
     if told.is_sure or len(parts) > 1 or resolve(request.document(), place) is not MISSING:
         return place
     rest = message.partition(f"{path}: ")[2]
-    return place if _ABSENT.match(rest) else ""
+    return place if _ABSENT.search(rest) else ""
 
 
 def _named_place(member: str, name: NamedMember, request: Request) -> str:
@@ -230,7 +229,7 @@ def _joined(path: str, member: str) -> str:
 def _with_statement(violation: Violation, request: Request) -> Violation:
     keyword = violation.constraint or keyword_of(violation.code)
     if not keyword and (tag := TAG.search(violation.message)) is not None:
-        keyword = keyword_of(tag["tag"])
+        keyword = keyword_of(tag.match["tag"])
     place, message = violation.pointer, violation.message
     there = MISSING
     if place:
@@ -238,9 +237,10 @@ def _with_statement(violation: Violation, request: Request) -> Violation:
         place = respell_missing(place, request) if keyword == "required" else respell_pointer(place, request)
         there = resolve(request.document(), place)
     if not keyword and place:
-        if (there is MISSING or there in ("", None) or _PLAINLY_ABSENT.match(message)) and _ABSENT.match(message):
+        is_blank = there is MISSING or there in ("", None)
+        if _ABSENT.search(message) and (is_blank or _PLAINLY_ABSENT.match(message)):
             keyword = "required"
-        elif there is not MISSING and _EXTRA.match(message):
+        elif there is not MISSING and _EXTRA.search(message):
             keyword = "additionalProperties"
     go = decode_error(message)
     if go is not None and place not in decoded_places(go, request.body):

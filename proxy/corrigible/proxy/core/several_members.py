@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.message.pattern_list import PatternList
 from corrigible.rules.budget import spend
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
@@ -35,8 +36,8 @@ _READ: Final = 500
 _MOST_PLACES: Final = 500
 _MOST_MEMBERS: Final = 4
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|<=|>=|[<>,/&]")
-_CUE: Final = re.compile(
-    r"(?i)\b(?:before|after|earl|later|pre|follow|exceed|at [lm]|match|equal|ident|diff|than|prior|subs|same|cons"
+_CUE: Final = PatternList(
+    r"\b(?:before|after|earl|later|pre|follow|exceed|at [lm]|match|equal|ident|diff|than|prior|subs|same|cons"
     r"|incons|mism|one of|any of|either|both|mutual|incomp|together|conf|with|along|in comb|if|when)|[<>]"
 )
 """The beginnings of words without which a sentence is about no more than one member."""

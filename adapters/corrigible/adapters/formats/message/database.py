@@ -15,6 +15,8 @@ from typing import Final, Literal, NamedTuple
 from corrigible.rules.budget import spend
 from corrigible.schema.exchange import Json
 
+from .pattern_list import PatternList
+
 Kind = Literal["unique", "reference", "referenced", "foreign key", "check", "required"]
 """`reference`: to what is not there. `referenced`: others refer to it. `foreign key`: one of the two."""
 
@@ -33,7 +35,6 @@ class StoredConstraint(NamedTuple):
 _LONGEST: Final = 2000
 _A_SEARCH: Final = 2
 _NAME: Final = r"[`'\"\[]?(?P<name>[\w.$-]{1,200})"
-_HINT: Final = re.compile(r"(?i)constraint|violat|duplicate (?:key|entry)|cannot (?:be|insert the value) null|\bKey \(")
 _SENTENCES: Final[tuple[tuple[str, Kind], ...]] = (
     (r"\bUNIQUE constraint failed: (?P<columns>\w+\.\w+(?:, \w+\.\w+)*)", "unique"),
     (r"\bKey \((?P<columns>[\w\", ]{1,200})\)=\(.{0,500}?\) already exists", "unique"),
@@ -66,14 +67,16 @@ _SENTENCES: Final[tuple[tuple[str, Kind], ...]] = (
     (rf"\bconflicted with the CHECK constraint {_NAME}", "check"),
 )
 _KINDS: Final = tuple((re.compile(pattern), kind) for pattern, kind in _SENTENCES)
+_PATTERNS: Final = PatternList(*(pattern for pattern, _ in _SENTENCES))
 
 
 def stored_constraint(message: str) -> StoredConstraint | None:
     """Return the constraint that a message says is not met, None where it is no message of a database."""
-    if not message or len(message) > _LONGEST or _HINT.search(message) is None:
+    if not message or len(message) > _LONGEST or not (candidates := _PATTERNS.candidates(message)):
         return None
     spend(_A_SEARCH)
-    for pattern, kind in _KINDS:
+    for number in candidates:
+        pattern, kind = _KINDS[number]
         match = pattern.search(message)
         if match is None:
             continue

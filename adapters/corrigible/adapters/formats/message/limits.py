@@ -91,32 +91,27 @@ _BOUNDS: Final = (
     ("multipleOf", rf"{_TO_BE} (?:a )?(?:multiple of|divisible by) {_NUMBER}"),
 )  # fmt: skip
 _BOUND: Final = PatternList(*(text for _, text in _BOUNDS))
-_BETWEEN: Final = re.compile(
-    r"(?:\bbetween|\bin (?:the )?range(?: of)?|\brange is|\bwithin|\bin the interval|\bfrom) [\[(`]?"
-    r"(?P<low>-?\d{1,15}(?:\.\d{1,9})?)`?"
-    r"(?: and `?| to |\s?(?:-|\u2013|\.\.|,)\s?)(?P<high>-?\d{1,15}(?:\.\d{1,9})?)(?![\w]|\.\d)",
-    re.IGNORECASE,
-)
-_LENGTHS_OF: Final = re.compile(
-    r"\bminimum length of (?P<low>\d{1,9}) and (?:an? )?maximum length of (?P<high>\d{1,9})", re.IGNORECASE
-)
-"""ASP.NET's StringLength."""
-_LOW_AND_HIGH: Final = re.compile(
+_RANGE: Final = PatternList(
+    # ASP.NET's StringLength
+    r"\bminimum length of (?P<low>\d{1,9}) and (?:an? )?maximum length of (?P<high>\d{1,9})",
     r"greater than or equal to (?P<low>-?\d{1,15}(?:\.\d{1,9})?) and less than or equal to (?P<high>-?\d{1,15}"
     r"(?:\.\d{1,9})?)"
     r"(?![\w]|\.\d)",
-    re.IGNORECASE,
+    r"(?:\bbetween|\bin (?:the )?range(?: of)?|\brange is|\bwithin|\bin the interval|\bfrom) [\[(`]?"
+    r"(?P<low>-?\d{1,15}(?:\.\d{1,9})?)`?"
+    r"(?: and `?| to |\s?(?:-|"
+    "\u2013"
+    r"|\.\.|,)\s?)(?P<high>-?\d{1,15}(?:\.\d{1,9})?)(?![\w]|\.\d)",
 )
 _EXACTLY: Final = PatternList(rf"{_TO_BE} exactly {_NUMBER} (?:characters|chars|letters|digits|symbols)")
 _SIGN: Final = PatternList(
     rf"(?:{_TO_BE} (?:a )?(?P<sign>positive|(?:non-?|not )negative|negative)\b|(?P<not>must not|can ?not|may not|should"
     rf" not) be negative)"
 )
-_PATTERN: Final = re.compile(
+_PATTERN: Final = PatternList(
     r"\b(?:must|should|does not|doesn't) (?:match|conform to|comply with)(?: the)?"
     r"(?: regex(?:p)?| regular expression| pattern)?"
     r":? ['\"`]?(?P<p>\^[^\s'\"`]{1,200}\$)(?=['\"`]?(?:[\s:;,.]|$))",
-    re.IGNORECASE,
 )
 """As in `code "a b" must match ^[A-Za-z0-9]+$: invalid`."""
 _CHOICES: Final = re.compile(
@@ -137,7 +132,6 @@ _QUOTED_CHOICES: Final = re.compile(
     r" expected) (?=['\"`“])",
     re.IGNORECASE,
 )
-_CUES: Final = PatternList(_CHOICES.pattern, _QUOTED_CHOICES.pattern)
 _END: Final = re.compile(r"\s*(?:[.;)!]*\s*$|[.;)\n]\s)")
 _NO_CHOICES: Final = re.compile(
     r"\b(?:one|any|either|all) of(?: the)?(?: following)? (?:schemas?|types?|fields?|parameters?|properties|"
@@ -147,6 +141,8 @@ _NO_CHOICES: Final = re.compile(
     re.IGNORECASE,
 )
 """What lists no values that are allowed there: parts of a schema, names, or what is free where a name is taken."""
+_CUES: Final = PatternList(_CHOICES.pattern, _QUOTED_CHOICES.pattern, _NO_CHOICES.pattern)
+_LISTED, _QUOTED, _OF_NONE = range(3)
 _TYPE_WORDS: Final = (
     r"(?P<t>(?:java\.(?:lang|util|math)\.|system\.)?(?:collections\.generic\.)?(?:u?int(?:eger|8|16|32|64)?|"
     r"[iu](?:8|16|32|64|size)"
@@ -211,25 +207,27 @@ def limits_in(message: str) -> dict[str, Json]:
 
 def _pattern_in(message: str) -> str:
     """Return the regular expression that a message gives for the whole value, empty where it gives none."""
-    match = _PATTERN.search(message)
-    if match is None:
+    found = _PATTERN.search(message)
+    if found is None:
         return ""
+    pattern: str = found.match["p"]
     try:
-        re2.compile(match["p"])
+        re2.compile(pattern)
     except re2.error:
         return ""
-    return match["p"]
+    return pattern
 
 
 def choices_in(message: str) -> Listed | None:
     """Return the closed list of values that a message gives, None where it gives none."""
-    if not _CUES.candidates(message) or _NO_CHOICES.search(message) is not None:
+    cues = _CUES.candidates(message)
+    if not cues or (_OF_NONE in cues and _NO_CHOICES.search(message) is not None):
         return None
-    for cue in _CHOICES.finditer(message):
+    for cue in _CHOICES.finditer(message) if _LISTED in cues else ():
         listed = _whole(read_list(message, cue.end()), message)
         if listed is not None:
             return listed
-    quoted = _QUOTED_CHOICES.search(message)
+    quoted = _QUOTED_CHOICES.search(message) if _QUOTED in cues else None
     listed = read_list(message, quoted.end()) if quoted is not None else None
     if listed is None or not listed.items or not listed.is_closed:
         return None
@@ -252,8 +250,9 @@ def _whole(listed: Listed, message: str) -> Listed | None:
 
 
 def _bounds(message: str) -> dict[str, Json]:
-    between = _LENGTHS_OF.search(message) or _LOW_AND_HIGH.search(message) or _BETWEEN.search(message)
-    if between is not None:
+    found = _RANGE.search(message)
+    if found is not None:
+        between = found.match
         low, high = _number(between["low"]), _number(between["high"])
         lower, upper = _sized("minimum", message, ""), _sized("maximum", message, "")
         if low <= high and not _has_other_unit(message, between.end()):

@@ -54,7 +54,7 @@ _LACKS: Final = r"does(?: not|n't) (?:have|contain|include|specify)"
 _PART: Final = r"(?P<where>query|header|path|body|form|formData|cookie)"
 
 
-_MISSING_WORD: Final = re.compile(r"miss|requir|lacks|must|not |n't |has no |absent|expected|without", re.IGNORECASE)
+_MISSING_WORD: Final = PatternList(r"miss|requir|lacks|must|not |n't |has no |absent|expected|without")
 _MISSING: Final = PatternList(
     # go-openapi: "matchers in body is required"
     rf"^\.?(?P<a>[\w$@.\[\]-]{{1,80}}) in {_PART} is required\b",
@@ -190,7 +190,7 @@ _PATH: Final = PatternList(
     r"@ data(?P<p>\[[^\s]{1,200}\])",
     r"(?:^|\btype: )(?P<p>[A-Za-z_][\w-]{0,79}(?:[.\[][\w.\[\]'-]{1,120})?): \S",
 )
-TAG: Final = re.compile(r"\bfailed on the '(?P<tag>\w{1,40})' tag")
+TAG: Final = PatternList(r"\bfailed on the '(?P<tag>\w{1,40})' tag")
 """Go's validator names the rule at the end of its sentence."""
 _CHAIN: Final = re.compile(r"\(through reference chain: (?P<chain>[^()]{1,1000})\)")
 _LINK: Final = re.compile(r"""\["(?P<name>[^"]{1,120})"\]|\[(?P<index>\d{1,6})\]""")
@@ -202,11 +202,10 @@ _LONGEST: Final = 2000
 _A_SEARCH: Final = 3
 
 
-_ABOUT_A_RESPONSE: Final = re.compile(
-    r"\b(?:in|from|of) (?:the |its |an? )?(?:\w+ )?response\b"
-    r"|\b(?:upstream|the) (?:\w+ )?response (?:is|was|body|has|lacks|did|does)\b"
-    r"|\bupstream response\b",
-    re.IGNORECASE,
+_ABOUT_A_RESPONSE: Final = PatternList(
+    r"\b(?:in|from|of) (?:the |its |an? )?(?:\w+ )?response\b",
+    r"\b(?:upstream|the) (?:\w+ )?response (?:is|was|body|has|lacks|did|does)\b",
+    r"\bupstream response\b",
 )
 """Of a sentence about what another service answered: no member of the request is meant."""
 

@@ -1,8 +1,8 @@
 """Patterns of which the first that matches counts, found in one pass over a text.
 
-RE2 tells in one pass which patterns may match, and only those are tried, in their order: most texts match none of
-thirty. RE2 has no look-around and pays for counters, so it is given weaker patterns, which match whatever the patterns
-match, and more.
+RE2 tells in one pass over a text which patterns of all lists may match, and only those are tried, in their order: most
+texts match few of a hundred. RE2 has no look-around and pays for counters, so it is given weaker patterns, which match
+whatever the patterns match, and more.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import re2
 _LOOK_AROUND: Final = re.compile(r"\(\?<?[=!]")
 _TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<?[=!]|[()]|.", re.DOTALL)
 _COUNTER: Final = re.compile(r"\{(?P<least>[01]),\d+\}")
-_MEMORY: Final = 16 << 20
+_MEMORY: Final = 64 << 20
 
 
 class PatternMatch(NamedTuple):
@@ -26,19 +26,53 @@ class PatternMatch(NamedTuple):
     match: re.Match[str]
 
 
+class _AllPatterns:
+    """The patterns of all lists: the text of an error is searched for most of them, and one pass is enough."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._set: re2.Set | None = None
+        self._last: tuple[str | None, Sequence[int] | None] = (None, None)
+        """The last text and its numbers: list after list is looked for in the same text."""
+
+    def add(self, texts: Sequence[str]) -> tuple[int, int]:
+        """Return the first number that some patterns have among all, and the one after their last."""
+        first = len(self._texts)
+        self._texts += texts
+        self._set, self._last = None, (None, None)
+        return first, len(self._texts)
+
+    def candidates(self, text: str) -> Sequence[int] | None:
+        """Return the numbers of all patterns that may be found in a text, in order; None where RE2 cannot tell."""
+        last, numbers = self._last
+        if text is not last:
+            compiled = self._set or self._compiled()
+            numbers = sorted(compiled.Match(text) or ()) if _is_plain(text) else None
+            self._last = text, numbers
+        return numbers
+
+    def _compiled(self) -> re2.Set:
+        options = re2.Options()
+        options.case_sensitive = False
+        options.log_errors = False
+        options.max_mem = _MEMORY
+        compiled = re2.Set.SearchSet(options)
+        for text in self._texts:
+            compiled.Add(_weaker(text))
+        compiled.Compile()
+        self._set = compiled
+        return compiled
+
+
+_ALL: Final = _AllPatterns()
+
+
 class PatternList:
     """Patterns in the order in which they are tried; upper and lower case are the same."""
 
     def __init__(self, *texts: str) -> None:
         self.texts = texts
-        options = re2.Options()
-        options.case_sensitive = False
-        options.log_errors = False
-        options.max_mem = _MEMORY
-        self._set = re2.Set.SearchSet(options)
-        for text in texts:
-            self._set.Add(_weaker(text))
-        self._set.Compile()
+        self._first, self._end = _ALL.add(texts)
 
     def search(self, text: str) -> PatternMatch | None:
         """Return the match of the first pattern that is found in a text."""
@@ -50,7 +84,11 @@ class PatternList:
 
     def candidates(self, text: str) -> Sequence[int]:
         """Return the numbers of the patterns that may be found in a text: no other one is."""
-        return sorted(self._set.Match(text) or ()) if _is_plain(text) else range(len(self.texts))
+        numbers = _ALL.candidates(text)
+        if numbers is None:
+            return range(len(self.texts))
+        first, end = self._first, self._end
+        return [number - first for number in numbers if first <= number < end]
 
 
 def _is_plain(text: str) -> bool:
