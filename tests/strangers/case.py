@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from corrigible.conformance.transport.http1 import HttpRequest
 from corrigible.proxy.http.request_reader import read_request
 from corrigible.schema.document import UNDOCUMENTED, form_pairs, query_pairs, scalar_text
-from corrigible.schema.exchange import Json, Request
+from corrigible.schema.exchange import Json, Protocol, Request, protocol_of
 
 FOLDER: Final = Path(__file__).parent
 _REPAIRABLE: Final = frozenset({"auto", "flagged", "either"})
@@ -145,6 +145,11 @@ class Stranger(_Data):
     """Before the product was changed for any of these cases."""
     cases: list[Case]
 
+    @property
+    def is_rpc(self) -> bool:
+        """Whether it is tried over gRPC: `method` of a request is `/package.Service/Method`, the path is empty."""
+        return self.description.endswith(".binpb")
+
     def row(self) -> str:
         """Return the row of README's table."""
         first, now = self.first_run, self.figures()
@@ -203,6 +208,8 @@ def wire_request(request: Request) -> HttpRequest:
 def document(request: HttpRequest) -> Request:
     """Return the document of a request, as the product reads it."""
     headers = [(name, value) for name, value in request.headers if name.lower() not in UNDOCUMENTED]
+    if protocol_of(request.method) is Protocol.GRPC:
+        return Request(request.method, "", headers=dict(headers), body=json.loads(request.body or "null"))
     return read_request(request.method, request.target, headers, request.body)
 
 

@@ -280,9 +280,9 @@ def main(arguments: list[str] | None = None) -> int:
                 continue
             if case.right and case.accepted[0] >= 400:
                 print(f"{case.name}: the server refuses the first right request: {case.accepted[0]}")
-            recorded.append(_marked(case, reasons.get(case.name, ""), episode, verdict))
+            recorded.append(marked(case, reasons.get(case.name, ""), episode, verdict))
             verdicts.append((case, verdict))
-            print(_line(case, episode, verdict), flush=True)
+            print(line(case, episode, verdict), flush=True)
     result = figures(verdicts)
     print(result.model_dump_json())
     if args.only:
@@ -304,20 +304,20 @@ def _judge_again(name: str, stranger: Stranger) -> int:
         episode = replay(name, stranger, case)
         verdict = judge(case, episode)
         if verdict.right is bool(case.missed) or verdict.fault != case.fault:
-            print(_line(case, episode, verdict))
-        cases.append(_marked(case, case.missed, episode, verdict))
+            print(line(case, episode, verdict))
+        cases.append(marked(case, case.missed, episode, verdict))
     judged = stranger.model_copy(update={"cases": cases})
     save(name, judged)
     print(judged.row())
     return 0
 
 
-def _marked(case: Case, reason: str, episode: Episode, verdict: Verdict) -> Case:
+def marked(case: Case, reason: str, episode: Episode, verdict: Verdict) -> Case:
     missed = "" if verdict.right else reason or f"{episode.result}: say why"
     return case.model_copy(update={"missed": missed, "fault": verdict.fault})
 
 
-def _line(case: Case, episode: Episode, verdict: Verdict) -> str:
+def line(case: Case, episode: Episode, verdict: Verdict) -> str:
     flags = [name.replace("_", " ") for name in ("harm", "flagged_harm", "asked_wrong") if getattr(verdict, name)]
     word = "right " if verdict.right else "missed"
     return f"{word} {case.cls:8} {case.name}: {episode.result}" + "".join(f", {flag.upper()}" for flag in flags)

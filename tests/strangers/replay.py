@@ -1,16 +1,23 @@
 """Replays a recorded case through the product's own pipeline: no server, no network.
 
-Knows: the corrector, recorded answers. Does not know: what is right.
+Knows: the correctors, recorded answers. Does not know: what is right.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import warnings
 from functools import cache
 from pathlib import Path
 
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.proxy.build import SpecWarning, build_engine, build_loops
 from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.grpc.corrector import GrpcCorrector
+from corrigible.proxy.grpc.forwarder import CallResult
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.pack_tools.case_runner import answer_lookup
@@ -29,9 +36,17 @@ def engine(description: Path) -> Engine:
         return build_engine((), description)
 
 
+@cache
+def descriptors(description: Path) -> Descriptors:
+    return Descriptors(FileDescriptorSet.FromString(description.read_bytes()).file)
+
+
 def replay(name: str, stranger: Stranger, case: Case) -> Episode:
     """Follow the feedback to a recorded case. Each case is a caller of its own."""
-    corrector = HttpCorrector(engine(FOLDER / name / stranger.description), loops=build_loops())
+    description = FOLDER / name / stranger.description
+    if stranger.is_rpc:
+        return _replay_calls(description, case)
+    corrector = HttpCorrector(engine(description), loops=build_loops())
 
     def send(request: Request) -> Reply | None:
         sent = document(wire_request(request))
@@ -55,3 +70,25 @@ def _corrected(corrector: HttpCorrector, recorded: Recorded) -> Reply:
     outcome = run_with_lookups_sync(corrector.correct(native, id="recorded", started=0.0), fetch, corrector.limits)
     assert outcome.error is None, outcome.error
     return Reply(recorded.status, outcome.feedback)
+
+
+def _replay_calls(description: Path, case: Case) -> Episode:
+    known = descriptors(description)
+    corrector = GrpcCorrector(build_engine((), rpc=True), known, loops=build_loops())
+
+    def send(request: Request) -> Reply | None:
+        recorded = next((one for one in case.exchanges if is_same(request, document(one.request))), None)
+        if recorded is None:
+            return None
+        trailers = dict(recorded.response_headers)
+        code, details = int(trailers.pop("grpc-status")), trailers.pop("grpc-status-details-bin", "")
+        binary = (("grpc-status-details-bin", base64.b64decode(details)),) if details else ()
+        message = known.request_bytes(recorded.method, json.loads(recorded.body or "null")) or b""
+        call = CallResult(recorded.method, tuple(recorded.headers), message, code, recorded.response_body, binary)
+        outcome = run_with_lookups_sync(
+            corrector.correct(call, id="recorded", started=0.0), lambda lookup: NO_ANSWER, corrector.limits
+        )
+        assert outcome.error is None, outcome.error
+        return Reply(recorded.status, outcome.feedback)
+
+    return follow(document(case.exchanges[0].request), send)

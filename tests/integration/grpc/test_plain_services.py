@@ -50,7 +50,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
     "one of a list": (START, {**OK, "runtime": "pyton"}, ("fixed", {**OK, "runtime": "python"})),
     "none of a list": (START, {**OK, "runtime": "java"}, asked("/body/runtime", enum=["python", "golang"])),
     "a label": (START, {**OK, "labels": {"env": "porduction"}}, asked("/body/labels/env", enum=["dev", "prod"])),
-    "two fields": (START, {**OK, "start": "9", "end": "1"}, ("ask", "/body")),
+    "two fields": (START, {**OK, "start": "9", "end": "1"}, ("questions", "/body/end", "/body/start")),
     "a document": (INFER, {**NAMED, "variables": "x"}, asked("/body/variables")),
     "an input": (INFER, tensor("secnd"), ("fixed", tensor("second"))),
     "an input that is not near": (INFER, tensor("other"), asked("/body/inputs/1/name", enum=["first", "second"])),
@@ -63,7 +63,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
     "internal, about the request": (START, {**OK, "attempts": -1}, asked("/body/attempts", minimum=0)),
     "unknown, a crash": (GET, {"workerId": "crash"}, None),
     "permission": (GET, {"workerId": "mine-1"}, ("terminal",)),
-    "precondition": (DELETE, {"workerId": "w-1"}, None),
+    "precondition": (DELETE, {"workerId": "w-1"}, ("terminal",)),
     "deadline of a read": (LIST, {"parent": "slow"}, ("wait",)),
     "unavailable": (LIST, {"parent": "lost"}, ("wait",)),
     "exhausted": (START, {**OK, "taskQueue": "full"}, None),
@@ -116,6 +116,8 @@ def outcome(told: Any, method: str, document: dict[str, Any]) -> Any:
         if done["method"] != method:
             return ("method", done["method"])
         return ("flagged" if is_flagged else "fixed", done["body"])
+    if len(first["placeholders"]) > 1:
+        return ("questions", *(one["pointer"] for one in first["placeholders"]))
     (question,) = first["placeholders"]
     if is_flagged:
         return ("another", question["pointer"])

@@ -130,7 +130,8 @@ def test_what_keeps_the_meaning_is_repaired_and_what_only_the_caller_has_is_aske
         ("format", {"format": "uri"}, "example.com/hook", "https://example.com/hook"),
         ("format", {"format": "hostname"}, "https://example.com/x", "example.com"),
         ("pattern", {"pattern": "^[A-Z]{2}$"}, "de", "DE"),
-        ("pattern", {"pattern": r"^[A-Za-z0-9.\-_]+$"}, "my repo", "my-repo"),
+        ("pattern", {"pattern": r"^[A-Za-z0-9.\-]+$"}, "my repo", "my-repo"),
+        ("pattern", {"pattern": r"^[A-Za-z0-9_]+$"}, "my repo", "my_repo"),
         ("pattern", {"pattern": "^refs/heads/.+$"}, "main", "refs/heads/main"),
         ("pattern", {"pattern": "^sha256:[a-f0-9]{4}$"}, "beef", "sha256:beef"),
         ("type", {"type": "string"}, {"id": "cus_1", "name": "x"}, "cus_1"),
@@ -142,6 +143,12 @@ def test_what_changes_the_meaning_says_so(keyword: str, schema: dict[str, Json],
     (suggestion,) = repaired.suggestions
     assert suggestion["safety"]["changes_intent"] is True
     assert_outcome(repaired, request, wanted)
+
+
+def test_words_that_may_be_joined_by_several_marks_are_a_choice() -> None:
+    repaired = said("/body/a", "pattern", {"pattern": r"^[A-Za-z0-9._-]+$"}, sent("my repo"))
+    assert repaired.type == "intent_disambiguation"
+    assert [one["parameters"] for one in repaired.suggestions] == [{"a": "my-repo"}, {"a": "my_repo"}]
 
 
 def test_the_whole_suggestion_on_the_wire() -> None:

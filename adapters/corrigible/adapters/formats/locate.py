@@ -26,7 +26,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .place_by_message import assigned_parameter, listed_values, place_by_object, place_by_text
-from .place_by_path import is_blank, is_declared, place_by_path
+from .place_by_path import is_blank, is_declared, left_empty, place_by_path
 from .sent_places import COMPARED_A_STEP, PARTS, PLACES_A_STEP, find_sent, places_in_texts, sent_places
 
 _MOST_COMPARED: Final = 60_000
@@ -92,6 +92,8 @@ def locate_errors(
             any_text = exchange.status in _ABOUT_WHAT_IS_THERE
             if not place and request.protocol is Protocol.GRPC:
                 place = value_mentioned(error.message, sent, any_text=any_text)
+                if not place and (place := left_empty(error.message, request, vocabulary)):
+                    error = error._replace(constraint="required")
             elif not place and not (told := values_told(error.message, every, any_text=any_text)):
                 worded = names_in_message(error.message, sent)
                 place = worded[0] if len(worded) == 1 else reference_in_message(error.message, every)

@@ -9,6 +9,7 @@ from typing import Final
 from corrigible.adapters.formats.message.member_names import find_subject
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,
+    fold,
     name_as_word,
     names_in_message,
     value_beside_name,
@@ -109,6 +110,10 @@ def place_by_text(error: Violation, request: Request, vocabulary: Vocabulary, se
     quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(message)][:_MOST_QUOTED]
     listed = {str(value) for value in listed_values(error)}
     quoted = [one for one in dict.fromkeys(quoted) if one not in listed]
+    if request.protocol is Protocol.GRPC and (mask := _mask_of(message, quoted, sent)):
+        return mask
+    if (identified := _identified(message, sent)) is not None:
+        return identified
     if request.protocol is Protocol.GRPC and (beside := value_beside_name(message, sent)):
         return beside
     if isinstance(request.body, str) and any(one in request.body for one in quoted):
@@ -140,6 +145,50 @@ def place_by_text(error: Violation, request: Request, vocabulary: Vocabulary, se
     if (headed := _HEADED.match(message)) is not None and len(places := _named(headed["name"], sent)) == 1:
         return next(iter(places))
     return _by_choices(error, vocabulary, sent)
+
+
+def _mask_of(message: str, quoted: Sequence[str], sent: Sequence[SentValue]) -> str:
+    """Return the only field mask that has a path which a text quotes and calls a field: AIP-134's `update_mask`."""
+    if not quoted or _FIELD.search(message) is None:
+        return ""
+    names = {fold(one) for one in quoted}
+    masks = [
+        one.pointer
+        for one in sent
+        if one.path and one.path[-1].lower().endswith("mask") and not names.isdisjoint(map(fold, _paths_in(one.value)))
+    ]
+    return masks[0] if len(masks) == 1 else ""
+
+
+_FIELD: Final = re.compile(r"(?i)\b(?:fields?|paths?|field ?paths?|masks?)\b")
+
+
+def _paths_in(mask: Json) -> list[str]:
+    return mask.split(",")[:_MOST_QUOTED] if isinstance(mask, str) else []
+
+
+def _identified(message: str, sent: Sequence[SentValue]) -> str | None:
+    """Return the place of what a text identifies by a value that was sent, and calls invalid; None where it does not.
+
+    `schema definition with ID "a.json" is not valid` is about `definition` beside the `id`, not about the `id`.
+    """
+    told = _IDENTIFIED.search(message)
+    if told is None:
+        return None
+    places = {one.path for one in sent if one.path and one.value == told["value"] and fold(one.path[-1]) in _ID_NAMES}
+    if len(places) != 1:
+        return None
+    (path,) = places
+    beside = [one.pointer for one in sent if one.path[:-1] == path[:-1] and fold(one.path[-1]) == fold(told["noun"])]
+    return beside[0] if beside else to_pointer(path[:-1])
+
+
+_IDENTIFIED: Final = re.compile(
+    r"""(?i)\b(?P<noun>\w{1,60}) (?:with|of|for) (?:the )?(?:id|name|key|uuid|identifier)[:=]? ?['"`](?P<value>"""
+    r"""[^'"`\n]{1,200})['"`] (?:is|are|was) (?:not valid|invalid|malformed|not well-?formed|incomplete|empty"""
+    r"""|too (?:large|long|big))\b"""
+)
+_ID_NAMES: Final = frozenset({"id", "name", "key", "uuid", "identifier"})
 
 
 def _names_another(rest: str, name: str, sent: Sequence[SentValue]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -9,8 +10,9 @@ from corrigible.adapters.formats.message.sent_values import SentValue, fold
 from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, index_in, resolve, segments, to_pointer
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Json, Request
+from corrigible.schema.exchange import Json, Protocol, Request
 
 from .sent_places import MOST_PLACES, PARTS, find_sent
 
@@ -109,15 +111,51 @@ def _as_told(error: Violation, part: str, names: Sequence[str], request: Request
     parent = resolve(request.document(), to_pointer([part, *around]))
     if part == "body" and not isinstance(parent, dict | None) and not names[-1].isdecimal():
         return ""
+    declared = not vocabulary.places or is_declared((part, *around, names[-1]), vocabulary)
+    if error.constraint == "required" and not declared and request.protocol is Protocol.GRPC:
+        return _called_otherwise(part, names, request, vocabulary)  # a message has no other fields
     if error.constraint == "required":
         return respell_missing(error.pointer, request)
-    if not vocabulary.places or is_declared((part, *around, names[-1]), vocabulary):
-        return respell_pointer(error.pointer, request)
-    return ""
+    return respell_pointer(error.pointer, request) if declared else ""
+
+
+def _called_otherwise(part: str, names: Sequence[str], request: Request, vocabulary: Vocabulary) -> str:
+    """Return the only missing field that identifies something, where an error calls it an identifier or the like."""
+    if len(names) != 1 or fold(names[0]) not in _IDENTIFIERS:
+        return ""
+    found = [find_missing(part, [name], request, vocabulary) for name in ("id", "name")]
+    return found[0] or found[1] or "" if None not in found else ""
+
+
+_IDENTIFIERS: Final = frozenset({"identifier", "id", "name"})
+
+
+def left_empty(message: str, request: Request, vocabulary: Vocabulary) -> str:
+    """Return the only identifier of a message that was left empty, where a text quotes nothing: `lease "": not found`.
+
+    A field that is not set has its default in protobuf, which is the empty text.
+    """
+    if _EMPTY.search(message[:_LONGEST_TEXT]) is None or not isinstance(request.body, Mapping | None):
+        return ""
+    body = request.body or {}
+    names = [path[1] for path in vocabulary.places if len(path) == 2 and path[0] == "body" and not body.get(path[1])]
+    named = [name for name in names if words(name)[-1:] in _ID_WORDS]
+    return to_pointer(("body", named[0])) if len(named) == 1 else ""
+
+
+_EMPTY: Final = re.compile(
+    r"""(?i)(?<![\w'"])(?:""|''|``|\[\])(?![\w'"]).{0,40}\b(?:not found|does not exist|unknown)\b"""
+    r"""|\b(?:no|unknown|not found|find) .{0,40}(?<![\w'"])(?:""|''|``|\[\])(?![\w'"])"""
+)
+_LONGEST_TEXT: Final = 500
+_ID_WORDS: Final = (("id",), ("name",), ("key",), ("identifier",))
 
 
 def find_missing(part: str, tail: Sequence[str], request: Request, vocabulary: Vocabulary) -> str | None:
-    """Return the only declared place that ends in some names and is not sent; None if there are several."""
+    """Return the only declared place that ends in some names and is not sent; None if there are several.
+
+    Of names one below the other it is the outermost that is not there.
+    """
     folded = tuple(map(fold, tail))
     document = request.document()
     whole: list[str] = []
@@ -125,9 +163,11 @@ def find_missing(part: str, tail: Sequence[str], request: Request, vocabulary: V
     for path in vocabulary.places:
         if len(path) <= len(tail) or not _ends_in(path, folded) or path[0] not in PARTS:
             continue
-        for place in _expanded(path, document):
+        lengths = range(len(path), len(path) - len(tail), -1)
+        places = next((found for length in lengths if (found := list(_expanded(path[:length], document)))), [])
+        for place in dict.fromkeys(places):
             (whole if len(path) == len(tail) + 1 else inner).append(place)
-    chosen = [one for one in whole if one.startswith(f"/{part}/")] or whole or inner
+    chosen = list(dict.fromkeys([one for one in whole if one.startswith(f"/{part}/")] or whole or inner))
     if len(chosen) > 1:
         return None
     return chosen[0] if chosen else ""

@@ -25,7 +25,7 @@ from corrigible.rules.schema_repair.result import result_of
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import ask
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Json
+from corrigible.schema.exchange import Json, Protocol
 
 from .answer_form import violation_of_accept
 from .api_profile import Explanation, RefusalCase
@@ -116,10 +116,14 @@ class ErrorMatcher:
         if result is None and (state := (yield from self._by_state(number))) is not None:
             return [state]
         if result is None and self._case.errors[number].pointer not in self._settled:
-            result = yield from self._by_rule(number, last_resort=True)
+            is_rpc = self._case.request.protocol is Protocol.GRPC
+            # Its last resort asks for the whole message, which says less than the member that is likely meant.
+            result = (yield from self._by_suspicion(number)) if is_rpc else None
+            if result is None:
+                result = yield from self._by_rule(number, last_resort=True)
             if result is None and (left := list(self._by_elimination(number))):
                 return left
-            if result is None:
+            if result is None and not is_rpc:
                 result = yield from self._by_suspicion(number)
         return [result] if result is not None else []
 

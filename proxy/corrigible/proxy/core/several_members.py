@@ -31,6 +31,7 @@ from corrigible.schema.exchange import Json, Protocol, Request
 from .api_profile import RefusalCase
 
 _STATUSES: Final = frozenset({400, 422})
+_OF_VALUES: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE"})
 _READ: Final = 500
 """Characters of a message that are read."""
 _MOST_PLACES: Final = 500
@@ -84,7 +85,9 @@ class _Mention(NamedTuple):
 def repair_several(case: RefusalCase, error: Violation, description: Described | None, group: str) -> Repair | None:
     """Return what follows from a complaint about several members; None where it is about one, or says a limit."""
     request = case.request
-    if case.exchange.status not in _STATUSES or request.protocol is not Protocol.HTTP or not _CUE.search(error.message):
+    if case.exchange.status not in _STATUSES or not _CUE.search(error.message):
+        return None
+    if request.protocol is Protocol.GRPC and error.type not in _OF_VALUES:
         return None
     text = _plain(error.message[:_READ])
     exclusive, needed = _EXCLUSIVE.search(text), _NEEDED.search(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from corrigible.rules.budget import spend
@@ -92,7 +92,7 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if text in scalars:
         return [Spelling(scalars[text])]
     letters = _letters(text)
-    begins = _letters(str(schema.get(PREFIX, "")))
+    begins = _letters(str(schema.get(PREFIX, "")) or _common_beginning(list(scalars)))
     matches = [value for name, value in scalars.items() if letters and _letters(name) in (letters, begins + letters)]
     if len(matches) == 1:
         return [Spelling(matches[0])]
@@ -109,6 +109,15 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if not near and "const" in schema:
         return [Spelling(schema["const"], _ONLY)]
     return near
+
+
+def _common_beginning(names: Sequence[str]) -> str:
+    """Return the word that all names of a list begin with, separator included: `KIND_` of KIND_A and KIND_B."""
+    if len(names) < 2:
+        return ""
+    first, last = min(names), max(names)
+    length = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), 0)
+    return first[: max(first.rfind(mark, 0, length) for mark in "_-.:/") + 1]
 
 
 def _with_second(text: str, near: list[str], names: Iterable[str]) -> list[str]:
@@ -296,7 +305,10 @@ def _respelt(value: Json, schema: Schema, place: Place) -> list[Spelling]:
 
 
 def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
-    """Return the first spelling, from the least change on, that is provably in the pattern."""
+    """Return the first spelling, from the least change on, that is provably in the pattern.
+
+    Where another name has to be made of words, the pattern says with what between them, or the caller does.
+    """
     pattern = schema.get("pattern")
     if not isinstance(value, str) or not isinstance(pattern, str):
         return []
@@ -321,9 +333,11 @@ def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         Spelling(dashed.replace("-", "_").lower(), _ANOTHER),
         Spelling(beginning + plain, "the beginning that the pattern asks for is put before it"),
     ]
-    return next(
-        ([way] for way in ways if way.value != value and way.value and first_violation(way.value, shape) is None), []
-    )
+    fitting = [way for way in ways if way.value != value and way.value and first_violation(way.value, shape) is None]
+    if not fitting or fitting[0].assumption != _ANOTHER or not re.search(r"\s", plain):
+        return fitting[:1]
+    joined = re.sub(r"[\s_]+", "_", plain if fitting[0].value == dashed else plain.lower())
+    return [fitting[0], *(way for way in (Spelling(joined, _ANOTHER),) if first_violation(joined, shape) is None)]
 
 
 _CASE = "upper and lower case change"

@@ -100,6 +100,10 @@ _MISSING: Final = PatternList(
     # Temporal: "WorkflowId is not set on request."; by hand: "Missing TaskQueue."
     r"^(?P<a>[a-z_$][\w$@.-]{0,79}) (?:is|was) not (?:set|specified|given|provided)\b",
     r"^missing (?P<a>(?-i:[a-z0-9]+(?:_[a-z0-9]+)+|[A-Za-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+))[.!]?$",
+    # Go, by hand: "Image.Name required", "validation failed: container.Runtime.Name must be set if Spec is"
+    r"(?:^|: )(?P<a>[A-Za-z_]\w{0,79}(?:\.[A-Za-z_]\w{0,79}){1,5}) (?:(?:is |are )?required|(?:must|has to|needs to) be"
+    r" (?:set|given|provided|specified)|(?:must not|may not|can ?not) be empty)(?: (?:if|when|unless) [^:]{1,200})?"
+    r"(?:[.!:;,]|$)",
     # by hand: "No name provided", "no 'name' given"
     r"""^no ['"`]?(?P<a>[a-z_$][\w$@.-]{0,79})['"`]? (?:was )?(?:provided|given|supplied|specified)\b""",
     # by hand: "You must provide a name", "Please specify 'path'"

@@ -1,0 +1,157 @@
+"""Sentences of gRPC services without details, read by their descriptors: which field they are about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+from corrigible.adapters.protobuf.descriptors import Descriptors
+from corrigible.proxy.build import build_engine
+from corrigible.proxy.grpc.corrector import GrpcCorrector
+from corrigible.proxy.grpc.forwarder import CallResult
+from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_sync
+from corrigible.schema.feedback import Feedback, parse
+
+INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION = 3, 5, 9
+STRING, MESSAGE = 9, 11
+MESSAGES: dict[str, list[tuple[str, str]]] = {
+    "Motor": [("name", ""), ("power", "")],
+    "Crate": [("id", ""), ("label", ""), ("motor", "Motor"), ("plan", "")],
+    "CreateCrate": [("crate", "Crate"), ("crates", "Crate*")],
+    "UpdateCrate": [("crate", "Crate"), ("update_mask", "")],
+    "DropCrate": [("crate_id", ""), ("reason", "")],
+    "ListCrates": [("page", ""), ("cursor", ""), ("since", ""), ("until", "")],
+    "OpenDepot": [("depot_name", ""), ("street", "Street")],
+    "Street": [("city", "")],
+    "Nothing": [],
+}
+
+
+def _descriptors() -> Descriptors:
+    file = FileDescriptorProto(name="depot.proto", package="depot.v1", syntax="proto3")
+    for name, fields in MESSAGES.items():
+        message = file.message_type.add(name=name)
+        for number, (field, kind) in enumerate(fields, 1):
+            is_list, kind = kind.endswith("*"), kind.rstrip("*")
+            added = message.field.add(name=field, number=number, label=3 if is_list else 1)
+            added.type = MESSAGE if kind else STRING  # type: ignore[assignment]
+            if kind:
+                added.type_name = f".depot.v1.{kind}"
+    service = file.service.add(name="Depot")
+    for name in MESSAGES:
+        service.method.add(name=name, input_type=f".depot.v1.{name}", output_type=".depot.v1.Nothing")
+    return Descriptors([file])
+
+
+DESCRIPTORS = _descriptors()
+
+
+def feedback(method: str, body: dict[str, Any], code: int, message: str) -> Feedback | None:
+    name = f"/depot.v1.Depot/{method}"
+    data = DESCRIPTORS.request_bytes(name, body)
+    assert data is not None
+    corrector = GrpcCorrector(build_engine((), rpc=True), DESCRIPTORS)
+    call = CallResult(name, (), data, code, message, ())
+    outcome = run_with_lookups_sync(
+        corrector.correct(call, id="a", started=0.0), lambda lookup: NO_ANSWER, corrector.limits
+    )
+    assert outcome.error is None
+    return None if outcome.feedback is None else parse(outcome.feedback)
+
+
+CRATE = {"id": "c-1", "label": "green"}
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "message", "places"),
+    [
+        # names as the structures of Go have them
+        ("CreateCrate", {"crate": {"id": "c"}}, "Crate.Label required", ["/body/crate/label"]),
+        (
+            "CreateCrate",
+            {"crate": {"id": "c"}},
+            "checking the crate: crate.Motor.Name must be set: invalid",
+            ["/body/crate/motor"],
+        ),
+        (
+            "CreateCrate",
+            {"crate": {"id": "c", "motor": {"power": "9"}}},
+            "crate.motor.name cannot be empty",
+            ["/body/crate/motor/name"],
+        ),
+        (
+            "CreateCrate",
+            {"crate": {"id": "c", "plan": "p"}},
+            "Crate.Label must be specified if Crate.Plan is specified",
+            ["/body/crate/label"],
+        ),
+        # no such field: what identifies is called an identifier
+        ("CreateCrate", {"crate": {"label": "green"}}, "identifier is required", ["/body/crate/id"]),
+        # a mask
+        (
+            "UpdateCrate",
+            {"crate": CRATE, "updateMask": "colour"},
+            'unknown field "colour" in crate',
+            ["/body/updateMask"],
+        ),
+        (
+            "UpdateCrate",
+            {"crate": CRATE, "updateMask": "label,id"},
+            "the path 'id' of c-1 is immutable",
+            ["/body/updateMask"],
+        ),
+        # two fields
+        (
+            "ListCrates",
+            {"since": "9", "until": "1"},
+            "until must not be before since",
+            ["/body/until", "/body/since"],
+        ),
+        # what is identified by a value is not the value
+        (
+            "CreateCrate",
+            {"crates": [CRATE, {"id": "c-2", "plan": "{"}]},
+            'plan with ID "c-2" is not valid',
+            ["/body/crates/1/plan"],
+        ),
+        ("CreateCrate", {"crates": [CRATE, {"id": "c-2"}]}, "crate with id 'c-2' is invalid", ["/body/crates/1"]),
+        ("CreateCrate", {"crate": CRATE}, "label 'green' is invalid", ["/body/crate/label"]),
+        # nothing but a name in words
+        ("OpenDepot", {"depotName": "n", "street": {"city": "c"}}, "the street exceeds the limit", ["/body/street"]),
+        ("OpenDepot", {"depotName": "n", "street": {"city": "c"}}, "this cannot be done", ["/body"]),
+    ],
+)
+def test_the_field_that_a_sentence_is_about(method: str, body: dict[str, Any], message: str, places: list[str]) -> None:
+    told = feedback(method, body, INVALID_ARGUMENT, message)
+    assert told is not None
+    assert [one.pointer for s in told.suggestions for one in s.placeholders] == places
+
+
+def test_of_fields_that_exclude_each_other_the_caller_keeps_one() -> None:
+    told = feedback("ListCrates", {"page": "1", "cursor": "x"}, INVALID_ARGUMENT, "only one of page, cursor may be set")
+    assert told is not None
+    removed = [op.path for s in told.suggestions for op in s.patch or () if op.op == "remove"]
+    assert removed == ["/body/cursor", "/body/page"]
+    assert all(s.changes_intent for s in told.suggestions)
+
+
+@pytest.mark.parametrize("message", ['crate "": not found', "no crate with id ''", "unknown crate []"])
+def test_an_identifier_that_was_left_empty_is_asked_for(message: str) -> None:
+    told = feedback("DropCrate", {"reason": "old"}, NOT_FOUND, message)
+    assert told is not None
+    assert [one.pointer for s in told.suggestions for one in s.placeholders] == ["/body/crateId"]
+
+
+@pytest.mark.parametrize("message", ["the crate was not found", 'crate "c-9" of "" not found'])
+def test_an_identifier_that_was_given_was_not_left_empty(message: str) -> None:
+    told = feedback("DropCrate", {"crateId": "c-9"}, NOT_FOUND, message)
+    places = [one.pointer for s in told.suggestions for one in s.placeholders] if told is not None else []
+    assert places in ([], ["/body/crateId"])
+
+
+def test_a_state_that_forbids_a_call_is_told_without_an_edit() -> None:
+    told = feedback("DropCrate", {"crateId": "c-1"}, FAILED_PRECONDITION, 'crate "c-1" must be empty')
+    assert told is not None
+    assert [(s.action, s.patch) for s in told.suggestions] == [("ESCALATE", ())]
