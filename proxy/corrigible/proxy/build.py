@@ -26,7 +26,7 @@ from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher
 from corrigible.proxy.runtime.fork_server import ForkServer, Served
 from corrigible.proxy.runtime.worker import MEMORY, Workers
 from corrigible.rules.engine.index import RuleIndex
-from corrigible.rules.pack.load import load_pack
+from corrigible.rules.pack.load import Pack, load_pack
 from corrigible.rules.pack.operation_names import is_path
 
 
@@ -50,13 +50,17 @@ def load_profiles(
     """
     plain = PLAIN_RPC if rpc else PLAIN
     files = [specs] if isinstance(specs, Path) else specs or ()
-    descriptions = [_described(file, base) for file in files]
+    descriptions = [described(file, base) for file in files]
     profiles = [_profile(name, descriptions[0] if descriptions else None) for name in packs or (plain,)]
     return profiles + [_profile(plain, description) for description in descriptions[1:]]
 
 
 def _profile(name: str | Path, description: Described | None) -> ApiProfile:
-    pack = load_pack(name)
+    return profile_of(load_pack(name), description)
+
+
+def profile_of(pack: Pack, description: Described | None = None) -> ApiProfile:
+    """Return a pack with the adapter of its name, and with a description."""
     adapter: Adapter = adapter_for(pack.name, pack.text.dialect)
     for more in (
         Operations({key: name for key, name in pack.text.operations.items() if is_path(key)}),
@@ -73,7 +77,8 @@ _OF_PROTOBUF = frozenset({".binpb", ".desc", ".pb", ".proto", ".protoset"})
 """File endings of descriptors. They also describe APIs that use protobuf's JSON: a gRPC gateway, Connect, Twirp."""
 
 
-def _described(spec: Path, base: str) -> Described:
+def described(spec: Path, base: str = "") -> Described:
+    """Load a description. Raises AuthoringError for a wrong one."""
     if spec.suffix in _OF_PROTOBUF:
         from corrigible.adapters.protobuf.descriptors import load as load_descriptors
         from corrigible.adapters.protobuf.service_description import ProtobufDescription

@@ -33,15 +33,19 @@ class CorrigibleError(Exception):
 class AuthoringError(CorrigibleError):
     """A file written by a person is wrong, and says where. `further` holds others found in the same pass."""
 
-    def __init__(self, place: Place, problem: str, further: tuple[AuthoringError, ...] = ()) -> None:
+    def __init__(
+        self, place: Place, problem: str, further: tuple[AuthoringError, ...] = (), *, kind: str = "invalid"
+    ) -> None:
         super().__init__("\n".join([f"{place}: {problem}", *map(str, further)]))
         self.place = place
         self.problem = problem
         self.further = further
+        self.kind = kind
+        """`invalid` for what cannot be used; anything else works, and is to be mended all the same."""
 
     def all_errors(self) -> tuple[AuthoringError, ...]:
-        """Return this error and the ones found with it, in the order of their lines."""
-        return (self, *self.further)
+        """Return this error alone, and the ones found with it, in the order of their lines."""
+        return (AuthoringError(self.place, self.problem, kind=self.kind), *self.further) if self.further else (self,)
 
 
 class RuleFault(CorrigibleError):
@@ -57,8 +61,8 @@ def gather(errors: Iterable[AuthoringError]) -> AuthoringError | None:
     found = [single for error in errors for single in error.all_errors()]
     if not found:
         return None
-    first, *rest = (AuthoringError(e.place, e.problem) for e in found)
-    return AuthoringError(first.place, first.problem, tuple(rest))
+    first, *rest = found
+    return AuthoringError(first.place, first.problem, tuple(rest), kind=first.kind)
 
 
 def suggest_spelling(word: str, known: Iterable[str]) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -40,7 +43,6 @@ def run(capsys: Capture, *arguments: str | Path) -> tuple[int, list[str], list[s
 
 def test_lint_of_a_pack_in_order(write_pack: WritePack, capsys: Capture) -> None:
     folder = write_pack(x=RULE)
-    assert run(capsys, "pack", "lint", folder) == (0, ["apex 2.1.0: 1 rules, 0 cases, 0 tables, no mistakes"], [])
     (folder / "x.cases.yaml").write_text(CASES % 300, "utf-8")
     assert run(capsys, "pack", "lint", folder) == (0, ["apex 2.1.0: 1 rules, 2 cases, 0 tables, no mistakes"], [])
 
@@ -53,13 +55,15 @@ def test_lint_wants_a_loss_to_be_claimed(write_pack: WritePack, capsys: Capture)
 
 
 def test_lint_prints_every_mistake_with_its_line(write_pack: WritePack, capsys: Capture) -> None:
-    folder = write_pack(a=RULE + "wen: 1\n", b=RULE.replace("MODIFY_PARAMS", "MODIFY_PARAM"))
+    folder = write_pack(a=RULE + "wen: 1\n", b=RULE.replace("MODIFY_PARAMS", "MODIFY_PARAM"), x=RULE)
+    (folder / "x.cases.yaml").write_text((CASES % 300).replace("no_match: true", "expect: {}"), "utf-8")
     assert run(capsys, "pack", "lint", folder) == (
         1,
         [],
         [
             f'{folder}/a.yaml:8: unknown key "wen"; did you mean "when"?',
             f'{folder}/b.yaml:7: action "MODIFY_PARAM" is not registered in pack.yaml; did you mean "MODIFY_PARAMS"?',
+            f"{folder}/x.cases.yaml:1: the rule has 2 cases: it needs a case with no_match: true",
         ],
     )
 
@@ -73,7 +77,9 @@ def test_lint_reads_the_cases_too(write_pack: WritePack, capsys: Capture) -> Non
 
 
 def test_lint_goes_on_after_a_pack_that_is_wrong(write_pack: WritePack, capsys: Capture, tmp_path: Path) -> None:
-    status, out, err = run(capsys, "pack", "lint", tmp_path / "none", write_pack(x=RULE))
+    folder = write_pack(x=RULE)
+    (folder / "x.cases.yaml").write_text(CASES % 300, "utf-8")
+    status, out, err = run(capsys, "pack", "lint", tmp_path / "none", folder)
     assert (status, len(out), len(err)) == (1, 1, 1)
     assert err[0].startswith(f"{tmp_path / 'none'}:1: no built-in pack and no folder of that name; built in: ")
 
@@ -93,14 +99,67 @@ def test_test(write_pack: WritePack, capsys: Capture) -> None:
         1,
         [f"{folder}: 0 passed, 0 failed"],
         [
-            f"{folder}/x.cases.yaml:1: the rule needs a case that it matches (expect)",
-            f"{folder}/x.cases.yaml:1: the rule needs a case with no_match: true",
+            f"{folder}/x.cases.yaml:1: the rule has 0 cases: it needs a case that it matches (expect)",
+            f"{folder}/x.cases.yaml:1: the rule has 0 cases: it needs a case with no_match: true",
         ],
     )
     (folder / "x.cases.yaml").write_text("- name: n\n", "utf-8")
-    status, _, err = run(capsys, "pack", "test", folder)
-    assert status == 2
-    assert err[0] == f'{folder}/x.cases.yaml:1: "origin" is missing'
+    status, out, err = run(capsys, "pack", "test", folder)
+    assert (status, err[0]) == (2, f'{folder}/x.cases.yaml:1: "origin" is missing')
+    assert out == [f"{folder}: 0 passed, 0 failed; 1 files are malformed, their cases were not run"]
+
+
+def test_test_goes_on_after_a_rule_that_is_wrong(write_pack: WritePack, capsys: Capture) -> None:
+    folder = write_pack(x=RULE, y=RULE + "wen: 1\n")
+    (folder / "x.cases.yaml").write_text(CASES % 300, "utf-8")
+    assert run(capsys, "pack", "test", folder) == (
+        2,
+        [f"{folder}: 2 passed, 0 failed; 1 files are malformed, their cases were not run"],
+        [f'{folder}/y.yaml:8: unknown key "wen"; did you mean "when"?'],
+    )
+
+
+def test_lint_as_sarif(write_pack: WritePack, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = write_pack(x=RULE + "wen: 1\n", y=RULE + "when: captures.n == 1\n")
+    (folder / "y.cases.yaml").write_text(CASES % 300, "utf-8")
+    status, out, err = run(capsys, "pack", "lint", folder, "--format", "sarif")
+    assert (status, err) == (1, [])
+    document = json.loads("\n".join(out))
+    (scan,) = document["runs"]
+    shown = [
+        (
+            scan["tool"]["driver"]["rules"][result["ruleIndex"]]["id"],
+            result["level"],
+            result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
+            result["locations"][0]["physicalLocation"]["region"]["startLine"],
+        )
+        for result in scan["results"]
+    ]
+    assert shown == [("invalid", "error", "apex/x.yaml", 8), ("unknown-capture", "warning", "apex/y.yaml", 8)]
+    assert len({result["partialFingerprints"]["mistake/v1"] for result in scan["results"]}) == 2
+
+
+def test_watch_runs_again_after_each_change(write_pack: WritePack) -> None:
+    folder = write_pack(x=RULE)
+    (folder / "x.cases.yaml").write_text(CASES % 301, "utf-8")
+    command = [sys.executable, "-m", "corrigible.proxy.cli", "pack", "test", str(folder), "--watch"]
+    with subprocess.Popen(command, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            _until(process.stdout, f"{folder}: 1 passed, 1 failed")
+            _until(process.stdout, "-- watching")
+            (folder / "x.cases.yaml").write_text(CASES % 300, "utf-8")
+            _until(process.stdout, f"{folder}: 2 passed, 0 failed")
+            _until(process.stdout, "-- watching")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
+
+
+def _until(lines: Iterable[str], start: str) -> None:
+    assert any(line.startswith(start) for line in lines), f"no line {start}"
 
 
 def test_new_lints_and_passes(tmp_path: Path, capsys: Capture) -> None:

@@ -126,9 +126,9 @@ def test_both_polarities_and_a_rule_are_needed(write_pack: WritePack) -> None:
     folder = write_pack(a=RULE, b=RULE.replace("bad", "worse"))
     _, problems, _ = tried(folder, {"a": case("n", SPEAKS), "stray": SILENT})
     assert problems == [
-        "a.cases.yaml:1: the rule needs a case with no_match: true",
-        "b.cases.yaml:1: the rule needs a case that it matches (expect)",
-        "b.cases.yaml:1: the rule needs a case with no_match: true",
+        "a.cases.yaml:1: the rule has 1 case: it needs a case with no_match: true",
+        "b.cases.yaml:1: the rule has 0 cases: it needs a case that it matches (expect)",
+        "b.cases.yaml:1: the rule has 0 cases: it needs a case with no_match: true",
         "stray.cases.yaml:1: these cases have no rule: stray.yaml does not exist",
     ]
 

@@ -60,7 +60,15 @@ def test_what_is_not_in_the_file_stands_where_its_container_does(tmp_path: Path)
         ("a: 1\nb: 2\na: 3\n", '3: key "a" stands twice'),
         ("a:\n  b: 1\n  b: 1\n", '3: key "b" stands twice'),
         ("a: 'x\n", "2: found unexpected end of stream"),
-        ("a: [1\nb: 2\n", "2: expected ',' or ']', but got ':'"),
+        (
+            "a: [1\nb: 2\n",
+            "2: expected ',' or ']', but got ':'; a bracket is open, or a text with \":\" in it needs quotes",
+        ),
+        ("a: Is it so? yes: no\n", '1: a text with ": " in it needs quotes'),
+        ("a: {b: c > 0 ? 1 : 2}\n", '1: a text with "?" in it needs quotes inside of brackets'),
+        ("a: ? b\n", '1: a text that begins with "? " needs quotes'),
+        ("a: @b\n", '1: a text that begins with "@" needs quotes'),
+        ("a: 'it''s\n", "2: found unexpected end of stream"),
         ("a: 1\n---\nb: 2\n", "2: but found another document"),
         ("? [x]\n: 1\n", "1: a key must be plain text"),
         ("a: 1\nb: \x01\n", "2: character U+0001 is not allowed"),
@@ -70,7 +78,7 @@ def test_what_is_not_in_the_file_stands_where_its_container_does(tmp_path: Path)
         ("a: !!python/name:os.system x\n", "1: unknown tag 'tag:yaml.org,2002:python/name:os.system'"),
         ("a: !mine x\n", "1: unknown tag '!mine'"),
         ("a: &x\n  - *x\n", "1: nested deeper than 100 levels"),
-        ("a: *x\n", "1: found undefined alias 'x'"),
+        ("a: *x\n", "1: found undefined alias 'x'; a text that begins with \"*\" needs quotes"),
     ],
 )
 def test_a_mistake_is_said_with_its_line(tmp_path: Path, text: str, expected_message: str) -> None:

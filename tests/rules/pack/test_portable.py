@@ -20,6 +20,18 @@ from corrigible.rules.pack.portable import portability_problems
         ("on: 1\n", ['1: "on" is a boolean in YAML 1.1 and text in YAML 1.2: quote it']),
         ("a:\n- [no]\n", ['2: "no" is a boolean in YAML 1.1 and text in YAML 1.2: quote it']),
         ("a: 4e21\n", ['1: "4e21" is text in YAML 1.1 and a number in YAML 1.2: quote it']),
+        ("a: 1.20\n", ['1: "1.20" is the number 1.2: write that, or quote it if it is a text']),
+        ("a: [1.0, 0.5, 20.25]\n", []),
+        ("a: 010\n", ['1: "010" is octal in YAML 1.1 and decimal in YAML 1.2: quote it']),
+        (
+            "a: [x ? y : z]\n",
+            [
+                "1: PyYAML's own parser cannot read this: expected ',' or ']', but got '?'",
+                '1: "x ? y: z" is read as a map: quote the expression',
+            ],
+        ),
+        ("a: issue #5\n", ['1: the text ends before "#5", which YAML reads as a comment: quote it']),
+        ("a: text  # a comment\n", []),
         ("a: 12:30\n", ['1: "12:30" is a whole number in YAML 1.1 and text in YAML 1.2: quote it']),
     ],
 )

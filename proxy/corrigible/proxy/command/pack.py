@@ -7,21 +7,25 @@ import datetime
 import getpass
 import json
 import sys
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
-from corrigible.proxy.build import build_corrector
+from corrigible.proxy.build import build_corrector, described
 from corrigible.proxy.pack_tools.case_runner import PackResult, run_cases
-from corrigible.proxy.pack_tools.lint import lint_pack
+from corrigible.proxy.pack_tools.lint import KINDS, lint_pack
+from corrigible.proxy.pack_tools.sarif import sarif
 from corrigible.proxy.recording.reader import read_recording
-from corrigible.rules.errors import AuthoringError, gather
+from corrigible.rules.errors import AuthoringError
 from corrigible.rules.language.editor_schema import editor_schemas
-from corrigible.rules.pack.cases import load_cases
-from corrigible.rules.pack.load import built_in, load_pack, rule_files
+from corrigible.rules.pack.load import built_in, find_pack, load_pack
 from corrigible.rules.pack.markdown import page
 from corrigible.rules.pack.scaffold import new_pack, new_rule
 
 from . import coverage, render, translate
 from .usage_error import UsageError
+from .watch import watch
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -56,7 +60,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     ):
         verb = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         verb.add_argument("packs", nargs="*", metavar="NAME_OR_PATH", help="default: all built-in packs")
-        verb.set_defaults(run=run)
+        verb.add_argument("--watch", action="store_true", help="run again whenever a file of a pack changes")
+        verb.set_defaults(run=partial(_watched, run))
+        if name == "lint":
+            verb.add_argument(
+                "--spec", type=Path, metavar="FILE", help="the API's description, whose operations rules may name"
+            )
+            verb.add_argument(
+                "--format", choices=("text", "sarif"), default="text", help="sarif: SARIF 2.1.0; default: %(default)s"
+            )
 
     explain = verbs.add_parser(
         "explain",
@@ -114,29 +126,50 @@ def _from_spec(args: argparse.Namespace) -> int:
     return 0
 
 
+def _watched(run: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:
+    if not args.watch:
+        return run(args)
+    packs = [find_pack(name) for name in args.packs] or [*built_in().values()]
+
+    def once() -> int:
+        try:
+            return run(args)
+        except AuthoringError as error:
+            print(error, file=sys.stderr)
+            return 1
+
+    return watch(once, packs)
+
+
 def _lint(args: argparse.Namespace) -> int:
-    mistakes = 0
+    description = described(args.spec) if args.spec is not None else None
+    mistakes: list[AuthoringError] = []
     for name in args.packs or built_in():
         try:
-            pack = load_pack(name)
-            cases = sum(len(load_cases(file)) for file in rule_files(pack.path))
-            if (found := gather(lint_pack(name))) is not None:
-                raise found
+            pack, cases, wrong = lint_pack(name, description)
         except AuthoringError as error:
-            mistakes += len(error.all_errors())
-            print(error, file=sys.stderr)
-        else:
+            mistakes += error.all_errors()
+            continue
+        mistakes += wrong
+        if args.format == "text" and not wrong:
             print(f"{pack.label}: {len(pack.rules)} rules, {cases} cases, {len(pack.tables)} tables, no mistakes")
+    if args.format == "sarif":
+        print(sarif(mistakes, KINDS, version("corrigible"), Path.cwd()), end="")
+    for mistake in mistakes if args.format == "text" else ():
+        print(mistake, file=sys.stderr)
     return 1 if mistakes else 0
 
 
 def _test(args: argparse.Namespace) -> int:
-    failed = 0
+    failed = unread = 0
     for name in args.packs or built_in():
         result = run_cases(name)
         failed += _print(result)
-        print(f"{name}: {result.passed} passed, {len(result.cases) - result.passed} failed")
-    return 1 if failed else 0
+        malformed = len({one.place.path for one in result.problems if one.kind == "invalid"})
+        rest = f"; {malformed} files are malformed, their cases were not run" if malformed else ""
+        print(f"{name}: {result.passed} passed, {len(result.cases) - result.passed} failed{rest}")
+        unread += malformed
+    return 2 if unread else 1 if failed else 0
 
 
 def _print(result: PackResult) -> int:

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import orjson
 
-from corrigible.proxy.build import load_profiles
+from corrigible.proxy.build import profile_of
 from corrigible.proxy.core.api_profile import ApiProfile, Explanation
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.index import RuleIndex
-from corrigible.rules.errors import AuthoringError, Place
+from corrigible.rules.errors import AuthoringError, Place, suggest_spelling
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, allowed
 from corrigible.rules.pack.cases import Case, case_file, differences, load_cases
-from corrigible.rules.pack.load import rule_files
+from corrigible.rules.pack.load import load_pack, rule_files
 from corrigible.schema.error import FeedbackError, ReaderError
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import parse
@@ -48,36 +48,46 @@ class PackResult:
 
 
 def run_cases(name_or_path: str | Path) -> PackResult:
-    """Run every case of a pack. Raises AuthoringError if the pack or a case file is malformed."""
-    (profile,) = load_profiles([name_or_path])
+    """Run every case of a pack whose rule is right. Raises AuthoringError if pack.yaml itself is malformed."""
+    problems: list[AuthoringError] = []
+    profile = profile_of(load_pack(name_or_path, mistakes=problems))
     rules = {rule.id.partition(".")[2]: rule for rule in profile.pack.rules}
     results: list[CaseResult] = []
-    problems: list[AuthoringError] = []
     for file in rule_files(profile.pack.path):
-        cases = load_cases(file)
-        rule = rules[file.stem]
-        if rule.status == "deprecated":
-            continue  # it never matches again; its cases stay as a record
-        problems += _missing_kinds(file, cases)
+        rule = rules.get(file.stem)
+        if rule is None or rule.status == "deprecated":
+            continue  # the one is among the problems; the other never matches again, its cases stay as a record
+        try:
+            cases = load_cases(file)
+        except AuthoringError as error:
+            problems += error.all_errors()
+            continue
+        problems += missing_kinds(file, cases)
         results += [CaseResult(case, tuple(_failures(profile, rule, case))) for case in cases]
-    problems += _orphans(profile.pack.path, set(rules))
+    problems += orphans(profile.pack.path)
     for result in results:
         if result.case.text.expect is not None and not result.failures:
             problems += _conflicts(profile, rules[result.case.rule], result.case)
     return PackResult(tuple(results), tuple(problems))
 
 
-def _missing_kinds(file: Path, cases: tuple[Case, ...]) -> Iterator[AuthoringError]:
+def missing_kinds(file: Path, cases: tuple[Case, ...]) -> Iterator[AuthoringError]:
+    """Yield the kinds of cases that a rule lacks."""
     for missing, no_match in (("a case that it matches (expect)", False), ("a case with no_match: true", True)):
         if not any(case.text.no_match is no_match for case in cases):
-            yield AuthoringError(Place(case_file(file)), f"the rule needs {missing}")
+            count = f"{len(cases)} case" if len(cases) == 1 else f"{len(cases)} cases"
+            problem = f"the rule has {count}: it needs {missing}"
+            yield AuthoringError(Place(case_file(file)), problem, kind="missing-case")
 
 
-def _orphans(path: Path, rules: set[str]) -> Iterator[AuthoringError]:
+def orphans(path: Path) -> Iterator[AuthoringError]:
+    """Yield the case files of a pack that belong to no rule."""
+    names = {file.stem for file in rule_files(path)}
     for file in sorted(path.glob("*.cases.yaml")):
         name = file.name.removesuffix(".cases.yaml")
-        if name not in rules:
-            yield AuthoringError(Place(file), f"these cases have no rule: {name}.yaml does not exist")
+        if name not in names:
+            problem = f"these cases have no rule: {name}.yaml does not exist{suggest_spelling(name, names)}"
+            yield AuthoringError(Place(file), problem, kind="missing-rule")
 
 
 def _failures(profile: ApiProfile, rule: Rule, case: Case) -> Iterator[str]:
@@ -167,13 +177,11 @@ def answer_lookup(recorded: dict[str, Json], lookup: Lookup) -> LookupAnswer:
 def _conflicts(profile: ApiProfile, rule: Rule, case: Case) -> Iterator[AuthoringError]:
     whole = evaluate_rules(profile, profile.pack.rules, case)
     if isinstance(whole, Annotate) and rule.id not in whole.rules and rule.status == "stable":
-        yield AuthoringError(
-            case.place, f'"{case.text.name}": {whole.rules[0]} matches first, so {rule.id} is not used'
-        )
+        problem = f'"{case.text.name}": {whole.rules[0]} matches first, so {rule.id} is not used'
+        yield AuthoringError(case.place, problem, kind="conflict")
     for other in profile.pack.rules:
         same_rank = (other.priority, other.match.specificity) == (rule.priority, rule.match.specificity)
         conflicting = other.id != rule.id and same_rank and {other.status, rule.status} == {"stable"}
         if conflicting and isinstance(evaluate_rules(profile, (other,), case), Annotate):
-            yield AuthoringError(
-                case.place, f'"{case.text.name}": {other.id} matches too, with the same rank (set priority)'
-            )
+            problem = f'"{case.text.name}": {other.id} matches too, with the same rank (set priority)'
+            yield AuthoringError(case.place, problem, kind="conflict")

@@ -1,4 +1,4 @@
-"""What is wrong with the files of a pack, beyond what keeps it from loading.
+"""What is wrong with the files of a pack: what keeps it from loading, and what is to be mended all the same.
 
 Knows: a pack, its files and cases. Does not know: how a case is judged, the command line.
 """
@@ -7,33 +7,90 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final, NamedTuple
 
-from corrigible.proxy.build import load_profiles
+from corrigible.adapters.base import Described
+from corrigible.proxy.build import profile_of
 from corrigible.proxy.core.api_profile import ApiProfile, Explanation
-from corrigible.rules.errors import AuthoringError, Place
+from corrigible.rules.errors import AuthoringError, Place, suggest_spelling
 from corrigible.rules.language.rule import Entry, Rule, SuggestionGroup, SuggestionLoop, SuggestionSpec
+from corrigible.rules.language.yaml_source import read_source
 from corrigible.rules.pack.cases import Case, load_cases
-from corrigible.rules.pack.load import find_pack, load_pack, rule_files
+from corrigible.rules.pack.load import MANIFEST, Pack, load_pack, rule_files
 from corrigible.rules.pack.portable import portability_problems
 from corrigible.schema.exchange import Json
 
-from .case_runner import evaluate_rules
+from .case_runner import evaluate_rules, missing_kinds, orphans
+
+KINDS: Final[Mapping[str, str]] = {
+    "invalid": "A file of the pack cannot be used.",
+    "yaml": "YAML readers disagree about a text, or read it as something else than it looks like.",
+    "header": "A stable rule has a date and an author.",
+    "long-expression": "An expression is too long to be read.",
+    "wrong-result": "An expression gives another kind of value than its place needs.",
+    "unknown-capture": "An expression uses a group that the pattern of the message does not have.",
+    "unknown-operation": "A rule names an operation that nobody knows: it never matches.",
+    "trailing-slash": "A path or pointer fits nothing because of the slash at its end.",
+    "missing-case": "A rule needs a case that it matches and one that it does not match.",
+    "missing-rule": "Cases need a rule.",
+    "undeclared-loss": "A case shows a loss that its rule does not declare.",
+    "unclaimed-intent": "No case would notice if the rule no longer said that it changes the intent.",
+}
+"""The kinds of mistakes. A pack with one of the first kind is refused by the proxy."""
 
 
-def lint_pack(name_or_path: str | Path) -> Iterator[AuthoringError]:
-    """Yield the mistakes of a pack that loads. Raises AuthoringError where it, or a case file, does not."""
-    path = find_pack(name_or_path)
-    for file in sorted([*path.glob("*.yaml"), *path.glob("tables/*.yaml")]):
-        yield from portability_problems(file)
-    lint: list[AuthoringError] = []
-    load_pack(name_or_path, lint)
-    yield from lint
-    (profile,) = load_profiles([name_or_path])
-    for file in rule_files(path):
-        cases = load_cases(file)
-        rule = next(rule for rule in profile.pack.rules if rule.id.partition(".")[2] == file.stem)
-        yield from _unclaimed_losses(profile, cases)
-        yield from _unclaimed_intent(rule, file, cases)
+class LintResult(NamedTuple):
+    pack: Pack
+    """With the rules that are right."""
+    cases: int
+    mistakes: tuple[AuthoringError, ...]
+    """By file and line."""
+
+
+def lint_pack(name_or_path: str | Path, description: Described | None = None) -> LintResult:
+    """Return the mistakes of a pack, those of each rule. Raises AuthoringError where pack.yaml itself is wrong."""
+    mistakes: list[AuthoringError] = []
+    pack = load_pack(name_or_path, mistakes, mistakes)
+    for file in sorted([*pack.path.glob("*.yaml"), *pack.path.glob("tables/*.yaml")]):
+        mistakes += portability_problems(file)
+    profile = profile_of(pack, description)
+    rules = {rule.id.partition(".")[2]: rule for rule in pack.rules}
+    count = 0
+    for file in rule_files(pack.path):
+        try:
+            cases = load_cases(file)
+        except AuthoringError as error:
+            mistakes += error.all_errors()
+            continue
+        count += len(cases)
+        rule = rules.get(file.stem)
+        if rule is None:
+            continue  # it is among the mistakes
+        mistakes += _unknown_operations(profile, rule, file)
+        if rule.status != "deprecated":
+            mistakes += missing_kinds(file, cases)
+        mistakes += _unclaimed_losses(profile, cases)
+        mistakes += _unclaimed_intent(rule, file, cases)
+    mistakes += orphans(pack.path)
+    ordered = sorted(mistakes, key=lambda one: (one.place.path.name != MANIFEST, str(one.place.path), one.place.line))
+    return LintResult(pack, count, tuple(ordered))
+
+
+def _unknown_operations(profile: ApiProfile, rule: Rule, file: Path) -> Iterator[AuthoringError]:
+    """Yield the operations of a rule that neither the pack nor the adapter nor a description has, if they list any.
+
+    If requests name their operation themselves, every name is possible.
+    """
+    known = {*profile.pack.text.operations.values(), *profile.adapter.operations.names}
+    if not known or profile.pack.operation is not None:
+        return
+    source = read_source(file)
+    for index, name in enumerate(rule.match.operations):
+        if name not in known and "/" not in name:  # a gRPC method is its own operation
+            trail = ("match", "operation", index)
+            hint = suggest_spelling(name, known) or " (of a description: give it with --spec)"
+            problem = f'"{name}" is no operation of pack.yaml or of the API\'s adapter{hint}'
+            yield source.error(trail, problem, kind="unknown-operation")
 
 
 def _unclaimed_losses(profile: ApiProfile, cases: tuple[Case, ...]) -> Iterator[AuthoringError]:
@@ -45,14 +102,16 @@ def _unclaimed_losses(profile: ApiProfile, cases: tuple[Case, ...]) -> Iterator[
         evaluate_rules(profile, profile.pack.rules, case, explanation)
         if explanation.undeclared_losses:
             losses = ", ".join(explanation.undeclared_losses)
-            yield AuthoringError(case.place, f'"{case.text.name}": the edit loses {losses}: claim changes_intent: true')
+            problem = f'"{case.text.name}": the edit loses {losses}: claim changes_intent: true'
+            yield AuthoringError(case.place, problem, kind="undeclared-loss")
 
 
 def _unclaimed_intent(rule: Rule, file: Path, cases: tuple[Case, ...]) -> Iterator[AuthoringError]:
     """Yield a rule that says `changes_intent: true`, and whose cases would not notice if it no longer did."""
     changes = any(spec.changes_intent for entry in rule.entries for spec in _specs(entry))
     if changes and rule.status != "deprecated" and not any(_claims_change(case.text.expect) for case in cases):
-        yield AuthoringError(Place(file), "the rule has changes_intent: true, and none of its cases claims it")
+        problem = "the rule has changes_intent: true, and none of its cases claims it"
+        yield AuthoringError(Place(file), problem, kind="unclaimed-intent")
 
 
 def _specs(entry: Entry) -> Iterator[SuggestionSpec]:

@@ -57,11 +57,10 @@ def compile_rule(
     text = checked(RuleText, source)
     compiler = _Compiler(source, text, vocabulary, lookups, reading_posts, functions)
     try:
-        rule = compiler.rule(pack, major, author)
+        return compiler.rule(pack, major, author)
+    finally:
         if lint is not None:
             lint += compiler.lint
-        return rule
-    finally:
         environment(compiler.names - RESERVED).release()
 
 
@@ -102,9 +101,9 @@ class _Compiler(ExpressionCompiler):
         self._order()
         if text.status == "stable":
             if text.author is None and author is None:
-                self.lint.append(self.source.error(("status",), 'a stable rule needs "author", here or in pack.yaml'))
+                self._doubt(("status",), 'a stable rule needs "author", here or in pack.yaml', "header")
             if text.date is None:
-                self.lint.append(self.source.error(("status",), 'a stable rule needs "date"'))
+                self._doubt(("status",), 'a stable rule needs "date"', "header")
         rule = Rule(
             id=text.id,
             version=f"{text.id}@{major}",
@@ -119,7 +118,7 @@ class _Compiler(ExpressionCompiler):
             entries=tuple(self._entry(entry, ("suggest", index), scope) for index, entry in enumerate(text.suggest)),
             also_resolves=None
             if text.also_resolves is None
-            else self._cel(text.also_resolves, ("also_resolves",), scope),
+            else self._cel(text.also_resolves, ("also_resolves",), scope, "a list"),
             diagnosis=" ".join(text.diagnosis.split()),
             code=text.code or "",
             verbose_code=text.code or text.id.rpartition(".")[2].replace("-", "_").upper(),
@@ -141,7 +140,7 @@ class _Compiler(ExpressionCompiler):
         trail, (key, path) = ("lookup", name), _path(lookup_text)
         return LookupSpec(
             name,
-            self._cel(path, (*trail, key), scope),
+            self._cel(path, (*trail, key), scope, "a text"),
             self._condition(lookup_text.condition, (*trail, "if"), scope),
             lookup_text.optional,
             None if lookup_text.message is None else self._template(lookup_text.message, (*trail, "message"), scope),
@@ -158,6 +157,8 @@ class _Compiler(ExpressionCompiler):
             for part, text in ((key, path), ("if", lookup_text.condition), ("body", lookup_text.body)):
                 self._too_early(text, ("lookup", name, part), waiting)
             waiting.pop(0)
+            if re.search(r"""[^/]/['"]\s*$""", path):
+                self._doubt(("lookup", name, key), "a path that ends with a slash is never looked up", "trailing-slash")
             templates = self.lookups if lookup_text.post is None else self.reading_posts
             beginning = uncovered(path, templates) if templates is not None else None
             if beginning is not None:
@@ -194,6 +195,7 @@ class _Compiler(ExpressionCompiler):
         if match.message is not None:
             try:
                 pattern = Pattern(match.message)
+                self.captures = frozenset(pattern.names.values())
             except ValueError as problem:
                 self._wrong(("match", "message"), f"not an RE2 pattern: {problem}")
         return MatchCriteria(
@@ -247,7 +249,7 @@ class _Compiler(ExpressionCompiler):
         if member.base_action in TERMINAL:
             self._wrong((*trail, "suggest"), f"{member.action} stands alone, not in a group")
         return SuggestionLoop(
-            condition, relation, self._cel(each.each, (*trail, "each"), scope), each.name, member, kind
+            condition, relation, self._cel(each.each, (*trail, "each"), scope, "a list"), each.name, member, kind
         )
 
     def _suggestion(
@@ -279,7 +281,7 @@ class _Compiler(ExpressionCompiler):
             action=action,
             base_action=base,
             message=" ".join((entry.message or "").split()),
-            differs=None if entry.differs is None else self._cel(entry.differs, (*trail, "differs"), scope),
+            differs=None if entry.differs is None else self._cel(entry.differs, (*trail, "differs"), scope, "a list"),
             actor=entry.actor,
             parameters={
                 name: self._template(value, (*trail, "parameters", name), scope)
@@ -294,7 +296,7 @@ class _Compiler(ExpressionCompiler):
             requires_confirmation=bool(entry.requires_confirmation),
             side_effects=entry.side_effects,
             retry=entry.retry,
-            after_seconds=self._cel(after, (*trail, "retry", "after_seconds"), scope)
+            after_seconds=self._cel(after, (*trail, "retry", "after_seconds"), scope, "a number")
             if isinstance(after, str)
             else after,
             recovery=entry.recovery,
@@ -314,7 +316,7 @@ class _Compiler(ExpressionCompiler):
 
     def _placeholders(self, entry: SuggestionText, trail: Trail, scope: Environment) -> tuple[Placeholder, ...]:
         if isinstance(entry.ask, AskEachText):
-            each = self._cel(entry.ask.each, (*trail, "each"), scope)
+            each = self._cel(entry.ask.each, (*trail, "each"), scope, "a list")
             self._named(entry.ask.name, (*trail, "as"))
             inner = environment(scope.names | {entry.ask.name})
             return (self._placeholder(entry.ask, trail, inner, each, entry.ask.name),)
@@ -332,7 +334,7 @@ class _Compiler(ExpressionCompiler):
             self._pointer(text.pointer, (*trail, "pointer"), scope),
             text.who,
             {} if text.json_schema is None and text.schema_from is not None else text.json_schema,
-            None if text.schema_from is None else self._cel(text.schema_from, (*trail, "schema_from"), scope),
+            None if text.schema_from is None else self._cel(text.schema_from, (*trail, "schema_from"), scope, "a map"),
             each,
             name,
         )
@@ -341,20 +343,20 @@ class _Compiler(ExpressionCompiler):
         self, text: dict[str, Any] | str, trail: Trail, scope: Environment
     ) -> tuple[tuple[str | Expression, Template], ...] | Expression:
         if isinstance(text, str):
-            return self._cel(text, trail, scope)
+            return self._cel(text, trail, scope, "a list")
         changes: list[tuple[str | Expression, Template]] = []
         for key, value in text.items():
             place: str | Expression = key
             if key.startswith("/"):
                 place = self._pointer(key, (*trail, key), scope)
             elif key.startswith("(") and key.endswith(")"):
-                place = self._cel(key[1:-1], (*trail, key), scope)
+                place = self._cel(key[1:-1], (*trail, key), scope, "a text")
             changes.append((place, self._template(value, (*trail, key), scope)))
         return tuple(changes)
 
     def _edits(self, entry: SuggestionText, trail: Trail, scope: Environment) -> tuple[Edit, ...] | Expression:
         if isinstance(entry.patch, str):
-            return self._cel(entry.patch, (*trail, "patch"), scope)
+            return self._cel(entry.patch, (*trail, "patch"), scope, "a list")
         edits = []
         for index, op in enumerate(entry.patch or ()):
             at = (*trail, "patch", index)

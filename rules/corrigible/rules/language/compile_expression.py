@@ -12,6 +12,7 @@ from corrigible.rules.errors import AuthoringError
 from corrigible.schema.document import pointer_problem
 
 from .expression import RESERVED, Environment, Expression, ExpressionError, environment
+from .expression_lint import unknown_captures, wrong_result
 from .rule import Template
 from .shorthand import Functions, words
 from .yaml_source import Source, Trail
@@ -31,6 +32,8 @@ class ExpressionCompiler:
         self.errors: list[AuthoringError] = []
         self.lint: list[AuthoringError] = []
         """What works and is to be mended all the same."""
+        self.captures: frozenset[str] = frozenset()
+        """The names of the groups of `match.message`."""
         self.mentioned: set[str] = set()
         self.expressions: list[Expression] = []
 
@@ -45,13 +48,21 @@ class ExpressionCompiler:
     def _wrong(self, trail: Trail, problem: str) -> None:
         self.errors.append(self.source.error(trail, problem))
 
-    def _cel(self, text: str, trail: Trail, scope: Environment) -> Expression:
+    def _doubt(self, trail: Trail, problem: str, kind: str) -> None:
+        self.lint.append(self.source.error(trail, problem, kind=kind))
+
+    def _cel(self, text: str, trail: Trail, scope: Environment, gives: str = "") -> Expression:
+        """Compile an expression; `gives` is what its value has to be, such as `a list`."""
         try:
             expression = scope.compile(text, self.functions)
             self.mentioned |= words(expression.expanded)
             self.expressions.append(expression)
             if len(text) > LONGEST_EXPRESSION:
-                self.lint.append(self.source.error(trail, TOO_LONG.format(length=len(text))))
+                self._doubt(trail, TOO_LONG.format(length=len(text)), "long-expression")
+            if gives and (problem := wrong_result(expression, gives)) is not None:
+                self._doubt(trail, problem, "wrong-result")
+            for problem in unknown_captures(expression, self.captures):
+                self._doubt(trail, problem, "unknown-capture")
             return expression
         except ExpressionError as problem:
             self._wrong(trail, str(problem))
@@ -60,7 +71,7 @@ class ExpressionCompiler:
     def _condition(self, text: str | bool | None, trail: Trail, scope: Environment) -> Expression | None:
         if text is None or text is True:
             return None
-        return self._cel("false" if text is False else text, trail, scope)
+        return self._cel("false" if text is False else text, trail, scope, "a boolean")
 
     def _template(self, value: Any, trail: Trail, scope: Environment) -> Template:
         if isinstance(value, str):
@@ -73,7 +84,9 @@ class ExpressionCompiler:
 
     def _pointer(self, text: str, trail: Trail, scope: Environment) -> str | Expression:
         if not text.startswith("/"):
-            return self._cel(text, trail, scope)
+            return self._cel(text, trail, scope, "a text")
         if (problem := pointer_problem(text)) is not None:
             self._wrong(trail, f'"{text}" {problem}')
+        elif text.endswith("/"):
+            self._doubt(trail, f'"{text}" ends with a slash: that is a member without a name', "trailing-slash")
         return text

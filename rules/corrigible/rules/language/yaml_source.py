@@ -43,8 +43,8 @@ class Source:
             at = at[:-1]
         return Place(self.path, self.lines.get(at, 1))
 
-    def error(self, trail: Sequence[str | int], problem: str) -> AuthoringError:
-        return AuthoringError(self.place(trail), problem)
+    def error(self, trail: Sequence[str | int], problem: str, *, kind: str = "invalid") -> AuthoringError:
+        return AuthoringError(self.place(trail), problem, kind=kind)
 
 
 def read_source(path: Path) -> Source:
@@ -59,13 +59,35 @@ def read_source(path: Path) -> Source:
         node = composed(text, path, deepest=_DEEPEST, most=_MOST)
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
-        raise AuthoringError(Place(path, mark.line + 1 if mark else 1), problem.problem or "not YAML") from None
+        raise AuthoringError(Place(path, mark.line + 1 if mark else 1), _syntax(problem, text)) from None
     except ReaderError as problem:
         line = text.count("\n", 0, problem.position) + 1
         raise AuthoringError(Place(path, line), f"character U+{problem.character:04X} is not allowed") from None
     lines: dict[Trail, int] = {}
     data = None if node is None else _value(node, (), lines, path)
     return Source(path, data, lines)
+
+
+def _syntax(problem: yaml.MarkedYAMLError, text: str) -> str:
+    """Say what is wrong, and where it is a plain text that YAML reads as something else, that it needs quotes."""
+    message, mark = problem.problem or "not YAML", problem.problem_mark
+    if mark is None:
+        return message
+    line = next(iter(text.splitlines()[mark.line : mark.line + 1]), "")
+    sign = line[mark.column : mark.column + 1]
+    if message.startswith("mapping values") and sign == ":":
+        return 'a text with ": " in it needs quotes'
+    if message.startswith("mapping keys") and sign == "?":
+        return 'a text that begins with "? " needs quotes'
+    if message.startswith("expected ',' or") and sign == "?":
+        return 'a text with "?" in it needs quotes inside of brackets'
+    if message.startswith("expected ',' or") and sign == ":":
+        return f'{message}; a bracket is open, or a text with ":" in it needs quotes'
+    if sign in ("@", "`", "%") and message.startswith("found character"):
+        return f'a text that begins with "{sign}" needs quotes'
+    if message.startswith("found undefined alias"):
+        return f'{message}; a text that begins with "*" needs quotes'
+    return message
 
 
 def _value(node: yaml.Node, trail: Trail, lines: dict[Trail, int], path: Path) -> Any:

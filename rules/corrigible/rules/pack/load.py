@@ -79,10 +79,14 @@ def rule_files(path: Path) -> list[Path]:
     return sorted(p for p in path.glob("*.yaml") if p.name != MANIFEST and not p.name.endswith(CASES))
 
 
-def load_pack(name_or_path: str | Path, lint: list[AuthoringError] | None = None) -> Pack:
+def load_pack(
+    name_or_path: str | Path, lint: list[AuthoringError] | None = None, mistakes: list[AuthoringError] | None = None
+) -> Pack:
     """Load and compile a pack. Raises one AuthoringError that lists every mistake in it, each with file and line.
 
-    What works and should be mended all the same is added to `lint`.
+    What works and should be mended all the same is added to `lint`. With `mistakes`, those are added to that list, and
+    the pack has what is right: one mistake does not keep an author from seeing how the other rules do. Then only what
+    is wrong with pack.yaml itself is raised.
     """
     path = find_pack(name_or_path)
     manifest = read_source(path / MANIFEST)
@@ -91,16 +95,14 @@ def load_pack(name_or_path: str | Path, lint: list[AuthoringError] | None = None
     lookups = _templates(text, [one for one in text.lookups if not one.startswith(_POST)])
     reading_posts = _templates(text, [one.removeprefix(_POST) for one in text.lookups if one.startswith(_POST)])
     errors = [*mapping_problems(manifest, text), *_open_posts(manifest, text)]
+    if lint is not None:
+        lint += _trailing_slashes(manifest, text)
     tables: Mapping[str, Json] = {}
     try:
         tables = load_tables(path)
     except AuthoringError as error:
         errors.append(error)
-    functions: Functions = {}
-    try:
-        functions = _functions(manifest, text, [] if lint is None else lint)
-    except AuthoringError as error:
-        errors.append(error)
+    functions = _functions(manifest, text, errors, [] if lint is None else lint)
     rules: dict[str, Rule] = {}
     major = text.version.partition(".")[0]
     for file in rule_files(path):
@@ -121,7 +123,9 @@ def load_pack(name_or_path: str | Path, lint: list[AuthoringError] | None = None
             continue
         rules[rule.id] = rule
     if (found := gather(errors)) is not None:
-        raise found
+        if mistakes is None:
+            raise found
+        mistakes += found.all_errors()
     guidance = PackSettings(
         lookups=lookups,
         reading_posts=reading_posts,
@@ -153,10 +157,24 @@ def _open_posts(manifest: Source, text: PackText) -> Iterator[AuthoringError]:
             yield manifest.error(("lookups", index), f'"{one}": the last part of a path that is read by POST is fixed')
 
 
-def _functions(manifest: Source, text: PackText, lint: list[AuthoringError]) -> Functions:
+def _trailing_slashes(manifest: Source, text: PackText) -> Iterator[AuthoringError]:
+    """Yield paths and pointers that fit nothing because of the slash at their end."""
+    for name, listed, effect in (
+        ("lookups", text.lookups, "no look-up fits it"),
+        ("bases", text.bases, "no look-up fits it"),
+        ("redact", text.redact, "that is a member without a name"),
+    ):
+        for index, one in enumerate(listed):
+            if one.endswith("/") and one != "/":
+                yield manifest.error((name, index), f'"{one}" ends with a slash: {effect}', kind="trailing-slash")
+    if (text.mirror or "").endswith("/"):
+        problem = f'"{text.mirror}" ends with a slash: that is a member without a name'
+        yield manifest.error(("mirror",), problem, kind="trailing-slash")
+
+
+def _functions(manifest: Source, text: PackText, errors: list[AuthoringError], lint: list[AuthoringError]) -> Functions:
     """Return the named expressions of a pack. Each is checked on its own, and may call those before it."""
     functions: dict[str, PackFunction] = {}
-    errors: list[AuthoringError] = []
     for key, expression in text.functions.items():
         trail = ("functions", key)
         parts = signature(key)
@@ -175,10 +193,8 @@ def _functions(manifest: Source, text: PackText, lint: list[AuthoringError]) -> 
             errors.append(manifest.error(trail, str(problem)))
             continue
         if len(expression) > LONGEST_EXPRESSION:
-            lint.append(manifest.error(trail, TOO_LONG.format(length=len(expression))))
+            lint.append(manifest.error(trail, TOO_LONG.format(length=len(expression)), kind="long-expression"))
         functions[name] = PackFunction(name, parameters, body)
-    if (error := gather(errors)) is not None:
-        raise error
     return functions
 
 

@@ -35,6 +35,7 @@ _OF_PATTERNS = re.compile(
     r"not an RE2 pattern|invalid .*\bregular expression|error parsing regexp|invalid matches argument"
 )
 _OF_ORIGINS = re.compile(r"\borigin\b")
+_OF_KINDS = re.compile(r"the rule has \d+ cases?: it needs\b")
 _OF_RIVALS = re.compile(r"matches (?:first|too)\b")
 
 
@@ -138,7 +139,8 @@ def loads(subject: Subject) -> Iterator[Finding]:
     """Hold every file against the published JSON Schema, and ask `corrigible pack lint` what that cannot see."""
     pack = _Pack(subject)
     linted = pack.try_("lint")
-    mistakes = [line for line in linted.lines if not (_OF_PATTERNS.search(line) or _OF_ORIGINS.search(line))]
+    others = (_OF_PATTERNS, _OF_ORIGINS, _OF_KINDS)
+    mistakes = [line for line in linted.lines if not any(other.search(line) for other in others)]
     for line in mistakes if linted.status != 0 else ():
         yield Finding("SRF-PCK-01", f"The pack does not load: {_short(pack, line)}", line=pack.line("lint"))
     if linted.status != 0 and mistakes:
