@@ -13,6 +13,7 @@ from types import FrameType, ModuleType
 from typing import Final
 
 from corrigible.conformance.model.usage_error import UsageError
+from corrigible.schema.command_line import CommandParser
 from corrigible.schema.printable import shown_on
 
 COMMANDS: Final[Mapping[str, str]] = {
@@ -31,7 +32,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 
 def parser(*names: str) -> argparse.ArgumentParser:
     """Return the parser of these commands; without names, of all."""
-    top = argparse.ArgumentParser(
+    top = CommandParser(
         prog="conformance",
         description="Test whether a proxy, an API, a reader or a rule pack implements the Self-Reflective API Schema.",
     )

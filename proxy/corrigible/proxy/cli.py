@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Final
 
 from corrigible.rules.errors import CorrigibleError
+from corrigible.schema.command_line import CommandParser
 from corrigible.schema.printable import shown_on
 
 COMMANDS: Final = ("proxy", "translate", "pack", "sandbox", "demo", "descriptors", "description", "spec")
@@ -19,7 +20,7 @@ COMMANDS: Final = ("proxy", "translate", "pack", "sandbox", "demo", "descriptors
 
 def parser(*names: str) -> argparse.ArgumentParser:
     """Return the parser of these commands; without names, of all."""
-    top = argparse.ArgumentParser(
+    top = CommandParser(
         prog="corrigible", description="Add machine-readable corrections to the errors of APIs that you do not own."
     )
     top.add_argument("--version", action="version", version=f"corrigible {version('corrigible')}")

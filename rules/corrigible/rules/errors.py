@@ -21,9 +21,10 @@ class Place:
 
     path: Path
     line: int = 1
+    """0: the error is about the file itself, or about one that does not exist."""
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}"
+        return f"{self.path}:{self.line}" if self.line else str(self.path)
 
 
 class CorrigibleError(Exception):

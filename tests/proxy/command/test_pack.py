@@ -81,7 +81,7 @@ def test_lint_goes_on_after_a_pack_that_is_wrong(write_pack: WritePack, capsys: 
     (folder / "x.cases.yaml").write_text(CASES % 300, "utf-8")
     status, out, err = run(capsys, "pack", "lint", tmp_path / "none", folder)
     assert (status, len(out), len(err)) == (1, 1, 1)
-    assert err[0].startswith(f"{tmp_path / 'none'}:1: no built-in pack and no folder of that name; built in: ")
+    assert err[0].startswith(f"{tmp_path / 'none'}: no built-in pack and no folder of that name; built in: ")
 
 
 def test_test(write_pack: WritePack, capsys: Capture) -> None:
@@ -170,7 +170,7 @@ def test_new_lints_and_passes(tmp_path: Path, capsys: Capture) -> None:
     assert run(capsys, "pack", "new", folder / "too-many") == (0, made, [])
     assert run(capsys, "pack", "lint", folder)[0] == 0
     assert run(capsys, "pack", "test", folder) == (0, [f"{folder}: 4 passed, 0 failed"], [])
-    assert run(capsys, "pack", "new", folder) == (2, [], [f"{folder}:1: is there already and not empty"])
+    assert run(capsys, "pack", "new", folder) == (2, [], [f"{folder}: is there already and not empty"])
 
 
 def test_docs_and_schema(write_pack: WritePack, capsys: Capture) -> None:
@@ -210,12 +210,12 @@ def test_explain_says_what_would_be_sent_and_why(write_pack: WritePack, capsys: 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["pack"], "the following arguments are required: VERB"),
-        (["pack", "schema", "rules"], "invalid choice: 'rules' (choose from "),
+        (["pack"], "missing: VERB"),
+        (["pack", "schema", "rules"], '"rules" is none of '),
         (["pack", "docs"], "one of the arguments NAME_OR_PATH --reference is required"),
         (["pack", "docs", "strip"], 'did you mean "stripe"?'),
         (["pack", "try", "recipe", "--mode", "none", "x"], "was renamed: use `corrigible pack explain`"),
-        (["pack", "explain", "recipe", "gone.json"], "gone.json:1: cannot be read: No such file or directory"),
+        (["pack", "explain", "recipe", "gone.json"], "gone.json: cannot be read: No such file or directory"),
         (["pack", "explain", "recipe", "x", "--mode", "loud"], "argument --mode: invalid "),
         (["pack", "new", "Bad_Name"], '"Bad_Name" is no pack name'),
     ],

@@ -125,7 +125,7 @@ def test_a_pack_from_a_description(spec: Path, tmp_path: Path, capsys: pytest.Ca
     assert main(["pack", "test", str(folder)]) == 0
     capsys.readouterr()
     assert main(["pack", "from-spec", str(spec), str(folder)]) == 2
-    assert capsys.readouterr().err == f"{folder}:1: is there already and not empty\n"
+    assert capsys.readouterr().err == f"{folder}: is there already and not empty\n"
     assert (folder / "pack.yaml").read_text("utf-8") == text
 
 

@@ -156,11 +156,11 @@ def test_a_packed_answer_of_a_flow_file_is_shown_unpacked(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["gone.har", "--pack", "recipe"], "gone.har:1: cannot be read: No such file or directory"),
+        (["gone.har", "--pack", "recipe"], "gone.har: cannot be read: No such file or directory"),
         (["empty.har", "--pack", "recipe"], "empty.har:1: neither JSON nor a flow file: "),
         (["empty.har", "--pack", "recip"], 'did you mean "recipe"?'),
-        (["empty.har", "--pack", "recipe", "--spec", "gone.yaml"], "gone.yaml:1: no such file"),
-        (["empty.har"], "the following arguments are required: --pack"),
+        (["empty.har", "--pack", "recipe", "--spec", "gone.yaml"], "gone.yaml: no such file"),
+        (["empty.har"], "missing: --pack"),
     ],
 )
 def test_called_wrongly(

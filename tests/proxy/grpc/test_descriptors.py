@@ -107,12 +107,12 @@ class TestFiles:
         path.write_bytes(content)
         with pytest.raises(AuthoringError) as caught:
             load(path)
-        assert str(caught.value).startswith(f"{path}:1: {said}")
+        assert str(caught.value).startswith(f"{path}: {said}")
 
     def test_one_file_is_no_set(self, files: list[FileDescriptorProto], tmp_path: Path) -> None:
         path = tmp_path / "set.binpb"
         path.write_bytes(files[-1].SerializeToString())
-        with pytest.raises(AuthoringError, match=r"set.binpb:1: this is a single FileDescriptorProto; a FileDescr"):
+        with pytest.raises(AuthoringError, match=r"set.binpb: this is a single FileDescriptorProto; a FileDescr"):
             load(path)
 
     def test_a_set_must_be_whole(self, files: list[FileDescriptorProto], tmp_path: Path) -> None:
@@ -121,12 +121,12 @@ class TestFiles:
         with pytest.raises(AuthoringError) as caught:
             load(path)
         hint = "include the imports with protoc --include_imports"
-        assert str(caught.value) == f"{path}:1: acme/v1/kind.proto is imported but missing; {hint}"
+        assert str(caught.value) == f"{path}: acme/v1/kind.proto is imported but missing; {hint}"
 
     def test_a_set_without_a_service_is_of_no_use(self, files: list[FileDescriptorProto], tmp_path: Path) -> None:
         path = tmp_path / "set.binpb"
         path.write_bytes(FileDescriptorSet(file=files[:1]).SerializeToString())
-        with pytest.raises(AuthoringError, match=r"set.binpb:1: it defines no service$"):
+        with pytest.raises(AuthoringError, match=r"set.binpb: it defines no service$"):
             load(path)
 
     def test_a_mistake_in_a_proto_has_file_and_line(self, tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ class TestFiles:
         )
 
     def test_a_folder_without_protos_is_told(self, tmp_path: Path) -> None:
-        with pytest.raises(AuthoringError, match=r":1: no .proto file in this folder$"):
+        with pytest.raises(AuthoringError, match=r"[^:]*: no .proto file in this folder$"):
             load(tmp_path)
 
 

@@ -193,7 +193,7 @@ def test_files_that_are_none(tmp_path: Path, data: bytes, said: str) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(AuthoringError, match=r"gone:1: cannot be read: No such file or directory$"):
+    with pytest.raises(AuthoringError, match=r"gone: cannot be read: No such file or directory$"):
         read_recording(tmp_path / "gone")
 
 

@@ -89,9 +89,9 @@ def test_a_mistake_is_said_with_its_line(tmp_path: Path, text: str, expected_mes
 
 
 def test_files_that_are_no_text(tmp_path: Path) -> None:
-    with pytest.raises(AuthoringError, match=r"absent\.yaml:1: no such file$"):
+    with pytest.raises(AuthoringError, match=r"absent\.yaml: no such file$"):
         read_source(tmp_path / "absent.yaml")
-    with pytest.raises(AuthoringError, match=r"x\.yaml:1: cannot be read: 'utf-8' codec can't decode byte 0xff"):
+    with pytest.raises(AuthoringError, match=r"x\.yaml: cannot be read: 'utf-8' codec can't decode byte 0xff"):
         read_source(written(tmp_path, b"a: \xff"))
-    with pytest.raises(AuthoringError, match=r":1: cannot be read: .*[Dd]irectory"):
+    with pytest.raises(AuthoringError, match=r"[^:]*: cannot be read: .*[Dd]irectory"):
         read_source(tmp_path)

@@ -124,9 +124,9 @@ def load(path: Path) -> Descriptors:
     try:
         descriptors = Descriptors(files)
     except TypeError as problem:
-        raise AuthoringError(Place(path), f"{problem}{_HINT if 'is imported' in str(problem) else ''}") from None
+        raise AuthoringError(Place(path, 0), f"{problem}{_HINT if 'is imported' in str(problem) else ''}") from None
     if not descriptors.methods:
-        raise AuthoringError(Place(path), "it defines no service")
+        raise AuthoringError(Place(path, 0), "it defines no service")
     return descriptors
 
 
@@ -148,18 +148,18 @@ def _read(path: Path) -> descriptor_pb2.FileDescriptorSet:
     try:
         data = path.read_bytes()
     except OSError as problem:
-        raise AuthoringError(Place(path), f"cannot be read: {(problem.strerror or str(problem)).lower()}") from None
+        raise AuthoringError(Place(path, 0), f"cannot be read: {(problem.strerror or str(problem)).lower()}") from None
     start = b"\n".join(line for line in data[:4096].splitlines() if line.strip() and not line.startswith(b"//"))
     for mark, hint in _LOOKS:
         if start.startswith(mark):
-            raise AuthoringError(Place(path), hint)
+            raise AuthoringError(Place(path, 0), hint)
     try:
         descriptors = descriptor_pb2.FileDescriptorSet.FromString(data)
     except DecodeError:
         descriptors = descriptor_pb2.FileDescriptorSet()
     if any(file.name.endswith(".proto") for file in descriptors.file):
         return descriptors
-    raise AuthoringError(Place(path), f"{_describe_file(data)}; {_NEEDED}")
+    raise AuthoringError(Place(path, 0), f"{_describe_file(data)}; {_NEEDED}")
 
 
 def _describe_file(data: bytes) -> str:

@@ -32,9 +32,9 @@ def compile_protos(path: Path) -> FileDescriptorSet:
     """
     files = sorted(path.rglob("*.proto")) if path.is_dir() else [path]
     if not files:
-        raise AuthoringError(Place(path), "no .proto file in this folder")
+        raise AuthoringError(Place(path, 0), "no .proto file in this folder")
     if importlib.util.find_spec("grpc_tools") is None:
-        raise AuthoringError(Place(path), ".proto files need a compiler: pip install grpcio-tools")
+        raise AuthoringError(Place(path, 0), ".proto files need a compiler: pip install grpcio-tools")
     texts = {file: _text(file) for file in files}
     roots = _roots(path if path.is_dir() else path.parent, texts)
     names = {_name(file, roots): file for file in files}
@@ -60,7 +60,7 @@ def _text(file: Path) -> str:
     try:
         return file.read_text("utf-8", "replace")
     except OSError as problem:
-        raise AuthoringError(Place(file), f"cannot be read: {(problem.strerror or str(problem)).lower()}") from None
+        raise AuthoringError(Place(file, 0), f"cannot be read: {(problem.strerror or str(problem)).lower()}") from None
 
 
 def _roots(folder: Path, texts: dict[Path, str]) -> Sequence[Path]:

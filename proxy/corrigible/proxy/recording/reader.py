@@ -38,7 +38,7 @@ def read_recording(path: Path) -> Recording:
     try:
         data = path.read_bytes()
     except OSError as problem:
-        raise AuthoringError(Place(path), f"cannot be read: {problem.strerror}") from None
+        raise AuthoringError(Place(path, 0), f"cannot be read: {problem.strerror}") from None
     try:
         document = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as problem:

@@ -52,9 +52,9 @@ def read_source(path: Path) -> Source:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise AuthoringError(Place(path), "no such file") from None
+        raise AuthoringError(Place(path, 0), "no such file") from None
     except (OSError, UnicodeDecodeError) as problem:
-        raise AuthoringError(Place(path), f"cannot be read: {problem}") from None
+        raise AuthoringError(Place(path, 0), f"cannot be read: {problem}") from None
     try:
         node = composed(text, path, deepest=_DEEPEST, most=_MOST)
     except yaml.MarkedYAMLError as problem:

@@ -66,10 +66,10 @@ def find_pack(name_or_path: str | Path) -> Path:
     if (path / MANIFEST).is_file():
         return path
     if path.is_dir():
-        raise AuthoringError(Place(path / MANIFEST), "a pack folder needs this file")
+        raise AuthoringError(Place(path / MANIFEST, 0), "a pack folder needs this file")
     names = ", ".join(packs)
     raise AuthoringError(
-        Place(path),
+        Place(path, 0),
         f"no built-in pack and no folder of that name; built in: {names}{suggest_spelling(str(name_or_path), packs)}",
     )
 

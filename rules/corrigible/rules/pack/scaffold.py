@@ -63,9 +63,9 @@ _CASES = """\
 def new_pack(folder: Path, *, author: str, date: str) -> list[Path]:
     """Make a pack with one example rule. Raises AuthoringError rather than touch what is there."""
     if folder.exists() and any(folder.iterdir()):
-        raise AuthoringError(Place(folder), "is there already and not empty")
+        raise AuthoringError(Place(folder, 0), "is there already and not empty")
     if re.fullmatch(r"[a-z][a-z0-9-]*", folder.name) is None:
-        raise AuthoringError(Place(folder), f'"{folder.name}" is no pack name: lower-case letters, digits and "-"')
+        raise AuthoringError(Place(folder, 0), f'"{folder.name}" is no pack name: lower-case letters, digits and "-"')
     folder.mkdir(parents=True, exist_ok=True)
     manifest = folder / "pack.yaml"
     title = folder.name.replace("-", " ").title()
@@ -78,11 +78,11 @@ def new_rule(path: Path, *, author: str, date: str) -> list[Path]:
     name = path.name.removesuffix(".yaml")
     rule, cases = path.parent / f"{name}.yaml", path.parent / f"{name}.cases.yaml"
     if re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) is None:
-        raise AuthoringError(Place(rule), f'"{name}" is no rule name: lower-case letters, digits and single "-"')
+        raise AuthoringError(Place(rule, 0), f'"{name}" is no rule name: lower-case letters, digits and single "-"')
     pack = checked(PackText, read_source(path.parent / "pack.yaml"))
     for file in (rule, cases):
         if file.exists():
-            raise AuthoringError(Place(file), "is there already")
+            raise AuthoringError(Place(file, 0), "is there already")
     code = name.replace("-", "_")
     rule.write_text(
         _RULE.format(

@@ -165,4 +165,4 @@ def digest(path: Path) -> str:
 
 def _unreadable(path: Path, problem: OSError) -> AuthoringError:
     reason = "no such file" if isinstance(problem, FileNotFoundError) else f"cannot be read: {problem.strerror}"
-    return AuthoringError(Place(path), reason)
+    return AuthoringError(Place(path, 0), reason)
