@@ -33,7 +33,7 @@ WORKERS ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(OPTIONS)
 
-QUICK := tests/test_house.py tests/schema tests/rules tests/adapters tests/proxy/access_log tests/proxy/core \
+QUICK := tests/test_house.py tests/schema tests/client tests/rules tests/adapters tests/proxy/access_log tests/proxy/core \
   tests/proxy/embed tests/proxy/http tests/proxy/recording --ignore tests/rules/packs --ignore tests/adapters/sandbox \
   --ignore-glob '*/test_sandbox.py'
 

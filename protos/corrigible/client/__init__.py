@@ -1,7 +1,26 @@
-"""For programs that call APIs: explains the corrections in refused answers, and sends them where that is allowed."""
+"""For programs that call APIs: explains the corrections in refused answers, and sends them where that is allowed.
+
+Each HTTP library or SDK has a module of its name, which is imported where it is wanted: `corrigible.client.httpx`,
+`.requests`, `.stripe`, `.github`.
+"""
 
 from __future__ import annotations
 
+from .answer import Answer
+from .correction import Outcome
+from .driver import run, run_async
 from .explanation import explain
+from .policy import OnRefusal, Policy, Question
+from .sent_request import SentRequest
 
-__all__ = ["explain"]
+__all__ = [
+    "Answer",
+    "OnRefusal",
+    "Outcome",
+    "Policy",
+    "Question",
+    "SentRequest",
+    "explain",
+    "run",
+    "run_async",
+]

@@ -100,7 +100,7 @@ def _terminal(suggestion: Suggestion) -> Iterator[str]:
         heading = _OTHERS_ACT.get(actor, "No way out, no change of this request will be accepted")
     yield f"{heading}: {_plain(suggestion.message)}" if suggestion.message else f"{heading}."
     for name, value in parameters.items():
-        yield f"  {_plain(name)}: {_literal(value)}"
+        yield f"  {_plain(name)}: {literal(value)}"
 
 
 def _suggestion(suggestion: Suggestion, heading: str, request: Request | None, number: str) -> Iterator[str]:
@@ -161,8 +161,8 @@ def _resending(feedback: Feedback) -> Iterator[str]:
 
 
 def _step(step: StepRequest) -> str:
-    query = f" query {_literal(step.query)}" if step.query else ""
-    body = f" body {_literal(step.body)}" if step.body is not None else ""
+    query = f" query {literal(step.query)}" if step.query else ""
+    body = f" body {literal(step.body)}" if step.body is not None else ""
     return f"{_plain(step.method)} {_plain(step.path)}{query}{body}"
 
 
@@ -187,7 +187,7 @@ def _patch(patch: Sequence[PatchOperation], request: Request | None) -> Iterator
             case PatchVerb.REMOVE:
                 yield f"{path}: {_old(parts, tested, document)}-> (removed)"
             case _:
-                yield f"{path}: {_old(parts, tested, document)}-> {_literal(operation.value)}"
+                yield f"{path}: {_old(parts, tested, document)}-> {literal(operation.value)}"
 
 
 def _parameters(parameters: Mapping[str, Json], request: Request | None) -> Iterator[str]:
@@ -197,8 +197,8 @@ def _parameters(parameters: Mapping[str, Json], request: Request | None) -> Iter
     under = "" if request is None else "/query/" if in_query else "/body/"
     for name, value in parameters.items():
         old = holder[name] if isinstance(holder, Mapping) and name in holder else _ABSENT
-        before = "" if old is _ABSENT else f"{_literal(old)} "
-        yield f"{under}{_plain(name)}: {before}-> {'(removed)' if value is None else _literal(value)}"
+        before = "" if old is _ABSENT else f"{literal(old)} "
+        yield f"{under}{_plain(name)}: {before}-> {'(removed)' if value is None else literal(value)}"
 
 
 def _old(parts: tuple[str, ...], tested: Mapping[tuple[str, ...], Json], document: Json) -> str:
@@ -209,7 +209,7 @@ def _old(parts: tuple[str, ...], tested: Mapping[tuple[str, ...], Json], documen
             break
     else:
         value = _value_at(document, parts)
-    return "" if value is _ABSENT else f"{_literal(value)} "
+    return "" if value is _ABSENT else f"{literal(value)} "
 
 
 def _value_at(value: Json, parts: tuple[str, ...]) -> Json:
@@ -238,13 +238,13 @@ def _allowed(schema: Mapping[str, Json] | None) -> str:
         return ""
     choices = schema.get("enum")
     if isinstance(choices, list):
-        text = f", one of {', '.join(map(_literal, choices))}"
+        text = f", one of {', '.join(map(literal, choices))}"
     else:
         text = f" of the schema {json.dumps(schema, ensure_ascii=False)}"
     return text if len(text) <= _LONGEST_SCHEMA else f"{text[:_LONGEST_SCHEMA]}... (cut)"
 
 
-def _literal(value: Json) -> str:
+def literal(value: Json) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}... (cut, {len(text)} characters)"
 

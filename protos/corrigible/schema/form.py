@@ -78,3 +78,19 @@ def _arrays(value: Any) -> Any:
     if value and all(str(index) in value for index in range(len(value))):
         return [_arrays(value[str(index)]) for index in range(len(value))]
     return {name: _arrays(inner) for name, inner in value.items()}
+
+
+def paths(pairs: Sequence[tuple[str, Json]]) -> list[tuple[str, ...]]:
+    """Return where `nested` puts each pair: the names and indices that lead there."""
+    out: list[tuple[str, ...]] = []
+    top: dict[str, Any] = {}
+    for name, value in pairs:
+        *parents, last = parameter_segments(name)[:_DEEPEST] if "[" in name else [name]
+        here, path = top, list[str]()
+        for part in parents:
+            path.append(_slot(here, part))
+            here = _into(here, path[-1])
+        path.append(_slot(here, last))
+        here[path[-1]] = value
+        out.append(tuple(path))
+    return out

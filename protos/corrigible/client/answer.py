@@ -1,0 +1,85 @@
+"""An answer, and the feedback in it.
+
+Knows: which answers may refuse, where feedback is (SPEC.md 3.5), `Link` headers. Does not know: how it is fetched.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from corrigible.schema.carrier import find
+from corrigible.schema.error import ReaderError
+from corrigible.schema.exchange import Json
+from corrigible.schema.feedback import Feedback, parse
+
+RELATION: Final = "recovery-feedback"
+_LEAST_REFUSAL: Final = 400
+_MOST_BYTES: Final = 1 << 20
+"""Of an answer below 400 that is read to see whether it refuses: GraphQL, `"success": false`."""
+_LINK: Final = re.compile(r"<([^<>]{1,2000})>((?:[^,\"<]|\"[^\"]*\")*)")
+_REL: Final = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back. `native` is the HTTP library's own response."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    """Without Content-Encoding; empty if it was not read."""
+    native: object = None
+
+    @property
+    def refuses(self) -> bool:
+        return self.status >= _LEAST_REFUSAL
+
+
+def may_refuse(status: int, headers: Iterable[tuple[str, str]]) -> bool:
+    """Whether an answer has to be read to tell. A success that is streamed, large or not JSON never has to."""
+    if status >= _LEAST_REFUSAL:
+        return True
+    values = {name.lower(): value for name, value in headers}
+    media = values.get("content-type", "").partition(";")[0].strip().lower()
+    length = values.get("content-length", "")
+    is_json = media == "application/json" or media.endswith("+json")
+    return is_json and length.isascii() and length.isdecimal() and len(length) < 9 and int(length) <= _MOST_BYTES
+
+
+def feedback_in(answer: Answer) -> Feedback | None:
+    """Return the feedback in the body of an answer that refuses; None if there is none that can be read."""
+    return _readable(find(_parsed(answer.body), answer.status))
+
+
+def linked_feedback(answer: Answer) -> Feedback | None:
+    """Return the feedback that a `Link` led to."""
+    return None if answer.refuses else _readable(_parsed(answer.body))
+
+
+def feedback_links(answer: Answer) -> Iterator[str]:
+    """Yield the targets of `Link: <...>; rel="recovery-feedback"` (RFC 8288) of an answer that refuses."""
+    for name, value in answer.headers if answer.refuses else ():
+        for link in _LINK.finditer(value) if name.lower() == "link" else ():
+            relation = _REL.search(link[2])
+            if relation is not None and RELATION in (relation[1] or relation[2] or "").lower().split():
+                yield link[1].strip()
+
+
+def _readable(feedback: Json) -> Feedback | None:
+    if feedback is None:
+        return None
+    try:
+        return parse(feedback)
+    except (ReaderError, RecursionError):
+        return None
+
+
+def _parsed(body: bytes) -> Json:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):  # neither JSON nor Unicode
+        return None

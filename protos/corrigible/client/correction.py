@@ -1,0 +1,148 @@
+"""From a refused request to the answer that the caller gets.
+
+Knows: answers, policies, the order of waits, steps and requests, bounds. Does not know: sockets, clocks, HTTP
+libraries: it yields what is to be done, and is sent the result.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from corrigible.schema.feedback import Feedback
+from corrigible.schema.printable import printable
+from corrigible.schema.reader import Next
+from corrigible.schema.word import IdempotencyKey
+
+from .answer import Answer, feedback_in, feedback_links, linked_feedback
+from .decision import Ask, Confirm, NotSent, decide
+from .difference import difference
+from .explanation import explain
+from .policy import Policy
+from .sent_request import NotSendable, SentRequest
+
+log: Final = logging.getLogger("corrigible.client")
+_MOST_LINKS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send a request; the result is its `Answer`."""
+
+    request: SentRequest
+    optional: bool = False
+    """The result is None if it cannot be sent: nothing depends on it."""
+    corrected: bool = False
+    """It is the caller's request: the caller gets its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the caller gets."""
+
+    answer: Answer
+    explanation: str = ""
+    """The correction as text, what was sent of it, and why no more; empty if the answer has no feedback."""
+    feedback: Feedback | None = None
+    """Of the last refusal."""
+    corrections: tuple[str, ...] = ()
+    """What was changed before the last request was sent, as text."""
+
+
+Effect = Send | Wait | Confirm | Ask
+Correction = Generator[Effect, Any, Outcome]
+
+
+def correct(sent: SentRequest, answer: Answer, policy: Policy) -> Correction:
+    """Return the answer to the last request that was sent, starting with a first one that may be a refusal."""
+    current, corrections = sent, list[str]()
+    already_sent = {sent.content()}
+    while True:
+        feedback = yield from _feedback(current, answer)
+        if feedback is None:
+            return Outcome(answer, _history(corrections) if answer.refuses else "", None, tuple(corrections))
+        try:
+            document = current.document()
+        except NotSendable as problem:
+            return Outcome(answer, _text(explain(feedback), corrections, str(problem)), feedback, tuple(corrections))
+        explanation = explain(feedback, document)
+
+        def stop(reason: str, text: str = explanation, about: Feedback = feedback, last: Answer = answer) -> Outcome:
+            return Outcome(last, _text(text, corrections, reason), about, tuple(corrections))
+
+        following = yield from decide(feedback, document, policy)
+        if isinstance(following, NotSent):
+            return stop(following.reason)
+        most = feedback.retry.max_attempts if feedback.retry is not None else None
+        if len(corrections) >= policy.max_corrections or (most is not None and len(corrections) + 1 >= most):
+            return stop(f"it has been sent again {len(corrections)} times")
+        try:
+            request = _next_request(current, following, feedback)
+            steps = [current.step(step) for step in following.steps]
+        except NotSendable as problem:
+            return stop(str(problem))
+        # `decide` knows whether the same request may be sent again at once; an earlier one never is.
+        if request.content() != current.content() and request.content() in already_sent:
+            return stop("the same request was refused before")
+        if following.wait_seconds:
+            yield Wait(following.wait_seconds)
+        for step in steps:
+            step_answer: Answer = yield Send(step)
+            if step_answer.refuses:
+                path = urlsplit(step.url).path
+                return stop(f"{step.method} {path}, which has to come first, was answered {step_answer.status}")
+        changes = difference(document, request.document())
+        log.info("sent again, changed at %s", ", ".join(line.partition(": ")[0] for line in changes) or "no place")
+        corrections.append(_correction(following, steps, changes))
+        already_sent.add(request.content())
+        current, answer = request, (yield Send(request, corrected=True))
+
+
+def _feedback(sent: SentRequest, answer: Answer) -> Generator[Send, Answer | None, Feedback | None]:
+    """Return the feedback in an answer, or in the document that its `Link` leads to."""
+    if (feedback := feedback_in(answer)) is not None:
+        return feedback
+    targets = [url for link in feedback_links(answer) if (url := sent.same_origin(link)) is not None]
+    for url in targets[:_MOST_LINKS]:
+        document = yield Send(sent.fetch(url), optional=True)
+        if document is not None and (feedback := linked_feedback(document)) is not None:
+            return feedback
+    return None
+
+
+def _next_request(current: SentRequest, following: Next, feedback: Feedback) -> SentRequest:
+    """Return the corrected request, under a new idempotency key where the old one stands for another content.
+
+    The feedback says `new` or `reuse`. If it says nothing, a changed request gets a new key: servers refuse a key
+    that comes with another content.
+    """
+    request = current.edited(following.request)
+    rule = feedback.retry.idempotency_key if feedback.retry is not None else None
+    changes = request.content() != current.content()
+    if rule is IdempotencyKey.NEW or (rule is None and changes):
+        return request.with_new_key(current)
+    return request
+
+
+def _correction(following: Next, steps: list[SentRequest], changes: list[str]) -> str:
+    """Return what was done before the request was sent again, as one line."""
+    done = [f"waited {following.wait_seconds} s"] if following.wait_seconds else []
+    done += [f"sent {step.method} {urlsplit(step.url).path}" for step in steps]
+    return printable("; ".join([*done, *changes]) or "the same request")
+
+
+def _history(corrections: list[str]) -> str:
+    return "\n".join(f"Sent again before this answer: {one}" for one in corrections)
+
+
+def _text(explanation: str, corrections: list[str], reason: str) -> str:
+    parts = [explanation, _history(corrections), f"Not sent: {reason}." if reason else ""]
+    return "\n".join(part for part in parts if part)

@@ -1,0 +1,183 @@
+"""What a policy makes of feedback: the next request, or why none is sent.
+
+Knows: the reader's outcomes, policies. Does not know: how something is asked or sent: it yields `Confirm` and `Ask`,
+and is sent the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from corrigible.schema.document import pointer_parts
+from corrigible.schema.edit import NotApplicable, after_suggestion
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.feedback import Feedback, PatchOperation, Placeholder, Suggestion
+from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
+from corrigible.schema.word import Applicability, FeedbackType, PatchVerb, Relation
+
+from .policy import OnRefusal, Policy, Question
+
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(frozen=True, slots=True)
+class Confirm:
+    """Ask whether a correction may be sent; the answer is a boolean."""
+
+    suggestion: Suggestion
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask for a value or a choice; the answer is None if there is none."""
+
+    question: Question
+
+
+class NotSent(NamedTuple):
+    """Nothing is sent."""
+
+    reason: str
+    """Empty if the explanation says all."""
+
+
+Decision = Generator[Confirm | Ask, Any, Next | NotSent]
+
+
+def decide(feedback: Feedback, request: Request, policy: Policy) -> Decision:
+    """Return what to send after a refusal of `request`."""
+    if policy.on_refusal is OnRefusal.EXPLAIN:
+        return NotSent("")
+    pick: int | None = None
+    answered: frozenset[int] = frozenset()
+    if policy.ask is not None:
+        feedback, answered = yield from _filled(feedback, request)
+    # `confirm=True` sends nothing: it shows what would be sent, and each part is asked about below.
+    outcome = apply(feedback, request, confirm=True)
+    if isinstance(outcome, NeedsInput) and outcome.choices and policy.ask is not None:
+        picked = yield Ask(Question(feedback.message, choices=outcome.choices))
+        if picked in {choice.index for choice in outcome.choices} and not isinstance(picked, bool):
+            pick, answered = picked, answered | {picked}
+            outcome = apply(feedback, request, pick=pick, confirm=True)
+    if isinstance(outcome, Terminal):
+        return NotSent("")
+    if isinstance(outcome, NeedsInput):
+        # What could be applied and was not does not fit the request; what is asked for is in the explanation.
+        fits_not = outcome.choices and feedback.type is FeedbackType.RECOVERY_GUIDANCE
+        return NotSent(outcome.reason if fits_not else "")
+    if pick is None and any(_is_pending(one) for one in feedback.suggestions) and not _leads(feedback, outcome):
+        return NotSent("a value is missing")
+    sure = apply(feedback, request, cap=Applicability.MACHINE_APPLICABLE) if pick is None else outcome
+    by_itself = frozenset(sure.applied) if pick is None and isinstance(sure, Next) else frozenset()
+    for index in outcome.applied:
+        suggestion = feedback.suggestions[index]
+        if not suggestion.needs_confirmation and (
+            index in by_itself or index in answered or _only_waits(suggestion, feedback)
+        ):
+            continue
+        if policy.on_refusal is not OnRefusal.CONFIRM:
+            return NotSent(
+                "" if suggestion.needs_confirmation else "the correction is not certain enough to send it unasked"
+            )
+        if not (yield Confirm(suggestion)):
+            return NotSent("the correction was not confirmed")
+    if not outcome.steps and _is_same(outcome.request, request) and not _may_repeat(feedback, request):
+        return NotSent("it is not known whether the same request may be sent again")
+    if outcome.wait_seconds > policy.max_wait:
+        return NotSent(f"a wait of {outcome.wait_seconds} s is longer than the {policy.max_wait} s that are allowed")
+    return outcome
+
+
+def _only_waits(suggestion: Suggestion, feedback: Feedback) -> bool:
+    """Whether it is the same request later, and that is known to be safe."""
+    may_repeat = feedback.retry is not None and feedback.retry.same_request is True
+    return suggestion.waits and may_repeat and not suggestion.patch and not suggestion.steps
+
+
+def _may_repeat(feedback: Feedback, request: Request) -> bool:
+    return request.method.upper() in _SAFE or (feedback.retry is not None and feedback.retry.same_request is True)
+
+
+def _is_same(one: Request, other: Request) -> bool:
+    return repr(one.document()) == repr(other.document())
+
+
+def _is_pending(suggestion: Suggestion) -> bool:
+    """Whether it waits for a value, and is no alternative to another suggestion."""
+    group = suggestion.group
+    return bool(suggestion.placeholders) and (group is None or group.relation is not Relation.ONE_OF)
+
+
+def _leads(feedback: Feedback, outcome: Next) -> bool:
+    """Whether the corrections that are applied are a group: it fixes the root cause, and is applied alone."""
+    return all(feedback.suggestions[index].group is not None for index in outcome.applied)
+
+
+def _filled(feedback: Feedback, request: Request) -> Generator[Ask, Json, tuple[Feedback, frozenset[int]]]:
+    """Return the feedback with the values that were given for its placeholders, and which suggestions have them all."""
+    suggestions = list(feedback.suggestions)
+    answered: set[int] = set()
+    if feedback.type is not FeedbackType.RECOVERY_GUIDANCE:
+        return feedback, frozenset()
+    for index, suggestion in enumerate(feedback.suggestions):
+        if not suggestion.placeholders or suggestion.terminal or not (_is_pending(suggestion) or index == 0):
+            continue
+        values: list[tuple[Placeholder, Json]] = []
+        for placeholder in suggestion.placeholders:
+            value = yield Ask(Question(suggestion.message or feedback.message, placeholder=placeholder))
+            if value is None:
+                return feedback, frozenset()
+            values.append((placeholder, value))
+        try:
+            suggestions[index] = _with_values(suggestion, values, request)
+        except NotApplicable:
+            return feedback, frozenset()
+        answered.add(index)
+    return feedback.model_copy(update={"suggestions": tuple(suggestions)}), frozenset(answered)
+
+
+def _with_values(suggestion: Suggestion, values: list[tuple[Placeholder, Json]], request: Request) -> Suggestion:
+    """Return a suggestion whose patch puts values where it asked for them. Raises `NotApplicable`."""
+    complete = suggestion.model_copy(update={"placeholders": (), "applicability": Applicability.MAYBE_INCORRECT})
+    current = after_suggestion(complete, request)
+    patch = list(suggestion.patch)
+    if not patch:  # what merging the parameters comes to
+        before, after = request.document(), current.document()
+        patch = [_operation(PatchVerb.ADD, f"/{name}", after[name]) for name in after if after[name] != before[name]]
+    for placeholder, value in values:
+        put = list(_putting(placeholder.pointer, value, current))
+        patch += put
+        current = after_suggestion(complete.model_copy(update={"patch": tuple(put), "parameters": {}}), current)
+    return complete.model_copy(update={"patch": tuple(patch)})
+
+
+def _putting(pointer: str, value: Json, request: Request) -> Iterator[PatchOperation]:
+    """Yield the operations that put a value at a place, and what holds it where that is not there."""
+    parts = pointer_parts(pointer)
+    if not parts:
+        raise NotApplicable(f"{pointer} is no place for a value")
+    here: Json = request.document()
+    written = ""
+    for part in parts[:-1]:
+        written += "/" + part.replace("~", "~0").replace("/", "~1")
+        here = _member(here, part)
+        if here is None:
+            yield _operation(PatchVerb.ADD, written, {})
+            here = {}
+    there = _member(here, parts[-1])
+    verb = PatchVerb.REPLACE if there is not None and isinstance(here, list) else PatchVerb.ADD
+    yield _operation(verb, pointer, value)
+
+
+def _member(holder: Json, name: str) -> Json:
+    if isinstance(holder, Mapping):
+        return holder.get(name)
+    if isinstance(holder, list) and name.isascii() and name.isdecimal() and len(name) < 10 and int(name) < len(holder):
+        return holder[int(name)]
+    return None
+
+
+def _operation(verb: PatchVerb, path: str, value: Json) -> PatchOperation:
+    return PatchOperation.model_validate({"op": verb, "path": path, "value": value})

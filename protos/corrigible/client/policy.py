@@ -1,0 +1,70 @@
+"""What a caller allows to be sent when a request is refused.
+
+Knows: the three ways, their bounds, what is asked. Does not know: how it is asked or sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from corrigible.schema.exchange import Json
+from corrigible.schema.feedback import Placeholder, Suggestion
+from corrigible.schema.reader import Choice
+
+
+class OnRefusal(StrEnum):
+    """What follows a refusal that has feedback."""
+
+    EXPLAIN = "explain"
+    """Nothing is sent; the error's text shows the correction."""
+    REPAIR = "repair"
+    """What is MACHINE_APPLICABLE and needs no confirmation is sent; the rest is explained."""
+    CONFIRM = "confirm"
+    """As REPAIR; `confirm` decides about the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What only the caller or its user knows: a value, or which of several corrections is meant."""
+
+    message: str
+    placeholder: Placeholder | None = None
+    """Where the value goes, and its schema. The answer is the value."""
+    choices: tuple[Choice, ...] = ()
+    """The answer is the `index` of one of them."""
+
+
+Confirm = Callable[[Suggestion], bool | Awaitable[bool]]
+Ask = Callable[[Question], Json | Awaitable[Json]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What may be sent without, and what only after asking. The default explains and sends nothing."""
+
+    on_refusal: OnRefusal = OnRefusal.EXPLAIN
+    confirm: Confirm | None = None
+    """Whether the user agrees to a correction. Called for each that may not be sent by itself."""
+    ask: Ask | None = None
+    """The answer to a `Question`, or None for no answer. Without it, questions are part of the explanation."""
+    max_corrections: int = 2
+    """How often a call is sent again, at most."""
+    max_wait: float = 30
+    """Seconds; a longer wait is explained."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "on_refusal", OnRefusal(self.on_refusal))  # its value as text will do
+        if self.on_refusal is OnRefusal.CONFIRM and self.confirm is None:
+            raise ValueError("on_refusal='confirm' needs a `confirm` function")
+
+
+def policy_of(policy: Policy | None, **members: Any) -> Policy:
+    """Return the policy that an adapter was given: whole, or by its members (`on_refusal="repair"`)."""
+    if policy is None:
+        return Policy(**members)
+    if members:
+        raise TypeError(f"give a Policy, or {', '.join(members)}, but not both")
+    return policy

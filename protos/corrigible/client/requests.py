@@ -1,0 +1,100 @@
+"""requests: an adapter for `requests.Session`.
+
+    session.mount("https://api.example.com/", CorrigibleAdapter(on_refusal="repair"))
+
+`response.raise_for_status()` raises a `requests.HTTPError` whose text shows the correction, and `response.corrigible`
+is the `Outcome`: the explanation, the feedback, what was corrected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import requests
+from requests.adapters import HTTPAdapter
+
+from .answer import Answer, may_refuse
+from .correction import Outcome
+from .driver import run
+from .policy import Policy, policy_of
+from .sent_request import SentRequest
+
+__all__ = ["CorrigibleAdapter", "ExplainedResponse"]
+
+_POLICY = frozenset({"on_refusal", "confirm", "ask", "max_corrections", "max_wait"})
+
+
+class CorrigibleAdapter(HTTPAdapter):
+    """Sends requests, and again with the corrections that the policy allows. Other arguments are an HTTPAdapter's."""
+
+    def __init__(self, policy: Policy | None = None, **options: Any) -> None:
+        members = {name: options.pop(name) for name in _POLICY & options.keys()}
+        self.policy = policy_of(policy, **members)
+        super().__init__(**options)
+
+    def send(self, request: requests.PreparedRequest, *arguments: Any, **options: Any) -> requests.Response:
+        response = super().send(request, *arguments, **options)
+        if not may_refuse(response.status_code, response.headers.items()):
+            return response
+
+        def send(again: SentRequest) -> Answer:
+            return _answer(super(CorrigibleAdapter, self).send(_request(again, request), *arguments, **options))
+
+        return _response(run(_sent(request), _answer(response), self.policy, send))
+
+
+class ExplainedResponse(requests.Response):
+    """A refusal whose error shows the correction."""
+
+    corrigible: Outcome
+
+    def raise_for_status(self) -> None:
+        try:
+            super().raise_for_status()
+        except requests.HTTPError as error:
+            if not self.corrigible.explanation:
+                raise
+            raise requests.HTTPError(f"{error}\n{self.corrigible.explanation}", response=self) from None
+
+
+def _sent(request: requests.PreparedRequest) -> SentRequest:
+    body = request.body
+    if isinstance(body, str):
+        body = body.encode()
+    elif not isinstance(body, bytes | None):
+        body = None  # a file or a generator
+    else:
+        body = body or b""
+    headers = tuple((_text(name), _text(value)) for name, value in request.headers.items())
+    return SentRequest(request.method or "GET", request.url or "", headers, body)
+
+
+def _request(sent: SentRequest, before: requests.PreparedRequest) -> requests.PreparedRequest:
+    request = before.copy()
+    request.method, request.url, request.body = sent.method, sent.url, sent.body or None
+    request.headers = requests.structures.CaseInsensitiveDict(_joined(sent))
+    if "content-length" not in request.headers:
+        request.prepare_content_length(request.body)
+    return request
+
+
+def _joined(sent: SentRequest) -> Mapping[str, str]:
+    return dict(sent.headers)
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else value
+
+
+def _answer(response: requests.Response) -> Answer:
+    headers = tuple(response.headers.items())
+    body = response.content if may_refuse(response.status_code, headers) else b""
+    return Answer(response.status_code, headers, body, response)
+
+
+def _response(outcome: Outcome) -> requests.Response:
+    response = ExplainedResponse()
+    response.__dict__.update(vars(outcome.answer.native))
+    response.corrigible = outcome
+    return response

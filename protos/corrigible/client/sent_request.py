@@ -1,0 +1,269 @@
+"""A request as it was really sent: what the request document says about it, and what is sent after a correction.
+
+Knows: URLs, headers, JSON, forms. Does not know: feedback, policies, HTTP libraries.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Final, NoReturn
+from urllib.parse import quote, urlencode, urljoin, urlsplit, urlunsplit
+
+from corrigible.schema.document import UNDOCUMENTED, form_pairs, query_pairs
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.form import by_name, fields, nested
+
+from .form_edit import NotEditable, edited_form, edited_query
+
+FORM: Final = "application/x-www-form-urlencoded"
+KEY: Final = "idempotency-key"
+_JSON: Final = "application/json"
+_UNREAD: Final = ("multipart/", "application/yaml", "application/x-yaml", "application/apply-patch+yaml", "text/yaml")
+_PATH_CHARACTERS: Final = "/%:@!$&'()*+,;=-._~"
+_FRAMING: Final = frozenset({"content-length", "transfer-encoding"})
+_CHECKSUMS: Final = frozenset({"content-md5", "digest", "content-digest", "repr-digest", "x-amz-content-sha256"})
+_SIGNATURES: Final = frozenset({"signature", "signature-input"})
+_SIGNING_SCHEMES: Final = frozenset({"aws4-hmac-sha256", "digest", "signature", "oauth", "hawk", "sharedkey"})
+"""Schemes of `Authorization` that sign the request: a changed one has to be signed again."""
+_OF_ONE_REQUEST: Final = frozenset({KEY, "expect", "range", "prefer", *_FRAMING, *_CHECKSUMS})
+"""Headers that other requests of the same caller do not repeat."""
+
+
+class NotSendable(Exception):
+    """A corrected request cannot be sent as it should be; the message says why."""
+
+
+class BodyForm(Enum):
+    """How the bytes of a body are written."""
+
+    NONE = "none"
+    JSON = "json"
+    FORM = "form"
+    TEXT = "text"
+    UNREAD = "unread"
+    """A stream, a file, a multipart form, YAML, compressed: sent again as it is, never edited."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request on the wire. `headers` are all that the HTTP library sent on the caller's behalf."""
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = b""
+    """None if it is not at hand: it was a stream."""
+
+    def header(self, name: str) -> str:
+        """Return the first value of a header; empty if there is none."""
+        return next((value for sent, value in self.headers if sent.lower() == name), "")
+
+    def document(self) -> Request:
+        """Return the request document, as a proxy in front of the API reads the same bytes.
+
+        Raises `NotSendable` for a form or query of too many fields.
+        """
+        parts = urlsplit(self.url)
+        kept: dict[str, str] = {}
+        for name, value in self.headers:
+            low = name.lower()
+            if low not in UNDOCUMENTED:
+                kept[low] = f"{kept[low]}, {value}" if low in kept else value
+        written, body = self._read_body()
+        try:
+            query = by_name(fields(parts.query)) if parts.query else {}
+        except ValueError as problem:
+            raise NotSendable(str(problem)) from None
+        return Request(self.method.upper(), parts.path or "/", query, kept, body, written is BodyForm.FORM)
+
+    def edited(self, after: Request) -> SentRequest:
+        """Return what to send so that the document is `after`. What the correction leaves alone stays as it was.
+
+        Raises `NotSendable`.
+        """
+        if self.body is None:
+            raise NotSendable("the body was a stream, which cannot be sent again")
+        before = self.document()
+        headers = self._headers(before.headers, after.headers)
+        media, body = _media(after.headers), self.body
+        if not _same(before.body, after.body) or media != _media(before.headers):
+            body = self._edited_body(before.body, after.body, media)
+        if body != self.body:
+            headers = [(name, value) for name, value in headers if name.lower() not in _FRAMING]
+            if body and not media:
+                headers.append(("Content-Type", _JSON))
+        edited = SentRequest(after.method, self._url(before, after), tuple(headers), body)
+        if edited != self:
+            self._require_unsigned(body_changes=body != self.body)
+        return edited
+
+    def with_new_key(self, before: SentRequest) -> SentRequest:
+        """Return the request under an idempotency key of its own, if `before` had one and a correction set no other.
+
+        The key derives from the old one and from what is sent. Who starts again with the old key, and is corrected in
+        the same way, sends the same new key: what was done once is not done twice.
+        """
+        old = before.header(KEY)
+        if not old or self.header(KEY) != old:
+            return self
+        content = "\0".join((old, self.method, self.url)).encode() + b"\0" + (self.body or b"")
+        key = str(uuid.uuid5(uuid.NAMESPACE_URL, content.hex()))
+        return replace(self, headers=tuple((n, key if n.lower() == KEY else v) for n, v in self.headers))
+
+    def step(self, step: Request) -> SentRequest:
+        """Return a request to the same host, with the caller's credentials and what selects the account and version."""
+        own = {name.lower(): value for name, value in step.headers.items()}
+        headers = [(name, value) for name, value in self._of_the_caller() if name.lower() not in own]
+        headers += step.headers.items()
+        body = b""
+        if step.body is not None:
+            body = urlencode(list(form_pairs(step.body))).encode() if step.form else _json(step.body)
+            if "content-type" not in own:
+                headers.append(("Content-Type", FORM if step.form else _JSON))
+        parts = urlsplit(self.url)
+        query = urlencode(list(query_pairs(step.query)))
+        url = urlunsplit((parts.scheme, parts.netloc, quote(step.path, safe=_PATH_CHARACTERS), query, ""))
+        self._require_unsigned(body_changes=False)
+        return SentRequest(step.method, url, tuple(headers), body)
+
+    def same_origin(self, target: str) -> str | None:
+        """Return the absolute URL of a link in the answer; None if it leads to another origin."""
+        here, there = urlsplit(self.url), urlsplit(urljoin(self.url, target))
+        if (here.scheme, here.netloc) != (there.scheme, there.netloc):
+            return None
+        return there._replace(fragment="").geturl()
+
+    def fetch(self, url: str) -> SentRequest:
+        """Return the GET of a document that was made for this caller."""
+        headers = [(name, value) for name, value in self._of_the_caller() if name.lower() != "accept"]
+        return SentRequest("GET", url, (*headers, ("Accept", _JSON)))
+
+    def content(self) -> tuple[str, str, bytes | None, frozenset[tuple[str, str]]]:
+        """Return what makes two requests the same: all but the idempotency key and the framing."""
+        headers = ((name.lower(), value) for name, value in self.headers)
+        written, value = self._read_body()
+        body = _json(value) if written is BodyForm.JSON else self.body
+        return self.method, self.url, body, frozenset(one for one in headers if one[0] not in _FRAMING | {KEY})
+
+    def _of_the_caller(self) -> Iterable[tuple[str, str]]:
+        for name, value in self.headers:
+            low = name.lower()
+            if low not in _OF_ONE_REQUEST and not low.startswith(("content-", "if-")):
+                yield name, value
+
+    def _read_body(self) -> tuple[BodyForm, Json]:
+        media, body = self.header("content-type").partition(";")[0].strip().lower(), self.body
+        if body == b"":
+            return BodyForm.NONE, None
+        if body is None or self.header("content-encoding").lower() not in ("", "identity"):
+            return BodyForm.UNREAD, None
+        if media.startswith(_UNREAD):
+            return BodyForm.UNREAD, None
+        try:
+            text = body.decode()
+        except UnicodeDecodeError:
+            return BodyForm.UNREAD, None
+        try:
+            if media == FORM and text[:1] not in ("{", "["):
+                return BodyForm.FORM, nested(fields(text))
+            return BodyForm.JSON, json.loads(text, parse_constant=_no_constant)
+        except RecursionError:
+            return BodyForm.UNREAD, None
+        except ValueError:
+            return (BodyForm.FORM, nested(fields(text))) if media == FORM else (BodyForm.TEXT, text)
+
+    def _edited_body(self, before: Json, after: Json, media: str) -> bytes:
+        written, _ = self._read_body()
+        if written is BodyForm.UNREAD or self.body is None:
+            raise NotSendable("the body is a stream, a file or in a format that is not edited")
+        if after is None:
+            return b""
+        wanted = _written_as(media, written)
+        if wanted is written and _same(before, after):
+            return self.body
+        match wanted:
+            case BodyForm.FORM if isinstance(after, Mapping):
+                if written is not BodyForm.FORM:
+                    return urlencode(list(form_pairs(after))).encode()
+                try:
+                    return edited_form(self.body.decode(), after).encode()
+                except NotEditable as problem:
+                    raise NotSendable(str(problem)) from None
+            case BodyForm.TEXT if isinstance(after, str):
+                return after.encode()
+            case BodyForm.JSON:
+                if written is BodyForm.JSON:
+                    _require_exact(self.body.decode())
+                return _json(after)
+        raise NotSendable(f"what the correction puts into the body is no {wanted.value}")
+
+    def _headers(self, before: Mapping[str, str], after: Mapping[str, str]) -> list[tuple[str, str]]:
+        changed = {name: value for name, value in after.items() if before.get(name) != value}
+        out: list[tuple[str, str]] = []
+        for name, value in self.headers:
+            low = name.lower()
+            if low in changed:
+                out.append((name, changed.pop(low)))
+            elif low not in before or before[low] == after.get(low):
+                out.append((name, value))
+        return [*out, *changed.items()]
+
+    def _url(self, before: Request, after: Request) -> str:
+        parts = urlsplit(self.url)
+        path = parts.path if after.path == before.path else quote(after.path, safe=_PATH_CHARACTERS)
+        same = _same(before.query, after.query)
+        query = parts.query if same else edited_query(parts.query, before.query, after.query)
+        return urlunsplit((parts.scheme, parts.netloc, path, query, ""))
+
+    def _require_unsigned(self, *, body_changes: bool) -> None:
+        names = {name.lower() for name, _ in self.headers}
+        scheme = self.header("authorization").partition(" ")[0].lower()
+        if names & _SIGNATURES or scheme in _SIGNING_SCHEMES or (body_changes and names & _CHECKSUMS):
+            raise NotSendable("the request is signed or has a checksum, so only its sender can change it")
+
+
+def _media(headers: Mapping[str, str]) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _written_as(media: str, before: BodyForm) -> BodyForm:
+    if media == FORM:
+        return BodyForm.FORM
+    if media == _JSON or media.endswith("+json"):
+        return BodyForm.JSON
+    return BodyForm.JSON if before is BodyForm.NONE else before
+
+
+def _same(one: Json, other: Json) -> bool:
+    """Whether two values are written alike: 1, 1.0 and true differ."""
+    return _json(one) == _json(other)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _require_exact(text: str) -> None:
+    """Raise NotSendable if JSON that is read and written again would not say the same."""
+
+    def number(digits: str) -> float:
+        value = float(digits)
+        if Decimal(digits) != Decimal(repr(value)):
+            raise NotSendable(f"the number {digits[:40]} in the body would lose digits")
+        return value
+
+    def members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+        if len(out := dict(pairs)) < len(pairs):
+            raise NotSendable("an object in the body has two members of one name")
+        return out
+
+    json.loads(text, parse_float=number, object_pairs_hook=members)

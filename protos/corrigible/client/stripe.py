@@ -1,0 +1,111 @@
+"""stripe-python: an HTTP client for `stripe.StripeClient` that wraps another one.
+
+    client = stripe.StripeClient(key, http_client=CorrigibleHTTPClient(on_refusal="repair"))
+
+`str(error)` of a `stripe.StripeError` shows the correction below Stripe's own message. The request is seen as the SDK
+sends it, with its `Idempotency-Key`, version and account.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Mapping
+from typing import Any
+
+import stripe
+from stripe._http_client import new_default_http_client, new_http_client_async_fallback
+
+from .answer import Answer, may_refuse
+from .correction import Outcome
+from .driver import run, run_async
+from .policy import Policy, policy_of
+from .sent_request import SentRequest
+
+__all__ = ["CorrigibleHTTPClient"]
+
+_Answered = tuple[Any, int, Mapping[str, str]]
+
+
+class CorrigibleHTTPClient(stripe.HTTPClient):
+    """Sends requests through another client of the SDK, and again with the corrections that the policy allows."""
+
+    name = "corrigible"
+
+    def __init__(
+        self, policy: Policy | None = None, *, client: stripe.HTTPClient | None = None, **members: Any
+    ) -> None:
+        super().__init__()
+        self._policy = policy_of(policy, **members)
+        self._client = client or new_default_http_client(async_fallback_client=new_http_client_async_fallback())
+
+    def request(
+        self, method: str, url: str, headers: Mapping[str, str] | None, post_data: Any = None, **options: Any
+    ) -> _Answered:
+        answered = self._client.request(method, url, headers, post_data, **options)
+        if not may_refuse(answered[1], answered[2].items()):
+            return answered
+
+        def send(again: SentRequest) -> Answer:
+            return _answer(self._client.request(*_arguments(again), **options))
+
+        return _explained(run(_sent(method, url, headers, post_data), _answer(answered), self._policy, send))
+
+    async def request_async(
+        self, method: str, url: str, headers: Mapping[str, str] | None, post_data: Any = None, **options: Any
+    ) -> _Answered:
+        answered = await self._client.request_async(method, url, headers or {}, post_data, **options)
+        if not may_refuse(answered[1], answered[2].items()):
+            return answered
+
+        async def send(again: SentRequest) -> Answer:
+            return _answer(await self._client.request_async(*_arguments(again), **options))
+
+        sent = _sent(method, url, headers, post_data)
+        return _explained(await run_async(sent, _answer(answered), self._policy, send))
+
+    def request_stream(self, *arguments: Any, **options: Any) -> _Answered:
+        """Stream an answer. What is streamed is never corrected."""
+        return self._client.request_stream(*arguments, **options)
+
+    async def request_stream_async(self, *arguments: Any, **options: Any) -> _Answered:
+        return await self._client.request_stream_async(*arguments, **options)
+
+    def sleep_async(self, secs: float) -> Awaitable[None]:
+        return self._client.sleep_async(secs)
+
+    def close(self) -> None:
+        self._client.close()  # type: ignore[no-untyped-call]  # stripe types only part of itself
+
+    async def close_async(self) -> None:
+        await self._client.close_async()  # type: ignore[no-untyped-call]
+
+
+def _sent(method: str, url: str, headers: Mapping[str, str] | None, post_data: Any) -> SentRequest:
+    body = post_data.encode() if isinstance(post_data, str) else post_data or b""
+    fields = tuple((name, str(value)) for name, value in (headers or {}).items())
+    return SentRequest(method.upper(), url, fields, body if isinstance(body, bytes) else None)
+
+
+def _arguments(sent: SentRequest) -> tuple[str, str, Mapping[str, str], Any]:
+    return sent.method.lower(), sent.url, dict(sent.headers), (sent.body or b"").decode() or None
+
+
+def _answer(answered: _Answered) -> Answer:
+    body, status, headers = answered
+    content = body.encode() if isinstance(body, str) else body
+    return Answer(status, tuple((name, str(value)) for name, value in headers.items()), content, answered)
+
+
+def _explained(outcome: Outcome) -> _Answered:
+    """Return an answer to the SDK, with the correction below the message of the error: the SDK shows nothing else."""
+    answered: Any = outcome.answer.native
+    body, status, headers = answered
+    if not outcome.explanation:
+        return body, status, headers
+    try:
+        members = json.loads(outcome.answer.body)
+        members["error"]["message"] = "\n".join(filter(None, (members["error"].get("message"), outcome.explanation)))
+    except (ValueError, TypeError, KeyError, AttributeError):  # no error of Stripe's
+        return body, status, headers
+    text = json.dumps(members, ensure_ascii=False)
+    return text if isinstance(body, str) else text.encode(), status, headers

@@ -1,0 +1,458 @@
+"""What is sent after a refusal, by each policy: corrections, steps, waits, questions, and where it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+
+from corrigible.client.answer import Answer
+from corrigible.client.correction import Outcome
+from corrigible.client.driver import run, run_async
+from corrigible.client.policy import OnRefusal, Policy, Question, policy_of
+from corrigible.client.sent_request import SentRequest
+from corrigible.schema import Request, Suggestion
+
+URL = "https://api.example.com/v1/orders"
+VERIFIED = {"status": "verified", "method": "dry_run"}
+REPAIR = Policy(on_refusal=OnRefusal.REPAIR)
+
+
+def sent(body: Any = None, **headers: str) -> SentRequest:
+    fields = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+    return SentRequest("POST", URL, (("Content-Type", "application/json"), *fields), json.dumps(body or {}).encode())
+
+
+def edit(path: str, old: Any, new: Any, **members: Any) -> dict[str, Any]:
+    """Return a suggestion that may be sent unasked."""
+    patch = [{"op": "test", "path": path, "value": old}, {"op": "replace", "path": path, "value": new}]
+    certain = {"applicability": "MACHINE_APPLICABLE", "verification": VERIFIED}
+    return {"action": "MODIFY_PARAMS", "parameters": {}, "patch": patch, **certain, **members}
+
+
+def refusal(*suggestions: dict[str, Any], status: int = 400, **members: Any) -> Answer:
+    feedback = {"type": "recovery_guidance", "message": "Refused.", "suggestions": list(suggestions), **members}
+    body = json.dumps({"error": "no", "recovery_feedback": feedback}).encode()
+    return Answer(status, (("Content-Type", "application/json"),), body)
+
+
+ACCEPTED = Answer(200, (), b"{}")
+
+
+class Server:
+    """Answers as it is told, and keeps what it was sent."""
+
+    def __init__(self, *answers: Answer | Exception) -> None:
+        self.answers = list(answers)
+        self.requests: list[SentRequest] = []
+
+    def __call__(self, request: SentRequest) -> Answer:
+        self.requests.append(request)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    @property
+    def bodies(self) -> list[Any]:
+        return [json.loads(request.body or b"null") for request in self.requests]
+
+
+NEAR = edit("/body/sort", "neu", "new")
+ORDER = {"sort": "neu", "count": 1}
+
+
+def yes(_: Suggestion) -> bool:
+    return True
+
+
+class TestExplain:
+    def test_nothing_is_sent_and_the_correction_is_explained(self) -> None:
+        server = Server()
+        outcome = run(sent(ORDER), refusal(NEAR), Policy(), server)
+        assert (server.requests, outcome.answer.status) == ([], 400)
+        assert outcome.explanation == 'Refused.\nCorrection (verified):\n  /body/sort: "neu" -> "new"'
+        assert outcome.feedback is not None and outcome.corrections == ()
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            ACCEPTED,
+            Answer(400, (), b'{"error": "no"}'),
+            Answer(400, (), b"<html>"),
+            Answer(400, (), b"\xff"),
+            Answer(400, (), b'{"recovery_feedback": {"suggestions": "none"}}'),
+            Answer(200, (), b'{"recovery_feedback": {"suggestions": []}}'),
+        ],
+    )
+    def test_an_answer_without_readable_feedback_stays_as_it_is(self, answer: Answer) -> None:
+        assert run(sent(ORDER), answer, REPAIR, Server()) == Outcome(answer)
+
+    def test_feedback_inside_the_native_error_is_found(self) -> None:
+        feedback = json.loads(refusal(NEAR).body)["recovery_feedback"]
+        answer = Answer(400, (), json.dumps({"error": {"message": "no", "recovery_feedback": feedback}}).encode())
+        assert run(sent(ORDER), answer, REPAIR, Server(ACCEPTED)).answer is ACCEPTED
+
+
+class TestRepair:
+    def test_what_is_certain_is_sent_with_all_that_the_request_had(self) -> None:
+        server = Server(ACCEPTED)
+        first = sent(ORDER, Authorization="Bearer x", X_Trace="1")
+        outcome = run(first, refusal(NEAR), REPAIR, server)
+        assert (outcome.answer, outcome.explanation) == (ACCEPTED, "")
+        assert outcome.corrections == ('/body/sort: "neu" -> "new"',)
+        assert server.requests == [SentRequest("POST", URL, first.headers, b'{"sort":"new","count":1}')]
+
+    @pytest.mark.parametrize(
+        ("suggestion", "reason"),
+        [
+            (edit("/body/sort", "neu", "new", applicability="MAYBE_INCORRECT"), "the correction is not certain"),
+            (edit("/body/sort", "neu", "new", verification=None), "the correction is not certain"),
+            (edit("/body/sort", "neu", "new", safety={"changes_intent": True}), None),
+            (edit("/body/sort", "neu", "new", safety={"requires_confirmation": True}), None),
+            (edit("/body/sort", "neu", "new", safety={"loses": ["/body/sort"]}), None),
+            (edit("/body/sort", "other", "new"), "suggestion 0: /body/sort is not what the suggestion is for"),
+            ({"action": "ESCALATE", "parameters": {}}, None),
+        ],
+    )
+    def test_nothing_else_is(self, suggestion: dict[str, Any], reason: str | None) -> None:
+        server = Server()
+        outcome = run(sent(ORDER), refusal(suggestion), REPAIR, server)
+        assert (server.requests, outcome.answer.status) == ([], 400)
+        assert f"Not sent: {reason}" in outcome.explanation if reason else "Not sent" not in outcome.explanation
+
+    def test_a_request_that_would_be_refused_for_its_other_error_is_not_sent(self) -> None:
+        maybe = edit("/body/count", 1, 2, applicability="MAYBE_INCORRECT")
+        missing = {"action": "MODIFY_PARAMS", "parameters": {}, "placeholders": [{"pointer": "/body/name"}]}
+        for other in (maybe, missing):
+            server = Server()
+            assert run(sent(ORDER), refusal(NEAR, other), REPAIR, server).answer.status == 400
+            assert server.requests == []
+
+    def test_the_text_of_a_second_refusal_says_what_was_changed_before(self) -> None:
+        second = refusal(edit("/body/count", 1, 2, safety={"changes_intent": True}))
+        outcome = run(sent(ORDER), refusal(NEAR), REPAIR, Server(second))
+        assert outcome.answer is second
+        assert outcome.explanation.splitlines() == [
+            "Refused.",
+            "Correction, only if the user agrees (it changes what was asked for):",
+            "  /body/count: 1 -> 2",
+            'Sent again before this answer: /body/sort: "neu" -> "new"',
+        ]
+
+    def test_so_does_that_of_a_second_refusal_without_feedback(self) -> None:
+        outcome = run(sent(ORDER), refusal(NEAR), REPAIR, Server(Answer(500)))
+        assert outcome.explanation == 'Sent again before this answer: /body/sort: "neu" -> "new"'
+
+    def test_it_ends_after_two_corrections(self) -> None:
+        server = Server(refusal(edit("/body/sort", "new", "a")), refusal(edit("/body/sort", "a", "b")), ACCEPTED)
+        outcome = run(sent(ORDER), refusal(NEAR), REPAIR, server)
+        assert [body["sort"] for body in server.bodies] == ["new", "a"]
+        assert outcome.explanation.endswith("Not sent: it has been sent again 2 times.")
+
+    def test_it_ends_where_the_feedback_says_so(self) -> None:
+        server = Server()
+        assert run(sent(ORDER), refusal(NEAR, retry={"max_attempts": 1}), REPAIR, server).answer.status == 400
+        assert server.requests == []
+
+    def test_what_was_refused_before_is_not_sent_again(self) -> None:
+        server = Server(refusal(edit("/body/sort", "new", "neu")))
+        outcome = run(sent(ORDER), refusal(NEAR), Policy(on_refusal=OnRefusal.REPAIR, max_corrections=9), server)
+        assert [body["sort"] for body in server.bodies] == ["new"]
+        assert outcome.explanation.endswith("Not sent: the same request was refused before.")
+
+    def test_a_number_that_would_lose_digits_is_explained(self) -> None:
+        first = SentRequest("POST", URL, (), b'{"sort": "neu", "x": 0.1000000000000000055511151231257827}')
+        outcome = run(first, refusal(NEAR), REPAIR, Server())
+        assert outcome.explanation.endswith("in the body would lose digits.")
+
+    def test_an_error_while_sending_is_the_caller_s(self) -> None:
+        with pytest.raises(ConnectionError):
+            run(sent(ORDER), refusal(NEAR), REPAIR, Server(ConnectionError()))
+
+    def test_an_error_of_ours_leaves_the_answer_as_it_is(self, caplog: pytest.LogCaptureFixture) -> None:
+        class Broken(SentRequest):
+            def edited(self, after: Request) -> SentRequest:
+                raise ZeroDivisionError
+
+        answer, server = refusal(NEAR), Server()
+        broken = Broken("POST", URL, (), json.dumps(ORDER).encode())
+        assert run(broken, answer, REPAIR, server) == Outcome(answer)
+        assert "the correction failed" in caplog.text and server.requests == []
+
+    def test_the_log_has_places_and_no_values(self, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level("INFO", "corrigible.client")
+        run(sent(ORDER), refusal(NEAR), REPAIR, Server(ACCEPTED))
+        assert caplog.messages == ["sent again, changed at /body/sort"]
+
+
+class TestIdempotencyKey:
+    @pytest.mark.parametrize(
+        ("rule", "kept"), [(None, False), ("new", False), ("reuse", True), ("none", True)], ids=str
+    )
+    def test_a_changed_request_has_a_new_key_unless_the_feedback_says_otherwise(
+        self, rule: str | None, kept: bool
+    ) -> None:
+        server = Server(ACCEPTED)
+        retry = {"idempotency_key": rule} if rule else {}
+        run(sent(ORDER, Idempotency_Key="k"), refusal(NEAR, retry=retry), REPAIR, server)
+        assert (server.requests[0].header("idempotency-key") == "k") is kept
+
+    def test_the_key_that_the_patch_sets_is_the_one(self) -> None:
+        server = Server(ACCEPTED)
+        suggestion = edit("/headers/idempotency-key", "k", "k2")
+        first = sent(ORDER, Idempotency_Key="k")
+        run(first, refusal(suggestion, retry={"idempotency_key": "new"}), REPAIR, server)
+        assert server.requests[0].header("idempotency-key") == "k2"
+
+
+class TestWait:
+    WAIT: Final = {"action": "WAIT_AND_RETRY", "parameters": {}}
+
+    def test_the_same_request_is_sent_after_the_wait_under_the_same_key(self) -> None:
+        waits: list[float] = []
+        server, first = Server(ACCEPTED), sent(ORDER, Idempotency_Key="k")
+        retry = {"same_request": True, "after_seconds": 7, "idempotency_key": "reuse"}
+        outcome = run(first, refusal(self.WAIT, status=429, retry=retry), REPAIR, server, sleep=waits.append)
+        assert (waits, server.requests, outcome.corrections) == ([7], [first], ("waited 7 s",))
+
+    def test_a_long_wait_is_explained(self) -> None:
+        waits: list[float] = []
+        retry = {"same_request": True, "after_seconds": 31}
+        outcome = run(sent(ORDER), refusal(self.WAIT, retry=retry), REPAIR, Server(), sleep=waits.append)
+        assert (waits, outcome.explanation.splitlines()[-1]) == (
+            [],
+            "Not sent: a wait of 31 s is longer than the 30 s that are allowed.",
+        )
+
+    @pytest.mark.parametrize("same_request", [False, None])
+    def test_what_may_not_be_repeated_is_not(self, same_request: bool | None) -> None:
+        retry = {"same_request": same_request, "after_seconds": 1}
+        for policy in (REPAIR, Policy(on_refusal=OnRefusal.CONFIRM, confirm=yes)):
+            server = Server()
+            assert run(sent(ORDER), refusal(self.WAIT, retry=retry), policy, server).answer.status == 400
+            assert server.requests == []
+
+    def test_waits_end_too(self) -> None:
+        waits: list[float] = []
+        again = refusal(self.WAIT, status=429, retry={"same_request": True, "after_seconds": 1})
+        outcome = run(sent(ORDER), again, REPAIR, Server(again, again, again), sleep=waits.append)
+        assert (waits, outcome.answer.status) == ([1, 1], 429)
+
+
+class TestSteps:
+    STEP: Final = {"method": "POST", "path": "/v1/lists", "body": {"name": "new"}}
+
+    def test_steps_are_sent_first(self) -> None:
+        server = Server(Answer(201), ACCEPTED)
+        outcome = run(sent(ORDER, Authorization="x"), refusal({**NEAR, "steps": [self.STEP]}), REPAIR, server)
+        assert [request.url[23:] for request in server.requests] == ["/v1/lists", "/v1/orders"]
+        assert all(request.header("authorization") == "x" for request in server.requests)
+        assert outcome.corrections == ('sent POST /v1/lists; /body/sort: "neu" -> "new"',)
+
+    def test_a_refused_step_ends_it_with_the_first_answer(self) -> None:
+        first = refusal({**NEAR, "steps": [self.STEP]})
+        server = Server(Answer(403))
+        outcome = run(sent(ORDER), first, REPAIR, server)
+        assert (outcome.answer, len(server.requests)) == (first, 1)
+        assert outcome.explanation.endswith("Not sent: POST /v1/lists, which has to come first, was answered 403.")
+
+    def test_steps_that_need_a_confirmation_are_not_sent_without_it(self) -> None:
+        suggestion = {**NEAR, "steps": [self.STEP], "safety": {"requires_confirmation": True}}
+        server = Server()
+        run(sent(ORDER), refusal(suggestion), REPAIR, server)
+        assert server.requests == []
+
+
+class TestConfirm:
+    INTENT = edit("/body/sort", "neu", "new", applicability="MAYBE_INCORRECT", safety={"changes_intent": True})
+
+    @pytest.mark.parametrize(("agreed", "status"), [(True, 200), (False, 400)])
+    def test_the_callback_decides_about_what_is_not_certain(self, agreed: bool, status: int) -> None:
+        asked: list[Suggestion] = []
+
+        def confirm(suggestion: Suggestion) -> bool:
+            asked.append(suggestion)
+            return agreed
+
+        policy = Policy(on_refusal=OnRefusal.CONFIRM, confirm=confirm)
+        maybe = edit("/body/count", 1, 2, applicability="MAYBE_INCORRECT")
+        certain = edit("/body/name", "a", "b")
+        outcome = run(sent({**ORDER, "name": "a"}), refusal(self.INTENT, maybe, certain), policy, Server(ACCEPTED))
+        assert outcome.answer.status == status
+        assert [one.patch[0].path for one in asked] == ["/body/sort", "/body/count"][: 2 if agreed else 1]
+        assert agreed or outcome.explanation.endswith("Not sent: the correction was not confirmed.")
+
+    def test_confirm_without_a_callback_is_a_mistake(self) -> None:
+        with pytest.raises(ValueError, match="needs a `confirm`"):
+            Policy(on_refusal=OnRefusal.CONFIRM)
+
+    def test_a_coroutine_where_nothing_awaits_it_is_a_mistake(self) -> None:
+        async def confirm(_: Suggestion) -> bool:
+            return True
+
+        with pytest.raises(TypeError, match="plain functions"):
+            run(sent(ORDER), refusal(self.INTENT), Policy(on_refusal=OnRefusal.CONFIRM, confirm=confirm), Server())
+
+    def test_an_asynchronous_client_may_have_one(self) -> None:
+        server = Server(ACCEPTED)
+
+        async def confirm(_: Suggestion) -> bool:
+            return True
+
+        async def send(request: SentRequest) -> Answer:
+            return server(request)
+
+        policy = Policy(on_refusal=OnRefusal.CONFIRM, confirm=confirm)
+        outcome = asyncio.run(run_async(sent(ORDER), refusal(self.INTENT), policy, send))
+        assert outcome.answer is ACCEPTED
+
+
+def answering(*answers: Any) -> tuple[list[Question], Callable[[Question], Any]]:
+    asked: list[Question] = []
+    left = list(answers)
+
+    def ask(question: Question) -> Any:
+        asked.append(question)
+        return left.pop(0)
+
+    return asked, ask
+
+
+class TestAsk:
+    MISSING: Final[dict[str, Any]] = {
+        "action": "MODIFY_PARAMS",
+        "parameters": {},
+        "message": "Give the name.",
+        "applicability": "HAS_PLACEHOLDERS",
+        "placeholders": [{"pointer": "/body/owner/name", "ask": "user"}],
+    }
+
+    def test_a_value_that_is_given_is_put_where_it_belongs(self) -> None:
+        asked, ask = answering("Ann")
+        server = Server(ACCEPTED)
+        run(sent(ORDER), refusal(self.MISSING, NEAR), Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
+        assert server.bodies == [{"sort": "new", "count": 1, "owner": {"name": "Ann"}}]
+        assert [(one.message, one.placeholder and one.placeholder.pointer) for one in asked] == [
+            ("Give the name.", "/body/owner/name")
+        ]
+
+    @pytest.mark.parametrize(
+        ("body", "pointer", "after"),
+        [
+            ({"tags": ["a", ""]}, "/body/tags/1", {"tags": ["a", "v"]}),
+            ({"tags": ["a"]}, "/body/tags/-", {"tags": ["a", "v"]}),
+            ({"name": ""}, "/body/name", {"name": "v"}),
+            ({"x": 1}, "/body/a~1b/c", {"x": 1, "a/b": {"c": "v"}}),
+        ],
+    )
+    def test_each_place_takes_a_value(self, body: Any, pointer: str, after: Any) -> None:
+        _, ask = answering("v")
+        server = Server(ACCEPTED)
+        missing = {**self.MISSING, "parameters": {}, "placeholders": [{"pointer": pointer}]}
+        run(sent(body), refusal(missing), Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
+        assert server.bodies == [after]
+
+    def test_parameters_and_values_go_together(self) -> None:
+        _, ask = answering("Ann")
+        server = Server(ACCEPTED)
+        missing = {**self.MISSING, "parameters": {"count": 2}}
+        run(sent(ORDER), refusal(missing), Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
+        assert server.bodies == [{"sort": "neu", "count": 2, "owner": {"name": "Ann"}}]
+
+    def test_no_answer_sends_nothing(self) -> None:
+        for policy in (Policy(on_refusal=OnRefusal.REPAIR, ask=lambda _: None), REPAIR):
+            server = Server()
+            outcome = run(sent(ORDER), refusal(self.MISSING), policy, server)
+            assert (server.requests, "/body/owner/name: ask the user" in outcome.explanation) == ([], True)
+
+    def test_an_answer_is_no_confirmation(self) -> None:
+        missing = {**self.MISSING, "safety": {"changes_intent": True}}
+        _, ask = answering("Ann", "Ann")
+        server = Server(ACCEPTED)
+        run(sent(ORDER), refusal(missing), Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
+        assert server.requests == []
+        run(sent(ORDER), refusal(missing), Policy(on_refusal=OnRefusal.CONFIRM, ask=ask, confirm=yes), server)
+        assert len(server.requests) == 1
+
+    CHOICES = (
+        edit("/body/sort", "neu", "new", applicability="MAYBE_INCORRECT", message="Newest first."),
+        edit("/body/sort", "neu", "old", applicability="MAYBE_INCORRECT", message="Oldest first."),
+    )
+
+    def test_a_choice_that_is_made_is_sent(self) -> None:
+        asked, ask = answering(1)
+        server = Server(ACCEPTED)
+        answer = refusal(*self.CHOICES, type="intent_disambiguation")
+        run(sent(ORDER), answer, Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
+        assert server.bodies == [{"sort": "old", "count": 1}]
+        assert [[choice.suggestion.message for choice in one.choices] for one in asked] == [
+            ["Newest first.", "Oldest first."]
+        ]
+
+    @pytest.mark.parametrize("made", [None, 2, -1, True, "1"])
+    def test_what_is_no_choice_sends_nothing(self, made: Any) -> None:
+        _, ask = answering(made)
+        server = Server()
+        answer = refusal(*self.CHOICES, type="intent_disambiguation")
+        outcome = run(sent(ORDER), answer, Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
+        assert (server.requests, outcome.explanation.splitlines()[1]) == ([], "Choose one:")
+
+
+class TestLink:
+    LINK = ("Link", '</.well-known/recovery-feedback/x>; rel="recovery-feedback"; type="application/json"')
+    DOCUMENT = Answer(200, (), json.dumps(json.loads(refusal(NEAR).body)["recovery_feedback"]).encode())
+
+    def test_the_document_is_fetched_with_the_credentials_of_the_request(self) -> None:
+        server = Server(self.DOCUMENT)
+        first = sent(ORDER, Authorization="x", Accept="text/html", Idempotency_Key="k")
+        outcome = run(first, Answer(400, (self.LINK,), b"<html>"), Policy(), server)
+        assert outcome.explanation.endswith('/body/sort: "neu" -> "new"')
+        assert server.requests == [
+            SentRequest(
+                "GET",
+                "https://api.example.com/.well-known/recovery-feedback/x",
+                (("Authorization", "x"), ("Accept", "application/json")),
+            )
+        ]
+
+    @pytest.mark.parametrize(
+        "link",
+        [
+            '<https://evil.example.com/x>; rel="recovery-feedback"',
+            '</x>; rel="next"',
+            "</x>",
+            "recovery-feedback",
+        ],
+    )
+    def test_no_other_link_is_followed(self, link: str) -> None:
+        server = Server()
+        assert run(sent(ORDER), Answer(400, (("Link", link),), b""), Policy(), server).explanation == ""
+        assert server.requests == []
+
+    def test_it_is_found_among_others(self) -> None:
+        link = '</a,b>; rel="next"; title="x, <y>", </f>; title=z; rel=recovery-feedback'
+        server = Server(self.DOCUMENT)
+        run(sent(ORDER), Answer(400, (("link", link),), b""), Policy(), server)
+        assert [request.url for request in server.requests] == ["https://api.example.com/f"]
+
+    def test_a_link_of_a_success_is_not_followed(self) -> None:
+        server = Server()
+        run(sent(ORDER), Answer(200, (self.LINK,), b"{}"), Policy(), server)
+        assert server.requests == []
+
+    @pytest.mark.parametrize("document", [ConnectionError(), Answer(404), Answer(200, (), b"<html>")])
+    def test_a_document_that_cannot_be_had_is_no_error(self, document: Answer | Exception) -> None:
+        answer = Answer(400, (self.LINK,), b"<html>")
+        assert run(sent(ORDER), answer, Policy(), Server(document)) == Outcome(answer)
+
+
+def test_an_adapter_takes_a_policy_or_its_members() -> None:
+    assert policy_of(None, on_refusal="repair") == REPAIR == policy_of(REPAIR)
+    with pytest.raises(TypeError, match="not both"):
+        policy_of(REPAIR, max_wait=3)
+    with pytest.raises(ValueError, match="'often' is not a valid"):
+        policy_of(None, on_refusal="often")
