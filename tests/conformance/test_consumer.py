@@ -16,8 +16,8 @@ from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.stdio_program import NoAnswer, StdioProgram
 from corrigible.conformance.validators.finding import Absent, Finding
 
-READER = Path(__file__).parent / "reader_js" / "reader.mjs"
-SOURCE = READER.read_text("utf-8")
+SOURCES = Path(__file__).parents[2] / "protos" / "typescript" / "src"
+READER = SOURCES / "stdio.ts"
 NODE = str(find_node().executable)
 OURS = "{python} -m corrigible.schema.stdio"
 BY_ID = {check.id: check for check in CHECKS}
@@ -33,7 +33,7 @@ def test_our_reader_passes(check: Check) -> None:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
-def test_a_reader_that_was_written_from_the_text_alone_passes(check: Check) -> None:
+def test_the_typescript_reader_passes(check: Check) -> None:
     assert findings(check, f"'{NODE}' '{READER}'") == []
 
 
@@ -51,15 +51,15 @@ FAULTS: list[tuple[str, str, str, set[str]]] = [
     ),
     (
         "null is present",
-        "(own(object, name) && object[name] !== null ? object[name] : undefined)",
-        "(own(object, name) ? object[name] : undefined)",
+        "(own(holder, name) && holder[name] !== null ? holder[name] : undefined)",
+        "(own(holder, name) ? holder[name] : undefined)",
         {"short-form", "words"},
     ),
     ("any depth", "need(depth <= 24, `${what} nests too deep`);", "", {"hostile"}),
     (
         "an unknown base is an edit",
-        '(v) => word("base", v, "base_action")',
-        '(v) => text(v, "base_action").toLowerCase()',
+        'optional(given, "base_action", word("base"))',
+        'optional(given, "base_action", (v) => text(v, "base_action").toLowerCase() as Word<"base">)',
         {"reading"},
     ),
     ("short form keeps nulls", " && given[name] !== null) short", ") short", {"short-form"}),
@@ -70,7 +70,7 @@ FAULTS: list[tuple[str, str, str, set[str]]] = [
     ("a tool's success refuses", 'at(result, "isError") === true && ', "", {"refusals"}),
     ("any item of a tool", 'const last = items(at(result, "content")).at(-1);', ANY_ITEM, {"refusals"}),
     ("a page with feedback in it", "parsed && Object.keys(parsed).length === 1", "parsed", {"refusals"}),
-    ("a cause is believed", "stripped(readFeedback(said))", "readFeedback(said)", {"refusals"}),
+    ("a cause is believed", "stripped(readFeedback(carried))", "readFeedback(carried)", {"refusals"}),
     ("dots stay", "(^|\\/)\\.{1,2}(;[^/]*)?(\\/|$)/", "\\0/", {"host"}),
     ("escapes stay", "here = unescaped(here);", "here = path;", {"host"}),
     ("any host", "fits(!ROUTING.includes(name.toLowerCase()), ", "((...all) => all)(name, ", {"host"}),
@@ -80,16 +80,16 @@ FAULTS: list[tuple[str, str, str, set[str]]] = [
     ("replacing adds", "if (replacing) read(holder, [last]);", "", PATCH),
     (
         "moving copies",
-        "put(document, parts, take(",
-        "put(document, parts, ((d, p) => clone(read(d, p)))(",
+        'verb === "move" ? take(document, tokens(from)) : ',
+        "",
         PATCH | {"values"},
     ),
     ("forms compare by value", "if (byText) return", "if (false) return", {"comparison"}),
     ("JSON compares by text", "const byText = parts[0]", "const byText = true || parts[0]", {"comparison", "grpc"}),
     (
         "credentials can be read",
-        "(SECRET.includes(low) ? secrets : document.headers)[low]",
-        "document.headers[low]",
+        "(SECRET.includes(low) ? secrets : before)[low]",
+        "before[low]",
         {"credentials"},
     ),
     (
@@ -115,7 +115,7 @@ FAULTS: list[tuple[str, str, str, set[str]]] = [
     ),
     ("GET means query", "if (request.body === null && [", "if ([", {"merge"}),
     ("the word is proof", '(suggestion.status === "verified" || suggestion.proven)', "(true)", {"reading", "usable"}),
-    ("a cap is for others", "usableAt(RANK[cap.toLowerCase()])", "usableAt(1)", {"reading", "refusals", "usable"}),
+    ("a cap is for others", "usableAt(least)", "usableAt(1)", {"reading", "refusals", "usable"}),
     ("sure of what asks", " && !suggestion.confirm;", ";", {"usable"}),
     ("the first leads", "suggestions.find(usable); // [4.4]", "suggestions[0];", GROUPS),
     ("groups by relation", "one.group.id === other.group.id && ", "", GROUPS),
@@ -123,16 +123,21 @@ FAULTS: list[tuple[str, str, str, set[str]]] = [
     ("recovery is ignored", '|| feedback.recovery === "terminal"', "", {"terminal", "words"}),
     ("a pick alone", 'picked.group && picked.group.relation !== "one_of" ?', "false ?", CHOICES),
     ("all are choices", "(usableAt(1)(s) ? [i] : [])", "[i]", CHOICES),
-    ("nobody confirms", "if (!confirmed && applied", "if (false && applied", {"choices", "confirmation", "refusals"}),
+    ("nobody confirms", "suggestion.confirm && !agreed", "false && !agreed", {"choices", "confirmation", "refusals"}),
     (
         "everybody confirms",
         "applied.some(({ suggestion }) => s",
         "suggestions.some((suggestion) => s",
         {"confirmation"},
     ),
-    ("changes are sent", 'optional(safety, "changes_intent", flag, false),\n', "", {"confirmation", "usable"}),
-    ("losses are sent", "texts, []).length > 0", "texts, []).length > 9", {"confirmation"}),
-    ("keys stay", 'newKey: key === "new"', "newKey: false", {"finding", "retry", "words"}),
+    ("changes are sent", "confirm: changesIntent || ", "confirm: ", {"confirmation", "usable"}),
+    ("losses are sent", "loses.length > 0, // [4.10]", "loses.length > 9,", {"confirmation"}),
+    (
+        "keys stay",
+        'newIdempotencyKey: feedback.key === "new"',
+        "newIdempotencyKey: false",
+        {"finding", "retry", "words"},
+    ),
 ]
 
 
@@ -150,10 +155,11 @@ def wrong(command: list[str]) -> Iterator[Consumer]:
 def test_a_planted_fault_is_caught_where_it_belongs(
     tmp_path: Path, name: str, old: str, new: str, caught: set[str]
 ) -> None:
-    assert SOURCE.count(old) == 1, "the reader was rewritten: plant the fault anew"
-    faulty = tmp_path / "reader.mjs"
-    faulty.write_text(SOURCE.replace(old, new), "utf-8")
-    assert {vector.id.partition("/")[0] for vector in wrong([NODE, str(faulty)])} == caught
+    texts = {file.name: file.read_text("utf-8") for file in SOURCES.glob("*.ts")}
+    assert sum(text.count(old) for text in texts.values()) == 1, "the reader was rewritten: plant the fault anew"
+    for file, text in texts.items():
+        (tmp_path / file).write_text(text.replace(old, new), "utf-8")
+    assert {vector.id.partition("/")[0] for vector in wrong([NODE, str(tmp_path / "stdio.ts")])} == caught
 
 
 # what a finding says

@@ -1,0 +1,91 @@
+// Feedback as a few lines of text, for a model or a person.
+
+import type { Request } from "./edit.ts";
+import { at, own, writeJson } from "./json.ts";
+import type { Json } from "./json.ts";
+import type { Feedback, Operation, Placeholder, Suggestion } from "./read.ts";
+
+const LONGEST = 1000;
+// Controls, zero-width and bidirectional marks: a person does not see them, a model does.
+const INVISIBLE = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
+
+const plain = (text: string): string => text.split(/\s+/).filter(Boolean).join(" ");
+
+function literal(value: Json | undefined): string {
+  const text = value === undefined ? "" : writeJson(value);
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}... (cut, ${text.length} characters)`;
+}
+
+/** What is wrong, the literal edit (`path: old -> new`), what to ask, to confirm or to wait for. */
+export function explain(feedback: Feedback, request?: Request): string {
+  return [...lines(feedback, request)].join("\n").replaceAll(INVISIBLE, "");
+}
+
+function* lines(feedback: Feedback, request: Request | undefined): Generator<string> {
+  const [first] = feedback.suggestions;
+  if (feedback.message) yield plain(feedback.message);
+  if (first === undefined) return;
+  if (feedback.recovery === "terminal" || first.terminal) {
+    yield* terminal(first);
+    return;
+  }
+  const isChoice = feedback.type === "intent_disambiguation" || (first.group?.relation === "one_of" && feedback.suggestions.length > 1);
+  if (isChoice) yield "Choose one:";
+  for (const [index, suggestion] of feedback.suggestions.entries()) {
+    const message = plain(suggestion.message ?? "") || suggestion.action;
+    yield isChoice ? `  ${index + 1}. ${condition(suggestion, "Only if the user agrees")}${message}` : `${heading(suggestion, feedback)}: ${message}`;
+    for (const step of suggestion.steps) yield `  first send ${plain(step.method)} ${plain(step.path)}${step.body === null ? "" : ` body ${literal(step.body)}`}`;
+    for (const edit of edits(suggestion, request)) yield `  ${edit}`;
+    for (const placeholder of suggestion.placeholders) yield `  ${question(placeholder)}`;
+  }
+  if (feedback.wait && first.kind !== "wait_and_retry") yield `Wait ${feedback.wait} s before you send it.`;
+  if (feedback.key === "new") yield "Send it with a new idempotency key.";
+}
+
+function* terminal(suggestion: Suggestion): Generator<string> {
+  const actor = at(suggestion.parameters, "actor");
+  const who = actor === "you" ? "You or your user must act first" : actor === "somebody_else" ? "Somebody else must act first" : "No change of it will be accepted";
+  const start = suggestion.kind === "already_done" ? "Already done, nothing is to be sent" : `Do not send it again. ${who}`;
+  yield suggestion.message ? `${start}: ${plain(suggestion.message)}` : `${start}.`;
+  for (const name of Object.keys(suggestion.parameters)) if (name !== "actor") yield `  ${plain(name)}: ${literal(suggestion.parameters[name])}`;
+}
+
+function heading(suggestion: Suggestion, feedback: Feedback): string {
+  if (feedback.type === "confidence_signal") return "For information";
+  if (suggestion.kind === "wait_and_retry") return `${feedback.wait ? `Wait ${feedback.wait} s, then send` : "Send"} the same request again`;
+  return condition(suggestion, "Correction, only if the user agrees").replace(/: $/, "") || (suggestion.status === "verified" ? "Correction (verified)" : "Correction");
+}
+
+function condition(suggestion: Suggestion, start: string): string {
+  const reasons = suggestion.changesIntent ? ["it changes what was asked for"] : [];
+  if (suggestion.loses.length > 0) reasons.push(`it loses ${suggestion.loses.map(plain).join(", ")}`);
+  if (suggestion.requiresConfirmation && !suggestion.changesIntent) reasons.push("it needs a confirmation");
+  return reasons.length > 0 ? `${start} (${reasons.join("; ")}): ` : "";
+}
+
+function* edits(suggestion: Suggestion, request: Request | undefined): Generator<string> {
+  const tested = new Map<string, Json>();
+  for (const operation of suggestion.patch) {
+    if (operation.verb === "test") tested.set(operation.path, operation.value);
+    else yield edit(operation, tested, request);
+  }
+  if (suggestion.patch.length > 0 || suggestion.kind === "wait_and_retry") return;
+  for (const name of Object.keys(suggestion.parameters)) {
+    const value = suggestion.parameters[name]!;
+    yield `${plain(name)}: -> ${value === null ? "(removed)" : literal(value)}`;
+  }
+}
+
+function edit({ verb, path, from, value }: Operation, tested: Map<string, Json>, request: Request | undefined): string {
+  if (verb === "move" || verb === "copy") return `${plain(from ?? "")}: ${verb} to ${plain(path)}`;
+  const names = path.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const before = tested.has(path) ? tested.get(path) : at(request, ...names);
+  const old = before === undefined && !own(tested, path) ? "" : `${literal(before)} `;
+  return `${plain(path)}: ${old}-> ${verb === "remove" ? "(removed)" : literal(value)}`;
+}
+
+function question({ pointer, ask, schema }: Placeholder): string {
+  const choices = at(schema, "enum");
+  const allowed = Array.isArray(choices) ? `, one of ${choices.map(literal).join(", ")}` : schema ? ` of the schema ${literal(schema)}` : "";
+  return `${plain(pointer)}: ${ask === "user" ? "ask the user for a value" : "give a value"}${allowed}`;
+}

@@ -1,0 +1,65 @@
+// Forms and queries: text to members of the request document and back (SPEC.md 2.1).
+
+import { bare, isObject, own } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
+
+const segments = (name: string): string[] => {
+  const head = name.indexOf("[");
+  return head < 0 ? [name] : [name.slice(0, head), ...[...name.slice(head).matchAll(/\[([^[\]]*)\]/g)].map((found) => found[1]!)];
+};
+
+/** Query parameters under the names they were sent by; one that was sent several times is a list. */
+export function byName(pairs: Iterable<[string, string]>): JsonObject {
+  const out = bare();
+  for (const [name, value] of pairs) {
+    const held = out[name];
+    out[name] = held === undefined ? value : Array.isArray(held) ? [...held, value] : [held, value];
+  }
+  return out;
+}
+
+/** Decode `a[b]=1`, `a[]=1` and `a[0][b]=1`: members numbered from 0 without a gap become arrays. */
+export function nested(pairs: Iterable<[string, string]>): JsonObject {
+  const out = bare();
+  for (const [name, value] of pairs) {
+    const parts = segments(name).slice(0, 20);
+    let here = out;
+    for (const part of parts.slice(0, -1)) {
+      const slot = slotIn(here, part);
+      const inner = here[slot];
+      here = isObject(inner) ? inner : ((here[slot] = bare()) as JsonObject);
+    }
+    here[slotIn(here, parts.at(-1)!)] = value;
+  }
+  for (const name of Object.keys(out)) out[name] = arrays(out[name]!);
+  return out;
+}
+
+const slotIn = (here: JsonObject, part: string): string => (part === "" ? String(Object.keys(here).length) : part);
+
+function arrays(value: Json): Json {
+  if (!isObject(value)) return value;
+  const names = Object.keys(value);
+  if (names.length > 0 && names.every((_, index) => own(value, String(index)))) return names.map((_, index) => arrays(value[String(index)]!));
+  for (const name of names) value[name] = arrays(value[name]!);
+  return value;
+}
+
+const scalar = (value: Json): string => (value === null ? "" : String(value));
+
+/** Flatten a document into form fields: `{"a": {"b": [1]}}` gives `["a[b][0]", "1"]`. */
+export function* formPairs(value: Json, name = ""): Generator<[string, string]> {
+  if (Array.isArray(value)) for (const [index, inner] of value.entries()) yield* formPairs(inner, name ? `${name}[${index}]` : String(index));
+  else if (isObject(value)) for (const key of Object.keys(value)) yield* formPairs(value[key]!, name ? `${name}[${key}]` : key);
+  else yield [name, scalar(value)];
+}
+
+/** The query's pairs as they are sent: a list is a repeated name. */
+export function* queryPairs(query: JsonObject): Generator<[string, string]> {
+  for (const name of Object.keys(query)) {
+    const value = query[name]!;
+    if (Array.isArray(value) && !value.some((inner) => Array.isArray(inner) || isObject(inner))) {
+      for (const inner of value) yield [name, scalar(inner)];
+    } else yield* formPairs(value, name);
+  }
+}

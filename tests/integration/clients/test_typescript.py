@@ -1,0 +1,108 @@
+"""The TypeScript package: built, packed and installed as users get it, then used over real connections."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from corrigible.adapters.sandbox.nodejs import find_node, npm_folder
+from corrigible.adapters.sandbox.server import Running
+
+PACKAGE = Path(__file__).parents[3] / "protos" / "typescript"
+SCHEMA = Path(__file__).parents[3] / "protos" / "corrigible" / "schema" / "feedback.schema.json"
+HERE = Path(__file__).parent / "typescript"
+KEY = "sk_test_corrigible0000000001"
+Run = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    node = find_node()
+
+    def run(*command: str | Path, folder: Path) -> str:
+        environment = {**os.environ, "PATH": f"{node.executable.parent}{os.pathsep}{os.environ['PATH']}"}
+        words = [str(node.executable), *map(str, command)]
+        done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package with what it needs to be built."""
+    folder = tmp_path_factory.mktemp("typescript") / "package"
+    shutil.copytree(PACKAGE, folder, ignore=shutil.ignore_patterns("node_modules", "dist"))
+    (folder / "node_modules").symlink_to(npm_folder("test-typescript", PACKAGE) / "node_modules")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(source: Path, run: Run) -> Path:
+    """A user's folder in which the packed package is installed."""
+    run("node_modules/typescript/bin/tsc", folder=source)
+    packed = json.loads(run(find_node().npm, "pack", "--json", "--ignore-scripts", folder=source))[0]
+    names = {file["path"] for file in packed["files"]}
+    assert {"dist/index.js", "dist/index.d.ts", "package.json", "README.md"} <= names
+    assert not [name for name in names if name.startswith(("src/", "node_modules/"))]
+    user = source.parent / "user"
+    with tarfile.open(source / packed["filename"]) as archive:
+        archive.extractall(user / "node_modules", filter="data")
+    (user / "node_modules" / "package").rename(user / "node_modules" / "corrigible")
+    (user / "node_modules" / "@types").symlink_to(source / "node_modules" / "@types")
+    return user
+
+
+def test_types_are_those_of_the_json_schema(source: Path, run: Run) -> None:
+    fresh = source / "fresh.ts"
+    run("node_modules/json-schema-to-typescript/dist/src/cli.js", SCHEMA, "--output", fresh, folder=source)
+    assert fresh.read_text("utf-8") == (PACKAGE / "src" / "contract.ts").read_text("utf-8")
+
+
+def test_a_user_s_program_is_checked_by_its_types(source: Path, installed: Path, run: Run) -> None:
+    shutil.copy(HERE / "fetch.test.ts", installed)
+    options = {"strict": True, "noEmit": True, "module": "nodenext", "target": "es2024", "types": ["node"]}
+    config = {"compilerOptions": {**options, "lib": ["es2024", "dom"]}, "files": ["fetch.test.ts"]}
+    (installed / "tsconfig.json").write_text(json.dumps(config), "utf-8")
+    (installed / "package.json").write_text('{"type": "module"}', "utf-8")
+    run(source / "node_modules/typescript/bin/tsc", "-p", installed, folder=installed)
+
+
+def test_the_fetch_wrapper(installed: Path, run: Run) -> None:
+    shutil.copy(HERE / "fetch.test.ts", installed)
+    report = run("--test", "--test-reporter=tap", "fetch.test.ts", folder=installed)
+    assert "# pass 16\n" in report
+    assert "# fail 0\n" in report
+
+
+PROGRAM = """
+import { correcting } from "corrigible";
+const [url, key] = process.argv.slice(2);
+const asked = [];
+const confirm = (suggestion, text) => (asked.push(text), true);
+const fetch = correcting(globalThis.fetch, { onRefusal: "confirm", confirm });
+const post = async (path, members) => {
+  const headers = { authorization: `Bearer ${key}`, "idempotency-key": crypto.randomUUID() };
+  return await fetch(url + path, { method: "POST", headers, body: new URLSearchParams(members) });
+};
+const charge = await (await post("/v1/charges", { amount: "1000", currency: "usd", source: "tok_visa" })).json();
+await post("/v1/refunds", { charge: charge.id, amount: "700" });
+const refund = await post("/v1/refunds", { charge: charge.id, amount: "500" });
+console.log(JSON.stringify({ status: refund.status, amount: (await refund.json()).amount, asked }));
+"""
+
+
+def test_a_refund_through_the_proxy(installed: Path, run: Run, stripe_proxy: Running) -> None:
+    (installed / "refund.mjs").write_text(PROGRAM, "utf-8")
+    result = json.loads(run("refund.mjs", stripe_proxy.url, KEY, folder=installed))
+    assert (result["status"], result["amount"]) == (200, 300)
+    (text,) = result["asked"]
+    assert '/body/amount: "500" -> 300' in text

@@ -1,0 +1,169 @@
+// The fetch wrapper over real connections: an API of a few lines that refuses, and accepts what it asked for.
+
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, beforeEach, test } from "node:test";
+
+import { correcting, explain, find } from "corrigible";
+import type { Policy, Suggestion } from "corrigible";
+
+interface Received {
+  method: string;
+  target: string;
+  headers: IncomingMessage["headers"];
+  body: string;
+}
+
+const received: Received[] = [];
+let answers: [number, Record<string, string>, string][] = [];
+const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
+  let body = "";
+  for await (const chunk of request) body += chunk;
+  received.push({ method: request.method!, target: request.url!, headers: request.headers, body });
+  const [status, headers, text] = answers.shift() ?? [200, {}, "{}"];
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(text);
+});
+let url = "";
+before(() => new Promise<void>((ready) => server.listen(0, "127.0.0.1", () => ready())).then(() => {
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}));
+after(() => server.close());
+beforeEach(() => {
+  received.length = 0;
+});
+
+const refusal = (suggestion: object, more: object = {}): [number, Record<string, string>, string] => [
+  422,
+  {},
+  JSON.stringify({ error: "no", recovery_feedback: { type: "recovery_guidance", message: "It is too much.", suggestions: [suggestion], ...more } }),
+];
+const edit = { action: "MODIFY_PARAMS", message: "Take less.", parameters: { amount: 3 }, patch: [{ op: "replace", path: "/body/amount", value: 3 }] };
+const proved = { ...edit, applicability: "MACHINE_APPLICABLE", verification: { status: "verified", method: "dry_run" } };
+const post = (policy: Policy, body: unknown = { amount: 5, id: 1 }) =>
+  correcting(fetch, policy)(`${url}/refunds?a=1&a=2`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: "Bearer x", "idempotency-key": "k" },
+    body: JSON.stringify(body),
+  });
+
+test("nothing is sent again by default, and the answer explains itself", async () => {
+  answers = [refusal(proved)];
+  const response = await post({});
+  assert.equal(response.status, 422);
+  assert.equal((await response.json()).error, "no"); // the body is still there
+  assert.equal(response.recovery?.text, "It is too much.\nCorrection (verified): Take less.\n  /body/amount: 5 -> 3");
+  assert.equal(received.length, 1);
+});
+
+test("a proved repair is sent with everything else as it was", async () => {
+  answers = [refusal(proved)];
+  const response = await post({ onRefusal: "repair" });
+  assert.equal(response.status, 200);
+  const [first, second] = received as [Received, Received];
+  assert.deepEqual(JSON.parse(second.body), { amount: 3, id: 1 });
+  assert.equal(second.target, first.target);
+  for (const name of ["authorization", "content-type", "idempotency-key"]) assert.equal(second.headers[name], first.headers[name]);
+});
+
+test("a new idempotency key is made where one is asked for", async () => {
+  answers = [refusal(proved, { retry: { idempotency_key: "new" } })];
+  await post({ onRefusal: "repair" });
+  assert.notEqual(received[1]!.headers["idempotency-key"], "k");
+});
+
+test("what is not proved is not sent by repair", async () => {
+  answers = [refusal(edit)];
+  assert.equal((await post({ onRefusal: "repair" })).status, 422);
+});
+
+for (const [agrees, status] of [[true, 200], [false, 422]] as const) {
+  test(`a changed intent is confirmed: ${agrees}`, async () => {
+    answers = [refusal({ ...edit, safety: { changes_intent: true, loses: ["/body/amount"] } })];
+    const asked: [Suggestion, string][] = [];
+    const confirm = (suggestion: Suggestion, text: string) => (asked.push([suggestion, text]), Promise.resolve(agrees));
+    assert.equal((await post({ onRefusal: "confirm", confirm })).status, status);
+    assert.equal(asked.length, 1);
+    assert.match(asked[0]![1], /only if the user agrees \(it changes what was asked for; it loses \/body\/amount\)/);
+  });
+}
+
+test("without confirm nothing that changes the intent is sent", async () => {
+  answers = [refusal({ ...edit, safety: { changes_intent: true } })];
+  assert.equal((await post({ onRefusal: "confirm" })).status, 422);
+});
+
+test("corrections end", async () => {
+  answers = [5, 4, 3, 2, 1].map((value) => refusal({ ...proved, patch: [{ op: "replace", path: "/body/amount", value }] }));
+  assert.equal((await post({ onRefusal: "repair", maxCorrections: 2 })).status, 422);
+  assert.equal(received.length, 3);
+});
+
+test("a long wait is not waited for", async () => {
+  answers = [refusal(proved, { retry: { after_seconds: 100 } })];
+  assert.equal((await post({ onRefusal: "repair", maxWait: 1 })).status, 422);
+});
+
+test("steps go first; a step that fails ends it", async () => {
+  const steps = [{ method: "PUT", path: "/limits", body: { most: 9 } }];
+  answers = [refusal({ ...proved, steps }), [200, {}, "{}"]];
+  assert.equal((await post({ onRefusal: "repair" })).status, 200);
+  assert.deepEqual(received.map(({ method, target }) => `${method} ${target}`), ["POST /refunds?a=1&a=2", "PUT /limits", "POST /refunds?a=1&a=2"]);
+  assert.equal(received[1]!.headers.authorization, "Bearer x");
+  received.length = 0;
+  answers = [refusal({ ...proved, steps }), [500, {}, "{}"]];
+  assert.equal((await post({ onRefusal: "repair" })).status, 422);
+  assert.equal(received.length, 2);
+});
+
+test("forms stay forms", async () => {
+  answers = [refusal({ ...proved, patch: [{ op: "replace", path: "/body/card/month", value: 12 }] })];
+  const body = new URLSearchParams({ "card[month]": "13", "card[year]": "2030" });
+  await correcting(fetch, { onRefusal: "repair" })(`${url}/cards`, { method: "POST", body });
+  assert.equal(received[1]!.headers["content-type"], received[0]!.headers["content-type"]);
+  assert.deepEqual(Object.fromEntries(new URLSearchParams(received[1]!.body)), { "card[month]": "12", "card[year]": "2030" });
+});
+
+test("large integers survive", async () => {
+  answers = [refusal(proved)];
+  await correcting(fetch, { onRefusal: "repair" })(`${url}/x`, { method: "POST", body: '{"amount":5,"id":12345678901234567890}' });
+  assert.equal(received[1]!.body, '{"amount":3,"id":12345678901234567890}');
+});
+
+test("a Link of the same host is followed, any other is not", async () => {
+  const document = JSON.stringify({ type: "recovery_guidance", message: "It is too much.", suggestions: [proved] });
+  const linked = (target: string): typeof answers => [[422, { "content-type": "text/plain", link: `<${target}>; rel="recovery-feedback"` }, "no"], [200, {}, document]];
+  answers = linked("/.well-known/feedback/1");
+  assert.equal((await post({ onRefusal: "repair" })).status, 200);
+  assert.deepEqual(received.map(({ target }) => target), ["/refunds?a=1&a=2", "/.well-known/feedback/1", "/refunds?a=1&a=2"]);
+  received.length = 0;
+  answers = linked("http://127.0.0.1:1/x");
+  assert.equal((await post({ onRefusal: "repair" })).status, 422);
+  assert.equal(received.length, 1);
+});
+
+test("successes and streams pass", async () => {
+  answers = [[200, {}, '{"recovery_feedback": 1}'], refusal(proved)];
+  const success = await post({ onRefusal: "repair" });
+  assert.equal(success.recovery, undefined);
+  const stream = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode("{}"));
+      controller.close();
+    },
+  });
+  const response = await correcting(fetch, { onRefusal: "repair" })(`${url}/x`, { method: "POST", body: stream, duplex: "half" } as RequestInit);
+  assert.equal(response.status, 422);
+  assert.equal(received.length, 2);
+});
+
+test("feedback that cannot be read leaves the answer", async () => {
+  answers = [refusal({ action: 7 }), [422, {}, "{"]];
+  for (const _ of answers) assert.equal((await post({ onRefusal: "repair" })).recovery, undefined);
+});
+
+test("an invisible character does not reach a model", () => {
+  const feedback = find({ recovery_feedback: { message: "a\u200bb\nc", suggestions: [] } });
+  assert.equal(explain(feedback!), "ab c");
+});
