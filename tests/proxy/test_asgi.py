@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -434,3 +435,23 @@ def test_an_app_that_breaks_off_has_sent_what_it_sent(folder: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         asyncio.run(ReflectiveMiddleware(broken, [folder])(http(), receive, send))
     assert sent == [start(), part(b"{", True)]
+
+
+def test_it_counts_and_logs_as_the_other_front_ends_do(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    native = b'{"error":{"code":"other","message":"m"}}'
+    statistics = []
+    for answer in (
+        (start(200), part(b"{}")),
+        (start(400), part(native)),
+        (start(404, (b"content-type", b"image/png")), part(b"png")),
+    ):
+        app = ReflectiveMiddleware(sends(*answer), [folder])
+        with caplog.at_level("INFO", "corrigible.proxy.asgi"):
+            run(app, http())
+        statistics.append((app.recorder.statistics.requests, app.recorder.statistics.refusals))
+    assert statistics == [(1, 0), (1, 1), (1, 1)]
+    lines = [re.sub(r"^..:..:.. (.*?)( \[.*\])?$", r"\1", record.getMessage()) for record in caplog.records]
+    assert lines == [
+        "400 POST /v1/x unchanged: no rule matches",
+        "404 POST /v1/x unchanged: answers of the type image/png are not read",
+    ]

@@ -15,10 +15,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+from corrigible.proxy.access_log.entry import Entry, Verdict
+from corrigible.proxy.access_log.exchange_entry import with_outcome
+from corrigible.proxy.access_log.recorder import Recorder
+from corrigible.proxy.access_log.terminal import refusal_line
 from corrigible.proxy.core.mode import Mode, ModeChoice, parse_mode
-from corrigible.proxy.http.corrector import HttpCorrector, size_to_read
+from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome, size_to_read
 from corrigible.proxy.http.forwarded_headers import is_forwarded
-from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, Rewrite, bytes_of, text_of
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, bytes_of, text_of
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Overloaded, Task, WorkerLost
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
@@ -48,12 +52,15 @@ class ReflectiveMiddleware:
         mode: Mode | str = Mode.REFLECTIVE,
         corrector: HttpCorrector | None = None,
         largest: int = LARGE,
+        recorder: Recorder | None = None,
     ) -> None:
         """`mode` is for callers who ask for none, by `Prefer: recovery-feedback=...` or `?mode=`.
 
         Corrections are made on the app's own event loop. Where a request and its answer are longer than `largest` bytes
         together, that would take too long for its other callers: the answer passes as it is.
+        Each refusal is a line of the logger `corrigible.proxy.asgi` (level INFO); `recorder.statistics` counts them.
         """
+        self.recorder = recorder or Recorder()
         self.app = app
         self.dispatcher = Dispatcher(largest_here=largest)
         self.corrector = corrector or HttpCorrector(
@@ -94,6 +101,9 @@ class _Responder:
 
     def __init__(self, middleware: ReflectiveMiddleware, scope: Scope, receive: Receive, send: Send) -> None:
         self.app, self.corrector, self.dispatcher = middleware.app, middleware.corrector, middleware.dispatcher
+        self.recorder = middleware.recorder
+        self.id = uuid.uuid4().hex
+        self.lookups = 0
         self.scope = scope
         self.upstream_receive, self.upstream_send = receive, send
         peer = str((scope.get("client") or ("",))[0])
@@ -138,10 +148,12 @@ class _Responder:
                 self.passing = True
                 with suppress(Exception):  # a mistake of ours: the answer passes all the same
                     self.corrector.passed(self.request, self.response.status)
+                    self._record_passed(self.response)
                 await self.upstream_send(message)
         elif message["type"] == "http.response.body" and self.start is not None:
             self.body += message.get("body", b"")
             if len(self.body) > self.corrector.limits.body:
+                self._record(reason="the answer is over the limit")
                 await self._pass(more=message.get("more_body", False))
             elif not message.get("more_body", False):
                 await self._finish()
@@ -176,26 +188,69 @@ class _Responder:
             return False
         return True
 
+    def _record_passed(self, response: ResponseHead) -> None:
+        if response.status >= 400:
+            self._record(reason=self.corrector.reason_not_read(self.request, response))
+        elif self.recorder.wants_successes:
+            self._record()
+        else:
+            self.recorder.count_success()
+
+    def _record(
+        self,
+        outcome: HttpOutcome | None = None,
+        *,
+        reason: str | None = None,
+        error: str | None = None,
+        correction: float | None = None,
+    ) -> None:
+        with suppress(Exception):  # the exchange goes on, whatever its record says
+            entry = Entry(
+                time=self.started,
+                id=self.id,
+                method=self.request.method,
+                path=self.request.target,
+                status=self.response.status if self.response is not None else None,
+                outcome="untouched",
+                milliseconds=(time.time() - self.started) * 1000,
+                error=error,
+                lookups=self.lookups,
+                correction=correction,
+            )
+            entry = with_outcome(entry, outcome, reason=reason)
+            self.recorder.write(entry)
+            if _LOG.isEnabledFor(logging.INFO) and entry.verdict is not Verdict.SUCCESS:
+                _LOG.info("%s", refusal_line(entry))
+
     async def _finish(self) -> None:
         """Send the answer, corrected where that comes to something. Whatever happens meanwhile, it is sent."""
+        outcome: HttpOutcome | None = None
+        reason: str | None = "the caller did not send the whole request"
+        error: str | None = None
+        started = time.perf_counter()
         try:
-            rewrite = await self._rewrite()
-            if rewrite is not None:
+            outcome = await self._corrected()
+            if outcome is not None and (rewrite := outcome.rewrite) is not None:
                 # ASGI wants lower-case names, and HTTP/2 servers insist.
                 headers = [(bytes_of(name.lower()), bytes_of(value)) for name, value in rewrite.headers]
                 self.start, self.body = {**(self.start or {}), "headers": headers}, bytearray(rewrite.body)
         except asyncio.CancelledError:
+            self._record(reason="the app was cancelled")
             await asyncio.shield(self._pass(more=False))
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise
             return  # the app gave up a look-up, not this answer
-        except (Overloaded, WorkerLost):
-            pass
+        except Overloaded as shed:
+            reason = str(shed)
+        except WorkerLost as problem:
+            error = str(problem)
         except Exception as problem:  # a mistake of ours
             _log(problem)
+            error = f"{type(problem).__name__}: {problem}"
+        self._record(outcome, reason=reason, error=error, correction=time.perf_counter() - started)
         await self._pass(more=False)
 
-    async def _rewrite(self) -> Rewrite | None:
+    async def _corrected(self) -> HttpOutcome | None:
         assert self.response is not None
         if not self.is_received and not await self._rest_received():
             return None
@@ -206,16 +261,17 @@ class _Responder:
             self.corrector.correct,
             self.corrector.accepted,
             (native,),
-            {"id": uuid.uuid4().hex, "started": self.started, "elapsed": elapsed, "choice": self.choice},
+            {"id": self.id, "started": self.started, "elapsed": elapsed, "choice": self.choice},
             size_to_read(native, LARGE),
             self.corrector.caller(self.request),
         )
-        return (await self.dispatcher.run(task, self._fetch, self.corrector.limits)).rewrite
+        return await self.dispatcher.run(task, self._fetch, self.corrector.limits)
 
     async def _fetch(self, lookup: Lookup) -> LookupAnswer:
         """Ask the app itself."""
         if lookup.method == CALL:
             return NO_ANSWER
+        self.lookups += 1
         plain, _, query = lookup.path.partition("?")
         kept = [(n, v) for n, v in self.original["headers"] if _is_kept_header(n)]
         if lookup.content_type:

@@ -201,7 +201,7 @@ def test_the_journal_has_one_line_for_each_call(rpc: Any, probe: Any, tmp_path: 
     path = "/probe.v1.Probe"
     assert said == [
         ("GRPC", f"{path}/Echo", 200, "untouched", None),
-        ("GRPC", f"{path}/Fail", 403, "annotated", None),
+        ("GRPC", f"{path}/Fail", 403, "annotated", "annotated"),
         ("GRPC", f"{path}/Fail", 403, "untouched", "mode is none"),
         ("GRPC", f"{path}/Sleep", None, "failed", None),
     ]

@@ -15,6 +15,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from corrigible.adapters.protobuf.descriptors import Descriptors, load
 from corrigible.proxy.access_log.entry import Entry
+from corrigible.proxy.access_log.exchange_entry import with_outcome
 from corrigible.proxy.access_log.recorder import Recorder, on_hangup
 from corrigible.proxy.build import build_dispatcher
 from corrigible.proxy.core.engine import Engine
@@ -153,26 +154,20 @@ def _reporter(recorder: Recorder) -> Callable[[CallOutcome], None]:
             recorder.count_success()
             return
         is_gone = call.message == GONE and not outcome.reason
-        is_annotated = outcome.rewrite is not None
-        recorder.write(
-            Entry(
-                time=call.started,
-                id=ended.id,
-                method="GRPC",
-                path=call.method,
-                status=None if is_gone else HTTP[call.code],
-                outcome="annotated" if is_annotated else "failed" if is_gone else "untouched",
-                milliseconds=(time.time() - call.started) * 1000,
-                operation=outcome.operation or None,
-                rules=outcome.rules,
-                reason=None if is_annotated else outcome.reason or None,
-                error=GONE if is_gone else outcome.error,
-                lookups=ended.lookups,
-                feedback=outcome.feedback,
-                code=CODES[call.code].name if call.code else None,
-                correction=ended.correction,
-                failure=failure_of(call.code, call.message, call.trailers),
-            )
+        entry = Entry(
+            time=call.started,
+            id=ended.id,
+            method="GRPC",
+            path=call.method,
+            status=None if is_gone else HTTP[call.code],
+            outcome="failed" if is_gone else "untouched",
+            milliseconds=(time.time() - call.started) * 1000,
+            error=GONE if is_gone else None,
+            lookups=ended.lookups,
+            code=CODES[call.code].name if call.code else None,
+            correction=ended.correction,
+            failure=failure_of(call.code, call.message, call.trailers),
         )
+        recorder.write(with_outcome(entry, outcome))
 
     return record

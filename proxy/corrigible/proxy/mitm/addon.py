@@ -15,8 +15,9 @@ from mitmproxy import http, tcp, websocket
 from mitmproxy.proxy import server_hooks
 
 from corrigible.proxy.access_log.entry import Entry
+from corrigible.proxy.access_log.exchange_entry import with_outcome
 from corrigible.proxy.access_log.recorder import Recorder
-from corrigible.proxy.core.mode import Mode, ModeChoice
+from corrigible.proxy.core.mode import ModeChoice
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome, size_to_read
 from corrigible.proxy.http.feedback_store import DOCUMENTS
 from corrigible.proxy.http.messages import HttpExchange, bytes_of, text_of
@@ -38,9 +39,6 @@ _GRACE = 3
 """A multiple of the time limit: beyond it, the look-ups' own time limit has failed."""
 _BODILESS = frozenset((204, 205, 206, 304))
 _DOCUMENTS = DOCUMENTS.encode()
-
-
-_OUTCOME_WORDS = {Mode.REFLECTIVE: "annotated", Mode.VERBOSE: "diagnosed", Mode.TRADITIONAL: "blanked"}
 
 
 class CorrectionAddon:
@@ -203,12 +201,11 @@ class CorrectionAddon:
         if outcome is not None and not outcome.operation and self._unmatched is not None:
             with suppress(Exception):  # a hint for people, nothing more
                 self._unmatched(flow.request.path)
-        changed = error is None and outcome is not None and outcome.rewrite is not None
         self._record(
             flow,
-            _OUTCOME_WORDS.get(outcome.mode, "untouched") if changed and outcome is not None else "untouched",
+            "untouched",
             outcome=outcome,
-            reason=outcome.reason if outcome is not None else shed,
+            reason=shed,
             error=error,
             lookups=lookups,
             correction=correction,
@@ -261,25 +258,20 @@ class CorrectionAddon:
         failure: str | None = None,
     ) -> None:
         started = flow.request.timestamp_start
-        self._recorder.write(
-            Entry(
-                time=started,
-                id=flow.id,
-                method=flow.request.method,
-                path=flow.metadata.get(TARGET, flow.request.path),
-                status=flow.response.status_code if flow.response is not None else None,
-                outcome=outcome_word,
-                milliseconds=(time.time() - started) * 1000,
-                operation=(outcome.operation or None) if outcome is not None else None,
-                rules=tuple(outcome.rules) if outcome is not None else (),
-                reason=reason or None,
-                error=error or (outcome.error if outcome is not None else None),
-                lookups=lookups,
-                feedback=outcome.feedback if outcome is not None else None,
-                correction=correction,
-                failure=failure,
-            )
+        entry = Entry(
+            time=started,
+            id=flow.id,
+            method=flow.request.method,
+            path=flow.metadata.get(TARGET, flow.request.path),
+            status=flow.response.status_code if flow.response is not None else None,
+            outcome=outcome_word,
+            milliseconds=(time.time() - started) * 1000,
+            error=error,
+            lookups=lookups,
+            correction=correction,
+            failure=failure,
         )
+        self._recorder.write(with_outcome(entry, outcome, reason=reason or None))
 
 
 def _origin(flow: http.HTTPFlow) -> Origin:
