@@ -50,6 +50,10 @@ paths:
     parameters: [{name: name, in: path, required: true, schema: {type: string}}]
     get: {responses: *any}
     patch: {requestBody: {content: {application/json: {schema: {type: object}}}}, responses: *any}
+  /labels/{label}:
+    parameters: [{name: label, in: path, required: true, schema: {type: string}}]
+    get: {responses: *any}
+    put: {requestBody: {content: {application/json: {schema: {type: object}}}}, responses: *any}
   /owners:
     get: {responses: *any}
   /secrets:

@@ -287,3 +287,25 @@ def test_what_exists_is_not_named_by_two(engine: Engine) -> None:
     body = {"queue_name": "orders", "topic_name": "jobs"}
     feedback, _ = feedback_of(engine, post("/api/variables", body), 422, "Queue jobs.orders is a duplicate of jobs")
     assert not feedback
+
+
+@pytest.mark.parametrize(
+    ("existing", "is_done"),
+    [({"colour": "red", "count": 2}, True), ({"colour": "blue"}, False), (None, False), ([], False)],
+)
+def test_what_a_put_would_create_is_compared_with_what_is_there(engine: Engine, existing: Json, is_done: bool) -> None:
+    request = Request("PUT", "/api/labels/%23top", {}, {"content-type": "application/json"}, {"colour": "red"})
+    reads = {} if existing is None else {"/api/labels/%23top": existing}
+    feedback, looked = feedback_of(engine, request, 409, "Label #top already exists", reads)
+    assert looked == ["/api/labels/%23top"]
+    if is_done:
+        assert feedback["suggestions"][0]["action"] == "ALREADY_DONE"
+        assert feedback["suggestions"][0]["parameters"] == {"path": "/api/labels/%23top"}
+    else:
+        assert asked(feedback) == [("/path", {"type": "string", "pattern": "^/api/labels/[^/]+$"})]
+        assert feedback["suggestions"][0]["safety"]["changes_intent"] is True
+
+
+@pytest.mark.parametrize(("method", "message"), [("DELETE", "top already exists"), ("PUT", "It already exists")])
+def test_what_exists_is_not_known_to_be_what_the_path_names(engine: Engine, method: str, message: str) -> None:
+    assert feedback_of(engine, Request(method, "/api/labels/top"), 409, message) == ({}, [])

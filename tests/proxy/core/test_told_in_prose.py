@@ -41,6 +41,13 @@ paths:
     post:
       requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Booking'}}}}
       responses: *any
+  /halls/{hall}/plan/{planName}:
+    parameters:
+    - {name: hall, in: path, required: true, schema: {type: string}}
+    - {name: planName, in: path, required: true, schema: {type: string}}
+    put: {responses: *any}
+  /prices/:
+    get: {responses: *any}
   /seasons:
     get: {responses: *any}
   /seasons/open:
@@ -133,6 +140,9 @@ def post(body: Any, path: str = "/v3/halls", **query: str) -> Request:
         ),
         # A word of the message is the name of a member: good for a question.
         ({"capacity": 3}, "the smallest capacity we rent out is twelve", 400, ["/body/capacity"]),
+        ({"seat_map_name": "a/b"}, "Illegal characters in seat map", 400, ["/body/seat_map_name"]),
+        ({"guest_id": "g77", "opens": "1"}, "Guest does not exist", 400, ["/body/guest_id"]),
+        ({"guest_id": "g77", "guest_name": "Mo"}, "Guest is odd", 400, []),
         # The same words in a sentence about something else.
         ({"guest": "page"}, "page not found", 404, []),
         ({"guest": "list"}, "nothing on the list", 400, []),
@@ -275,3 +285,27 @@ def test_what_the_server_misses_is_named_where_the_description_has_no_such_opera
     assert request is not None
     assert request.body == {"text": "hello"}
     assert asked(engine, post({"to": "hello"}, path), "'text' not in body") == ["/body/text"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "message", "status", "is_asked"),
+    [
+        ("DELETE", "/v3/halls/main", "Cannot remove main through this API", 405, True),
+        ("PUT", "/v3/halls/.hid/plan/ground", "plan_names may not begin with '.'", 400, True),
+        ("PUT", "/v3/halls/h-1/plan/ground", "Plan Name is reserved", 422, True),
+        ("PUT", "/v3/halls/h-1/plan/ground", "the plan is bad", 400, False),
+        ("PUT", "/v3/halls/h-1/plan/ground", "ground is not allowed in h-1", 400, False),  # either
+        ("DELETE", "/v3/halls/main", "main must be closed first", 400, False),  # a state, and no value
+    ],
+)
+def test_a_value_of_the_path_that_is_refused_is_asked_for(
+    engine: Engine, method: str, path: str, message: str, status: int, is_asked: bool
+) -> None:
+    assert asked(engine, Request(method, path), message, status) == ["/path"] * is_asked
+
+
+def test_a_slash_that_the_server_misses_at_the_end_is_the_description_s(engine: Engine) -> None:
+    request = mended(engine, Request("GET", "/v3/prices"), "Perhaps a trailing slash was forgotten")
+    assert request is not None
+    assert request.path == "/v3/prices/"
+    assert mended(engine, Request("GET", "/v3/seasons"), "Perhaps a trailing slash was forgotten") is None

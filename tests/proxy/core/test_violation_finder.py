@@ -11,6 +11,7 @@ import pytest
 
 from corrigible.adapters.operation import Operations
 from corrigible.proxy.core.api_profile import MatchedOperation, RefusalCase
+from corrigible.proxy.core.by_elimination import by_elimination
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.violation_finder import ViolationFinder
@@ -146,7 +147,7 @@ def test_what_is_not_there_is_a_name_in_the_path(
     (profile,) = described(write_pack(x=FIX)).profiles
     exchange = Exchange(replace(REQUEST, path=path), 404, {}, b"", "e", 1.0)
     case = RefusalCase(exchange, MatchedOperation(profile, "Op", params), None, None, ())
-    found = ViolationFinder(case, Places(KNOWN), lambda at: ()).missing_name(Violation(message=message))
+    found = by_elimination(case, Violation(message=message))
     assert (found and found[:2], found and found.value) == (
         (None, None) if name is None else (("/path", "reference"), name)
     )

@@ -144,6 +144,12 @@ class RelatedReads:
                 resources.append(NamedResource(template[at][1:-1], unquote(segments[at]), at, collection))
         return resources
 
+    def own(self, method: str, path: str) -> str:
+        """Return the path of a request itself if its GET shows the resource, empty where it does not."""
+        segments = path.strip("/").split("/")
+        template = self._template(method, segments)
+        return self._listed(segments, _shape(template)) if template else ""
+
     def creation(self, method: str, path: str) -> Creation | None:
         """Return the collection that a POST to a path adds to, None where it is not seen to be one."""
         if (extended := self._extended_reads(method, path)) is not None:

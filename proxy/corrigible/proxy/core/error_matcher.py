@@ -30,6 +30,7 @@ from corrigible.schema.exchange import Json, Protocol
 from .answer_form import violation_of_accept
 from .api_profile import Explanation, RefusalCase
 from .body_form import violation_of_form
+from .by_elimination import by_elimination
 from .limits import Limits
 from .several_members import repair_several
 from .state import ReadsState, suggest_by_state
@@ -236,9 +237,7 @@ class ErrorMatcher:
         """Yield the question for what is left: a name in the path of a 404, else the only parameter that was sent."""
         if self._description is None:
             return
-        finder = ViolationFinder(self._case, self._description, self._violations_at)
-        error = self._case.errors[number]
-        violation = finder.missing_name(error) or finder.only_parameter(error)
+        violation = by_elimination(self._case, self._case.errors[number])
         if violation is not None and (violation.pointer, violation.keyword) not in self._repaired:
             self._repaired.add((violation.pointer, violation.keyword))
             if (result := self._repair(violation, f"{number + 1}.n", is_stated=False)) is not None:

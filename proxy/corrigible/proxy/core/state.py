@@ -282,7 +282,7 @@ class _StateReader:
     def _existing(self, creation: Creation | None) -> Results:
         place = self._conflicting(creation)
         if place is None:
-            return None
+            return (yield from self._existing_here())
         sent = resolve(self._request.document(), place)
         value, member = scalar_text(sent), segments(place)[-1]
         existing, item, path = None, None, ""
@@ -316,6 +316,24 @@ class _StateReader:
             action="USE_ALTERNATIVE_ENDPOINT",
         )
         return self._done(options([other, update], self._group), _EXISTS_ALREADY)
+
+    def _existing_here(self) -> Results:
+        """Compare what has the path of a PUT already with what was sent: the path names what is created."""
+        request = self._request
+        resource = next(iter(self._reads.named(request.method, request.path)), None)
+        is_last = resource is not None and resource.at == request.path.strip("/").count("/")
+        if resource is None or not is_last or request.method != "PUT" or not _repeats(self._message, resource.value):
+            return None
+        path = self._reads.own(request.method, request.path)
+        existing = (yield from self._answered(path)) if path else None
+        if isinstance(existing, Mapping) and not dropped_values(request, existing):
+            message = "It exists, with everything that was asked for."
+            return self._terminal("ALREADY_DONE", message, {"path": request.path}, _EXISTS_ALREADY)
+        violation = SchemaViolation("/path", "path", {"type": "string"}, request.path)
+        wanted = schema_of_path(request.path, resource.value, {"type": "string"})
+        other = ask(violation, request, "Create another one, under a name that is free.", schema=wanted)
+        other.suggestions[0]["safety"]["changes_intent"] = True
+        return self._done(other, _EXISTS_ALREADY)
 
     def _conflicting(self, creation: Creation | None) -> str | None:
         """Return the place of the value that exists already."""

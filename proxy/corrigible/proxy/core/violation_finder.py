@@ -21,13 +21,12 @@ from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.openapi.path_extension import split_extension
-from corrigible.rules.pointer import MISSING, escape, resolve, segments
+from corrigible.rules.pointer import MISSING, resolve, segments
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.inside_text import CONTENT, broken_text
 from corrigible.rules.schema_repair.json_schema import choices
 from corrigible.rules.schema_repair.nesting import MISPLACED
 from corrigible.rules.schema_repair.renaming import near_names
-from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
 from corrigible.rules.violation import Violation
@@ -45,7 +44,7 @@ _ABOUT_THE_ROUTE: Final = frozenset({404, 405, 410, 501})
 _READ: Final = 2000
 """Letters of a message that are looked at."""
 _SHORTEST_NAME: Final = 2
-_ABOUT_STATE: Final = re.compile(
+ABOUT_STATE: Final = re.compile(
     r"(?i)\b(?:already|exists?|existing|duplicate|conflicts?|in use|in progress|not found|no such|expired?"
     r"|too many|quota|limit reached|exceeded|locked|busy|unavailable|time[d ]?out|disabled|archived|closed"
     r"|depends? on|dependen\w+|not (?:yet )?(?:ready|running|started|active|enabled|available)|in (?:the )?\w+ state)\b"
@@ -55,12 +54,6 @@ _ABOUT_FORM: Final = re.compile(
     r"(?i)invalid|unknown|unexpected|unrecogni|unsupported|validat|bad request|malformed|schema|fields?\b|propert|param"
     r"|attribute|argument|member|\bkeys?\b|could not be processed|json|body|payload|request"
 )
-_ABOUT_VALUES: Final = frozenset({400, 422})
-_ABOUT_OTHERS: Final = re.compile(
-    r"(?i)missing|required?\b|must (?:be (?:given|set|provided)|have|provide)|without|credential|token|auth|header"
-    r"|log ?in|permi|denied|forbidden|allowed to"
-)
-"""Words of complaints about something else than the value that was sent."""
 _ABOUT_ABSENCE: Final = re.compile(
     r"(?i)\b(?:missing|required?|no \S{1,40}(?: \S{1,40}){0,2} (?:specified|provided|given|supplied|set|found)"
     r"|not (?:be )?(?:specified|provided|given|supplied|set|empty)|must be (?:specified|provided|given|supplied|set)"
@@ -90,6 +83,9 @@ _NOTHING_PARTICULAR: Final = re.compile(
 
 _OF_THE_ROUTE: Final = re.compile(
     r"(?i)\b(?:routes?|endpoint|url|uri|handler|page|method)\b|\bcannot (?:get|head|post|put|patch|delete)\b"
+)
+_ABOUT_THE_SLASH: Final = re.compile(
+    r"(?i)\btrailing[ -]slash\b|\bslash at the end\b|\bend(?:s|ing)? (?:in|with) a slash\b"
 )
 _BY_THE_TEXT_ONLY: Final = frozenset({"UNKNOWN", "INTERNAL", "FAILED_PRECONDITION"})
 """Codes of google.rpc that say nothing of the request: only a text that states a limit of one of its places does."""
@@ -135,6 +131,10 @@ class ViolationFinder:
             route = list(self._of_route(error, status))
             if route or status != 405:
                 return route if route or not self._is_located(error) else self._at(error)
+        if self._operation and _ABOUT_THE_SLASH.search(error.message[:_READ]) is not None:
+            written = self._description.written_paths(self._request.method, self._request.path)
+            if written is not None:
+                return (written,)
         if not self._operation:
             of_path = self._of_path(error) or self._of_version(error)
             return of_path or self._of_extension(error) or self._stated(error)
@@ -221,30 +221,6 @@ class ViolationFinder:
             written = self._description.written_paths(self._request.method, self._request.path)
             if written is not None:
                 yield written
-
-    def missing_name(self, error: Violation) -> SchemaViolation | None:
-        """Return the name in the path that a 404 quotes, else the last one: there is nothing under it."""
-        if self._case.exchange.status != 404 or self._is_elsewhere(error) or not self._operation:
-            return None
-        message = error.message
-        params = [value for value in self._case.match.params.values() if value and "/" not in value]
-        quoted = [value for value in params if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", message[:_READ])]
-        for value in reversed(quoted or params):
-            if has_segment(self._request.path, value):
-                return SchemaViolation("/path", "reference", {"type": "string", "not": {"const": value}}, value)
-        return None
-
-    def only_parameter(self, error: Violation) -> SchemaViolation | None:
-        """Return the parameter that an error without a place is about: the only thing that was sent."""
-        request = self._request
-        has_other = request.body is not None or len(request.query) != 1 or self._case.match.params
-        if error.pointer or has_other or not self._operation or self._case.exchange.status not in _ABOUT_VALUES:
-            return None
-        if _ABOUT_OTHERS.search(error.message[:_READ]) is not None:
-            return None
-        ((name, value),) = request.query.items()
-        schema = {"type": "string", "not": {"const": value}}
-        return SchemaViolation(f"/query/{escape(name)}", "value", schema, value) if value else None
 
     def _is_located(self, error: Violation) -> bool:
         """Whether an error names a place that is there, or one that is missing."""
@@ -336,7 +312,7 @@ class ViolationFinder:
             # What a change leaves out stays as it is, though many descriptions have the schema of the whole.
             of_values = [one for one in violations if one.keyword != "required" or one in mentioned]
             violations = of_values or violations
-        if _ABOUT_STATE.search(message):
+        if ABOUT_STATE.search(message):
             return mentioned
         return [*mentioned, *(one for one in violations if one not in mentioned)]
 

@@ -217,15 +217,17 @@ _AFTER_NAME: Final = re.compile(r"s?(?!\w)")
 def name_as_word(message: str, sent: Sequence[SentValue]) -> list[str]:
     """Return the places of whose names the most words are words of a text: `The page limit is 40`.
 
-    All words of a name have to be there, the last one perhaps longer: `filter-lang` for `Invalid filter language`.
+    All words of a name have to be there, the last one perhaps longer: `filter-lang` for `Invalid filter language`; a
+    last one such as `name` may be left out.
     """
     told = sorted({word.lower() for word in re.findall(r"[A-Za-z]{3,40}", message[:_LONGEST])})
+    has_stems = "already" not in told and "duplicate" not in told  # which of several names is taken is another matter
     places: dict[str, int] = {}
     counts: dict[str, int] = {}
     for one in sent:
         name = one.path[-1] if one.path else ""
         if name not in counts:
-            counts[name] = _count_told(name, told)
+            counts[name] = _count_told(name, told, has_stems=has_stems)
         is_general = name.lower() in _ANY_HOLDER and isinstance(one.value, Mapping | list)
         if counts[name] and not is_general:
             places[one.pointer] = counts[name]
@@ -233,7 +235,7 @@ def name_as_word(message: str, sent: Sequence[SentValue]) -> list[str]:
     return [place for place, count in places.items() if count == most]
 
 
-def _count_told(name: str, told: Sequence[str]) -> int:
+def _count_told(name: str, told: Sequence[str], *, has_stems: bool) -> int:
     """Return how many words a name has if a text has all of them; 0 else, and for a name that any text may have.
 
     `told` are the words of the text, in order.
@@ -242,8 +244,13 @@ def _count_told(name: str, told: Sequence[str]) -> int:
     parts = words(name)
     if not parts or (len(parts) == 1 and parts[0] in _ANYTHING):
         return 0
-    is_told = all(_first_from(part, told) == part for part in parts[:-1]) and _is_told(parts[-1], told, parts)
-    return len(parts) if is_told else 0
+    if not all(_first_from(part, told) == part for part in parts[:-1]):
+        return 0
+    if _is_told(parts[-1], told, parts):
+        return len(parts)
+    # `Invalid characters in room alias` is about `room_alias_name`.
+    is_stem = has_stems and len(parts) > 1 and parts[-1] in _ENDINGS and not _ANYTHING.issuperset(parts[:-1])
+    return len(parts) - 1 if is_stem else 0
 
 
 def _is_told(word: str, told: Sequence[str], parts: Sequence[str]) -> bool:

@@ -1,0 +1,101 @@
+"""What an error is about where nothing tells its place: a name in the path, or the only parameter that was sent.
+
+Knows: errors, requests. Does not know: descriptions, rules, suggestions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from corrigible.rules.pointer import escape
+from corrigible.rules.safety.decisive import words
+from corrigible.rules.safety.nearness import letters
+from corrigible.rules.schema_repair.route import has_segment
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Request
+
+from .api_profile import RefusalCase
+from .violation_finder import ABOUT_STATE
+
+_READ: Final = 2000
+"""Letters of a message that are looked at."""
+_ELSEWHERE: Final = ("/body", "/query", "/headers")
+_ABOUT_VALUES: Final = frozenset({400, 422})
+_ABOUT_OTHERS: Final = re.compile(
+    r"(?i)missing|required?\b|must (?:be (?:given|set|provided)|have|provide)|without|credential|token|auth|header"
+    r"|log ?in|permi|denied|forbidden|allowed to"
+)
+"""Words of complaints about something else than the value that was sent."""
+_REFUSED: Final = re.compile(
+    r"(?i)\b(?:can ?not|can't|could not|invalid|malformed|illegal|reserved|unsupported|bad|must|should|may not|only"
+    r"|not (?:an? )?(?:allowed|permitted|valid|legal|supported|known))\b"
+)
+"""Words of complaints about a value that the server does not take."""
+_MAY_REFUSE_A_NAME: Final = frozenset({400, 405, 422})
+_SHORTEST_VALUE: Final = 3
+_SEVERAL: Final = 2
+
+
+def by_elimination(case: RefusalCase, error: Violation) -> SchemaViolation | None:
+    """Return what is left for an error to be about, None where that is nothing or too much."""
+    return _missing_name(case, error) or _refused_name(case, error) or _only_parameter(case, error)
+
+
+def _missing_name(case: RefusalCase, error: Violation) -> SchemaViolation | None:
+    """Return the name in the path that a 404 quotes, else the last one: there is nothing under it."""
+    if case.exchange.status != 404 or error.pointer.startswith(_ELSEWHERE) or not case.match.operation:
+        return None
+    message = error.message
+    params = [value for value in case.match.params.values() if value and "/" not in value]
+    quoted = [value for value in params if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", message[:_READ])]
+    for value in reversed(quoted or params):
+        if has_segment(case.request.path, value):
+            return SchemaViolation("/path", "reference", {"type": "string", "not": {"const": value}}, value)
+    return None
+
+
+def _refused_name(case: RefusalCase, error: Violation) -> SchemaViolation | None:
+    """Return the value in the path that a message refuses: it repeats that alone, or the name of the variable."""
+    message, status = error.message[:_READ], case.exchange.status
+    if error.pointer or status not in _MAY_REFUSE_A_NAME or not case.match.operation:
+        return None
+    if _REFUSED.search(message) is None or (status != 405 and ABOUT_STATE.search(message) is not None):
+        return None
+    path = case.request.path
+    params = {name: value for name, value in case.match.params.items() if has_segment(path, value)}
+    told = [value for value in params.values() if len(value) >= _SHORTEST_VALUE and _has_word(message, value)]
+    told = told or [value for name, value in params.items() if _is_variable_named(name, message, case.request)]
+    if len(told) != 1:
+        return None
+    return SchemaViolation("/path", "value", {"type": "string", "not": {"const": told[0]}}, told[0])
+
+
+def _is_variable_named(variable: str, message: str, request: Request) -> bool:
+    """Whether a message has the name of a variable of several words, which is no member's: `rule_ids`, `Rule ID`."""
+    parts = words(variable)
+    if len(parts) < _SEVERAL:
+        return False
+    sent = [one for one in (request.query, request.body) if isinstance(one, Mapping)]
+    members = {letters(str(name)) for one in sent for name in one}
+    pattern = r"[\s_-]?".join(map(re.escape, parts))
+    return letters(variable) not in members and re.search(rf"(?i)(?<!\w){pattern}s?(?!\w)", message) is not None
+
+
+def _only_parameter(case: RefusalCase, error: Violation) -> SchemaViolation | None:
+    """Return the parameter that an error without a place is about: the only thing that was sent."""
+    request = case.request
+    has_other = request.body is not None or len(request.query) != 1 or case.match.params
+    if error.pointer or has_other or not case.match.operation or case.exchange.status not in _ABOUT_VALUES:
+        return None
+    if _ABOUT_OTHERS.search(error.message[:_READ]) is not None:
+        return None
+    ((name, value),) = request.query.items()
+    schema = {"type": "string", "not": {"const": value}}
+    return SchemaViolation(f"/query/{escape(name)}", "value", schema, value) if value else None
+
+
+def _has_word(message: str, value: str) -> bool:
+    return re.search(rf"(?<![\w./@-]){re.escape(value)}(?![\w/@-]|\.\w)", message) is not None
