@@ -14,7 +14,7 @@ from corrigible.client.correction import Outcome
 from corrigible.client.driver import run, run_async
 from corrigible.client.policy import OnRefusal, Policy, Question, policy_of
 from corrigible.client.sent_request import SentRequest
-from corrigible.schema import Request, Suggestion
+from corrigible.schema import Applicability, Request, Suggestion
 
 URL = "https://api.example.com/v1/orders"
 VERIFIED = {"status": "verified", "method": "dry_run"}
@@ -265,6 +265,24 @@ class TestSteps:
         server = Server()
         run(sent(ORDER), refusal(suggestion), REPAIR, server)
         assert server.requests == []
+
+
+class TestCap:
+    MAYBE: Final = Policy(on_refusal=OnRefusal.REPAIR, cap=Applicability.MAYBE_INCORRECT)
+
+    def test_a_lower_cap_sends_what_is_less_certain(self) -> None:
+        maybe = edit("/body/sort", "neu", "new", applicability="MAYBE_INCORRECT")
+        assert run(sent(ORDER), refusal(maybe), self.MAYBE, Server(ACCEPTED)).answer is ACCEPTED
+
+    def test_it_never_sends_what_needs_a_confirmation(self) -> None:
+        for safety in ({"changes_intent": True}, {"requires_confirmation": True}, {"loses": ["/body/sort"]}):
+            server = Server()
+            run(sent(ORDER), refusal(edit("/body/sort", "neu", "new", safety=safety)), self.MAYBE, server)
+            assert server.requests == []
+
+    def test_placeholders_are_no_cap(self) -> None:
+        with pytest.raises(ValueError, match="asked for"):
+            policy_of(None, cap="HAS_PLACEHOLDERS")
 
 
 class TestConfirm:

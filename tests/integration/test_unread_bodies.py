@@ -12,6 +12,7 @@ import pytest
 
 from corrigible.adapters.sandbox.python import python_arguments
 from corrigible.adapters.sandbox.server import HOST, Command, Server
+from corrigible.client.httpx import CorrigibleTransport
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next, apply
 
@@ -71,7 +72,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             yield running.url
 
 
-def sent(proxy: str, request: Request) -> httpx.Response:
+def sent(proxy: str, request: Request, client: httpx.Client | None = None) -> httpx.Response:
     """Send a request as a client does that holds its document: texts as they are, all else as its media type says."""
     media, body = request.headers.get("content-type", ""), request.body
     content: dict[str, Any] = {} if body is None else {"json": body}
@@ -79,14 +80,15 @@ def sent(proxy: str, request: Request) -> httpx.Response:
         content = {"content": body.encode()}
     elif media == FORM:
         content = {"data": body}
-    return httpx.request(request.method, f"{proxy}{request.path}", headers=dict(request.headers), **content)
+    send = httpx.request if client is None else client.request
+    return send(request.method, f"{proxy}{request.path}", headers=dict(request.headers), **content)
 
 
 def feedback_of(proxy: str, answer: httpx.Response) -> Any:
     return httpx.get(f"{proxy}{answer.links['recovery-feedback']['url']}").json()
 
 
-@pytest.mark.parametrize(
+REPAIRED = pytest.mark.parametrize(
     ("request_", "status", "right"),
     [
         (Request("POST", "/orders", headers={"content-type": JSON}, body='{"name": "a",}'), 400, {"name": "a"}),
@@ -101,6 +103,9 @@ def feedback_of(proxy: str, answer: httpx.Response) -> Any:
         (Request("POST", "/order", headers={"content-type": JSON}, body={"name": "a"}), 404, {"name": "a"}),
     ],
 )
+
+
+@REPAIRED
 def test_it_is_repaired_and_accepted(proxy: str, request_: Request, status: int, right: Any) -> None:
     refused = sent(proxy, request_)
     assert (refused.status_code, refused.headers["content-type"]) == (status, "text/html; charset=utf-8")
@@ -109,6 +114,15 @@ def test_it_is_repaired_and_accepted(proxy: str, request_: Request, status: int,
     assert following.request.body == right
     accepted = sent(proxy, following.request)
     assert (accepted.status_code, accepted.json()) == (200, right)
+
+
+@REPAIRED
+def test_a_client_repairs_it_through_the_link(proxy: str, request_: Request, status: int, right: Any) -> None:
+    policy: dict[str, Any] = {"on_refusal": "confirm", "confirm": lambda _: True}
+    with httpx.Client(transport=CorrigibleTransport(**policy)) as client:
+        answer = sent(proxy, request_, client)
+    assert (answer.status_code, answer.json()) == (200, right)
+    assert answer.extensions["corrigible"].corrections
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,8 @@ def decide(feedback: Feedback, request: Request, policy: Policy) -> Decision:
         return NotSent(outcome.reason if fits_not else "")
     if pick is None and any(_is_pending(one) for one in feedback.suggestions) and not _leads(feedback, outcome):
         return NotSent("a value is missing")
-    sure = apply(feedback, request, cap=Applicability.MACHINE_APPLICABLE) if pick is None else outcome
-    by_itself = frozenset(sure.applied) if pick is None and isinstance(sure, Next) else frozenset()
+    certain = apply(feedback, request, cap=policy.cap, confirm=True) if pick is None else None
+    by_itself = certain.applied if isinstance(certain, Next) else ()
     for index in outcome.applied:
         suggestion = feedback.suggestions[index]
         if not suggestion.needs_confirmation and (

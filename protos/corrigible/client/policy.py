@@ -13,6 +13,7 @@ from typing import Any
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import Placeholder, Suggestion
 from corrigible.schema.reader import Choice
+from corrigible.schema.word import Applicability
 
 
 class OnRefusal(StrEnum):
@@ -21,7 +22,7 @@ class OnRefusal(StrEnum):
     EXPLAIN = "explain"
     """Nothing is sent; the error's text shows the correction."""
     REPAIR = "repair"
-    """What is MACHINE_APPLICABLE and needs no confirmation is sent; the rest is explained."""
+    """What is MACHINE_APPLICABLE (or at least `cap`) and needs no confirmation is sent; the rest is explained."""
     CONFIRM = "confirm"
     """As REPAIR; `confirm` decides about the rest."""
 
@@ -50,6 +51,8 @@ class Policy:
     """Whether the user agrees to a correction. Called for each that may not be sent by itself."""
     ask: Ask | None = None
     """The answer to a `Question`, or None for no answer. Without it, questions are part of the explanation."""
+    cap: Applicability = Applicability.MACHINE_APPLICABLE
+    """The least sure applicability that is sent unasked, as in `apply`. MAYBE_INCORRECT is a deliberate choice."""
     max_corrections: int = 2
     """How often a call is sent again, at most."""
     max_wait: float = 30
@@ -57,6 +60,9 @@ class Policy:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "on_refusal", OnRefusal(self.on_refusal))  # its value as text will do
+        object.__setattr__(self, "cap", Applicability(self.cap))
+        if self.cap is Applicability.HAS_PLACEHOLDERS:
+            raise ValueError("cap='HAS_PLACEHOLDERS': values that are missing are asked for")
         if self.on_refusal is OnRefusal.CONFIRM and self.confirm is None:
             raise ValueError("on_refusal='confirm' needs a `confirm` function")
 

@@ -22,7 +22,7 @@ from .sent_request import SentRequest
 
 __all__ = ["CorrigibleAdapter", "ExplainedResponse"]
 
-_POLICY = frozenset({"on_refusal", "confirm", "ask", "max_corrections", "max_wait"})
+_POLICY = frozenset({"on_refusal", "confirm", "ask", "cap", "max_corrections", "max_wait"})
 
 
 class CorrigibleAdapter(HTTPAdapter):

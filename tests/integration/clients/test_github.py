@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,29 +13,10 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.nodejs import find_node, npm_folder
 from corrigible.adapters.sandbox.server import Running
-from corrigible.proxy.demo.servers import SANDBOXES, proxy_for
 
 github = importlib.import_module("github")
-
-
-@pytest.fixture(scope="module")
-def github_server() -> Iterator[Running]:
-    """The local GitHub, fresh for these tests."""
-    try:
-        find_node()
-    except SandboxError as problem:
-        pytest.skip(str(problem))
-    with SANDBOXES["github"][0].start() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def github_proxy(github_server: Running) -> Iterator[Running]:
-    with proxy_for(github_server.url, "github").start() as running:
-        yield running
 
 
 def file(api: Any) -> None:
