@@ -25,9 +25,18 @@ def test_its_rules_are_asked_after_everybody_else() -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-@pytest.mark.parametrize("status", [400, 404, 405, 408, 409, 410, 412, 413, 415, 418, 422, 451, 500, 502, 503, 504])
+@pytest.mark.parametrize("status", [400, 404, 405, 408, 409, 410, 412, 415, 418, 422, 451, 500, 502, 503, 504])
 def test_silence_where_http_does_not_say_what_follows(status: int, method: str) -> None:
     assert isinstance(said(status, method), PassThrough)
+
+
+def test_what_is_too_large_is_asked_for_where_something_was_sent() -> None:
+    answer = said(413, "POST")
+    assert isinstance(answer, Annotate)
+    (suggestion,) = answer.feedback["suggestions"]
+    assert [one["pointer"] for one in suggestion["placeholders"]] == ["/body"]
+    assert isinstance(said(413, "GET"), PassThrough)
+    assert isinstance(said(413, "POST", {"retry-after": "5"}), PassThrough)
 
 
 def test_a_version_is_asked_for_behind_the_step_that_reads_it() -> None:
