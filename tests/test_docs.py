@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import httpx
 import pytest
 import yaml
+from fastapi import Body, FastAPI
 
 from corrigible.adapters.sandbox.server import Running
 from corrigible.conformance import cli as conformance
@@ -29,6 +32,30 @@ ROOT = Path(__file__).parent.parent
 
 def blocks(file: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / file).read_text("utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def test_the_middleware_of_the_readme_corrects_the_refusals_of_a_fastapi_app(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = FastAPI()
+
+    @app.post("/orders")
+    def create(quantity: Annotated[int, Body(embed=True, le=100)]) -> int:
+        return quantity
+
+    (program,) = (block for block in blocks("README.md", "python") if "ReflectiveMiddleware" in block)
+    names: dict[str, Any] = {"app": app}
+    exec(program, names)
+
+    async def order(quantity: Any) -> httpx.Response:
+        transport = httpx.ASGITransport(names["app"])
+        async with httpx.AsyncClient(transport=transport, base_url="http://shop.test") as client:
+            return await client.post("/orders", json={"quantity": quantity})
+
+    assert asyncio.run(order(7)).json() == 7
+    (suggestion,) = asyncio.run(order(250)).json()["recovery_feedback"]["suggestions"]
+    assert (suggestion["parameters"], suggestion["safety"]["changes_intent"]) == ({"quantity": 100}, True)
 
 
 def test_the_rule_of_the_guide_lints_and_passes_its_cases(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """ASGI middleware: the contract inside your own service, or your own service in front of another.
 
-app = ReflectiveMiddleware(app, packs=["recipe"])
+app = ReflectiveMiddleware(app, packs=["recipe"], spec="openapi.json")
 """
 
 from __future__ import annotations
@@ -49,12 +49,16 @@ class ReflectiveMiddleware:
         app: App,
         packs: Sequence[str | Path] = (),
         *,
+        spec: str | Path | None = None,
+        base: str = "",
         mode: Mode | str = Mode.REFLECTIVE,
         corrector: HttpCorrector | None = None,
         largest: int = LARGE,
         recorder: Recorder | None = None,
     ) -> None:
-        """`mode` is for callers who ask for none, by `Prefer: recovery-feedback=...` or `?mode=`.
+        """`spec` is a file with the app's description (OpenAPI, Swagger), `base` a path before those that it has.
+
+        `mode` is for callers who ask for none, by `Prefer: recovery-feedback=...` or `?mode=`.
 
         Corrections are made on the app's own event loop. Where a request and its answer are longer than `largest` bytes
         together, that would take too long for its other callers: the answer passes as it is.
@@ -64,7 +68,7 @@ class ReflectiveMiddleware:
         self.app = app
         self.dispatcher = Dispatcher(largest_here=largest)
         self.corrector = corrector or HttpCorrector(
-            build_engine(packs),
+            build_engine(packs, None if spec is None else Path(spec), base=base),
             mode=_mode(mode),
             query_mode=True,
             loops=build_loops(),

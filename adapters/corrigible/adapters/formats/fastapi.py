@@ -11,6 +11,7 @@ from corrigible.rules.pointer import MISSING, resolve, to_pointer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
+from .keywords import stated_keywords
 from .members import text
 from .pointers import pointer
 
@@ -63,7 +64,23 @@ def _violation(request: Request, item: Mapping[str, Json]) -> Violation:
         constraint=constraint,
         type=kind,
         native={k: v for k, v in item.items() if k not in ("type", "msg")},
+        stated=_limits(kind, constraint, item),
     )
+
+
+_OF_NUMBERS: Final = frozenset(
+    {
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+        *("minLength", "maxLength", "minItems", "maxItems"),
+    }
+)
+
+
+def _limits(kind: str, constraint: str, item: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return the limits that pydantic's `ctx` states: `{"le": 100}` is `{"maximum": 100}`."""
+    if constraint not in _OF_NUMBERS or not isinstance(item.get("ctx"), dict):
+        return {}
+    return stated_keywords(kind, constraint, {"ctx": item["ctx"]}, "")
 
 
 def _is_branch(request: Request, parts: Sequence[str]) -> bool:

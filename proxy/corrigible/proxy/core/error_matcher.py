@@ -34,6 +34,7 @@ from .by_elimination import by_elimination
 from .limits import Limits
 from .several_members import repair_several
 from .state import ReadsState, suggest_by_state
+from .stated_limits import with_stated_limits
 from .verify import drop_invalid
 from .violation_finder import ViolationFinder, may_be_judged
 from .xml_element import repair_element
@@ -162,7 +163,7 @@ class ErrorMatcher:
             if explanation is not None and notes is not None:
                 explanation.lines.append(f"{rule.id}: {verdict}{': ' if notes else ''}{'; '.join(notes)}")
             if result is not None:
-                return result
+                return with_stated_limits(result, error)
         return None
 
     def _by_description(self, number: int) -> list[RuleResult]:

@@ -1,0 +1,50 @@
+"""What the answer states about a place is in the schema of the question about that place, without a description too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corrigible.proxy.build import build_engine
+from corrigible.proxy.core.decision import Annotate
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.lookup import LookupAnswer
+from corrigible.schema.exchange import Exchange, Request
+
+WritePack = Callable[..., Path]
+ITEM = {
+    "type": "less_than_equal",
+    "loc": ["body", "quantity"],
+    "msg": "Input should be less than or equal to 100",
+    "ctx": {"le": 100},
+}
+
+
+def asked(packs: list[Path]) -> dict[str, Any]:
+    request = Request("POST", "/orders", body={"quantity": 250, "other": 1})
+    body = json.dumps({"detail": [ITEM]}).encode()
+    exchange = Exchange(request, 422, {"content-type": "application/json"}, body)
+    decision = run_with_lookups_sync(build_engine(packs).decide(exchange), lambda _: LookupAnswer(0))
+    assert isinstance(decision, Annotate)
+    placeholders = decision.feedback["suggestions"][0]["placeholders"]
+    return {one["pointer"]: one["schema"] for one in placeholders}
+
+
+def test_without_a_description() -> None:
+    assert asked([]) == {"/body/quantity": {"maximum": 100}}
+
+
+@pytest.mark.parametrize(
+    ("question", "schema"),
+    [
+        ("{pointer: /body/quantity, schema: {type: integer, maximum: 500}}", {"type": "integer", "maximum": 100}),
+        ("{pointer: /body/quantity, schema: {enum: [1, 2]}}", {"enum": [1, 2]}),
+    ],
+)
+def test_in_the_question_of_a_rule(write_pack: WritePack, question: str, schema: dict[str, Any]) -> None:
+    rule = f"suggest: [{{message: m, ask: [{question}, {{pointer: /body/other, schema: {{type: integer}}}}]}}]"
+    assert asked([write_pack(x=rule)]) == {"/body/quantity": schema, "/body/other": {"type": "integer"}}
