@@ -79,8 +79,8 @@ ORDER = {
         ),
     ],
     "proxy": [
-        *("core", "runtime", "embed", "tls_files", "http", "access_log", "build", "asgi", "recording", "pack_tools"),
-        *("mitm", "grpc", "demo", "command", "cli"),
+        *("core", "runtime", "embed", "tls_files", "http", "access_log", "admin", "build", "asgi", "recording"),
+        *("pack_tools", "mitm", "grpc", "demo", "command", "cli"),
     ],
     "conformance": [
         *("model", "transport", "validators", "reference", "suite", "report", "audit", "checks", "lift", "command"),

@@ -14,7 +14,7 @@ from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.command_line import CommandParser
 from corrigible.schema.printable import shown_on
 
-COMMANDS: Final = ("proxy", "translate", "pack", "sandbox", "demo", "descriptors", "description", "spec")
+COMMANDS: Final = ("proxy", "translate", "pack", "sandbox", "demo", "descriptors", "description", "spec", "status")
 """Each is also the name of its module."""
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from .entry import Entry, Verdict, redact
@@ -69,6 +70,8 @@ class Statistics:
     """Corrections by the time they took: of each class in `BUCKETS`, and longer ones."""
     seconds: float = 0.0
     """Of all corrections."""
+    reloads: Counter[str] = field(default_factory=Counter)
+    """Reloads of packs and descriptions: `done` or `failed`."""
 
     def count_success(self) -> None:
         self.verdicts[Verdict.SUCCESS] += 1
@@ -94,6 +97,10 @@ class Statistics:
                 is_new = kind not in self.unchanged and len(self.unchanged) >= _MOST_NAMES
                 self.unchanged[Kind(status, OTHER, OTHER) if is_new else kind] += 1
 
+    def copy(self) -> Statistics:
+        """Return the numbers as they are now."""
+        return replace(self, **{name: copy(getattr(self, name)) for name in _CONTAINERS})
+
     @property
     def requests(self) -> int:
         return self.verdicts.total()
@@ -118,6 +125,9 @@ class Statistics:
             yield f"unchanged: {rest:,} of {_number(len(self.unchanged) - _SHOWN, 'other kind')}"
         if self.failures:
             yield f"without an answer from the API: {_most(self.failures)}"
+
+
+_CONTAINERS: Final = ("verdicts", "statuses", "rules", "unchanged", "failures", "durations", "reloads")
 
 
 def _count(counter: Counter[str], name: str) -> None:

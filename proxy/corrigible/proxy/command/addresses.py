@@ -25,11 +25,11 @@ class Address(NamedTuple):
         return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
 
-def parse_listen(text: str) -> Address:
+def parse_listen(text: str, option: str = "--listen") -> Address:
     """Read `HOST:PORT`; `:PORT` and `PORT` are local ones."""
     host, _, port = text.rpartition(":")
     if not (port.isascii() and port.isdigit() and int(port) <= 65535) or (":" in host and not host.startswith("[")):
-        raise UsageError(f"--listen {text}: not HOST:PORT")
+        raise UsageError(f"{option} {text}: not HOST:PORT")
     return Address(host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port))
 
 

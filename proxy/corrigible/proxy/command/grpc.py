@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.build import build_engine, build_loops
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.tls_files import Trust
 
-from . import tls
+from . import supervision, tls
 from .addresses import TLS_BY_SCHEME, Address, parse_grpc_upstream
 from .usage_error import UsageError
 
@@ -37,13 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(
-    args: argparse.Namespace,
-    mode: Mode,
-    listen: Address,
-    limits: Limits,
-    open_recorder: Callable[[argparse.Namespace], Recorder],
-) -> int:
+def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -> int:
     """Serve. Raises CorrigibleError and OSError if an argument is wrong."""
     for option, default in _HTTP_ONLY.items():
         if getattr(args, option) != default:
@@ -74,13 +67,17 @@ def run(
     )
     label = f"{', '.join(profile.pack.name for profile in engine.profiles)}; {mode.value}"
     target = f"{'grpcs' if settings.tls else 'grpc'}://{upstream}"
+    watch = supervision.Supervision(args, f"{target} ({label})")
     try:
         return serve(
             settings,
             engine,
-            recorder=open_recorder(args),
+            recorder=watch.recorder,
+            started=watch.started,
             line=lambda at: f"corrigible: {at} -> {target} ({label})",
             loops=build_loops(),
         )
     except NoCertificate as problem:
         raise UsageError(f"--upstream-insecure: {problem}") from None
+    finally:
+        watch.close()

@@ -12,9 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 from urllib.parse import urlsplit
 
-from corrigible.proxy.access_log.entry import AccessLog
-from corrigible.proxy.access_log.recorder import Recorder
-from corrigible.proxy.access_log.terminal import standard_error
 from corrigible.proxy.build import SpecWarning, build_corrector, build_dispatcher, build_loops
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
@@ -23,7 +20,7 @@ from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.runtime.fork_server import Served
 from corrigible.rules.errors import CorrigibleError
 
-from . import grpc, spec_option, tls
+from . import grpc, spec_option, supervision, tls
 from .addresses import Address, parse_listen, parse_upstream
 from .relay_key import KEY_VARIABLE, read_key
 from .usage_error import UsageError, one_of
@@ -94,14 +91,7 @@ def add(subparsers: Subparsers) -> None:
         help="shared secret of two proxies, one in front of a Kubernetes API server and one in front of its admission "
         f"webhook: feedback sealed with it is trusted; default: the file named by {KEY_VARIABLE}",
     )
-    parser.add_argument(
-        "--log", metavar="FILE.jsonl", type=Path, help="append one JSON line per exchange, without secrets"
-    )
-    parser.add_argument(
-        "--quiet",
-        action="store_true",
-        help="do not print a line for each refusal and each failure of the API, and no summary at the end",
-    )
+    supervision.add(parser)
     parser.add_argument(
         "--engine-mode",
         metavar="|".join(get_args(EngineMode)),
@@ -123,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
             limits = replace(limits, lookups=0)
         relay = Relay(read_key(Path(args.relay_key))) if args.relay_key is not None else None
         if args.grpc_upstream is not None:
-            return grpc.run(args, mode, listen, limits, open_recorder)
+            return grpc.run(args, mode, listen, limits)
         if args.descriptors is not None:
             raise UsageError("--descriptors needs --grpc-upstream")
         upstream = _upstream(args.upstream, engine_mode, listen)
@@ -159,13 +149,13 @@ def run(args: argparse.Namespace) -> int:
         print(f"corrigible proxy: {spec_warning.message}", file=sys.stderr)
     for line in spec_option.described(corrector.engine.profiles, args.spec):
         print(f"corrigible proxy: {line}", file=sys.stderr)
-    try:
-        recorder = open_recorder(args)
-    except UsageError as problem:
-        return _fail(problem, 2)
-    unmatched = spec_option.UnmatchedPaths(corrector.engine.profiles, recorder.say) if args.spec else None
     label = f"{', '.join(profile.pack.name for profile in corrector.engine.profiles)}; {mode.value}"
     target = f"-> {upstream}" if upstream is not None else f"as a {engine_mode} proxy"
+    try:
+        watch = supervision.Supervision(args, f"{target.removeprefix('-> ')} ({label})")
+    except UsageError as problem:
+        return _fail(problem, 2)
+    unmatched = spec_option.UnmatchedPaths(corrector.engine.profiles, watch.recorder.say) if args.spec else None
     settings = Settings(
         host=listen.host,
         port=listen.port,
@@ -184,23 +174,15 @@ def run(args: argparse.Namespace) -> int:
         "succeeded": loops.succeeded,
         "uncount_refusal": loops.uncount_refusal,
     }
-    with closing(build_dispatcher(work, loops)) as dispatcher:
+    with closing(watch), closing(build_dispatcher(work, loops)) as dispatcher:
         return serve(
             settings,
             corrector,
-            recorder=recorder,
+            recorder=watch.recorder,
+            started=watch.started,
             line=lambda at: f"corrigible: {at} {target} ({label})",
             dispatcher=dispatcher,
         )
-
-
-def open_recorder(args: argparse.Namespace) -> Recorder:
-    """Return what shows what happens. Raises UsageError if the log cannot be written."""
-    try:
-        access_log = AccessLog(args.log) if args.log is not None else None
-    except OSError as problem:
-        raise UsageError(f"cannot write the log {args.log}: {(problem.strerror or str(problem)).lower()}") from None
-    return Recorder(access_log, standard_error(quiet=args.quiet))
 
 
 def _upstream(text: str | None, engine_mode: EngineMode, listen: Address) -> str | None:

@@ -16,7 +16,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from corrigible.adapters.protobuf.descriptors import Descriptors, load
 from corrigible.proxy.access_log.entry import Entry
 from corrigible.proxy.access_log.exchange_entry import with_outcome
-from corrigible.proxy.access_log.recorder import Recorder, on_hangup
+from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.build import build_dispatcher
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.loop.shared import SharedLoops
@@ -57,9 +57,10 @@ def run(
     *,
     recorder: Recorder,
     line: Callable[[str], str],
+    started: Callable[[asyncio.AbstractEventLoop], None],
     loops: SharedLoops,
 ) -> int:
-    """Serve until SIGTERM or SIGINT: 0. An address that is taken is 1.
+    """Serve until SIGTERM or SIGINT: 0. An address that is taken is 1. `started` is called with the running loop.
 
     Raises AuthoringError for wrong descriptors, NoCertificate where the upstream has none to believe in.
     """
@@ -74,7 +75,7 @@ def run(
     }
     # Before gRPC has threads.
     with closing(build_dispatcher(served, loops, largest_here=LARGE_MESSAGE)) as dispatcher:
-        status = _run(settings, corrector, dispatcher, recorder, line, described=descriptors is not None)
+        status = _run(settings, corrector, dispatcher, recorder, line, started, described=descriptors is not None)
     recorder.close([*dispatcher.summary()])
     return status
 
@@ -85,6 +86,7 @@ def _run(
     dispatcher: Dispatcher,
     recorder: Recorder,
     line: Callable[[str], str],
+    started: Callable[[asyncio.AbstractEventLoop], None],
     *,
     described: bool,
 ) -> int:
@@ -99,8 +101,7 @@ def _run(
         upstream = open_upstream(settings.upstream, how)
         front = GrpcFront(corrector, upstream, dispatcher, described=described, record=record, complain=recorder.say)
         try:
-            on_hangup(asyncio.get_running_loop(), recorder.reopen)
-            return await _serve(settings, upstream, front, line)
+            return await _serve(settings, upstream, front, line, started)
         finally:
             if front.reflection is not None:
                 front.reflection.stop()
@@ -117,7 +118,13 @@ def shipped_descriptors(engine: Engine) -> Descriptors | None:
     return Descriptors([file for data in sets for file in FileDescriptorSet.FromString(data).file])
 
 
-async def _serve(settings: GrpcSettings, upstream: Upstream, front: GrpcFront, line: Callable[[str], str]) -> int:
+async def _serve(
+    settings: GrpcSettings,
+    upstream: Upstream,
+    front: GrpcFront,
+    line: Callable[[str], str],
+    started: Callable[[asyncio.AbstractEventLoop], None],
+) -> int:
     credentials = fetch_identity(settings.identity) if settings.identity is not None else None
     try:
         server, port = await serve(settings.listen, upstream, front, credentials)
@@ -133,6 +140,7 @@ async def _serve(settings: GrpcSettings, upstream: Upstream, front: GrpcFront, l
 
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, on_signal)
+    started(asyncio.get_running_loop())
     print(line(f"{settings.listen.rpartition(':')[0]}:{port}"), file=sys.stderr, flush=True)
     await stop.wait()
     draining, forced = asyncio.ensure_future(server.stop(_GRACE)), asyncio.ensure_future(force_stop.wait())

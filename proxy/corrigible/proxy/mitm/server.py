@@ -39,7 +39,7 @@ from mitmproxy.master import Master
 from mitmproxy.proxy import layer
 
 from corrigible.proxy.access_log.entry import redact
-from corrigible.proxy.access_log.recorder import Recorder, on_hangup
+from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.own_location import OwnLocation, Rewritten
@@ -165,13 +165,17 @@ def run(
     *,
     recorder: Recorder,
     line: Callable[[str], str],
+    started: Callable[[asyncio.AbstractEventLoop], None],
     dispatcher: Dispatcher | None = None,
 ) -> int:
-    """Serve until SIGTERM or SIGINT; a second one stops without draining. `line` makes the ready line."""
+    """Serve until SIGTERM or SIGINT; a second one stops without draining. `line` makes the ready line.
+
+    `started` is called before it is printed, with the loop that carries the traffic.
+    """
     _log_errors_to(recorder)
     raise_limit()
     try:
-        asyncio.run(_until_signalled(settings, corrector, recorder, line, dispatcher))
+        asyncio.run(_until_signalled(settings, corrector, recorder, line, started, dispatcher))
     except CannotListen as problem:
         print(f"corrigible proxy: {problem}", file=sys.stderr)
         return 1
@@ -184,6 +188,7 @@ async def _until_signalled(
     corrector: HttpCorrector,
     recorder: Recorder,
     line: Callable[[str], str],
+    started: Callable[[asyncio.AbstractEventLoop], None],
     dispatcher: Dispatcher | None,
 ) -> None:
     stop, force_stop = asyncio.Event(), asyncio.Event()
@@ -191,15 +196,18 @@ async def _until_signalled(
     def on_signal() -> None:
         (force_stop if stop.is_set() else stop).set()
 
+    def ready(address: str) -> None:
+        started(loop)
+        print(line(address), flush=True)
+
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, on_signal)
-    on_hangup(loop, recorder.reopen)
     await serve(
         settings,
         corrector,
         recorder=recorder,
-        ready=lambda address: print(line(address), flush=True),
+        ready=ready,
         stop=stop,
         force_stop=force_stop,
         dispatcher=dispatcher,

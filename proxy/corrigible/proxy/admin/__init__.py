@@ -1,0 +1,1 @@
+"""What who runs a proxy asks it: is it well, what did it do."""

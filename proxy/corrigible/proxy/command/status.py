@@ -1,0 +1,76 @@
+"""`corrigible status`: what a running proxy says about itself on its admin address."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from corrigible.proxy.access_log.terminal import duration
+
+from .usage_error import UsageError
+
+_SECONDS = 5.0
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "status",
+        help="show what a running proxy did, and whether it is well",
+        description="Show what a running proxy did, and whether it is well. Exit status: 0 it is well, 1 it is not, or "
+        "does not answer.",
+    )
+    parser.add_argument(
+        "--admin", metavar="URL", default="127.0.0.1:8081", help="what the proxy has as --admin; default: %(default)s"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    import httpx
+
+    try:
+        from corrigible.proxy.admin.prometheus import read
+    except ModuleNotFoundError as missing:
+        if missing.name != "prometheus_client":
+            raise
+        raise UsageError("corrigible status needs: pip install 'corrigible[prometheus]'") from None
+    url = args.admin if "://" in args.admin else f"http://{args.admin}"
+    try:
+        with httpx.Client(base_url=url, timeout=_SECONDS, trust_env=False) as client:
+            health, metrics = client.get("/healthz"), client.get("/metrics")
+    except (httpx.HTTPError, httpx.InvalidURL) as problem:
+        return _not_well(f"{url}: {problem}")
+    if health.status_code != 200 or metrics.status_code != 200:
+        return _not_well(f"{url}: {(health if health.status_code != 200 else metrics).text.strip()[:200]}")
+    try:
+        scraped = read(metrics.text)
+    except (ValueError, KeyError):
+        return _not_well(f"{url}: this is not the admin address of a proxy")
+    statistics = scraped.statistics
+    print(f"corrigible {scraped.info.get('version', '')} is well: {scraped.info.get('serves', '')}")
+    facts = []
+    if scraped.started is not None:
+        facts.append(f"up {_span(time.time() - scraped.started)}")
+    if scraped.memory is not None:
+        facts.append(f"{scraped.memory / (1 << 20):,.0f} MiB")
+    if corrections := sum(statistics.durations):
+        facts.append(f"{duration(statistics.seconds / corrections)} for a refusal on average")
+    facts.append(f"{statistics.lookups:,} look-ups")
+    facts += [f"{count:,} reloads {result}" for result, count in statistics.reloads.items()]
+    print(", ".join(facts))
+    for line in statistics.summary() if statistics.requests else ("no requests yet",):
+        print(line)
+    return 0
+
+
+def _span(seconds: float) -> str:
+    minutes, hours = int(seconds // 60), int(seconds // 3600)
+    if hours >= 48:
+        return f"{hours // 24} days"
+    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min" if minutes else f"{max(0, int(seconds))} s"
+
+
+def _not_well(problem: str) -> int:
+    print(f"corrigible status: {problem}", file=sys.stderr)
+    return 1

@@ -1,0 +1,90 @@
+"""The options of `corrigible proxy` that show what it does: the terminal, the log, the admin address. HTTP and gRPC
+share them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corrigible.proxy.access_log.entry import AccessLog
+from corrigible.proxy.access_log.recorder import Listener, Recorder, on_hangup
+from corrigible.proxy.access_log.terminal import standard_error
+
+from .addresses import parse_listen
+from .usage_error import UsageError
+
+if TYPE_CHECKING:
+    from corrigible.proxy.admin.server import AdminServer
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument(
+        "--log", metavar="FILE.jsonl", type=Path, help="append one JSON line per exchange, without secrets"
+    )
+    parser.add_argument(
+        "--quiet",
+        action="store_true",
+        help="do not print a line for each refusal and each failure of the API, and no summary at the end",
+    )
+    parser.add_argument(
+        "--admin",
+        metavar="HOST:PORT",
+        help="serve /healthz and /metrics (Prometheus) on this address; corrigible status reads them; default: off",
+    )
+
+
+class Supervision:
+    """What watches one proxy."""
+
+    def __init__(self, args: argparse.Namespace, serves: str) -> None:
+        """Open the log and the addresses; `serves` says what is proxied. Raises UsageError if that is impossible."""
+        listeners: Sequence[Listener] = ()
+        admin = _admin(args, serves)
+        try:
+            access_log = AccessLog(args.log) if args.log is not None else None
+        except OSError as problem:
+            raise UsageError(f"cannot write the log {args.log}: {(problem.strerror or str(problem)).lower()}") from None
+        self.recorder = Recorder(access_log, standard_error(quiet=args.quiet), listeners)
+        self._admin: AdminServer | None = admin(self.recorder) if admin is not None else None
+
+    def started(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Watch a proxy that runs on this loop from now on."""
+        on_hangup(loop, self.recorder.reopen)
+        if self._admin is not None:
+            self._admin.start(loop)
+            self.recorder.say(f"{self._admin.url} has /healthz and /metrics")
+
+    def close(self) -> None:
+        """Close the admin address. The recorder is closed by the front end."""
+        if self._admin is not None:
+            self._admin.close()
+
+
+def _admin(args: argparse.Namespace, serves: str) -> Callable[[Recorder], AdminServer] | None:
+    if args.admin is None:
+        return None
+    address = parse_listen(args.admin, "--admin")
+    try:
+        from corrigible.proxy.admin.prometheus import Metrics
+    except ModuleNotFoundError as missing:
+        if missing.name != "prometheus_client":
+            raise
+        raise UsageError("--admin needs: pip install 'corrigible[prometheus]'") from None
+    from corrigible.proxy.admin.server import AdminServer
+
+    metrics = Metrics(version=version("corrigible"), serves=serves)
+
+    def opened(recorder: Recorder) -> AdminServer:
+        try:
+            return AdminServer(address.host, address.port, recorder.statistics.copy, metrics.render)
+        except OSError as problem:
+            reason = (problem.strerror or str(problem)).lower()
+            raise UsageError(f"--admin {args.admin}: cannot listen: {reason}") from None
+
+    return opened
