@@ -74,6 +74,7 @@ def read(body: Any, status: int = 400, declared: Vocabulary = DECLARED, request:
         ("colour", "is too bright", ""),  # nobody has it
         ("flow.colour", "is too bright", ""),
         ("colour", "is required", "/body/colour"),  # the server's word
+        ("flow", "must exist", "/body/flow_id"),  # the association of a model
         ("title." * 50 + "colour", "is required", ""),  # no place is so deep
         ("items." + "9" * 5000, "is too bright", ""),
     ],
@@ -103,6 +104,13 @@ def test_places_told_loosely(field: str, message: str, place: str) -> None:
         ("title attribute (name) can't be blank", "/body/title"),
         ("Parent flow has an invalid state", "/body/parent_flow"),
         ("Parent flow must be a child of source", ""),  # about two members
+        ("Flow must exist", "/body/flow_id"),
+        ("Flow is invalid", "/body/flow_id"),
+        ("Flow has already been taken", "/body/flow_id"),
+        ("Title has already been taken", "/body/title"),
+        ("Title is invalid", "/body/title"),
+        ("Size is invalid", ""),  # two places have it
+        ("Sku must exist", ""),  # it is in a list
     ],
 )
 def test_places_in_a_text(message: str, place: str) -> None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from corrigible.adapters.formats.message.absence import SAYS_ABSENT, misses
 from corrigible.adapters.formats.message.database import StoredConstraint, members_of, stored_constraint
 from corrigible.adapters.formats.message.go_json import decode_error, decoded_places
 from corrigible.adapters.formats.message.literals import find_literal
@@ -25,17 +26,6 @@ from .locate import fit_keywords
 from .place_by_path import respell_missing, respell_pointer
 from .pointers import member_pointer, part_of, pointer, steps
 
-_ABSENT: Final = PatternList(
-    r"^(?:(?:this |the |a )?(?:[\w.$\[\] '\"-]{1,80} )?(?:field |value |property |parameter |member )?(?:is |are"
-    r" )?(?:a )?"
-    r"(?:required|missing|mandatory)(?: property| field| value| parameter)?[.!]?"
-    r"|required key not provided.{0,200}|required field|.{0,200}\breceived:? undefined[.!]?"
-    r"|missing data for required field\.?|field required|(?:no value|value not) provided\.?"
-    r"|.{0,200}\b(?:can(?:'t|not| not)|must not|mustn't|may not|should not|shouldn't) be (?:null|blank|empty|"
-    r"undefined|nil)\b.{0,80}"
-    r"|.{0,80}\bmust be (?:provided|set|supplied|specified|given|present|defined)[.!]?"
-    r"|.{0,80}\b(?:was not provided|received undefined|is undefined)[.!]?)$"
-)
 _PLAINLY_ABSENT: Final = re.compile(
     r"(?:required|missing data for required field|this field is required|can't be blank)", re.IGNORECASE
 )
@@ -168,7 +158,8 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
     place = pointer(steps(about.member), request, place=part_of(about.part)) if about.member else ""
     place = respell_pointer(place, request) if place else ""
     if place and (about.part or resolve(request.document(), place) is not MISSING):
-        return [violation._replace(pointer=place)]
+        is_missed = misses(message, about.member, place, request)
+        return [violation._replace(pointer=place, constraint="required" if is_missed else violation.constraint)]
     item = _ITEM.search(message)
     if item is not None and isinstance(request.body, list) and int(item["index"]) < len(request.body):
         return [violation._replace(pointer=f"/body/{item['index']}")]
@@ -206,7 +197,7 @@ def _path(message: str, request: Request) -> str:
     if told.is_sure or len(parts) > 1 or resolve(request.document(), place) is not MISSING:
         return place
     rest = message.partition(f"{path}: ")[2]
-    return place if _ABSENT.search(rest) else ""
+    return place if SAYS_ABSENT.search(rest) else ""
 
 
 def _named_place(member: str, name: NamedMember, request: Request) -> str:
@@ -238,7 +229,7 @@ def _with_statement(violation: Violation, request: Request) -> Violation:
         there = resolve(request.document(), place)
     if not keyword and place:
         is_blank = there is MISSING or there in ("", None)
-        if _ABSENT.search(message) and (is_blank or _PLAINLY_ABSENT.match(message)):
+        if SAYS_ABSENT.search(message) and (is_blank or _PLAINLY_ABSENT.match(message)):
             keyword = "required"
         elif there is not MISSING and _EXTRA.search(message):
             keyword = "additionalProperties"

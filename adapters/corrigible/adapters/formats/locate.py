@@ -11,7 +11,9 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
+from corrigible.adapters.formats.message.absence import is_blank, misses
 from corrigible.adapters.formats.message.limits import choices_in
+from corrigible.adapters.formats.message.member_names import find_subject
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,
     names_in_message,
@@ -25,8 +27,9 @@ from corrigible.rules.pointer import MISSING, resolve, segments
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
+from .place_by_label import place_of_reference
 from .place_by_message import assigned_parameter, listed_values, place_by_object, place_by_text
-from .place_by_path import is_blank, is_declared, left_empty, place_by_path
+from .place_by_path import is_declared, left_empty, place_by_path
 from .sent_places import COMPARED_A_STEP, PARTS, PLACES_A_STEP, find_sent, places_in_texts, sent_places
 
 _MOST_COMPARED: Final = 60_000
@@ -83,6 +86,7 @@ def locate_errors(
             continue
         spend(compared // COMPARED_A_STEP)
         place = place_by_path(error, request, vocabulary, sent) if error.pointer else ""
+        place = _referring(error, place, request, vocabulary, sent)
         about_request = exchange.status not in (0, _NOT_ABOUT_THE_REQUEST) and exchange.status < _SERVER_ERROR
         if not place and exchange.status == _SERVER_ERROR:
             place = assigned_parameter(error.message, sent)
@@ -101,6 +105,12 @@ def locate_errors(
                 *others, place = told
                 out += [_at_its_place(error._replace(pointer=one), request, vocabulary) for one in others]
             error = _of_value(error, place, request)
+            if (
+                place
+                and not error.constraint
+                and misses(error.message, find_subject(error.message).member, place, request)
+            ):
+                error = error._replace(constraint="required")
             if not place and in_texts and (place := _in_a_text(error, request, in_texts)):
                 error = error._replace(constraint="", stated={})  # they are about what the text holds
         out.append(_at_its_place(error.at(place, error.constraint, error.stated), request, vocabulary))
@@ -120,6 +130,18 @@ def _at_its_place(error: Violation, request: Request, vocabulary: Vocabulary) ->
     is_absent = isinstance(parent, dict) and error.constraint in _OF_VALUES
     is_absent = is_absent and is_declared(segments(error.pointer), vocabulary)
     return error._replace(constraint="required") if is_absent else error
+
+
+def _referring(
+    error: Violation, place: str, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]
+) -> str:
+    """Return the place of `author_id` for `author`, as frameworks with models call it, where there is no `author`."""
+    part, *names = segments(error.pointer) or [""]
+    if part != "body" or len(names) != 1 or error.constraint == "additionalProperties":
+        return place
+    if place and (resolve(request.document(), place) is not MISSING or is_declared(segments(place), vocabulary)):
+        return place
+    return place_of_reference(names[0], request, vocabulary, sent) or place
 
 
 def _of_value(error: Violation, place: str, request: Request) -> Violation:

@@ -21,6 +21,7 @@ from corrigible.rules.safety.json_text import repaired_json
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
 
+from .place_by_label import place_like_label, place_of_reference
 from .place_by_path import find_missing
 from .sent_places import COMPARED_A_STEP, PLACES_A_STEP, find_sent, sent_places
 
@@ -37,7 +38,9 @@ _DISTINCT: Final = re.compile(r"(?<![\w.'-])([A-Za-z][a-z0-9]*(?:_[A-Za-z0-9]+)+
 _OBLIGED: Final = re.compile(
     r"(?:the )?['\"`]?(?P<name>[A-Za-z_$][\w$.-]{0,79}|[A-Z]\w{0,40}(?: [a-z]\w{0,40}){1,3})['\"`]?(?: field|"
     r" property| attribute| parameter| member| column| size| length)?(?: \([\w$.-]{1,80}\))?"
-    r" (?:must|should|has to|has (?:an )?invalid|can't be|cannot be|is required|is too|is not) "
+    r" (?:(?:must|should|has to|has (?:an )?invalid|can't be|cannot be|is required|is too|is not) "
+    r"|(?:is (?:invalid|reserved|required|already taken)|has already been taken|(?:does not|doesn't) match"
+    r"|already exists)\b)"
 )
 """The beginning of a sentence about a member, perhaps one that was not sent: class-validator's "name must be a string",
 and the names in words of Rails' full messages: "Start date can't be blank"."""
@@ -70,7 +73,9 @@ def suspected_place(message: str, request: Request) -> str:
         return next(iter(holding)) if len(holding) == 1 else ""
     named = sorted(name_as_word(message, sent), key=len)
     # `Width in Margins` is one place, told from the inside.
-    return named[-1] if named and all(f"{named[-1]}/".startswith(f"{one}/") for one in named) else ""
+    if named and all(f"{named[-1]}/".startswith(f"{one}/") for one in named):
+        return named[-1]
+    return "" if named else place_like_label(message, sent)
 
 
 def _has_word(word: str, text: str) -> bool:
@@ -140,6 +145,8 @@ def place_by_text(error: Violation, request: Request, vocabulary: Vocabulary, se
         names = [name.replace(" ", "_") for name in about["name"].split(".")]
         there = find_sent("body", names, sent)
         place = find_missing("body", names, request, vocabulary) if there == "" else there
+        if place == "" and len(names) == 1:
+            place = place_of_reference(about["name"], request, vocabulary, sent)
         if place:
             return place
     if (headed := _HEADED.match(message)) is not None and len(places := _named(headed["name"], sent)) == 1:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from corrigible.adapters.formats.message.absence import is_blank
 from corrigible.adapters.formats.message.sent_values import SentValue, fold
 from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
 from corrigible.rules.budget import spend
@@ -52,10 +53,6 @@ def respell_missing(pointer: str, request: Request) -> str:
     if resolve(request.document(), place) is MISSING or [one[:1].lower() + one[1:] for one in told] == there:
         return place
     return to_pointer([*segments(place)[:-1], *told])
-
-
-def is_blank(value: Json) -> bool:
-    return value in ("", None, [], {}) or (isinstance(value, str) and value.isspace())
 
 
 def _walked(value: Json, names: Sequence[str]) -> list[str] | None:

@@ -1,6 +1,6 @@
-"""What an error is about where nothing tells its place: a name in the path, or the only parameter that was sent.
+"""What an error is about where nothing tells its place: a name in the path, or the only value that was sent.
 
-Knows: errors, requests. Does not know: descriptions, rules, suggestions.
+Knows: errors, requests, what is declared at a place. Does not know: rules, suggestions.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from corrigible.adapters.base import Described
+from corrigible.adapters.formats.place_by_label import has_label
 from corrigible.rules.pointer import escape
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import letters
@@ -34,14 +36,16 @@ _REFUSED: Final = re.compile(
     r"|not (?:an? )?(?:allowed|permitted|valid|legal|supported|known))\b"
 )
 """Words of complaints about a value that the server does not take."""
+_UNPROCESSABLE: Final = 422
 _MAY_REFUSE_A_NAME: Final = frozenset({400, 405, 422})
 _SHORTEST_VALUE: Final = 3
 _SEVERAL: Final = 2
 
 
-def by_elimination(case: RefusalCase, error: Violation) -> SchemaViolation | None:
+def by_elimination(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:
     """Return what is left for an error to be about, None where that is nothing or too much."""
-    return _missing_name(case, error) or _refused_name(case, error) or _only_parameter(case, error)
+    in_path = _missing_name(case, error) or _refused_name(case, error)
+    return in_path or _only_parameter(case, error) or _only_member(case, error, description)
 
 
 def _missing_name(case: RefusalCase, error: Violation) -> SchemaViolation | None:
@@ -95,6 +99,29 @@ def _only_parameter(case: RefusalCase, error: Violation) -> SchemaViolation | No
     ((name, value),) = request.query.items()
     schema = {"type": "string", "not": {"const": value}}
     return SchemaViolation(f"/query/{escape(name)}", "value", schema, value) if value else None
+
+
+def _only_member(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:
+    """Return the only value of the body, where a refusal of the content begins with a label that no member has."""
+    request, operation = case.request, case.match.operation
+    if (
+        error.pointer
+        or case.exchange.status != _UNPROCESSABLE
+        or not operation
+        or request.query
+        or len(case.errors) > 1
+    ):
+        return None
+    if _ABOUT_OTHERS.search(error.message[:_READ]) is not None or not has_label(error.message[:_READ]):
+        return None
+    pointer, value = "/body", request.body
+    while isinstance(value, Mapping) and len(value) == 1:
+        ((name, value),) = value.items()
+        pointer = f"{pointer}/{escape(name)}"
+    if pointer == "/body" or not isinstance(value, str | int | float) or value == "":
+        return None
+    declared = description.declared_place(request, operation, pointer).schema
+    return SchemaViolation(pointer, "value", declared, value) if declared else None
 
 
 def _has_word(message: str, value: str) -> bool:

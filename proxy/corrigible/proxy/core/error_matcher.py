@@ -17,7 +17,7 @@ from corrigible.rules.engine.index import why_not
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.lookup import Lookup, LookupAnswer
-from corrigible.rules.pointer import segments
+from corrigible.rules.pointer import MISSING, resolve, segments
 from corrigible.rules.schema_repair.answer_form import ACCEPT, repair_accept
 from corrigible.rules.schema_repair.body_form import repair_body
 from corrigible.rules.schema_repair.repair import repair
@@ -65,7 +65,8 @@ def suggest(
     matcher = ErrorMatcher(case, explanation)
     matched: list[MatchedError] = []
     settled: set[int] = set()
-    for number, error in enumerate(case.errors[: limits.suggestions]):
+    for number in matcher.in_order(limits.suggestions):
+        error = case.errors[number]
         if number in settled:
             continue
         try:
@@ -100,6 +101,25 @@ class ErrorMatcher:
         """The schema violations of the request, by the place that was asked for: each is validated once."""
         self._validating = 0
         """Steps that validating once has taken."""
+
+    def in_order(self, most: int) -> list[int]:
+        """Return the first errors, those last that miss what the description does not require.
+
+        A server that could not read one value may well miss another one that comes from it.
+        """
+        numbers = list(range(len(self._case.errors[:most])))
+        return sorted(numbers, key=self._misses_optional) if len(numbers) > 1 else numbers
+
+    def _misses_optional(self, number: int) -> bool:
+        error, request, operation = self._case.errors[number], self._case.request, self._case.match.operation
+        if self._description is None or not operation or request.protocol is not Protocol.HTTP:
+            return False
+        if error.constraint != "required":
+            return False
+        if not error.pointer.startswith("/body/") or resolve(request.document(), error.pointer) is not MISSING:
+            return False
+        around = self._description.declared_place(request, operation, error.pointer).parent_schema
+        return bool(around) and segments(error.pointer)[-1] not in (around or {}).get("required", ())
 
     def results(self, number: int) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
         """Return the results for one error, several where it names no place.
@@ -235,10 +255,10 @@ class ErrorMatcher:
         return None if valid is None else self._with_new_key(valid)
 
     def _by_elimination(self, number: int) -> Iterator[RuleResult]:
-        """Yield the question for what is left: a name in the path of a 404, else the only parameter that was sent."""
+        """Yield the question for what is left: a name in the path of a 404, else the only value that was sent."""
         if self._description is None:
             return
-        violation = by_elimination(self._case, self._case.errors[number])
+        violation = by_elimination(self._case, self._case.errors[number], self._description)
         if violation is not None and (violation.pointer, violation.keyword) not in self._repaired:
             self._repaired.add((violation.pointer, violation.keyword))
             if (result := self._repair(violation, f"{number + 1}.n", is_stated=False)) is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, Protocol, runtime_checkable
 
 import orjson
@@ -23,7 +24,7 @@ from corrigible.rules.safety.decisive import READS, is_decisive
 from corrigible.rules.safety.loss import LookupResult
 from corrigible.rules.safety.nearness import is_plural, is_same, letters
 from corrigible.rules.safety.stored import dropped_values
-from corrigible.rules.schema_repair.listing import Listing, read_listing
+from corrigible.rules.schema_repair.listing import Listing, read_listing, with_references
 from corrigible.rules.schema_repair.repair import Repair
 from corrigible.rules.schema_repair.result import result_of
 from corrigible.rules.schema_repair.route import schema_of_path, with_segment
@@ -60,6 +61,8 @@ _MOST_OFFERED: Final = 8
 _MOST_NEAR: Final = 5
 _MOST_COLLECTIONS: Final = 2
 _MOST_REFERENCES: Final = 3
+_WRAPPED: Final = 3
+"""Slashes in the place of a member of an object under a name."""
 _STATE: Final = "the state of the API"
 
 
@@ -288,7 +291,7 @@ class _StateReader:
         existing, item, path = None, None, ""
         if creation is not None:
             existing, item, path = yield from self._found(creation, member, value)
-        lost = dropped_values(self._request, existing) if existing is not None else ()
+        lost = self._lost(place, existing) if existing is not None else ()
         if existing is not None and not lost:
             message = "It exists, with everything that was asked for."
             return self._terminal("ALREADY_DONE", message, {"path": path} if path else {}, _EXISTS_ALREADY)
@@ -338,9 +341,10 @@ class _StateReader:
     def _conflicting(self, creation: Creation | None) -> str | None:
         """Return the place of the value that exists already."""
         pointer = self._error.pointer
+        depth = 3 if _is_wrapper(self._request.body) else 2
         if (
             pointer.startswith(("/body/", "/query/"))
-            and pointer.count("/") == 2
+            and pointer.count("/") <= depth
             and _is_name(resolve(self._request.document(), pointer))
         ):
             return None if is_secret(pointer, resolve(self._request.document(), pointer)) else pointer
@@ -367,9 +371,18 @@ class _StateReader:
         repeated = [name for name in named if _repeats(self._message, scalar_text(body[name]), below=True)]
         return repeated if len(repeated) == 1 else []
 
+    def _lost(self, place: str, existing: Mapping[str, Json]) -> tuple[str, ...]:
+        """Return the places of what was asked for and what exists does not have."""
+        asked = self._request
+        if place.startswith("/body/") and place.count("/") == _WRAPPED:
+            asked = replace(asked, body=resolve(asked.document(), place.rpartition("/")[0]))
+        return dropped_values(asked, with_references(existing))
+
     def _sends_secret(self) -> bool:
         """Whether the body has a password or the like: to change what exists would give somebody else's a new one."""
         body = self._request.body
+        if isinstance(body, Mapping) and _is_wrapper(body):
+            body = next(iter(body.values()))
         return isinstance(body, Mapping) and any(is_secret(f"/body/{escape(name)}", body[name]) for name in body)
 
     def _found(
@@ -385,7 +398,9 @@ class _StateReader:
             return None, None, ""
         listing = read_listing((yield from self._answered(creation.collection)))
         same = (
-            [one for one in listing.resources if scalar_text(one.get(member)) == value] if listing is not None else []
+            [one for one in listing.resources if scalar_text(with_references(one).get(member)) == value]
+            if listing is not None
+            else []
         )
         if len(same) != 1 or listing is None:
             return None, None, ""
@@ -464,6 +479,11 @@ def _unwrapped(answer: Mapping[str, Json], member: str) -> Mapping[str, Json]:
         if isinstance(inner, Mapping):
             return inner
     return answer
+
+
+def _is_wrapper(body: Json) -> bool:
+    """Whether a body is one object under a name: `{"user": {"name": "ann"}}`."""
+    return isinstance(body, Mapping) and len(body) == 1 and isinstance(next(iter(body.values())), Mapping)
 
 
 def _scalars(value: Json) -> list[Json]:

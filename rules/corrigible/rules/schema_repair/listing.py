@@ -130,5 +130,19 @@ def _resource(one: Mapping[str, Json]) -> Mapping[str, Json]:
     return one
 
 
+def with_references(resource: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a resource also with what it refers to by identifiers, as requests have them.
+
+    `{"owner": {"id": 7}}` has `owner_id`, and `{"roles": [{"id": 1}]}` has `role_ids`.
+    """
+    out = dict(resource)
+    for name, value in resource.items():
+        if isinstance(value, Mapping) and "id" in value:
+            out.setdefault(f"{name}_id", value["id"])
+        elif isinstance(value, list) and value and all(isinstance(one, Mapping) and "id" in one for one in value):
+            out.setdefault(f"{name.removesuffix('s')}_ids", [one["id"] for one in value])
+    return out
+
+
 def _is_plain(value: Json) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool) and 0 < len(str(value)) <= LONGEST

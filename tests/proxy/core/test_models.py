@@ -1,0 +1,126 @@
+"""Refusals of frameworks with models: bodies under the name of the model, labels and associations for members.
+
+Rails says "Author must exist" of `author_id`, and "Due on is invalid" of `due_date` where that is its label.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from corrigible.proxy.build import build_engine
+from corrigible.proxy.core.decision import Annotate
+from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.schema.feedback import parse
+from corrigible.schema.writer import validate
+from tests._support.farm import Api, asked
+
+DESCRIPTION = """
+openapi: 3.0.3
+info: {title: Library, version: "1"}
+paths:
+  /books:
+    get: {responses: &any {default: {description: any}}}
+    post:
+      requestBody: {content: {application/json: {schema: {type: object, required: [book], properties: {book: {
+        type: object, required: [title], properties: {
+          title: {type: string}, author_id: {type: integer}, shelf_ids: {type: array, items: {type: integer}},
+          due_date: {type: string}, mail_to: {type: string}, pages: {type: integer},
+          publisher_id: {type: integer}}}}}}}}
+      responses: *any
+  /books/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+    get: {responses: *any}
+    put:
+      requestBody: {content: {application/json: {schema: {type: object, properties: {book: {
+        type: object, properties: {title: {type: string}, parent_id: {type: integer}}}}}}}}
+      responses: *any
+"""
+BOOKS = {"books": [{"id": 3, "title": "Emma", "author": {"id": 7, "name": "Jane"}, "shelves": [{"id": 1}]}]}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    file = tmp_path_factory.mktemp("spec") / "library.yaml"
+    file.write_text(DESCRIPTION, "utf-8")
+    return build_engine([], file)
+
+
+def feedback(engine: Engine, body: Json, *errors: str, media: str = "application/json", **more: Any) -> dict[str, Any]:
+    request = Request(more.get("method", "POST"), more.get("path", "/books"), {}, {"content-type": media}, body)
+    exchange = Exchange(request, 422, {}, orjson.dumps({"errors": list(errors)}), "e", 1.0)
+    decision = run_with_lookups_sync(engine.decide(exchange), Api({"/books": BOOKS}).fetch)
+    if not isinstance(decision, Annotate):
+        return {}
+    validate(parse(decision.feedback), vocabulary=decision.pack.vocabulary)
+    return dict(decision.feedback)
+
+
+def book(**members: Json) -> dict[str, Json]:
+    return {"book": {"title": "Emma", **members}}
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "place"),
+    [
+        (book(author_id=99), "Author must exist", "/body/book/author_id"),
+        (book(author_id=99), "Author is invalid", "/body/book/author_id"),
+        (book(), "Author can't be blank", "/body/book/author_id"),
+        (book(pages=3), "Author cannot be empty", "/body/book/author_id"),
+        (book(due_date="soon", pages=3), "Due on is invalid", "/body/book/due_date"),
+        (book(mail_to="x", pages=3), "Email is invalid", "/body/book/mail_to"),
+        (book(publisher_id=99, author_id=7), "Publishing house is not included in the list", "/body/book/publisher_id"),
+        (book(shelf_ids=[99], pages=3), "Shelf has no room", "/body/book/shelf_ids"),
+    ],
+)
+def test_a_label_leads_to_the_member(engine: Engine, body: Json, error: str, place: str) -> None:
+    assert [where for where, _ in asked(feedback(engine, body, error))] == [place]
+
+
+def test_a_label_of_no_member_leads_nowhere(engine: Engine) -> None:
+    assert feedback(engine, book(pages=3, due_date="x"), "Translator is invalid") == {}
+
+
+def test_the_only_value_of_a_body_is_what_is_refused(engine: Engine) -> None:
+    answer = feedback(engine, {"book": {"parent_id": 3}}, "Sequel of is invalid", method="PUT", path="/books/3")
+    assert asked(answer) == [("/body/book/parent_id", {"type": "integer"})]
+
+
+def test_what_a_server_misses_though_it_was_sent_belongs_under_the_name_of_the_model(engine: Engine) -> None:
+    (suggestion,) = feedback(engine, {"title": "Emma", "pages": 3}, "Title cannot be blank")["suggestions"]
+    moved = {op["path"] for op in suggestion["patch"] if op["op"] == "move"}
+    assert moved == {"/body/book/title", "/body/book/pages"}
+
+
+@pytest.mark.parametrize("media", ["text/plain", "application/x-www-form-urlencoded"])
+def test_what_a_server_misses_though_it_was_sent_was_in_another_media_type(engine: Engine, media: str) -> None:
+    answer = feedback(engine, book(), "Title cannot be blank", media=media)
+    assert {"op": "add", "path": "/headers/content-type", "value": "application/json"} in answer["suggestions"][0][
+        "patch"
+    ]
+
+
+def test_what_is_repaired_comes_before_what_the_server_misses_because_of_it(engine: Engine) -> None:
+    body = book(pages="#12")
+    answer = feedback(engine, body, "Author must exist", "Publisher can't be blank", "Pages is invalid")
+    assert answer["suggestions"][0]["patch"][-1] == {"op": "replace", "path": "/body/book/pages", "value": 12}
+
+
+def test_what_exists_under_the_name_of_the_model_is_done(engine: Engine) -> None:
+    taken = "Title has already been taken"
+    same = feedback(engine, book(author_id=7), taken)
+    assert same["suggestions"][0]["action"] == "ALREADY_DONE"
+    assert same["suggestions"][0]["parameters"] == {"path": "/books/3"}
+    other, update = feedback(engine, book(author_id=8), taken)["suggestions"]
+    assert other["placeholders"][0]["pointer"] == "/body/book/title"
+    assert update["patch"][1] == {"op": "replace", "path": "/method", "value": "PUT"}
+    assert update["safety"]["requires_confirmation"] is True
+
+
+def test_what_exists_is_found_by_what_it_refers_to(engine: Engine) -> None:
+    answer = feedback(engine, {"book": {"author_id": 7}}, "Author has already been taken")
+    assert answer["suggestions"][0]["action"] == "ALREADY_DONE"
