@@ -147,7 +147,7 @@ def test_what_is_not_there_is_a_name_in_the_path(
     (profile,) = described(write_pack(x=FIX)).profiles
     exchange = Exchange(replace(REQUEST, path=path), 404, {}, b"", "e", 1.0)
     case = RefusalCase(exchange, MatchedOperation(profile, "Op", params), None, None, ())
-    found = by_elimination(case, Violation(message=message))
+    found = by_elimination(case, Violation(message=message), Places(KNOWN))
     assert (found and found[:2], found and found.value) == (
         (None, None) if name is None else (("/path", "reference"), name)
     )
