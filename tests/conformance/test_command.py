@@ -360,4 +360,4 @@ def test_output_that_nobody_reads_is_no_crash() -> None:
 def test_what_is_not_installed_is_told_in_a_line() -> None:
     code = "import sys; sys.modules['jinja2'] = None; from corrigible.conformance.cli import main; main([])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (1, "jinja2 is not installed: pip install 'corrigible[conformance]'\n")
+    assert (done.returncode, done.stderr) == (1, "conformance needs: pip install 'corrigible[conformance]'\n")

@@ -1,1 +1,5 @@
 """What is specific to one API: formats, operations, sandboxes, tasks."""
+
+from corrigible.schema.extra import require
+
+require("corrigible.adapters", "proxy")

@@ -14,6 +14,7 @@ from typing import Final
 
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.command_line import CommandParser
+from corrigible.schema.extra import MissingExtra, needs
 from corrigible.schema.printable import shown_on
 
 COMMANDS: Final[Mapping[str, str]] = {
@@ -39,17 +40,18 @@ def parser(*names: str) -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"conformance {version('corrigible')}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in names or COMMANDS:
-        _command(name).add(commands)
+        _command(name, user=f"conformance {names[0]}" if names else "conformance").add(commands)
     return top
 
 
-def _command(name: str) -> ModuleType:
+def _command(name: str, user: str) -> ModuleType:
     try:
         return import_module(f".command.{COMMANDS[name]}", __package__)
     except ModuleNotFoundError as missing:
-        if missing.name is None or missing.name.partition(".")[0] == "corrigible":
+        ours = missing.name is None or missing.name.partition(".")[0] == "corrigible"
+        if ours and not isinstance(missing, MissingExtra):
             raise
-        raise SystemExit(f"{missing.name} is not installed: pip install 'corrigible[conformance]'") from None
+        raise SystemExit(needs(user, "conformance")) from None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

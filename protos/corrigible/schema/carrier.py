@@ -7,11 +7,13 @@ makes of feedback.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from .error import ReaderError
 from .exchange import Json
+from .extra import needs
 from .feedback import MEMBER
 from .relayed import stripped
 
@@ -151,11 +153,15 @@ def _in_result(body: Mapping[str, Json]) -> Found:
 
 
 def _from_any(detail: Any) -> Found:
-    from google.protobuf import json_format  # only needed if there is such a message
+    try:
+        from google.protobuf import json_format  # only needed if there is such a message
 
-    from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
+        from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
 
-    from .convert import from_proto
+        from .convert import from_proto
+    except ModuleNotFoundError:
+        warnings.warn(needs("feedback inside a google.rpc.Status", "proxy"), RuntimeWarning, stacklevel=2)
+        return None
 
     members = {name: value for name, value in detail.items() if name != "@type"}
     try:

@@ -10,13 +10,18 @@ import json
 import re
 from typing import Any, Final
 
-from google.protobuf.descriptor import EnumDescriptor
-from google.protobuf.message import Message
-
 from .error import ReaderError
 from .exchange import Json
+from .extra import MissingExtra
 from .feedback import Feedback, parse
-from .v0_1 import feedback_pb2 as pb
+
+try:
+    from google.protobuf.descriptor import EnumDescriptor
+    from google.protobuf.message import Message
+
+    from .v0_1 import feedback_pb2 as pb
+except ModuleNotFoundError:
+    raise MissingExtra(__name__, "proxy", "google.protobuf") from None
 
 Field = Any
 """A FieldDescriptor, of pure Python or of upb; they have no common type."""

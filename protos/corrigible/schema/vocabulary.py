@@ -14,11 +14,15 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Final, Self
 
-import yaml
-
 from .error import VocabularyError
 from .exchange import Json
+from .extra import MissingExtra
 from .word import TERMINAL_ACTIONS, BaseAction
+
+try:
+    import yaml
+except ModuleNotFoundError:
+    raise MissingExtra(__name__, "proxy", "yaml") from None
 
 _NAME: Final = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
 _ANY_OBJECT: Final[Mapping[str, Json]] = MappingProxyType({"type": "object"})

@@ -12,21 +12,31 @@ from typing import Final
 
 from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.command_line import CommandParser
+from corrigible.schema.extra import MissingExtra, needs
 from corrigible.schema.printable import shown_on
 
 COMMANDS: Final = ("proxy", "translate", "pack", "sandbox", "demo", "descriptors", "description", "spec", "status")
 """Each is also the name of its module."""
+_EXTRAS: Final = {"proxy": "mitmproxy", "sandbox": "sandboxes", "demo": "mitmproxy,sandboxes", "status": "prometheus"}
+"""What a command needs where it is not the extra `proxy`, which all of these include."""
 
 
 def parser(*names: str) -> argparse.ArgumentParser:
-    """Return the parser of these commands; without names, of all."""
+    """Return the parser of these commands; without names, of all: those that lack their extra are listed, too."""
     top = CommandParser(
         prog="corrigible", description="Add machine-readable corrections to the errors of APIs that you do not own."
     )
     top.add_argument("--version", action="version", version=f"corrigible {version('corrigible')}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in names or COMMANDS:
-        import_module(f".command.{name}", __package__).add(commands)
+        try:
+            module = import_module(f".command.{name}", __package__)
+        except MissingExtra:
+            if names:
+                raise
+            commands.add_parser(name, help=needs("it", _EXTRAS.get(name, "proxy")))
+        else:
+            module.add(commands)
     return top
 
 
@@ -36,7 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     names = [name for name in words[:1] if name in COMMANDS]  # to import the others takes longer than most commands
     with shown_on("stdout", "stderr", colours=True):
-        return _run(parser(*names).parse_args(words))
+        try:
+            return _run(parser(*names).parse_args(words))
+        except MissingExtra as missing:
+            is_grpc = any(word.partition("=")[0] == "--grpc-upstream" for word in words)
+            extra = "grpc" if is_grpc else _EXTRAS.get(words[0], missing.extra)
+            print(needs(f"corrigible {words[0]}", extra), file=sys.stderr)
+            return 1
 
 
 def _open_standard_streams() -> None:

@@ -1,0 +1,55 @@
+"""What is not installed, and the extra that brings it: `pip install corrigible` is only what readers of feedback need.
+
+Knows: the extras of pyproject.toml and a few packages of each. Does not know: what is done with them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Final
+
+_MODULES: Final[Mapping[str, tuple[str, ...]]] = {
+    "proxy": (
+        "cel_expr_python",
+        "google.protobuf",
+        "jsonschema",
+        "jsonschema_rs",
+        "orjson",
+        "rapidfuzz",
+        "re2",
+        "yaml",
+    ),
+    "grpc": ("grpc", "grpc_reflection"),
+}
+"""What the modules of an extra are recognised by."""
+
+
+class MissingExtra(ModuleNotFoundError):
+    """A part of Corrigible is used without its extra."""
+
+    def __init__(self, user: str, extra: str, module: str | None = None) -> None:
+        super().__init__(needs(user, extra), name=module)
+        self.extra = extra
+
+
+def needs(user: str, extra: str) -> str:
+    """Return the line that tells what to install."""
+    return f"{user} needs: pip install 'corrigible[{extra}]'"
+
+
+def require(user: str, extra: str) -> None:
+    """Raise `MissingExtra` if a package of an extra is not installed. Called where the modules that need it start."""
+    for module in _MODULES[extra]:
+        if not _is_installed(module):
+            raise MissingExtra(user, extra, module)
+
+
+def _is_installed(module: str) -> bool:
+    if module in sys.modules:
+        return sys.modules[module] is not None
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):  # the package around it is missing
+        return False
