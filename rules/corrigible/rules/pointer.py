@@ -35,8 +35,13 @@ def resolve(document: Json, pointer: str) -> Json:
     """Return the value at a pointer, or `MISSING`."""
     if type(document) is dict and pointer.rfind("/") == 0 and "~" not in pointer:
         return document.get(pointer[1:], MISSING)
+    return resolve_segments(document, segments(pointer))
+
+
+def resolve_segments(document: Json, parts: Iterable[str]) -> Json:
+    """Return the value at the end of some unescaped segments, or `MISSING`."""
     here = document
-    for part in segments(pointer):
+    for part in parts:
         if isinstance(here, dict):
             here = here.get(part, MISSING)
         elif isinstance(here, list) and (index := index_in(part, here)) >= 0:
@@ -46,6 +51,22 @@ def resolve(document: Json, pointer: str) -> Json:
         if here is MISSING:
             return MISSING
     return here
+
+
+def value_at(request: Request, pointer: str) -> Json:
+    """Return the value at a pointer into the request document, or `MISSING`."""
+    part, below, rest = pointer[1:].partition("/")
+    value: Json
+    match part:
+        case "body":
+            value = request.body
+        case "query":
+            value = dict(request.query)
+        case "headers":
+            value = dict(request.headers)
+        case _:
+            return resolve(request.document(), pointer)
+    return resolve(value, f"/{rest}") if below else value
 
 
 def index_in(part: str, elements: Sequence[Json]) -> int:

@@ -16,7 +16,7 @@ from corrigible.adapters.formats.message.literals import find_literal
 from corrigible.adapters.formats.message.member_names import TAG, NamedMember, find_member, find_subject, stated_path
 from corrigible.adapters.formats.message.pattern_list import PatternList
 from corrigible.rules.budget import walk
-from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve
+from corrigible.rules.pointer import MISSING, escape, parameters_at, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
@@ -135,7 +135,7 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
             return [violation._replace(pointer=meant[0])]
         whole = respell_pointer(pointer(go.names, request, place="body"), request) if go.names else ""
         # Of several such values the description knows which is wrong.
-        is_there = resolve(request.document(), whole) is not MISSING
+        is_there = value_at(request, whole) is not MISSING
         return [violation._replace(pointer=whole if is_there else "")]
     name = find_member(message)
     if place:
@@ -157,7 +157,7 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
     about = find_subject(message)
     place = pointer(steps(about.member), request, place=part_of(about.part)) if about.member else ""
     place = respell_pointer(place, request) if place else ""
-    if place and (about.part or resolve(request.document(), place) is not MISSING):
+    if place and (about.part or value_at(request, place) is not MISSING):
         is_missed = misses(message, about.member, place, request)
         return [violation._replace(pointer=place, constraint="required" if is_missed else violation.constraint)]
     item = _ITEM.search(message)
@@ -194,7 +194,7 @@ def _path(message: str, request: Request) -> str:
     if not parts:
         return ""
     place = pointer(parts, request, place="body" if isinstance(path, list) or path[:1] in "$#/" else "")
-    if told.is_sure or len(parts) > 1 or resolve(request.document(), place) is not MISSING:
+    if told.is_sure or len(parts) > 1 or value_at(request, place) is not MISSING:
         return place
     rest = message.partition(f"{path}: ")[2]
     return place if SAYS_ABSENT.search(rest) else ""
@@ -226,7 +226,7 @@ def _with_statement(violation: Violation, request: Request) -> Violation:
     if place:
         walk()
         place = respell_missing(place, request) if keyword == "required" else respell_pointer(place, request)
-        there = resolve(request.document(), place)
+        there = value_at(request, place)
     if not keyword and place:
         is_blank = there is MISSING or there in ("", None)
         if SAYS_ABSENT.search(message) and (is_blank or _PLAINLY_ABSENT.match(message)):

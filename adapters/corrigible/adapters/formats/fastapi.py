@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from corrigible.rules.pointer import MISSING, resolve, to_pointer
+from corrigible.rules.pointer import MISSING, to_pointer, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -86,7 +86,7 @@ def _limits(kind: str, constraint: str, item: Mapping[str, Json]) -> Mapping[str
 def _is_branch(request: Request, parts: Sequence[str]) -> bool:
     if _UNION_BRANCH.fullmatch(parts[-1]) is None:
         return False
-    node = resolve(request.document(), to_pointer(parts[:-1]))
+    node = value_at(request, to_pointer(parts[:-1]))
     return node not in (MISSING, None) and not (isinstance(node, dict) and parts[-1] in node)
 
 

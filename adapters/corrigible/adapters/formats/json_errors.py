@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import resolve
+from corrigible.rules.pointer import value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.form import parameter_segments
@@ -182,7 +182,7 @@ def _by_place(members: Mapping[str, Json], around: Place, depth: int, walk: _Wal
 
 def _is_list(place: Place, walk: _Walk) -> bool:
     """Whether a place is no object of the request: the errors in a list are then those of its elements."""
-    there = resolve(walk.request.document(), pointer(place.parts, walk.request, place=place.where))
+    there = value_at(walk.request, pointer(place.parts, walk.request, place=place.where))
     return not isinstance(there, dict)  # Cerberus lists the errors of one object
 
 

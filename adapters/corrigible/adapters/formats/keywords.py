@@ -99,6 +99,7 @@ _LISTS: Final = (
     ),
 )
 """Members that hold a closed list: ajv's `allowedValues`, Joi's `valids`, Zod's `options` and `values`."""
+_LIST_NAMES: Final = frozenset(_LISTS)
 _LIMITS: Final[Mapping[str, str]] = {
     **{name: name for name in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "pattern")},
     **{name: name for name in ("minLength", "maxLength", "minItems", "maxItems")},
@@ -175,7 +176,7 @@ def _plain(code: str) -> str:
 
 
 def _listed(members: Mapping[str, Json], keyword: str) -> dict[str, Json]:
-    for name in _LISTS:
+    for name in _LISTS if not _LIST_NAMES.isdisjoint(members) else ():
         value = members.get(name)
         if isinstance(value, list) and value and len(value) <= _MOST_CHOICES and all(map(_is_scalar, value)):
             if name in ("values", "expected", "enum") or keyword in ("", "enum"):

@@ -23,7 +23,7 @@ from corrigible.adapters.formats.message.sent_values import (
 )
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.budget import remaining, spend
-from corrigible.rules.pointer import MISSING, resolve, segments
+from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
@@ -122,11 +122,10 @@ def _at_its_place(error: Violation, request: Request, vocabulary: Vocabulary) ->
     part, _, names = error.pointer[1:].partition("/")
     if part not in PARTS or not names:
         return error
-    document = request.document()
-    there = resolve(document, error.pointer)
+    there = value_at(request, error.pointer)
     if there is not MISSING:
-        return error._replace(stated=fit_keywords(error.stated, there)) if error.stated else error
-    parent = resolve(document, error.pointer.rpartition("/")[0])
+        return error.at(error.pointer, error.constraint, fit_keywords(error.stated, there)) if error.stated else error
+    parent = value_at(request, error.pointer.rpartition("/")[0])
     is_absent = isinstance(parent, dict) and error.constraint in _OF_VALUES
     is_absent = is_absent and is_declared(segments(error.pointer), vocabulary)
     return error._replace(constraint="required") if is_absent else error
@@ -139,7 +138,7 @@ def _referring(
     part, *names = segments(error.pointer) or [""]
     if part != "body" or len(names) != 1 or error.constraint == "additionalProperties":
         return place
-    if place and (resolve(request.document(), place) is not MISSING or is_declared(segments(place), vocabulary)):
+    if place and (value_at(request, place) is not MISSING or is_declared(segments(place), vocabulary)):
         return place
     return place_of_reference(names[0], request, vocabulary, sent) or place
 
@@ -149,7 +148,7 @@ def _of_value(error: Violation, place: str, request: Request) -> Violation:
     told = segments(error.pointer)[-1:]
     if error.constraint != "additionalProperties" or not place or segments(place)[-1:] == told:
         return error
-    if resolve(request.document(), place) not in told:
+    if value_at(request, place) not in told:
         return error
     choices = choices_in(error.message)
     listed = listed_values(error) or (list(choices.items) if choices is not None else [])
@@ -163,7 +162,7 @@ def _is_there(error: Violation, request: Request) -> bool:
     part, *names = segments(error.pointer)
     if part not in PARTS or not names:
         return True
-    there = resolve(request.document(), error.pointer)
+    there = value_at(request, error.pointer)
     # A missing member that is told by its name alone may be one further inside, where the outermost is there.
     return there is not MISSING and (error.constraint != "required" or len(names) > 1 or is_blank(there))
 

@@ -14,7 +14,7 @@ from typing import Final
 import orjson
 
 from corrigible.adapters.formats.message.member_names import missing_member, unknown_member
-from corrigible.rules.pointer import MISSING, escape, resolve, to_pointer
+from corrigible.rules.pointer import MISSING, escape, to_pointer, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -76,7 +76,7 @@ def _place(message: str, request: Request) -> str:
         if name:
             return f"{_ARGUMENTS}/{escape(name)}"
     match = _REJECTED.match(message)
-    arguments = resolve(request.document(), _ARGUMENTS)
+    arguments = value_at(request, _ARGUMENTS)
     if match is None or not isinstance(arguments, dict):
         return ""
     quoted = [name for name, value in arguments.items() if repr(value) == match["value"]]
@@ -84,8 +84,8 @@ def _place(message: str, request: Request) -> str:
 
 
 def _violation(code: str, message: str, pointer: str, request: Request) -> Violation:
-    tool = resolve(request.document(), "/body/params/name")
-    missing = pointer != "" and resolve(request.document(), pointer) is MISSING
+    tool = value_at(request, "/body/params/name")
+    missing = pointer != "" and value_at(request, pointer) is MISSING
     return Violation(
         code=code,
         message=message,

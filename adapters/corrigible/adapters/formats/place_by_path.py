@@ -10,7 +10,7 @@ from corrigible.adapters.formats.message.absence import is_blank
 from corrigible.adapters.formats.message.sent_values import SentValue, fold
 from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import MISSING, index_in, resolve, segments, to_pointer
+from corrigible.rules.pointer import MISSING, index_in, segments, to_pointer, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
@@ -25,14 +25,14 @@ _LONGEST_NAME: Final = 200
 def respell_pointer(pointer: str, request: Request) -> str:
     """Return a place with the names as the request spells them: ASP.NET writes `Name` for `name`."""
     part, *names = segments(pointer)
-    document = request.document()
-    if part not in PARTS or not names or resolve(document, pointer) is not MISSING:
+    if part not in PARTS or not names or value_at(request, pointer) is not MISSING:
         return pointer
-    found = _walked(document[part], names)
+    whole = value_at(request, f"/{part}")
+    found = _walked(whole, names)
     if found is not None:
         return to_pointer([part, *found])
-    around = _walked(document[part], names[:-1])
-    parent = resolve(document, to_pointer([part, *around])) if around is not None else MISSING
+    around = _walked(whole, names[:-1])
+    parent = value_at(request, to_pointer([part, *around])) if around is not None else MISSING
     if around is None or not isinstance(parent, dict):
         return pointer
     name = names[-1]
@@ -48,9 +48,9 @@ def respell_missing(pointer: str, request: Request) -> str:
     """
     place = respell_pointer(pointer, request)
     told, there = segments(pointer)[-1:], segments(place)[-1:]
-    if told == there or is_blank(resolve(request.document(), place)):
+    if told == there or is_blank(value_at(request, place)):
         return place
-    if resolve(request.document(), place) is MISSING or [one[:1].lower() + one[1:] for one in told] == there:
+    if value_at(request, place) is MISSING or [one[:1].lower() + one[1:] for one in told] == there:
         return place
     return to_pointer([*segments(place)[:-1], *told])
 
@@ -89,7 +89,7 @@ def place_by_path(error: Violation, request: Request, vocabulary: Vocabulary, se
             return ""
         if place:
             return place
-        if missing and (place := find_sent(part, tail, sent)) and is_blank(resolve(request.document(), place)):
+        if missing and (place := find_sent(part, tail, sent)) and is_blank(value_at(request, place)):
             return place
         if is_declared((part, names[dropped]), vocabulary):
             break  # no name of a model or wrapper
@@ -98,14 +98,14 @@ def place_by_path(error: Violation, request: Request, vocabulary: Vocabulary, se
 
 def _as_told(error: Violation, part: str, names: Sequence[str], request: Request, vocabulary: Vocabulary) -> str:
     """Return the told place of what is not in the request, if its parent is there and nothing contradicts it."""
-    if resolve(request.document(), error.pointer) is not MISSING:
+    if value_at(request, error.pointer) is not MISSING:
         return error.pointer
     if error.constraint == "additionalProperties" and vocabulary.places:
         return ""
     around = _walked(request.document()[part], names[:-1])
     if around is None:
         return "" if vocabulary.places else error.pointer
-    parent = resolve(request.document(), to_pointer([part, *around]))
+    parent = value_at(request, to_pointer([part, *around]))
     if part == "body" and not isinstance(parent, dict | None) and not names[-1].isdecimal():
         return ""
     declared = not vocabulary.places or is_declared((part, *around, names[-1]), vocabulary)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from corrigible.adapters.formats.message.member_names import find_member, find_subject, missing_member, unknown_member
-from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve, segments, to_pointer
+from corrigible.rules.pointer import MISSING, escape, parameters_at, segments, to_pointer, value_at
 from corrigible.schema.exchange import Json, Request
 
 _STEPS = re.compile(r"""\[\s*(?:'([^']*)'|"([^"]*)")\s*\]|[^./\[\]]+""")
@@ -44,7 +44,7 @@ def place_in_message(message: str, request: Request) -> tuple[str, str]:
         return pointer(steps(name.member), request, place=part_of(name.part)), name.constraint
     name = find_subject(message)
     place = pointer(steps(name.member), request, place=part_of(name.part)) if name.member else ""
-    return (place, "") if place and resolve(request.document(), place) is not MISSING else ("", "")
+    return (place, "") if place and value_at(request, place) is not MISSING else ("", "")
 
 
 def steps(place: str) -> list[str]:
@@ -119,7 +119,7 @@ def member_pointer(place: str, message: str, constraint: str, request: Request) 
     if place == "/headers" or place.startswith("/headers/"):
         return f"/headers/{escape(name.lower())}"
     last = place.rpartition("/")[2]
-    if last == escape(name) and not isinstance(resolve(request.document(), place), dict):
+    if last == escape(name) and not isinstance(value_at(request, place), dict):
         return place  # the place is the member's own already
     return place + "/" + escape(name)
 

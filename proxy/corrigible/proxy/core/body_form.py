@@ -11,7 +11,7 @@ from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.bodies.request_form import body_form_violation
-from corrigible.rules.pointer import MISSING, resolve, segments
+from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.schema_repair.body_form import BOUNDARY, CODING, MALFORMED, MALFORMED_XML, is_json
 from corrigible.rules.schema_repair.json_schema import member
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -75,10 +75,10 @@ def _is_unread(case: RefusalCase, error: Violation, violation: SchemaViolation) 
     if is_json(media) and not isinstance(case.request.body, str):
         # Most servers read any JSON, whatever it is called: one that does not says so, or misses what is there.
         if error.constraint == "required" and error.pointer.startswith("/body/"):
-            return resolve(case.request.document(), error.pointer) not in (MISSING, None, "", [], {})
+            return value_at(case.request, error.pointer) not in (MISSING, None, "", [], {})
         return _ABOUT_THE_FORM.search(error.message[:_READ]) is not None and not error.pointer
     if error.pointer.startswith(("/body/", "/headers/")) and error.pointer != "/headers/content-type":
-        sent = resolve(case.request.document(), error.pointer)
+        sent = value_at(case.request, error.pointer)
         if sent is not MISSING and case.request.form and _is_text_only(violation, error.pointer, sent):
             return True
         return error.constraint == "required" and sent is not MISSING

@@ -17,7 +17,7 @@ from corrigible.rules.engine.index import why_not
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.lookup import Lookup, LookupAnswer
-from corrigible.rules.pointer import MISSING, resolve, segments
+from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.schema_repair.answer_form import ACCEPT, repair_accept
 from corrigible.rules.schema_repair.body_form import repair_body
 from corrigible.rules.schema_repair.repair import repair
@@ -116,7 +116,7 @@ class ErrorMatcher:
             return False
         if error.constraint != "required":
             return False
-        if not error.pointer.startswith("/body/") or resolve(request.document(), error.pointer) is not MISSING:
+        if not error.pointer.startswith("/body/") or value_at(request, error.pointer) is not MISSING:
             return False
         around = self._description.declared_place(request, operation, error.pointer).parent_schema
         return bool(around) and segments(error.pointer)[-1] not in (around or {}).get("required", ())
@@ -193,10 +193,11 @@ class ErrorMatcher:
         finder = ViolationFinder(self._case, self._description, self._violations_at)
         repaired = list(self._repaired_candidates(finder.candidates(error), number))
         # A misspelt member and the one that is missing are one mistake: both are repaired in the same way.
-        mistakes = {repr([(one.get("patch"), one.get("placeholders")) for one in r.suggestions]) for _, r in repaired}
+        kinds = (repr([(one.get("patch"), one.get("placeholders")) for one in r.suggestions]) for _, r in repaired)
+        mistakes = len(set(kinds)) if len(repaired) > 1 else 1
         out = []
         for violation, result in repaired:
-            value = finder.confidence(error, violation, len(mistakes))
+            value = finder.confidence(error, violation, mistakes)
             out.append(result if value is None else _with_confidence(result, value))
         return out
 

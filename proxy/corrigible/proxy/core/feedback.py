@@ -12,7 +12,7 @@ from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.engine.pace import slower
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import TERMINAL
-from corrigible.rules.pointer import is_among, resolve, segments
+from corrigible.rules.pointer import is_among, segments, value_at
 from corrigible.schema.document import is_path
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import SCHEMA
@@ -141,7 +141,7 @@ def _unnamed_secrets(feedback: dict[str, Json], request: Request, secrets: froze
             str(op["from"]) for op in patch if op["op"] == "move" and is_among(segments(op["path"])[-1], secrets)
         ]
         if from_places:
-            values += [text for place in from_places for text in _scalars(resolve(request.document(), place))]
+            values += [text for place in from_places for text in _scalars(value_at(request, place))]
             suggestion["parameters"] = {}
             if not any(part.isdecimal() for place in from_places for part in segments(place)):  # there it is needed
                 suggestion["patch"] = [op for op in patch if op["op"] != "test" or op["path"] not in from_places]

@@ -20,7 +20,7 @@ from corrigible.adapters.formats.message.pattern_list import PatternList
 from corrigible.rules.budget import spend
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
-from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer
+from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer, value_at
 from corrigible.rules.schema_repair.repair import Repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask, guarded_edit, left_out, options
@@ -176,7 +176,7 @@ def _to_keep(request: Request, places: Sequence[str], group: str) -> Repair | No
         ops: list[Operation] = []
         try:
             for place in others:
-                ops += guarded_edit(request, place, resolve(request.document(), place), {"op": "remove", "path": place})
+                ops += guarded_edit(request, place, value_at(request, place), {"op": "remove", "path": place})
         except PatchError:
             return None
         violation = SchemaViolation(others[0], "exclusive", {})

@@ -19,7 +19,7 @@ from corrigible.adapters.formats.message.sent_values import ABSENT
 from corrigible.adapters.openapi.related_reads import Creation, Item, NamedResource, RelatedReads
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
-from corrigible.rules.pointer import MISSING, escape, resolve, segments
+from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive
 from corrigible.rules.safety.loss import LookupResult
 from corrigible.rules.safety.nearness import is_plural, is_same, letters
@@ -206,7 +206,7 @@ class _StateReader:
             message = "Other resources refer to this one. It can be deleted when they no longer do."
             return self._terminal("NO_RECOVERY_AVAILABLE", message, {"path": request.path}, _REFERRED_TO)
         if kind == "check" and place:
-            sent = resolve(request.document(), place)
+            sent = value_at(request, place)
             if sent is MISSING or is_secret(place, sent):
                 return None
             violation = SchemaViolation(place, "value", {}, sent)
@@ -230,7 +230,7 @@ class _StateReader:
                 asked.append(one)
         if len(asked) != 1:
             return None
-        sent = resolve(self._request.document(), asked[0])
+        sent = value_at(self._request, asked[0])
         if not _is_name(sent) or is_secret(asked[0], sent):
             return None
         violation = SchemaViolation(asked[0], "enum", {}, sent)
@@ -243,7 +243,7 @@ class _StateReader:
     # --- what a member refers to is not there
 
     def _reference(self, place: str) -> Results:
-        value = resolve(self._request.document(), place)
+        value = value_at(self._request, place)
         names = [part for part in segments(place)[1:] if not part.isdecimal()]
         if not names or not isinstance(value, str | int) or isinstance(value, bool) or is_secret(place, value):
             return None
@@ -286,7 +286,7 @@ class _StateReader:
         place = self._conflicting(creation)
         if place is None:
             return (yield from self._existing_here())
-        sent = resolve(self._request.document(), place)
+        sent = value_at(self._request, place)
         value, member = scalar_text(sent), segments(place)[-1]
         existing, item, path = None, None, ""
         if creation is not None:
@@ -345,9 +345,9 @@ class _StateReader:
         if (
             pointer.startswith(("/body/", "/query/"))
             and pointer.count("/") <= depth
-            and _is_name(resolve(self._request.document(), pointer))
+            and _is_name(value_at(self._request, pointer))
         ):
-            return None if is_secret(pointer, resolve(self._request.document(), pointer)) else pointer
+            return None if is_secret(pointer, value_at(self._request, pointer)) else pointer
         body = self._request.body
         if not isinstance(body, Mapping):
             return None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from corrigible.adapters.base import Described
 from corrigible.rules.budget import walk
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.pointer import MISSING, resolve
+from corrigible.rules.pointer import MISSING, value_at
 from corrigible.rules.schema_repair.schema_violation import MOST, SchemaViolation
 from corrigible.schema.edit import after_edit
 from corrigible.schema.exchange import Json, Request
@@ -81,5 +81,5 @@ def _breaks(
 
 def _is_untouched(pointer: str, request: Request, after: Request) -> bool:
     """Whether what stands at a place is the same value as before."""
-    here = resolve(after.document(), pointer)
-    return here is not MISSING and here is resolve(request.document(), pointer)
+    here = value_at(after, pointer)
+    return here is not MISSING and here is value_at(request, pointer)

@@ -21,7 +21,7 @@ from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.openapi.path_extension import split_extension
-from corrigible.rules.pointer import MISSING, resolve, segments
+from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.inside_text import CONTENT, broken_text
 from corrigible.rules.schema_repair.json_schema import choices
@@ -228,9 +228,9 @@ class ViolationFinder:
             return False
         if error.pointer in ("/body", "/query", "/headers"):
             return bool(error.stated)
-        return (
-            error.constraint == "required" or resolve(self._request.document(), error.pointer) is not MISSING
-        ) or bool(self._violations_at(error.pointer))
+        return (error.constraint == "required" or value_at(self._request, error.pointer) is not MISSING) or bool(
+            self._violations_at(error.pointer)
+        )
 
     def _at(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return what an error with a place is about."""

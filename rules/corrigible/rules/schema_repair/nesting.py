@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from corrigible.rules.engine.guarded_patch import PatchError, guarded
 from corrigible.rules.functions.edits import Operation
-from corrigible.rules.pointer import MISSING, escape, resolve, segments
+from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import is_decisive
 from corrigible.schema.exchange import Json, Request
 
@@ -108,7 +108,7 @@ def wrapped(violation: SchemaViolation, request: Request) -> Suggestion | None:
     `{"type": "COMPLETED"}` becomes `{"state": {"type": "COMPLETED"}}`.
     """
     parent = violation.pointer.rpartition("/")[0]
-    present = resolve(request.document(), parent)
+    present = value_at(request, parent)
     if not violation.pointer.startswith("/body/") or not isinstance(present, Mapping) or request.form:
         return None
     inner = {name: value for name, value in present.items() if name not in violation.siblings}
@@ -125,7 +125,7 @@ def wrapped(violation: SchemaViolation, request: Request) -> Suggestion | None:
 def into_missing(violation: SchemaViolation, request: Request) -> Suggestion | None:
     """Return the move of an undeclared member, with all like it, into a missing object that must be beside it."""
     parent, around = violation.pointer.rpartition("/")[0], violation.schema
-    present, properties = resolve(request.document(), parent), around.get("properties")
+    present, properties = value_at(request, parent), around.get("properties")
     if not isinstance(present, Mapping) or not isinstance(properties, Mapping):
         return None
     for name in _required(around) - present.keys():
@@ -143,7 +143,7 @@ def unwrapped(parent: str, around: Schema | None, violation: SchemaViolation, re
 
     `{"book": {"title": "T"}}` becomes `{"title": "T"}`.
     """
-    present = resolve(request.document(), parent)
+    present = value_at(request, parent)
     if around is None or not parent.startswith("/body") or not isinstance(present, Mapping) or request.form:
         return None
     ((name, inner),) = present.items() if len(present) == 1 else ((None, None),)

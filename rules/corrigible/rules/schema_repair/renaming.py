@@ -10,7 +10,7 @@ from typing import Final
 from rapidfuzz.distance import OSA
 
 from corrigible.rules.engine.guarded_patch import PatchError
-from corrigible.rules.pointer import MISSING, escape, resolve, segments
+from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import is_decisive_guess
 from corrigible.rules.safety.nearness import distance, is_plural, is_slip, letters, nearest
 from corrigible.schema.exchange import Json, Request
@@ -75,7 +75,7 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
 
 def only_missing(parent: str, around: Schema | None, request: Request) -> str | None:
     """Return the place of the only missing member of an object with one undeclared member, whose value it takes."""
-    present = resolve(request.document(), parent)
+    present = value_at(request, parent)
     properties = (around or {}).get("properties")
     if around is None or not isinstance(present, Mapping) or not isinstance(properties, Mapping):
         return None
@@ -95,7 +95,7 @@ def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Prop
     parent = violation.pointer.rpartition("/")[0]
     if parent == "/headers" or only_missing(parent, violation.parent_schema, request) != violation.pointer:
         return None
-    present = resolve(request.document(), parent)
+    present = value_at(request, parent)
     name = next(str(one) for one in present if one not in violation.siblings)
     return _moved(violation, request, f"{parent}/{escape(name)}", violation.pointer, present[name], is_guess=True)
 
@@ -111,7 +111,7 @@ def _rivals(name: str, meant: str, present: Json, declared: Sequence[str]) -> di
 def _asked_which(violation: SchemaViolation, request: Request, pointer: str, names: Sequence[str]) -> Proposal | None:
     """Ask for the value of a declared member that several undeclared ones may be, once for all of them."""
     parent = violation.pointer.rpartition("/")[0]
-    present = resolve(request.document(), parent)
+    present = value_at(request, parent)
     if next((one for one in present if one in names), None) != names[0]:
         return None
     around = violation.schema.get("properties")
@@ -168,7 +168,7 @@ def misspelt(violation: SchemaViolation, request: Request, group: str) -> Propos
     if violation.pointer.startswith("/headers/"):
         return None
     parent, name = _split(violation.pointer)
-    present = resolve(request.document(), parent)
+    present = value_at(request, parent)
     if not isinstance(present, Mapping):
         return None
     free = [one for one in {*violation.siblings, name} if one not in present]

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
-from corrigible.rules.pointer import MISSING, escape, resolve, segments
+from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive, is_decisive_guess
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
@@ -110,7 +110,7 @@ def _without_null(violation: SchemaViolation, request: Request, group: str) -> P
     (In a PATCH null clears a value, and an absent member keeps it.) A required member has to be given instead.
     """
     question = ask(violation, request, _ASK_VALUE)
-    parent = resolve(request.document(), violation.pointer.rpartition("/")[0])
+    parent = value_at(request, violation.pointer.rpartition("/")[0])
     if (
         request.method not in ("POST", "PUT")
         or not violation.pointer.startswith("/body/")
@@ -181,7 +181,7 @@ def _because(assumes: str) -> str:
 
 def _missing(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
     """Add what has only one value, give a misspelt member its name, or ask."""
-    if resolve(request.document(), violation.pointer) is not MISSING and violation.pointer != "/body":
+    if value_at(request, violation.pointer) is not MISSING and violation.pointer != "/body":
         return None
     if (renamed := renaming.misspelt(violation, request, group)) is not None:
         return renamed

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from corrigible.rules.pointer import MISSING, resolve, segments
+from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
@@ -32,7 +32,7 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     where = segments(error.pointer)[:1]
     if where not in (["body"], ["query"], ["headers"]):
         return None
-    value = resolve(request.document(), error.pointer)
+    value = value_at(request, error.pointer)
     error = error._replace(stated=_plain(error.stated, declared.schema))
     if error.constraint == "required":
         return _required(error, value, declared)
@@ -108,7 +108,7 @@ def _unknown(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaVi
 
 def unknown_member(error: Violation, request: Request, declared: DeclaredPlace) -> SchemaViolation | None:
     """Return the violation of a member that the server says it does not know, where the description has none there."""
-    value = resolve(request.document(), error.pointer)
+    value = value_at(request, error.pointer)
     where, *names = segments(error.pointer)
     if error.constraint not in _UNKNOWN or value is MISSING or not names or where not in ("body", "query"):
         return None

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from corrigible.rules.engine.guarded_patch import LONGEST_GUARD, PatchError, guarded
 from corrigible.rules.functions.edits import Operation
-from corrigible.rules.pointer import MISSING, escape, resolve, segments, through_arrays
+from corrigible.rules.pointer import MISSING, escape, resolve, segments, through_arrays, value_at
 from corrigible.rules.safety.decisive import READS
 from corrigible.schema.document import BODILESS
 from corrigible.schema.exchange import Json, Request
@@ -175,7 +175,7 @@ def merged(request: Request, ops: Sequence[Operation]) -> dict[str, Json]:
             continue
         changes = [(str(op["path"]), op.get("value"))]
         if op["op"] == "move":
-            changes = [(str(op["from"]), None), (str(op["path"]), resolve(request.document(), str(op["from"])))]
+            changes = [(str(op["from"]), None), (str(op["path"]), value_at(request, str(op["from"])))]
         for path, value in changes:
             parts = segments(path)
             through_list = next(through_arrays(request.document(), path), None) is not None

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve, to_pointer
+from corrigible.rules.pointer import MISSING, escape, parameters_at, to_pointer, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -93,7 +93,7 @@ def _listed(request: Request, entry: Mapping[str, Json] | str, top: str, native:
     pointer = _pointer(request, field)
     # `data`, `base`, `head_sha`: GitHub names its own members too. What is missing cannot be there, the rest must be.
     derived = (resource, field) in _DERIVED or (
-        not _text(entry, "code").startswith("missing") and resolve(request.document(), pointer) is MISSING
+        not _text(entry, "code").startswith("missing") and value_at(request, pointer) is MISSING
     )
     extras = {name: inner for name, inner in entry.items() if name not in ("code", "message")}
     return Violation(

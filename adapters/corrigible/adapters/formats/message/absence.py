@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from corrigible.rules.pointer import MISSING, resolve, segments
+from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.nearness import is_same
 from corrigible.schema.exchange import Json, Request
 
@@ -30,7 +30,7 @@ def misses(message: str, subject: str, place: str, request: Request) -> bool:
     """Whether a sentence misses what its subject names, though the request has a value of that very name at a place."""
     if SAYS_ABSENT.search(message) is None or not is_same(subject, segments(place)[-1]):
         return False
-    there = resolve(request.document(), place)
+    there = value_at(request, place)
     return there is not MISSING and not is_blank(there)
 
 

@@ -26,6 +26,7 @@ _MOST_ALIKE: Final = 64
 _VALUES_A_STEP: Final = 8
 _HIGHEST_PRICE: Final = 20_000
 _IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas")
+_BESIDE: Final = frozenset(_IN_PLACE)
 Path = Sequence[str | int]
 
 
@@ -120,7 +121,7 @@ def price(instance: Json, schema: Schema) -> int:
     definitions = schema.get("$defs", {})
 
     def of(here: Json, value: Json) -> int:
-        if not isinstance(here, Mapping):
+        if not isinstance(here, dict):
             return 1
         key = (id(here), id(value))
         if key in known:
@@ -131,17 +132,17 @@ def price(instance: Json, schema: Schema) -> int:
         if "$ref" in here:
             count += of(definitions.get(str(here["$ref"]).rpartition("/")[2]), value)
         chosen = 0
-        for word in _IN_PLACE:
+        for word in () if _BESIDE.isdisjoint(here) else _IN_PLACE:
             inner = here.get(word)
             if inner is None:
                 continue
             for one in inner if isinstance(inner, list) else inner.values() if word == "dependentSchemas" else (inner,):
-                if isinstance(one, Mapping) and CHOSEN in one:  # at most one of these applies
+                if isinstance(one, dict) and CHOSEN in one:  # at most one of these applies
                     chosen = max(chosen, of(one["then"], value))
                 else:
                     count += of(one, value)
         count += chosen
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             members, others = here.get("properties", {}), here.get("additionalProperties")
             patterns = here.get("patternProperties", {}).values()
             for name, inner in value.items():

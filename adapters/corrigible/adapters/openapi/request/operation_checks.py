@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from corrigible.adapters.openapi.schema.schema_path import declared, small
-from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer
+from corrigible.rules.pointer import MISSING, escape, resolve_segments, segments, to_pointer, value_at
 from corrigible.rules.safety.nearness import is_same, is_slip, nearest
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.inside_text import CONTENT, text_schema
@@ -59,7 +59,7 @@ class OperationChecker:
     def misspelt(self, request: Request, pointer: str) -> SchemaViolation | None:
         """Return the violation of an undeclared member at a pointer, whether or not the description allows it."""
         place, *path = segments(pointer)
-        if resolve(request.document(), pointer) is MISSING:
+        if value_at(request, pointer) is MISSING:
             return None
         if place == "body" and path and (checker := self._body_checker(request)) is not None:
             return checker.misspelt(path, lambda where: _in_body(request, where))
@@ -325,19 +325,15 @@ def _is_single(encoding: Mapping[str, Any] | None) -> bool:
 
 def _in_body(request: Request, path: Path) -> Spot:
     """Return the place of a part of the checked body; what was read out of one text has the place of the text."""
-    here = list(path)
-    value = _resolved(request.body, here)
+    here = [str(step) for step in path]
+    value = resolve_segments(request.body, here)
     while value is MISSING and here:
-        around = _resolved(request.body, here[:-1])
+        around = resolve_segments(request.body, here[:-1])
         if around is not MISSING and not isinstance(around, str):
             break
         here.pop()
         value = around
     return Spot("/body" + to_pointer(here), value)
-
-
-def _resolved(body: Json, path: Path) -> Json:
-    return resolve(body, to_pointer(path))
 
 
 def _rejoined(violation: SchemaViolation, sent: Sent | None, checker: SchemaChecker) -> SchemaViolation:

@@ -65,6 +65,7 @@ class SchemaChecker:
         self._teller = self._validator if self._told is schema else compile_validator(self._told)
         self._elements = functools.lru_cache(maxsize=_KEPT_PLACES)(self._element)
         self._places = functools.lru_cache(maxsize=_KEPT_PLACES)(self._object)
+        self._declared_places = functools.lru_cache(maxsize=_KEPT_PLACES)(self._declared_place)
 
     def member(self, name: str) -> list[Json]:
         """Return the schemas of a member of the whole instance."""
@@ -141,6 +142,9 @@ class SchemaChecker:
 
     def declared_place(self, path: Path) -> DeclaredPlace:
         """Return what is declared at a place and around it."""
+        return self._declared_places(tuple(map(str, path)))
+
+    def _declared_place(self, path: tuple[str, ...]) -> DeclaredPlace:
         schemas = at(self.schema, path)
         schema: dict[str, Json] = {}
         for one in reversed(schemas):

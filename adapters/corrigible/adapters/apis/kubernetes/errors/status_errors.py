@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dataclasses import field as member
 from typing import Any, NamedTuple
 
-from corrigible.rules.pointer import MISSING, escape, resolve
+from corrigible.rules.pointer import MISSING, escape, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -121,7 +121,7 @@ class Refusal:
 
     def at(self, pointer: str) -> Json:
         """Return the value at a place of the request, or `MISSING`."""
-        return resolve(self.request.document(), pointer) if pointer else MISSING
+        return value_at(self.request, pointer) if pointer else MISSING
 
     def violation(
         self, code: str, message: str = "", *, param: str = "", pointer: str = "", **native: Json
