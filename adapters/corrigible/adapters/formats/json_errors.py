@@ -131,7 +131,7 @@ def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int,
 
 def _listed_places(members: Mapping[str, Json], own: Place) -> list[Place] | None:
     """Return the places that an error lists beside its text: `{"message": "Missing fields", "fields": ["a", "b"]}`."""
-    for name in LISTED_PLACES:
+    for name in LISTED_PLACES if not _LISTED_NAMES.isdisjoint(members) else ():
         value = members.get(name)
         if not isinstance(value, list) or not value or len(value) > _MOST:
             continue
@@ -200,16 +200,21 @@ def _is_by_place(members: Mapping[str, Json], walk: _Walk) -> bool:
     """Whether an object can only hold errors by their places: texts and lists of texts under names, at any depth."""
     if not members:
         return False
-    sent = any(_is_sent(name.partition(".")[0].partition("[")[0], walk) for name in members)
     if all(_is_tree(value, 0) for value in members.values()):
-        return sent or not all(name in LISTS for name in members)
-    if any(name in TEXTS or name in CODES or name in ABOUT_THE_ANSWER for name in members if not _is_sent(name, walk)):
+        return not all(name in LISTS for name in members) or _begins_with_sent(members, walk)
+    if any(name in _USUAL and not _is_sent(name, walk) for name in members):
         return False
     if _is_one_error(members):
         return False
+    sent = _begins_with_sent(members, walk)
     return all(
         (isinstance(value, str) and (sent or is_error_text(value))) or _is_tree(value, 0) for value in members.values()
     )
+
+
+def _begins_with_sent(members: Mapping[str, Json], walk: _Walk) -> bool:
+    """Whether a name, perhaps one of a place further inside, begins with one of the request."""
+    return any(_is_sent(name.partition(".")[0].partition("[")[0], walk) for name in members)
 
 
 def _is_one_error(members: Mapping[str, Json]) -> bool:
@@ -255,26 +260,21 @@ def _is_sent(name: str, walk: _Walk) -> bool:
 
 def _is_complaint(members: Mapping[str, Json], walk: _Walk) -> bool:
     """Whether an object is one error, and no map of errors by place: it has a text that is no member of the request."""
-    if any(isinstance(members.get(name), str) and not _is_sent(name, walk) for name in _OF_ONE):
-        return True
+    for name in _OF_ONE.intersection(members):
+        if isinstance(members[name], str) and not _is_sent(name, walk):
+            return True
     return not _CODE_NAMES.isdisjoint(members) and not _RANK.keys().isdisjoint(members)
 
 
 _SENTENCES: Final = frozenset({"message", "detail", "error", "msg", "Message", "errorMessage", "error_message"})
 """Names under which almost every API has the sentence of its error, and hardly any the sentences of a map."""
 _USUAL: Final = frozenset({*TEXTS, *CODES, *ABOUT_THE_ANSWER})
-_OF_ONE: Final = (
-    "message",
-    "msg",
-    "detail",
-    "description",
-    "code",
-    "defaultMessage",
-    "errorMessage",
-    "reason",
-    "title",
+_OF_ONE: Final = frozenset(
+    {"message", "msg", "detail", "description", "code", "defaultMessage", "errorMessage", "reason", "title"}
 )
 _CODE_NAMES: Final = frozenset(CODES)
+_INNER_NAMES: Final = frozenset(INNER_PLACES)
+_LISTED_NAMES: Final = frozenset(LISTED_PLACES)
 _TEXT_NAMES: Final = frozenset(TEXTS)
 _RANK: Final = {name: rank for rank, name in enumerate(PLACES) if name not in PLACES_BESIDE_TEXT}
 """Members that are places whatever stands beside them, the surest first."""
@@ -297,7 +297,7 @@ def _place(members: Mapping[str, Json], walk: _Walk) -> Place:
             continue
         if (place := _of_member(name, members, part, walk)).parts:
             return place
-    for name in INNER_PLACES:
+    for name in INNER_PLACES if not _INNER_NAMES.isdisjoint(members) else ():
         inner = members.get(name)
         place = _inner_place(inner) if isinstance(inner, dict) else Place()
         if isinstance(inner, dict) and not place.parts and isinstance(inner.get("pointers"), dict):
@@ -305,7 +305,7 @@ def _place(members: Mapping[str, Json], walk: _Walk) -> Place:
         if place.parts:
             return place
     for name in PLACES_BESIDE_TEXT if has_text else ():
-        if (place := _of_member(name, members, part, walk)).parts:
+        if name in members and (place := _of_member(name, members, part, walk)).parts:
             return place
     if part:
         return Place((), part_of(part))

@@ -121,7 +121,7 @@ class Description:
     def body_schemas(self, operation: str) -> Mapping[str, Json]:
         """Return the media types of an operation's body, in lower case, each with its schema."""
         checks = self._checks(operation)
-        return {} if checks is None else checks.body_schemas()
+        return {} if checks is None else checks.body_schemas
 
     def produced(self, operation: str) -> Sequence[str]:
         """Return the media types of an operation's documented successes, in lower case."""

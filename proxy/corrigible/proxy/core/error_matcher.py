@@ -5,6 +5,7 @@ Knows: rules, descriptions, which of them goes first. Does not know: how an answ
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -92,7 +93,6 @@ class ErrorMatcher:
     def __init__(self, case: RefusalCase, explanation: Explanation | None) -> None:
         self._case, self._explanation = case, explanation
         self._description = case.profile.described
-        self._scope = _scope(case, self._description)
         self._repaired: set[tuple[str, str]] = set()
         """Places and keywords of the schema violations that were looked at."""
         self._settled: set[str] = set()
@@ -101,6 +101,11 @@ class ErrorMatcher:
         """The schema violations of the request, by the place that was asked for: each is validated once."""
         self._validating = 0
         """Steps that validating once has taken."""
+
+    @functools.cached_property
+    def _scope(self) -> dict[str, Any]:
+        """The names that expressions of rules see, made where the first rule asks."""
+        return _scope(self._case, self._description)
 
     def in_order(self, most: int) -> list[int]:
         """Return the first errors, those last that miss what the description does not require.
@@ -161,8 +166,7 @@ class ErrorMatcher:
 
     def _by_rule(self, number: int, *, last_resort: bool, error: Violation | None = None) -> Results:
         case, explanation = self._case, self._explanation
-        members = self._scope["errors"][number] if error is None else {**error.scope(), "number": number}
-        error = error or case.errors[number]
+        suspected, error = error, error or case.errors[number]
         match, status, settings = case.match, case.exchange.status, case.pack.settings
         candidates = match.profile.index.candidates(match.operation, status, error)
         if explanation is not None and not last_resort:
@@ -173,6 +177,7 @@ class ErrorMatcher:
             if match.is_wrapped and any(not question.optional for question in rule.lookups):
                 continue
             notes: list[str] | None = None if explanation is None else []
+            members = self._scope["errors"][number] if suspected is None else {**suspected.scope(), "number": number}
             scope = {**self._scope, "error": members}
             results = evaluate(rule, case.request, scope, settings, f"{number + 1}.", notes)
             result = yield from (_without_lookups(results) if match.is_wrapped else results)

@@ -116,8 +116,9 @@ class OperationChecker:
         documented = media.get(_media(media, request) or "")
         return (None, {}) if documented is None else (documented["schema"], documented.get("encoding", {}))
 
-    def body_schemas(self) -> dict[str, Json]:
-        """Return the documented media types, each with its self-contained schema."""
+    @functools.cached_property
+    def body_schemas(self) -> Mapping[str, Json]:
+        """The documented media types, each with its self-contained schema."""
         media: Mapping[str, Any] = self.record.get("body", {}).get("media", {})
         return {name: self.root(documented["schema"]) for name, documented in media.items()}
 
