@@ -17,6 +17,7 @@ import yaml
 from fastapi import Body, FastAPI
 
 from corrigible.adapters.sandbox.server import Running
+from corrigible.client.httpx import CorrigibleTransport
 from corrigible.conformance import cli as conformance
 from corrigible.proxy import cli
 from corrigible.proxy.build import build_engine
@@ -155,11 +156,39 @@ def part_of(whole: Any, shown: Any) -> Any:
     return whole
 
 
-def test_the_program_of_the_readme_repairs_a_real_refusal(stripe_proxy: Running) -> None:
-    program = blocks("README.md", "python")[0]
+def run_program(file: str, proxy: Running, **names: Any) -> dict[str, Any]:
+    program = blocks(file, "python")[0]
     assert "http://127.0.0.1:8080" in program
-    names: dict[str, Any] = {}
-    exec(program.replace("http://127.0.0.1:8080", stripe_proxy.url), names)
+    exec(program.replace("http://127.0.0.1:8080", proxy.url), names)
+    return names
+
+
+def test_the_program_of_the_readme_is_corrected_when_the_user_agrees(
+    stripe_proxy: Running, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+
+    def answer(question: str) -> str:
+        asked.append(question)
+        return "y"
+
+    run_program("README.md", stripe_proxy, input=answer)
+    assert asked == ["Use the one allowed value that is near. {'interval': 'month'} [y/n] "]
+    assert capsys.readouterr().out == "month\n"
+
+
+def test_the_readme_shows_the_text_of_an_error(stripe_proxy: Running) -> None:
+    shown = re.search(r"^  ```\n(.*?)^  ```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert shown is not None
+    plan = {"id": "gold", "amount": 1000, "currency": "usd", "interval": "monthly", "product[name]": "Gold"}
+    with httpx.Client(transport=CorrigibleTransport(), auth=("sk_test_readme", "")) as client:
+        answer = client.post(f"{stripe_proxy.url}/v1/plans", data=plan)
+    explanation = answer.extensions["corrigible"].explanation
+    assert f"{answer.json()['error']['message']}\n{explanation}\n" == textwrap.dedent(shown[1])
+
+
+def test_the_program_of_the_contract_repairs_a_real_refusal(stripe_proxy: Running) -> None:
+    names = run_program("protos/corrigible/schema/SPEC.md", stripe_proxy)
     assert names["refused"].status_code == 400
     assert names["repaired"].body["interval"] == "month"
     assert (names["accepted"].status_code, names["accepted"].json()["interval"]) == (200, "month")
