@@ -217,3 +217,39 @@ def test_a_path_from_the_request_on() -> None:
     detail = any_of("google.rpc.BadRequest", fieldViolations=[{"field": "request.unit_price", "description": "d"}])
     (one,) = read(status(detail))
     assert one.pointer == "/body/unitPrice"
+
+
+def broken(rule: str, message: str, field: str, **step: Any) -> Violation:
+    """Return one violation of protovalidate, in the JSON of a gateway without descriptors."""
+    element = {"fieldName": field, "fieldNumber": 1, **step}
+    detail = any_of(
+        "buf.validate.Violations", violations=[{"field": {"elements": [element]}, "ruleId": rule, "message": message}]
+    )
+    exchange = Exchange(Request("POST", "/v1/orders", body={**BODY, "size": 700}), 400, {}, b"", "e", 0.0)
+    (one,) = GoogleRpcFormat(reads_prose=True).read(exchange, status(detail))
+    return one
+
+
+@pytest.mark.parametrize(
+    ("rule", "message", "stated"),
+    [
+        ("string.const", "value must equal `shop/v2`", {"const": "shop/v2"}),
+        ("uint32.lte", "value must be less than or equal to 100", {"maximum": 100}),
+        ("int64.lt", "value must be less than 100", {"exclusiveMaximum": 100}),
+        (
+            "uint32.gte_lte",
+            "value must be greater than or equal to 1 and less than or equal to 100",
+            {"minimum": 1, "maximum": 100},
+        ),
+        # numbers of an enumeration, whose names were sent
+        ("enum.in", "value must be in list [1, 2]", {}),
+        ("order.limit", "value must be less than or equal to 100", {}),
+    ],
+)
+def test_a_rule_states_its_limit_where_only_json_is_known(rule: str, message: str, stated: dict[str, Any]) -> None:
+    assert broken(rule, message, "size").stated == stated
+
+
+def test_a_oneof_has_no_place_in_json() -> None:
+    assert broken("required", "exactly one field is required in oneof", "filter", fieldNumber=0).pointer == "/body"
+    assert broken("required", "value is required", "filter").pointer == "/body/filter"

@@ -15,9 +15,11 @@ from typing import Any, Final, NamedTuple
 from corrigible.adapters.protobuf.error_details import decoded
 from corrigible.rules.pointer import MISSING, escape, resolve
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Exchange, Json
+from corrigible.schema.exchange import Exchange, Json, Protocol
 
 from .error_message import complete
+from .locate import fit_keywords
+from .message.limits import limits_in
 
 CODES: Final = (
     *("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS"),
@@ -97,11 +99,33 @@ class GoogleRpcFormat:
 def _of_prose(error: Violation, exchange: Exchange) -> list[Violation]:
     """Return an error with what its text says."""
     if error.native.get("detail") == "Violations" or (error.pointer and field_messages(str(error.native["top"]))):
-        return [error]  # a validator's: the description has the rule that it applied
+        return [_with_rule(error, exchange)]
     out = complete(error._replace(code=""), exchange.request)
     if len(out) == 1 and _is_about_two(out[0], error, exchange):
         return [error]
     return [one._replace(code=one.code or error.code) for one in out]
+
+
+def _with_rule(error: Violation, exchange: Exchange) -> Violation:
+    """Return an error of a validator with what its rule states. Descriptors have the rule; OpenAPI seldom does."""
+    keyword = _RULES.get(error.constraint.rpartition(".")[2])
+    if exchange.request.protocol is Protocol.GRPC or keyword is None:
+        return error
+    stated = {name: limit for name, limit in limits_in(error.message).items() if name in keyword}
+    if isinstance(listed := stated.pop("enum", None), list) and len(listed) == 1:
+        stated["const"] = listed[0]
+    return error._replace(stated=fit_keywords(stated, resolve(exchange.request.document(), error.pointer)))
+
+
+_BOUNDS: Final = {"gte": "minimum", "gt": "exclusiveMinimum", "lte": "maximum", "lt": "exclusiveMaximum"}
+_RULES: Final[Mapping[str, tuple[str, ...]]] = {
+    "const": ("enum",),
+    **{rule: (keyword,) for rule, keyword in _BOUNDS.items()},
+    **{f"{low}_{high}": (_BOUNDS[low], _BOUNDS[high]) for low in ("gt", "gte") for high in ("lt", "lte")},
+    **dict.fromkeys(("min_len", "max_len", "min_bytes", "max_bytes", "len"), ("minLength", "maxLength")),
+    **dict.fromkeys(("min_items", "max_items"), ("minItems", "maxItems")),
+}
+"""By the last part of a rule's id: the keywords that its message may state."""
 
 
 def _is_about_two(read: Violation, error: Violation, exchange: Exchange) -> bool:
@@ -198,6 +222,8 @@ def _broken(members: Mapping[str, Json], code: str, exchange: Exchange) -> Viola
     pointer = "/body" if steps else ""
     for step in steps:
         pointer = _member(pointer, str(step.get("fieldName") or step.get("field_name") or ""), exchange)
+        if _is_oneof(step) and exchange.request.protocol is Protocol.HTTP:
+            pointer = pointer.rpartition("/")[0]
         for name in ("index", "stringKey", "intKey", "uintKey", "boolKey"):
             if name in step:
                 pointer += "/" + escape(str(step[name]).lower() if name == "boolKey" else str(step[name]))
@@ -215,6 +241,11 @@ def _broken(members: Mapping[str, Json], code: str, exchange: Exchange) -> Viola
         param=pointer.removeprefix("/body/").replace("/", "."),
         native={"detail": "Violations", "for_key": for_key},
     )
+
+
+def _is_oneof(step: Mapping[str, Json]) -> bool:
+    """Whether a step is the name of a oneof, which has no number: in JSON there are only its members."""
+    return not (step.get("fieldNumber") or step.get("field_number"))
 
 
 def _facts(kind: str, members: Mapping[str, Json]) -> dict[str, Json]:

@@ -27,7 +27,7 @@ _ABOUT_THE_FORM: Final = re.compile(
     r"(?i)\b(?:content[- ]?type|media[- ]?type|mime|charset|content[- ]?encoding|json|payload|malformed|syntax"
     r"|(?:request|message|http) body|body (?:is|was|must|cannot|could|required)|form[- ]?data|multipart"
     r"|(?:empty|missing|invalid|no|unreadable) body|pars(?:e|ing)|decod(?:e|ing)|deserializ\w+"
-    r"|unexpected (?:token|end|character))\b"
+    r"|unexpected (?:token|end|character)|looking for (?:the )?beginning of)\b"
 )
 _NOTHING_PARTICULAR: Final = re.compile(
     r"(?i)\W*(?:(?:http )?(?:error )?4\d\d\W*)?(?:bad request|unprocessable (?:entity|content)"

@@ -105,7 +105,8 @@ def move_member(violation: SchemaViolation, request: Request) -> MemberMove | No
 def wrapped(violation: SchemaViolation, request: Request) -> Suggestion | None:
     """Return the move of all undeclared members into the missing object beside them, where they are what it takes.
 
-    `{"type": "COMPLETED"}` becomes `{"state": {"type": "COMPLETED"}}`.
+    `{"type": "COMPLETED"}` becomes `{"state": {"type": "COMPLETED"}}`, or `{"states": [{"type": "COMPLETED"}]}` where
+    a list of such objects is missing.
     """
     parent = violation.pointer.rpartition("/")[0]
     present = value_at(request, parent)
@@ -114,10 +115,17 @@ def wrapped(violation: SchemaViolation, request: Request) -> Suggestion | None:
     inner = {name: value for name, value in present.items() if name not in violation.siblings}
     if not inner or len(inner) > _MOST or segments(violation.pointer)[-1] in inner:
         return None
-    if not _declares(violation.schema, inner) or first_violation(inner, violation.schema) is not None:
+    item = violation.schema.get("items") if types(violation.schema) == ("array",) else None
+    schema = item if isinstance(item, Mapping) else violation.schema
+    if not _declares(schema, inner) or first_violation(inner, schema) is not None:
         return None
-    made: list[Operation] = [{"op": "add", "path": violation.pointer, "value": {}}]
-    moves = [(f"{parent}/{escape(name)}", f"{violation.pointer}/{escape(name)}") for name in inner]
+    place, made = violation.pointer, list[Operation]()
+    if item is None:
+        made = [{"op": "add", "path": place, "value": {}}]
+    else:
+        made = [{"op": "add", "path": place, "value": [{}]}, {"op": "test", "path": f"{place}/0", "value": {}}]
+        place = f"{place}/0"
+    moves = [(f"{parent}/{escape(name)}", f"{place}/{escape(name)}") for name in inner]
     edited = _edited(violation, request, moves, made, is_certain=True)
     return None if edited is None else edited.suggestion
 

@@ -17,7 +17,7 @@ from corrigible.schema.exchange import Json, Request
 
 from . import nesting as level
 from .first_violation import first_violation
-from .json_schema import Schema
+from .json_schema import Schema, types
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, ask, edit, guarded_edit, left_out, options
 from .trim_schema import trim_schema
@@ -85,9 +85,15 @@ def only_missing(parent: str, around: Schema | None, request: Request) -> str | 
     if len(missing) != 1 or len(strange) != 1:
         return None
     schema, text = properties.get(missing[0]), request.form or not parent.startswith("/body")
-    if not isinstance(schema, Mapping) or first_violation(present[strange[0]], schema, text=text) is not None:
+    if not isinstance(schema, Mapping) or not _takes(schema, present[strange[0]], text=text):
         return None
     return f"{parent}/{escape(missing[0])}"
+
+
+def _takes(schema: Schema, value: Json, *, text: bool) -> bool:
+    """Whether a place takes a value. A list of one is written like its element in a query and in a form."""
+    is_element = text and types(schema) == ("array",) and not isinstance(value, list)
+    return first_violation([value] if is_element else value, schema, text=text) is None
 
 
 def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Proposal | None:
@@ -182,7 +188,7 @@ def misspelt(violation: SchemaViolation, request: Request, group: str) -> Propos
         return None
     source = f"{parent}/{escape(str(meant[0]))}"
     text = request.form or not parent.startswith("/body")
-    if first_violation(present[meant[0]], violation.schema, text=text) is not None:
+    if not _takes(violation.schema, present[meant[0]], text=text):
         return None
     return _moved(violation, request, source, violation.pointer, present[meant[0]])
 

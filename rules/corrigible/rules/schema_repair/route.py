@@ -77,8 +77,12 @@ def _is_misspelling(path: str, other: str) -> bool:
     have, want = _segments(path), _segments(other)
     if len(have) != len(want):
         longer, shorter = (have, want) if len(have) > len(want) else (want, have)
-        extra = longer[: -len(shorter)] if shorter else longer
-        return longer[len(extra) :] == shorter and all(_COMMON.fullmatch(part) for part in extra)
+        head = longer[: len(longer) - len(shorter)]
+        if longer[len(head) :] == shorter:
+            return all(_COMMON.fullmatch(part) for part in head)
+        # `/api/v1/things` for `/api/things`
+        is_inside = all(_COMMON.fullmatch(part) for part in longer[:2]) and len(head) == 1
+        return is_inside and [longer[0], *longer[2:]] == shorter
     return all(one == two or nearest(one, [two]) == [two] for one, two in zip(have, want, strict=True))
 
 
@@ -163,6 +167,9 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
     if request.method == "POST" and "GET" in offered and _reads_by_post(request.path):
         message = "This path only reads. Use GET, with what is looked for in the query."
         return ask(violation, request, message, schema={"enum": ["GET"]})
+    if request.method == "POST" and offered == ["GET"] and request.body is None and not request.query:
+        message = "Use GET: this path has no other method, and nothing was sent that would be lost."
+        return Proposal([_to(violation, request, "/method", "POST", "GET", message, intent=True, confirm=True)])
     # Another path may do it: what this one lacks proves nothing.
     message = "No operation of this path does what this method does. Use one that does what was meant."
     return (
@@ -200,6 +207,7 @@ def _to(
     *,
     intent: bool = False,
     is_choice: bool = False,
+    confirm: bool = False,
 ) -> Suggestion:
     ops = [{"op": "test", "path": place, "value": old}, {"op": "replace", "path": place, "value": new}]
     changed = replace(request, method=new) if place == "/method" else replace(request, path=new)
@@ -209,6 +217,6 @@ def _to(
         ops,
         message,
         changes_intent=intent or is_choice,
-        requires_confirmation=deletes(request) or deletes(changed),
+        requires_confirmation=confirm or deletes(request) or deletes(changed),
         action="USE_ALTERNATIVE_ENDPOINT",
     )

@@ -128,7 +128,7 @@ _CHOICES: Final = re.compile(
     re.IGNORECASE,
 )
 _QUOTED_CHOICES: Final = re.compile(
-    r"(?:\b(?:should|must|expected(?: to)?|can only|has to)(?: be)?(?: either| exactly| equal to)?:?|\beither|,"
+    r"(?:\b(?:should|must|expected(?: to)?|can only|has to)(?: be)?(?: either| exactly| equal(?: to)?)?:?|\beither|,"
     r" expected) (?=['\"`“])",
     re.IGNORECASE,
 )

@@ -429,8 +429,13 @@ _MOST_FORMS: Final = 4
 
 
 def _beside(schema: Json, root: Schema) -> dict[str, Json]:
-    """Return a small schema of a declared member; of one with a few forms, the members of each form."""
+    """Return a small schema of a declared member; of one with a few forms, the members of each form.
+
+    Of a list it has the members of the elements.
+    """
     out = small(schema, root, 1)
+    if "items" in out:
+        out["items"] = small(target(schema, root).get("items", True), root, 1)
     for key in ALTERNATIVES:
         branches = target(schema, root).get(key) if isinstance(schema, Mapping) else None
         if isinstance(branches, list) and len(branches) <= _MOST_FORMS:

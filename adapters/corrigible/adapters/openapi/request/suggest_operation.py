@@ -253,6 +253,8 @@ class OperationSuggester:
                     yield 1, [*base, *parts[1:]]
         if len(parts) > 1:
             yield 1, parts[1:]
+        if len(parts) > 2 and _COMMON.fullmatch(parts[0]) and _VERSION.fullmatch(parts[1]):
+            yield 2, [parts[0], *parts[2:]]
         if len(parts) > 2 and parts[0] == "api":
             yield 1, parts[2:]
 
