@@ -25,6 +25,7 @@ from typing import Final
 import yaml
 
 from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.yaml_text import load_yaml
 from corrigible.schema.exchange import Json
 
 from .subject import AuditSubject, SearchScope, digest, leaves
@@ -43,7 +44,7 @@ _SAVED = re.compile(r"\{[\w.]+\}")
 def task_file(path: Path, packs: Sequence[AuditSubject]) -> AuditSubject:
     """Read a file of tasks. Raises UsageError where it is none."""
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = load_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as problem:
         raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
     except yaml.YAMLError as problem:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.model.yaml_text import load_yaml
 from corrigible.schema.exchange import Json
 
 SCRIPTED: Final = "scripted"
@@ -132,7 +133,7 @@ class Plan(_Model):
 def read_plan(path: Path) -> Plan:
     """Read a plan file. Raises UsageError with the place of what is wrong."""
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        document = load_yaml(path.read_text(encoding="utf-8")) or {}
     except OSError as problem:
         raise UsageError(f"{path}: {problem.strerror}") from None
     except yaml.YAMLError as problem:

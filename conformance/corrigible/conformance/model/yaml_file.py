@@ -10,6 +10,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from .usage_error import UsageError, did_you_mean
+from .yaml_text import load_yaml
 
 Model = TypeVar("Model")
 Where = tuple[str | int, ...]
@@ -35,7 +36,7 @@ def read_yaml(
         raise UsageError(f"{path}: no UTF-8 text: {problem.reason}") from None
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-        document = yaml.safe_load(text)
+        document = load_yaml(text)
     except yaml.MarkedYAMLError as problem:
         line = problem.problem_mark.line + 1 if problem.problem_mark else 1
         raise UsageError(f"{path}:{line}: no YAML: {problem.problem}") from None

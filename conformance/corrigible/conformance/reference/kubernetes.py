@@ -11,8 +11,7 @@ from importlib.resources import files
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
-import yaml
-
+from corrigible.conformance.model.yaml_text import load_yaml
 from corrigible.conformance.transport.http1 import HttpRequest
 from corrigible.schema.exchange import Json
 
@@ -34,7 +33,7 @@ class ApiServer:
     """Answers what no script is for. It changes nothing: every write that is no dry run is refused."""
 
     def __init__(self, known_objects: Iterable[Known] = ()) -> None:
-        self._objects: dict[str, Any] = yaml.safe_load(_LISTED.read_text(encoding="utf-8"))
+        self._objects: dict[str, Any] = load_yaml(_LISTED.read_text(encoding="utf-8"))
         self._known = {_key(entry.request): entry for entry in known_objects}
 
     def __call__(self, received: Received) -> Script:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import yaml
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import ValidationError
 
+from corrigible.conformance.model.yaml_text import load_yaml
 from corrigible.schema.exchange import Json, Request
 
 _METHODS: Final = frozenset({"get", "put", "post", "delete", "patch", "head", "options", "trace"})
@@ -59,7 +59,7 @@ class Description:
 
     @classmethod
     def load(cls, path: Path) -> Description:
-        return cls(yaml.safe_load(path.read_text("utf-8")))
+        return cls(load_yaml(path.read_text("utf-8")))
 
     def route(self, method: str, path: str) -> Route | None:
         """Return the operation of a method and path, below any of the servers' paths."""

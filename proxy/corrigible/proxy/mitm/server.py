@@ -129,15 +129,12 @@ async def serve(
             addon.own_addresses = await listener.listen(settings.host, settings.port)
         except OSError as problem:
             raise CannotListen(f"cannot listen on {settings.host}:{settings.port}: {_reason(problem)}") from problem
-        gc.collect()
-        gc.freeze()  # what exists now stays: the collector need not walk it again and again under load
         host, port = addon.own_addresses[0]
         scheme = "https" if settings.identity is not None else "http"
         ready(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
         await stop.wait()
         await _drain(listener, force_stop)
     finally:
-        gc.unfreeze()
         await lookups.close()
         await master.done()
 
@@ -197,6 +194,8 @@ async def _until_signalled(
         (force_stop if stop.is_set() else stop).set()
 
     def ready(address: str) -> None:
+        gc.collect()
+        gc.freeze()  # what exists now stays: the collector need not walk it again and again under load
         started(loop)
         print(line(address), flush=True)
 

@@ -70,6 +70,8 @@ def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: 
     return compile_rule(Source(path, text, {}), pack=pack, major=major, vocabulary=vocabulary)
 
 
+_ROOT = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+"""Names that are no members of anything."""
 _TABLE = re.compile(r"(?<![\w.])tables\b(?:\.([A-Za-z_]\w*))?")
 
 
@@ -172,7 +174,7 @@ class _Compiler(ExpressionCompiler):
         if isinstance(value, (dict, list)):
             for inner in value.values() if isinstance(value, dict) else value:
                 self._too_early(inner, trail, waiting)
-        elif isinstance(value, str) and any(re.search(rf"(?<!\.)\b{re.escape(name)}\b", value) for name in waiting):
+        elif isinstance(value, str) and not set(waiting).isdisjoint(_ROOT.findall(value)):
             try:
                 Environment(environment(self.names - RESERVED).names - set(waiting)).compile(value, self.functions)
             except ExpressionError as problem:

@@ -204,11 +204,13 @@ def _ordered(value: Any) -> Any:
 class Environment:
     """The names in scope of one rule. Cheap to ask for: environments are shared by their names."""
 
-    __slots__ = ("_env", "names")
+    __slots__ = ("_env", "_types", "names")
 
     def __init__(self, names: frozenset[str]) -> None:
         self.names = names
         self._env: cel.Env | None = None
+        self._types: dict[str, str] = {}
+        """What expressions give that compile: rules of a pack repeat each other."""
 
     @property
     def env(self) -> cel.Env:
@@ -234,7 +236,9 @@ class Environment:
         """Compile one expression. Raises ExpressionError with the reason on one line."""
         try:
             expression = Expression(text, self, functions)
-            expression.type = str(self.env.compile(expression.code).return_type())
+            if expression.code not in self._types:
+                self._types[expression.code] = str(self.env.compile(expression.code).return_type())
+            expression.type = self._types[expression.code]
             return expression
         except ShorthandError as problem:
             raise ExpressionError(str(problem)) from None
@@ -323,6 +327,7 @@ def _looked_up(looks: Callable[[Any, Any], Any], name: str, argument: Any) -> An
     return looks(_UNDER_WAY.values[name], argument)
 
 
+@functools.cache
 def _ours() -> cel.CelExtension:
     dyn = cel.Type.DYN
 

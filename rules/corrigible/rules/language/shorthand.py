@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from corrigible.rules.errors import CorrigibleError
@@ -84,7 +85,7 @@ def expand(text: str, functions: Functions) -> str:
     """Write out the calls of a pack's functions. Raises ShorthandError for a wrong number of arguments."""
     if not functions:
         return text
-    called = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, functions))})\s*\(")
+    called = _call_of(tuple(functions))
     number = 0
     masked = without_literals(text)
     match = called.search(masked)
@@ -99,6 +100,11 @@ def expand(text: str, functions: Functions) -> str:
         masked = without_literals(text)
         match = called.search(masked)
     return text
+
+
+@lru_cache(maxsize=256)
+def _call_of(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, names))})\s*\(")
 
 
 def _call(function: PackFunction, arguments: Sequence[str], number: int) -> str:

@@ -69,7 +69,7 @@ def normal(text: str) -> str:
 
 def has_words(text: str, words: str) -> bool:
     """Say whether `words` occur in `text` and are not part of longer words. Both normal."""
-    return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
+    return words in text and re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
 
 
 def _forms(unit: str) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import yaml
 
 from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.yaml_text import load_yaml
 from corrigible.conformance.transport.http1 import HttpRequest, request_document
 from corrigible.conformance.validators.openapi import Breach, Description
 from corrigible.schema.exchange import Json
@@ -55,7 +56,7 @@ class Plan:
 def load(path: Path) -> Mapping[str, Json]:
     """Read a description. Raises UsageError where it is none that requests can be made from."""
     try:
-        document = yaml.safe_load(path.read_text("utf-8"))
+        document = load_yaml(path.read_text("utf-8"))
     except OSError as problem:
         raise UsageError(f"--spec {path}: {problem.strerror}") from None
     except UnicodeDecodeError as problem:

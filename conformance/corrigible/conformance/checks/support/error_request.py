@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
-import yaml
-
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.model.paths import SUITE
 from corrigible.conformance.model.vector import request_of
+from corrigible.conformance.model.yaml_text import load_yaml
 from corrigible.conformance.reference import api
 from corrigible.conformance.reference.upstream import Received, Script, answer
 from corrigible.conformance.suite.subject import Subject
@@ -69,7 +68,7 @@ _FILE: Final = SUITE / "reference" / "provocations.yaml"
 
 @cache
 def _own_requests() -> tuple[ErrorRequest, ...]:
-    return tuple(_read(entry) for entry in yaml.safe_load(_FILE.read_text("utf-8")))
+    return tuple(_read(entry) for entry in load_yaml(_FILE.read_text("utf-8")))
 
 
 def _read(entry: Mapping[str, Any]) -> ErrorRequest:
@@ -190,7 +189,7 @@ def _text(value: Json) -> str:
 
 @cache
 def _reference_vocabulary() -> Mapping[str, Registered]:
-    manifest = yaml.safe_load((api.PACK / "pack.yaml").read_text("utf-8"))
+    manifest = load_yaml((api.PACK / "pack.yaml").read_text("utf-8"))
     return _vocabulary(manifest.get("actions", {}))
 
 

@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from corrigible.conformance.lift.tasks.task import Setup, fill
 from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.model.yaml_text import load_yaml
 from corrigible.conformance.transport.process import ServerProcess, free_port, search_path, words
 from corrigible.schema.exchange import Json
 
@@ -90,7 +91,7 @@ class Environment(BaseModel):
 def environments(path: Path = ENVIRONMENTS) -> Mapping[str, Environment]:
     """Read environments.yaml. Raises UsageError with the place of a mistake."""
     try:
-        entries: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+        entries: dict[str, Any] = load_yaml(path.read_text(encoding="utf-8"))
         return {name: Environment.model_validate(entry) for name, entry in entries.items()}
     except (OSError, yaml.YAMLError, ValidationError) as problem:
         raise UsageError(f"{path}: {problem}") from None

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from corrigible.conformance.model.yaml_text import load_yaml
 from corrigible.schema.exchange import Json, Request
 
 TASKS: Final = Path(__file__).parent
@@ -133,7 +134,7 @@ class TaskFile(_Model):
 def read_tasks(path: Path) -> TaskFile:
     """Read a task file. Raises TaskError with the place of what is wrong."""
     try:
-        return TaskFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        return TaskFile.model_validate(load_yaml(path.read_text(encoding="utf-8")))
     except (yaml.YAMLError, OSError) as error:
         raise TaskError(f"{path}: {error}") from None
     except ValidationError as error:
