@@ -165,9 +165,10 @@ def _until(lines: Iterable[str], start: str) -> None:
 def test_new_lints_and_passes(tmp_path: Path, capsys: Capture) -> None:
     folder = tmp_path / "apex"
     status, out, err = run(capsys, "pack", "new", folder)
-    assert (status, out[0], out[-1], err) == (0, f"{folder}/pack.yaml", f"{folder}/unknown-parameter.cases.yaml", [])
+    assert (status, out[0], out[-1]) == (0, f"{folder}/pack.yaml", f"{folder}/unknown-parameter.cases.yaml")
+    assert err[1] == f"next, 2: corrigible pack lint {folder}; corrigible pack test {folder}"
     made = [f"{folder}/too-many.yaml", f"{folder}/too-many.cases.yaml"]
-    assert run(capsys, "pack", "new", folder / "too-many") == (0, made, [])
+    assert run(capsys, "pack", "new", folder / "too-many")[:2] == (0, made)
     assert run(capsys, "pack", "lint", folder)[0] == 0
     assert run(capsys, "pack", "test", folder) == (0, [f"{folder}: 4 passed, 0 failed"], [])
     assert run(capsys, "pack", "new", folder) == (2, [], [f"{folder}: is there already and not empty"])
@@ -197,14 +198,18 @@ def test_explain_says_what_would_be_sent_and_why(write_pack: WritePack, capsys: 
     file.write_text(json.dumps(capture), "utf-8")
     status, out, err = run(capsys, "pack", "explain", folder, file)
     assert (status, err) == (0, [])
-    assert out[:5] == [
+    assert out[:9] == [
         "one: 400 annotated: apex.x",
         "  operation: unknown (pack apex)",
-        "  errors[0]: code 'bad'",
+        "  errors[0], as rules see it under `error`:",
+        '    code: "bad"',
+        '    message: ""',
+        '    pointer: ""',
+        '    param: ""',
         "  apex.y: not asked: code is bad, the rule listens for worse",
         "  apex.x: matched",
     ]
-    assert json.loads("\n".join(out[5:]))["recovery_feedback"]["suggestions"][0]["parameters"] == {"amount": 300}
+    assert json.loads("\n".join(out[9:]))["recovery_feedback"]["suggestions"][0]["parameters"] == {"amount": 300}
 
 
 @pytest.mark.parametrize(
@@ -214,7 +219,7 @@ def test_explain_says_what_would_be_sent_and_why(write_pack: WritePack, capsys: 
         (["pack", "schema", "rules"], '"rules" is none of '),
         (["pack", "docs"], "one of the arguments NAME_OR_PATH --reference is required"),
         (["pack", "docs", "strip"], 'did you mean "stripe"?'),
-        (["pack", "try", "recipe", "--mode", "none", "x"], "was renamed: use `corrigible pack explain`"),
+        (["pack", "try", "recipe", "gone.json"], "gone.json: cannot be read: No such file or directory"),
         (["pack", "explain", "recipe", "gone.json"], "gone.json: cannot be read: No such file or directory"),
         (["pack", "explain", "recipe", "x", "--mode", "loud"], "argument --mode: invalid "),
         (["pack", "new", "Bad_Name"], '"Bad_Name" is no pack name'),

@@ -104,7 +104,10 @@ def test_what_is_no_description(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_a_pack_from_a_description(spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "shop"
     assert main(["pack", "from-spec", str(spec), str(folder), "--author", "A: b"]) == 0
-    assert str(folder / "pack.yaml") in capsys.readouterr().out.splitlines()
+    output = capsys.readouterr()
+    assert str(folder / "pack.yaml") in output.out.splitlines()
+    last = output.err.splitlines()[-1]
+    assert last == f"next, 4: corrigible proxy --upstream URL --pack {folder} --spec {spec}"
     text = (folder / "pack.yaml").read_text("utf-8")
     assert yaml.safe_load(text) == {
         "name": "shop",

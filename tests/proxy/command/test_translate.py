@@ -91,9 +91,16 @@ def test_explain_says_why_each_rule_did_or_did_not_speak(said: Callable[..., lis
         "  apex.c: not asked: status is 400, the rule listens for 404",
         "  apex.d: not asked: code is bad, the rule listens for crash",
     ]
-    read = ["  operation: unknown (pack apex)", "  errors[0]: code 'bad'"]
+    read = [
+        "  operation: unknown (pack apex)",
+        "  errors[0], as rules see it under `error`:",
+        '    code: "bad"',
+        '    message: ""',
+        '    pointer: ""',
+        '    param: ""',
+    ]
     lines = said(ENTRIES[1:4], "--explain")
-    assert lines[:8] == [
+    assert lines[:12] == [
         "1 GET /v1/y: 200 untouched: not a refusal in a body that is looked at",
         "2 POST /v1/x: 400 annotated: apex.b",
         *read,
@@ -102,7 +109,7 @@ def test_explain_says_why_each_rule_did_or_did_not_speak(said: Callable[..., lis
         "  apex.a: no match: when does not hold",
         "  apex.b: matched: look-up x: GET /v1/{id} answered",
     ]
-    assert lines[-7:] == [
+    assert lines[-11:] == [
         "3 POST /v1/x: 400 untouched: no rule matches",
         *read,
         not_asked[1],
@@ -153,6 +160,44 @@ def test_a_packed_answer_of_a_flow_file_is_shown_unpacked(
     assert ["content-encoding", "gzip"] in said["headers"]
 
 
+def test_the_description_alone_is_enough(tmp_path: Path, capsys: Capture) -> None:
+    properties = {"amount": {"type": "integer", "maximum": 100}}
+    schema = {"type": "object", "properties": properties}
+    spec = {
+        "openapi": "3.0.3",
+        "info": {"title": "T", "version": "1"},
+        "paths": {
+            "/x": {
+                "post": {
+                    "requestBody": {"content": {"application/json": {"schema": schema}}},
+                    "responses": {"400": {"description": "refused"}},
+                }
+            }
+        },
+    }
+    (tmp_path / "openapi.json").write_text(json.dumps(spec), "utf-8")
+    capture = {
+        "request": {"method": "POST", "path": "/x", "body": {"amount": 500}},
+        "response": {"status": 400, "body": {"error": "amount is too large"}},
+    }
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps(capture), "utf-8")
+    assert main(["translate", str(file), "--spec", str(tmp_path / "openapi.json"), "--json"]) == 0
+    (suggestion,) = json.loads(capsys.readouterr().out)["body"]["recovery_feedback"]["suggestions"]
+    assert suggestion["parameters"] == {"amount": 100}
+
+
+def test_nothing_that_is_added_is_told(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "empty.har"
+    file.write_text(json.dumps({"log": {"entries": []}}), "utf-8")
+    assert main(["translate", str(file)]) == 0
+    output = capsys.readouterr()
+    assert (output.out, output.err) == (
+        "",
+        "nothing is added to these 0 exchanges: --all shows them, --explain says why\n",
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -160,7 +205,6 @@ def test_a_packed_answer_of_a_flow_file_is_shown_unpacked(
         (["empty.har", "--pack", "recipe"], "empty.har:1: neither JSON nor a flow file: "),
         (["empty.har", "--pack", "recip"], 'did you mean "recipe"?'),
         (["empty.har", "--pack", "recipe", "--spec", "gone.yaml"], "gone.yaml: no such file"),
-        (["empty.har"], "missing: --pack"),
     ],
 )
 def test_called_wrongly(

@@ -23,8 +23,7 @@ from corrigible.rules.pack.load import built_in, find_pack, load_pack
 from corrigible.rules.pack.markdown import page
 from corrigible.rules.pack.scaffold import new_pack, new_rule
 
-from . import coverage, render, translate
-from .usage_error import UsageError
+from . import case, coverage, render, translate
 from .watch import watch
 
 
@@ -72,6 +71,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
     explain = verbs.add_parser(
         "explain",
+        aliases=["try"],
         help="show what a pack adds to recorded exchanges, and why each rule matched or not",
         description="Show what a pack adds to recorded exchanges, and why each rule matched or not.",
     )
@@ -79,10 +79,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     explain.add_argument("file", type=Path, metavar="FILE", help=translate.FILE_HELP)
     translate.add_output_options(explain)
     explain.set_defaults(run=_explain)
-    renamed = verbs.add_parser("try", add_help=False, prefix_chars="\0")  # no option is read: all words are taken
-    renamed.add_argument("words", nargs="*")
-    renamed.set_defaults(run=_try)
 
+    case.add(verbs)
     coverage.add(verbs)
     render.add(verbs)
 
@@ -113,7 +111,24 @@ def _new(args: argparse.Namespace) -> int:
     created = create(path, author=args.author or getpass.getuser(), date=datetime.date.today().isoformat())
     for file in created:
         print(file)
+    pack = path.parent if create is new_rule else path
+    _next(
+        f"edit {created[-2]}; corrigible pack case RECORDING --rule {created[-2].with_suffix('')}",
+        f"corrigible pack lint {pack}; corrigible pack test {pack}",
+        f"corrigible proxy --upstream URL --pack {_folder(pack)}",
+    )
     return 0
+
+
+def _next(*steps: str) -> None:
+    """Tell what an author does next, where it is not read as the names of files."""
+    for number, step in enumerate(steps, start=1):
+        print(f"next, {number}: {step}", file=sys.stderr)
+
+
+def _folder(path: Path) -> str:
+    """Return a path that is not taken for the name of a built-in pack."""
+    return str(path) if path.is_absolute() or len(path.parts) > 1 else f"./{path}"
 
 
 def _from_spec(args: argparse.Namespace) -> int:
@@ -123,6 +138,12 @@ def _from_spec(args: argparse.Namespace) -> int:
     today, author = datetime.date.today().isoformat(), args.author or getpass.getuser()
     for file in pack_from_description(args.folder, load(args.file), args.file.name, author=author, date=today):
         print(file)
+    _next(
+        f"read {args.folder / 'errors.md'}; corrigible spec check {args.file} shows what needs no rule",
+        f"corrigible pack new {args.folder / 'RULE'}; corrigible pack case RECORDING --rule {args.folder / 'RULE'}",
+        f"corrigible pack lint {args.folder}; corrigible pack test {args.folder}",
+        f"corrigible proxy --upstream URL --pack {_folder(args.folder)} --spec {args.file}",
+    )
     return 0
 
 
@@ -186,10 +207,6 @@ def _explain(args: argparse.Namespace) -> int:
     args.explain = True
     corrector = build_corrector([args.pack], mode=args.mode, spec=args.spec)
     return translate.report(corrector, read_recording(args.file), args)
-
-
-def _try(args: argparse.Namespace) -> int:
-    raise UsageError("`corrigible pack try` was renamed: use `corrigible pack explain`")
 
 
 def _docs(args: argparse.Namespace) -> int:

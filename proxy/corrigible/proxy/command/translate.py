@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -33,9 +34,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--pack",
         action="append",
-        required=True,
+        default=[],
         metavar="NAME_OR_PATH",
-        help="rule pack: the name of a built-in one, or a folder; repeatable",
+        help="rule pack: the name of a built-in one, or a folder; repeatable; default: what statuses mean in every API",
     )
     parser.add_argument("--explain", action="store_true", help="show why each rule matched or not")
     add_output_options(parser)
@@ -64,10 +65,12 @@ def run(args: argparse.Namespace) -> int:
 
 def report(corrector: HttpCorrector, recording: Recording, args: argparse.Namespace) -> int:
     """Print what the proxy would send for each exchange."""
+    hidden = 0
     for exchange in recording.exchanges:
         explanation = Explanation()
         result = translated(corrector, recording, exchange, explanation)
         if result["outcome"] == "untouched" and not (args.all or args.explain or len(recording.exchanges) == 1):
+            hidden += 1
             continue
         if args.json:
             if args.explain:
@@ -80,6 +83,8 @@ def report(corrector: HttpCorrector, recording: Recording, args: argparse.Namesp
                 print(f"  {line}")
         if result["outcome"] == "annotated":
             print(json.dumps(result["body"], indent=2, ensure_ascii=False))
+    if hidden == len(recording.exchanges):
+        print(f"nothing is added to these {hidden} exchanges: --all shows them, --explain says why", file=sys.stderr)
     return 0
 
 

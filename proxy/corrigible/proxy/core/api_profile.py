@@ -97,16 +97,20 @@ class Explanation:
     """Pointers to values that edits take from the request though their author says that the intent stays."""
 
     def read(self, match: MatchedOperation, text: Json, errors: Sequence[Violation], *, is_json: bool) -> None:
-        """Say what was read: the operation, an answer that is no JSON, each error."""
+        """Say what was read: the operation, an answer that is no JSON, each error as rules see it."""
         self.reading.append(f"operation: {match.operation or 'unknown'} (pack {match.profile.pack.name})")
         if not is_json:
             self.reading.append(f"answer, as it is read: {_shortened(orjson.dumps(text).decode())}")
         for number, error in enumerate(errors):
-            facts = {"code": error.code, "type": error.type, "place": error.pointer, "message": error.message}
-            told = ", ".join(f"{name} {value!r}" for name, value in facts.items() if value)
-            self.reading.append(f"errors[{number}]: {_shortened(told) or 'nothing is known of it'}")
+            self.reading.append(f"errors[{number}], as rules see it under `error`:")
+            for name, value in error.scope().items():
+                if value or name in _ALWAYS_SHOWN:
+                    self.reading.append(f"  {name}: {_shortened(orjson.dumps(value).decode())}")
+        if not errors:
+            self.reading.append("errors: none were found in the answer")
 
 
+_ALWAYS_SHOWN = ("code", "message", "pointer", "param")
 _LONGEST_LINE = 500
 
 

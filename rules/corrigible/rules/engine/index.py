@@ -99,5 +99,5 @@ def why_not(rule: Rule, operation: str, status: int, violation: Violation) -> st
                 f"{name} is {given or 'not named'}, the rule listens for {', '.join(map(str, sorted(wanted, key=str)))}"
             )
     if on.message is not None and on.message.search(violation.message) is None:
-        return "the message does not match its pattern"
+        return f"the message does not match {on.message.text}"
     return None

@@ -51,14 +51,19 @@ def load_cases(rule_file: Path) -> tuple[Case, ...]:
 
 
 def _exchange(source: Source, text: CaseText, index: int) -> Exchange:
-    asked, response = text.request, text.response
-    body = orjson.dumps(response.body)
+    response, body = text.response, None
     if response.body_file is not None:
         try:
             body = (source.path.parent / response.body_file).read_bytes()
         except OSError as problem:
             message = f"{response.body_file} cannot be read: {problem.strerror}"
             raise source.error((index, "response", "body_file"), message) from None
+    return exchange_of(text, body, f"case-{index}")
+
+
+def exchange_of(text: CaseText, body: bytes | None, name: str) -> Exchange:
+    """Return the exchange of a case; `body` is that of the answer where it is in a file of its own."""
+    asked, response = text.request, text.response
     headers = {"content-type": "application/json", **{k.lower(): v for k, v in response.headers.items()}}
     request = Request(
         asked.method if protocol_of(asked.method) is Protocol.GRPC else asked.method.upper(),  # a gRPC method is a name
@@ -68,8 +73,8 @@ def _exchange(source: Source, text: CaseText, index: int) -> Exchange:
         asked.body,
         asked.form,
     )
-    name = f"case-{index}"
-    return Exchange(request, response.status, headers, body, name, text.started, text.elapsed)
+    content = orjson.dumps(response.body) if body is None else body
+    return Exchange(request, response.status, headers, content, name, text.started, text.elapsed)
 
 
 def differences(claimed: Any, actual: Json, path: str = "") -> Iterator[str]:

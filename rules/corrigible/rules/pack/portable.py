@@ -130,6 +130,11 @@ _COMMENT: Final = re.compile(r" #[^\s#]")
 """A comment begins with `# `; `issue #5` was meant to be text."""
 
 
+def is_text_everywhere(text: str) -> bool:
+    """Whether a plain scalar is text in YAML 1.2; PyYAML knows by itself what it is in YAML 1.1."""
+    return _core_tag(text) == "str"
+
+
 def _core_tag(text: str) -> str:
     return next((tag for tag, pattern in _CORE if pattern.fullmatch(text)), "str")
 

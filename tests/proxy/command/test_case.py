@@ -1,0 +1,147 @@
+"""`corrigible pack case`: cases from recorded traffic, which lint and pass as they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from corrigible.proxy.cli import main
+
+WritePack = Callable[..., Path]
+Capture = pytest.CaptureFixture[str]
+MANIFEST = (
+    "idempotency_header: Idempotency-Key\nlookups: ['/v1/charges/{id}']\nsecret_parameters: [memo]\n"
+    "operations: {POST /v1/refunds: CreateRefund}\n"
+)
+RULE = """\
+match: {operation: CreateRefund, message: '^too much'}
+lookup: {charge: {get: "'/v1/charges/' + request.body.charge"}}
+suggest: [{message: m, parameters: {amount: charge.left}, changes_intent: true}]
+"""
+SECRETS = ("sk_live_abcdefgh", "hunter2hunter2", "4242424242424242", "remember-me", "of-a-header", "of-the-charge")
+
+
+def entry(method: str, path: str, sent: Any, status: int, answer: Any) -> dict[str, Any]:
+    headers = {
+        "Authorization": f"Bearer {SECRETS[0]}",
+        "X-Api-Key": SECRETS[4],
+        "Cookie": SECRETS[4],
+        "User-Agent": "me",
+        "Idempotency-Key": "k1",
+    }
+    text = answer if isinstance(answer, str) else json.dumps(answer)
+    return {
+        "request": {
+            "method": method,
+            "url": f"https://api.test{path}",
+            "headers": [{"name": name, "value": value} for name, value in headers.items()],
+            **({"postData": {"mimeType": "application/json", "text": json.dumps(sent)}} if sent else {}),
+        },
+        "response": {
+            "status": status,
+            "headers": [{"name": "Set-Cookie", "value": SECRETS[4]}, {"name": "Retry-After", "value": "7"}],
+            "content": {"mimeType": "text/html" if isinstance(answer, str) else "application/json", "text": text},
+        },
+    }
+
+
+SENT = {
+    **{"charge": "ch_1", "amount": 500, "password": SECRETS[1], "card": {"number": int(SECRETS[2])}},
+    **{"memo": SECRETS[3], "note": "4e21", "switch": "on"},
+}
+MESSAGE = f"too much: {SECRETS[3]} {SECRETS[1]} {SECRETS[0]}"
+ENTRIES = [
+    entry("GET", "/v1/charges/ch_1", None, 200, {"left": 300, "access_token": SECRETS[5]}),
+    entry("POST", "/v1/refunds", SENT, 400, {"error": {"code": "bad", "message": MESSAGE}}),
+    entry("POST", "/v1/refunds", SENT, 409, {"error": {"code": "other", "message": "else"}}),
+    entry("POST", "/v1/refunds", SENT, 502, "<p>Bad gateway</p>"),
+]
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    file = tmp_path / "traffic.har"
+    file.write_text(json.dumps({"log": {"version": "1.2", "entries": ENTRIES}}), "utf-8")
+    return file
+
+
+@pytest.fixture
+def pack(write_pack: WritePack) -> Path:
+    return write_pack(manifest=MANIFEST, over=RULE)
+
+
+def run(capsys: Capture, *arguments: str | Path) -> tuple[int, str, str]:
+    status = main(["pack", *map(str, arguments)])
+    output = capsys.readouterr()
+    return status, output.out, output.err
+
+
+def test_cases_that_are_added_to_a_rule_lint_and_pass(capsys: Capture, pack: Path, recording: Path) -> None:
+    file = pack / "over.cases.yaml"
+    assert run(capsys, "case", recording, "--rule", pack / "over") == (0, f"{file}: 3 cases added, 0 were there\n", "")
+    assert run(capsys, "lint", pack) == (0, "apex 2.1.0: 1 rules, 3 cases, 0 tables, no mistakes\n", "")
+    assert run(capsys, "test", pack) == (0, f"{pack}: 3 passed, 0 failed\n", "")
+    matched, other, page = yaml.safe_load(file.read_text("utf-8"))
+    assert (matched["name"], matched["origin"], matched["source"]) == (
+        "CreateRefund: 400 bad",
+        "recorded",
+        "traffic.har",
+    )
+    assert matched["expect"]["suggestions"] == [
+        {"action": "MODIFY_PARAMS", "parameters": {"amount": 300}, "safety": {"changes_intent": True}}
+    ]
+    assert matched["after"] == {"body": {**matched["request"]["body"], "amount": 300}}
+    assert matched["response"]["headers"] == {"retry-after": "7"}
+    assert other["no_match"] is True
+    assert (pack / page["response"]["body_file"]).read_text("utf-8") == "<p>Bad gateway</p>"
+    assert run(capsys, "case", recording, "--rule", pack / "over") == (0, f"{file}: 0 cases added, 3 were there\n", "")
+
+
+def test_no_secret_gets_into_a_case(capsys: Capture, pack: Path, recording: Path) -> None:
+    by_name = [one for one in SECRETS if one != SECRETS[3]]  # only the pack knows that a memo is secret
+    options: list[tuple[list[str], Sequence[str]]] = [([], by_name), (["--pack", str(pack)], SECRETS)]
+    for words, secrets in options:
+        status, out, err = run(capsys, "case", recording, *words)
+        assert (status, [one for one in secrets if one in out + err]) == (0, [])
+    assert "too much: [redacted] [redacted] [redacted]" in out
+    run(capsys, "case", recording, "--rule", pack / "over")
+    assert [one for one in SECRETS if one in (pack / "over.cases.yaml").read_text("utf-8")] == []
+
+
+def test_by_the_rules_of_a_pack(capsys: Capture, pack: Path, recording: Path) -> None:
+    _, out, err = run(capsys, "case", recording, "--pack", pack)
+    assert [line for line in out.splitlines() if line.startswith("#")] == [
+        "# apex/over.cases.yaml",
+        "# no rule of the pack matches",
+    ]
+    assert err == "CreateRefund: 502 Bad Gateway: the answer is no JSON: --rule writes it to a file\n"
+
+
+def test_without_a_pack_nothing_is_claimed(capsys: Capture, recording: Path) -> None:
+    cases = yaml.safe_load(run(capsys, "case", recording)[1])
+    assert [(case["name"], case["expect"]) for case in cases] == [
+        ("POST /v1/refunds: 400 bad", {}),
+        ("POST /v1/refunds: 409 other", {}),
+        ("POST /v1/refunds: 502 Bad Gateway", {}),
+    ]
+
+
+def test_a_look_up_that_the_recording_does_not_have(capsys: Capture, pack: Path, tmp_path: Path) -> None:
+    file = tmp_path / "short.har"
+    file.write_text(json.dumps({"log": {"entries": ENTRIES[1:2]}}), "utf-8")
+    _, out, err = run(capsys, "case", file, "--pack", pack)
+    assert 'no answer to "GET /v1/charges/ch_1": add it to lookups' in err
+    assert yaml.safe_load(out)[0]["expect"] == {}
+    file.write_text(json.dumps({"log": {"entries": ENTRIES[:1]}}), "utf-8")
+    assert run(capsys, "case", file) == (1, "", f"{file}: no refusal in 1 exchanges\n")
+
+
+def test_a_rule_that_is_not_there(capsys: Capture, pack: Path, recording: Path) -> None:
+    status, out, err = run(capsys, "case", recording, "--rule", pack / "ovre")
+    assert (status, out) == (2, "")
+    assert err == f"--rule {pack / 'ovre'}: the pack has no rule ovre: corrigible pack new {pack / 'ovre'}\n"
