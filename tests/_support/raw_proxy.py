@@ -203,10 +203,14 @@ def proxy_at(
 ) -> Iterator[Proxy]:
     from corrigible.proxy.access_log.entry import AccessLog
     from corrigible.proxy.access_log.recorder import Recorder
+    from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes
+    from corrigible.proxy.http.own_location import OwnLocation, Rewritten
     from corrigible.proxy.mitm import http_layer as mitm_http
     from corrigible.proxy.mitm import server as mitm
     from corrigible.proxy.mitm.server import Settings, serve
 
+    upstream, rewritten = settings.get("upstream"), settings.pop("rewrite_location", Rewritten.REDIRECTS)
+    own_location = OwnLocation(upstream, rewritten) if upstream is not None else None
     ready, ended = threading.Event(), threading.Event()
     running: dict[str, Any] = {}
 
@@ -221,7 +225,7 @@ def proxy_at(
 
         await serve(
             Settings(host="127.0.0.1", port=0, **settings),
-            corrector,
+            ApiRoutes([ApiRoute(corrector, own_location=own_location)]),
             recorder=Recorder(journal),
             ready=is_ready,
             stop=running["stop"],

@@ -159,7 +159,9 @@ def test_each_refusal_and_each_kind_of_failure_is_one_line_and_a_summary_ends_it
     }
     with bench.upstream(answers) as upstream:
         url = f"http://127.0.0.1:{upstream.port}"
-        with started(bench, "--upstream", url, "--pack", str(pack), "--listen", "127.0.0.1:0") as process:
+        with started(
+            bench, "--upstream", url, "--pack", str(pack), "--listen", "127.0.0.1:0", "--time-limit", "60"
+        ) as process:
             port = port_of(process)
             body = b'{"a":2}'
             bench.ask(port, "/bad?api_key=sk_live_1", "POST", body, b"Content-Type: application/json\r\n")

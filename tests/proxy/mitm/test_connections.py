@@ -172,6 +172,7 @@ def test_a_proxy_to_everywhere_is_not_for_everybody(bench: Any, mode: Any, clien
     from mitmproxy.proxy.server_hooks import ClientConnectedHook
 
     from corrigible.proxy.access_log.recorder import Recorder
+    from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes
     from corrigible.proxy.mitm.addon import CorrectionAddon
     from corrigible.proxy.mitm.inline_hooks import HookTable
     from corrigible.proxy.mitm.lookup_client import LookupClient
@@ -181,7 +182,7 @@ def test_a_proxy_to_everywhere_is_not_for_everybody(bench: Any, mode: Any, clien
         settings = Settings(
             "127.0.0.1", 0, upstream="http://127.0.0.1:1" if mode == "reverse" else None, engine_mode=mode
         )
-        master = _master(settings, CorrectionAddon(bench.none(), LookupClient(), Recorder()))
+        master = _master(settings, CorrectionAddon(ApiRoutes([ApiRoute(bench.none())]), LookupClient(), Recorder()))
         peer = Client(
             peername=(client, 1),
             sockname=("127.0.0.1", 2),

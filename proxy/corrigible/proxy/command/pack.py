@@ -24,6 +24,7 @@ from corrigible.rules.pack.markdown import page
 from corrigible.rules.pack.scaffold import new_pack, new_rule
 
 from . import case, coverage, render, translate
+from .config_file import config_schema
 from .watch import watch
 
 
@@ -100,7 +101,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Print the JSON Schema of a kind of pack file, for editors.",
     )
     schema.add_argument(
-        "kind", choices=sorted(editor_schemas()), nargs="?", default="rule", help="kind of file; default: rule"
+        "kind",
+        choices=sorted([*editor_schemas(), "config"]),
+        nargs="?",
+        default="rule",
+        help="kind of file; config is for corrigible proxy --config; default: rule",
     )
     schema.set_defaults(run=_schema)
 
@@ -217,5 +222,6 @@ def _docs(args: argparse.Namespace) -> int:
 
 
 def _schema(args: argparse.Namespace) -> int:
-    print(json.dumps(editor_schemas()[args.kind], indent=2))
+    schema = config_schema() if args.kind == "config" else editor_schemas()[args.kind]
+    print(json.dumps(schema, indent=2))
     return 0

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import warnings
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 from urllib.parse import urlsplit
 
-from corrigible.proxy.build import SpecWarning, build_corrector, build_dispatcher, build_loops
+from corrigible.proxy.build import build_dispatcher, build_loops
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.core.relay_seal import Relay
+from corrigible.proxy.http.api_routes import ApiRoutes
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.runtime.fork_server import Served
 from corrigible.rules.errors import CorrigibleError
 
 from . import grpc, spec_option, supervision, tls
 from .addresses import Address, parse_listen, parse_upstream
-from .relay_key import KEY_VARIABLE, read_key
+from .api_plan import ApiPlan
+from .config_file import ApiText, Config
+from .relay_key import read_key
+from .settings import settings_of
 from .usage_error import UsageError, one_of
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-_SPEC_WARNINGS_SHOWN = 5
 _MAX_TIME_LIMIT = 3600.0
 """Seconds. A larger number was probably meant as milliseconds."""
 EngineMode = Literal["reverse", "regular", "transparent"]
@@ -87,9 +88,8 @@ def add(subparsers: Subparsers) -> None:
         "--relay-key",
         metavar="FILE",
         type=Path,
-        default=os.environ.get(KEY_VARIABLE) or None,
         help="shared secret of two proxies, one in front of a Kubernetes API server and one in front of its admission "
-        f"webhook: feedback sealed with it is trusted; default: the file named by {KEY_VARIABLE}",
+        "webhook: feedback sealed with it is trusted",
     )
     supervision.add(parser)
     parser.add_argument(
@@ -98,33 +98,48 @@ def add(subparsers: Subparsers) -> None:
         default="reverse",
         help="mitmproxy's mode; regular and transparent take no --upstream; default: %(default)s",
     )
-    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        type=Path,
+        help="a file with these options, and with several APIs behind one proxy; corrigible pack schema config prints "
+        "its JSON Schema",
+    )
+    parser.set_defaults(run=run, settings=settings_of(parser))
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until SIGTERM or SIGINT. Exit status: 0 stopped, 1 cannot listen, 2 an argument is wrong."""
     try:
+        args, config = args.settings.resolved(args)
         engine_mode = cast(EngineMode, one_of("--engine-mode", args.engine_mode, get_args(EngineMode)))
         mode = Mode(one_of("--mode", args.mode, [mode.value for mode in Mode]))
         rewritten = Rewritten(one_of("--rewrite-location", args.rewrite_location, list(Rewritten)))
         listen = parse_listen(args.listen)
-        limits = _limits(args.time_limit)
-        if args.no_lookups:
-            limits = replace(limits, lookups=0)
+        limits = _limits(args.time_limit, is_looking_up=not args.no_lookups)
         relay = Relay(read_key(Path(args.relay_key))) if args.relay_key is not None else None
         if args.grpc_upstream is not None:
             return grpc.run(args, mode, listen, limits)
         if args.descriptors is not None:
             raise UsageError("--descriptors needs --grpc-upstream")
-        upstream = _upstream(args.upstream, engine_mode, listen)
-        secure = upstream is None or upstream.startswith("https:")
-        trust = tls.read_trust(args, plaintext=None if secure else f"--upstream {upstream}")
+        if config is not None and config.text.apis:
+            if engine_mode != "reverse" or args.upstream or args.pack or args.spec:
+                raise UsageError(
+                    f"{args.config} has apis: --upstream, --pack, --spec and --engine-mode cannot be used with it"
+                )
+            plans = [_plan_of(api, config, args, mode, listen) for api in config.text.apis]
+        else:
+            upstream = _upstream(args.upstream, engine_mode, listen)
+            base = spec_option.base_path(args.base)
+            plans = [ApiPlan(args.pack, args.spec, base, mode, limits, upstream)]
+            if not args.pack and not args.spec:
+                raise UsageError("--pack or --spec is required")
+        upstreams = [plan.upstream for plan in plans]
+        secure = any(url is None or url.startswith("https:") for url in upstreams)
+        trust = tls.read_trust(args, plaintext=None if secure else f"--upstream {upstreams[0]}")
         if engine_mode != "reverse" and args.tls_cert is not None:
             raise UsageError(f"--tls-cert cannot be used with --engine-mode {engine_mode}")
         identity = tls.read_identity(args)
-        specs, base = spec_option.spec_files(args.spec), spec_option.base_path(args.base)
-        if not args.pack and not args.spec:
-            raise UsageError("--pack or --spec is required")
     except (CorrigibleError, OSError) as problem:
         return _fail(problem, 2)
     try:
@@ -135,54 +150,73 @@ def run(args: argparse.Namespace) -> int:
         if (missing.name or "").partition(".")[0] not in ("mitmproxy", "mitmproxy_rs"):
             raise
         return _fail("mitmproxy is not installed: pip install 'corrigible[mitmproxy]'", 1)
+    loops = build_loops()
+    routes = []
+    label = ""
     try:
-        with warnings.catch_warnings(record=True) as spec_warnings:
-            warnings.simplefilter("always", SpecWarning)
-            loops = build_loops()
-            corrector = build_corrector(
-                args.pack, mode=mode, spec=specs, base=base, limits=limits, loops=loops, relay=relay
-            )
+        for plan in plans:
+            engine, lines = plan.load(relay)
+            routes.append(plan.route(engine, loops, rewritten))
+            label = plan.described(engine)
+            for line in lines:
+                print(f"corrigible proxy: {line}", file=sys.stderr)
+            if len(plans) > 1:
+                print(f"corrigible proxy: {plan.name}: {label}", file=sys.stderr)
     except (CorrigibleError, OSError, ValueError) as problem:
         return _fail(problem, 2)
-    corrector.engine.warm_up()
-    for spec_warning in spec_warnings[:_SPEC_WARNINGS_SHOWN]:
-        print(f"corrigible proxy: {spec_warning.message}", file=sys.stderr)
-    for line in spec_option.described(corrector.engine.profiles, args.spec):
-        print(f"corrigible proxy: {line}", file=sys.stderr)
-    label = f"{', '.join(profile.pack.name for profile in corrector.engine.profiles)}; {mode.value}"
-    target = f"-> {upstream}" if upstream is not None else f"as a {engine_mode} proxy"
+    if len(plans) > 1 or plans[0].name:
+        label = f"-> {len(plans)} APIs ({', '.join(plan.name for plan in plans)})"
+    elif plans[0].upstream is None:
+        label = f"as a {engine_mode} proxy {label.partition(' None ')[2]}"
     try:
-        watch = supervision.Supervision(args, f"{target.removeprefix('-> ')} ({label})")
+        watch = supervision.Supervision(args, label.removeprefix("-> "))
     except UsageError as problem:
         return _fail(problem, 2)
-    unmatched = spec_option.UnmatchedPaths(corrector.engine.profiles, watch.recorder.say) if args.spec else None
+    profiles = [profile for route in routes for profile in route.corrector.engine.profiles]
+    unmatched = spec_option.UnmatchedPaths(profiles, watch.recorder.say) if args.spec else None
     settings = Settings(
         host=listen.host,
         port=listen.port,
-        upstream=upstream,
+        upstream=plans[0].upstream,
         engine_mode=engine_mode,
-        body_limit=corrector.limits.body,
+        body_limit=limits.body,
         trust=trust,
         identity=identity,
         unmatched=None if unmatched is None else unmatched.refused,
-        rewrite_location=rewritten,
+        is_routed=bool(plans[0].name),
     )
     if trust.insecure:
         print("corrigible proxy: --upstream-insecure: the API's certificate is not verified", file=sys.stderr)
     work: Served = {
-        "correct": corrector.correct,
+        **{route.task: route.corrector.correct for route in routes},
         "succeeded": loops.succeeded,
         "uncount_refusal": loops.uncount_refusal,
     }
     with closing(watch), closing(build_dispatcher(work, loops)) as dispatcher:
         return serve(
             settings,
-            corrector,
+            ApiRoutes(routes),
             recorder=watch.recorder,
             started=watch.started,
-            line=lambda at: f"corrigible: {at} {target} ({label})",
+            line=lambda at: f"corrigible: {at} {label}",
             dispatcher=dispatcher,
         )
+
+
+def _plan_of(api: ApiText, config: Config, args: argparse.Namespace, mode: Mode, listen: Address) -> ApiPlan:
+    """Return one of several APIs; what it does not say is as for all of them."""
+    is_looking_up = not args.no_lookups if api.lookups is None else api.lookups
+    return ApiPlan(
+        config.found("pack", api.pack),
+        config.found("spec", api.spec),
+        spec_option.base_path(api.base or ""),
+        mode if api.mode is None else Mode(api.mode),
+        _limits(api.time_limit or args.time_limit, is_looking_up=is_looking_up),
+        _upstream(api.upstream, "reverse", listen),
+        api.name,
+        api.hosts,
+        api.prefix or "",
+    )
 
 
 def _upstream(text: str | None, engine_mode: EngineMode, listen: Address) -> str | None:
@@ -199,14 +233,15 @@ def _upstream(text: str | None, engine_mode: EngineMode, listen: Address) -> str
     return upstream
 
 
-def _limits(text: str | float) -> Limits:
+def _limits(text: str | float, *, is_looking_up: bool) -> Limits:
     try:
         seconds = float(text)
     except ValueError:
         seconds = 0
     if not 0 < seconds <= _MAX_TIME_LIMIT:  # false for NaN as well
         raise UsageError(f"--time-limit {text}: not a number of seconds above 0, at most {_MAX_TIME_LIMIT:.0f}")
-    return Limits.within(seconds)
+    limits = Limits.within(seconds)
+    return limits if is_looking_up else replace(limits, lookups=0)
 
 
 def _fail(problem: object, status: int) -> int:

@@ -7,8 +7,6 @@ from typing import Final
 
 from corrigible.proxy.tls_files import WrongFile
 
-KEY_VARIABLE: Final = "CORRIGIBLE_RELAY_KEY"
-"""The environment variable that names the file."""
 _MINIMUM: Final = 32
 
 

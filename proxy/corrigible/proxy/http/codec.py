@@ -31,6 +31,7 @@ from .content_encoding import coding, decoded
 from .digest_headers import DIGESTS, covers_body
 from .feedback_store import DOCUMENTS, DocumentResponse, Documents
 from .messages import Headers, HttpExchange, RequestHead, ResponseHead, Rewrite
+from .prefixed_feedback import with_prefix
 from .problem_page import headers_of_problem, is_page, prefers_json, problem_document
 from .request_reader import read_request
 
@@ -44,13 +45,21 @@ class HttpCodec:
 
     modes: Final = frozenset(Mode) - {Mode.NONE}
 
-    def __init__(self, engine: Engine, *, query_mode: bool | None = None) -> None:
-        """`query_mode` says whether `?mode=` is ours to honour; by default it is, unless the API has its own."""
+    def __init__(self, engine: Engine, *, query_mode: bool | None = None, prefix: str = "") -> None:
+        """`query_mode` says whether `?mode=` is ours to honour; by default it is, unless the API has its own.
+
+        `prefix` is what callers have before each path, and the API has not.
+        """
+        self._query_mode, self._prefix = query_mode, prefix
+        self._documents = Documents()
+        self.use(engine)
+
+    def use(self, engine: Engine) -> None:
+        """Work for the APIs of this engine from now on."""
         self._engine = engine
         native = any(profile.adapter.native_mode for profile in engine.profiles)
-        self._reads_query = not native if query_mode is None else query_mode
+        self._reads_query = not native if self._query_mode is None else self._query_mode
         self._strips_query = not native
-        self._documents = Documents()
 
     def choose_mode(self, native: HttpExchange, default: Mode) -> ModeChoice:
         return self.mode_of(native.request, default)
@@ -121,6 +130,8 @@ class HttpCodec:
         self, native: HttpExchange, exchange: Exchange, decision: Decision, choice: ModeChoice
     ) -> Rewrite | Unplaced:
         mode, response = choice.mode, native.response
+        if self._prefix and isinstance(decision, Annotate):
+            decision = with_prefix(decision, self._prefix)
         applied = mode if choice.is_preferred else None
         has_digest = covers_body(response.headers)
         embedded = None if has_digest else self._embedded(native, decision, mode, exchange)

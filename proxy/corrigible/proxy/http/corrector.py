@@ -39,10 +39,22 @@ class HttpCorrector(Corrector[HttpExchange, Rewrite]):
         mode: Mode = Mode.REFLECTIVE,
         query_mode: bool | None = None,
         loops: Loops | None = None,
+        name: str = "",
+        prefix: str = "",
     ) -> None:
-        """`query_mode` says whether `?mode=` is ours to honour; by default it is, unless the API has its own."""
-        self._http = HttpCodec(engine, query_mode=query_mode)
+        """`query_mode` says whether `?mode=` is ours to honour; by default it is, unless the API has its own.
+
+        `name` tells this API from others that share the loops. `prefix` is what callers have before each path.
+        """
+        self._http = HttpCodec(engine, query_mode=query_mode, prefix=prefix)
+        self._name = name
         super().__init__(engine, self._http, mode=mode, loops=loops)
+        self.use(engine)
+
+    def use(self, engine: Engine) -> None:
+        """Correct by this engine from now on. What is under way goes on with the one before."""
+        self.engine = engine
+        self._http.use(engine)
         mappings = [profile.pack.error for profile in engine.profiles]
         self._media_types = frozenset(media for one in mappings if one is not None for media in one.media_types)
 
@@ -119,6 +131,10 @@ class HttpCorrector(Corrector[HttpExchange, Rewrite]):
         """Record an unmodified response: a success ends the loops of its caller there. Never raises."""
         if status < 400 and self.loops:
             self.succeeded(HttpExchange(request))
+
+    def _caller(self, native: HttpExchange) -> str:
+        caller = super()._caller(native)
+        return f"{caller}@{self._name}" if caller and self._name else caller
 
     def caller(self, request: RequestHead) -> str:
         """Return who calls, as far as one can tell."""

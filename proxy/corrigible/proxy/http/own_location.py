@@ -37,8 +37,9 @@ class Rewritten(StrEnum):
 class OwnLocation:
     """Makes references to one API's own address relative."""
 
-    def __init__(self, upstream: str, rewritten: Rewritten = Rewritten.REDIRECTS) -> None:
-        """`upstream` is the API's `scheme://host[:port]`."""
+    def __init__(self, upstream: str, rewritten: Rewritten = Rewritten.REDIRECTS, prefix: str = "") -> None:
+        """`upstream` is the API's `scheme://host[:port]`; `prefix` is what callers have before each path."""
+        self._prefix = prefix.encode()
         self._is_all = rewritten is Rewritten.ALL
         match = _URL.fullmatch(upstream.encode())
         self._origin = None if match is None or rewritten is Rewritten.NONE else _origin(match)
@@ -62,13 +63,15 @@ class OwnLocation:
                 yield name, value
 
     def _relative(self, reference: bytes) -> bytes:
+        if self._prefix and reference.startswith(b"/") and not reference.startswith((b"//", b"/\\")):
+            return self._prefix + reference
         match = _URL.fullmatch(reference)
         if match is None or _origin(match) != self._origin:
             return reference
         rest = match["rest"]
         if rest.startswith((b"//", b"/\\")):
             return reference  # a relative one would name another host (RFC 3986 section 4.2)
-        return rest if rest.startswith(b"/") else b"/" + rest
+        return self._prefix + (rest if rest.startswith(b"/") else b"/" + rest)
 
 
 def _origin(match: re.Match[bytes]) -> tuple[bytes, bytes]:

@@ -18,10 +18,10 @@ from corrigible.proxy.access_log.entry import Entry
 from corrigible.proxy.access_log.exchange_entry import with_outcome
 from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.core.mode import ModeChoice
-from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome, size_to_read
+from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes
+from corrigible.proxy.http.corrector import HttpOutcome, size_to_read
 from corrigible.proxy.http.feedback_store import DOCUMENTS
 from corrigible.proxy.http.messages import HttpExchange, bytes_of, text_of
-from corrigible.proxy.http.own_location import OwnLocation
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Overloaded, Task, WorkerLost
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
@@ -39,6 +39,9 @@ _GRACE = 3
 """A multiple of the time limit: beyond it, the look-ups' own time limit has failed."""
 _BODILESS = frozenset((204, 205, 206, 304))
 _DOCUMENTS = DOCUMENTS.encode()
+_NO_API = "the configuration has no API for this host and path"
+API = "corrigible.api"
+"""In a flow's metadata: its API, where the proxy has several."""
 
 
 class CorrectionAddon:
@@ -46,20 +49,15 @@ class CorrectionAddon:
 
     def __init__(
         self,
-        corrector: HttpCorrector,
+        apis: ApiRoutes,
         lookups: LookupClient,
         recorder: Recorder,
         dispatcher: Dispatcher | None = None,
         unmatched: Callable[[str], None] | None = None,
-        own_location: OwnLocation | None = None,
     ) -> None:
-        """`unmatched` is told the target of each refused request that names no operation.
-
-        `own_location` keeps callers from following an answer around the proxy; None where they call the API itself.
-        """
-        self._own_location = own_location
+        """`unmatched` is told the target of each refused request that names no operation."""
         self._unmatched = unmatched
-        self._corrector = corrector
+        self._apis = apis
         self._dispatcher = dispatcher or Dispatcher(largest_here=None)
         self._lookups = lookups
         self._recorder = recorder
@@ -80,11 +78,13 @@ class CorrectionAddon:
             flow.response = http.Response.make(502, error_body(text), {"Content-Type": ERROR_TYPE.decode()})
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        """Forward the request without our `mode` parameter, or serve a stored feedback document."""
+        """Forward the request to its API without our `mode` parameter, or serve a stored feedback document."""
         data = flow.request.data
         if data.path.startswith(_DOCUMENTS):
             try:
-                stored = self._corrector.document(request_head(flow), time.time())
+                head, now = request_head(flow), time.time()
+                answers = (api.corrector.document(head, now) for api in self._apis)
+                stored = next((answer for answer in answers if answer is not None), None)
             except Exception:  # our own failure: the request passes unchanged
                 return
             if stored is not None:
@@ -92,10 +92,18 @@ class CorrectionAddon:
                 flow.response = http.Response.make(200, stored.body)
                 flow.response.headers = http.Headers(fields)
                 return
+        api = self._apis.only or self._apis.find(flow.request.host_header or "", text_of(data.path))
+        if api is None:
+            flow.metadata[REASON] = _NO_API
+            flow.response = http.Response.make(404, error_body(_NO_API), {"Content-Type": ERROR_TYPE.decode()})
+            return
+        if api is not self._apis.only:
+            flow.metadata[API] = api
+            _send_to(flow, api)
         if b"?" in data.path:
             try:
                 target = text_of(data.path)
-                stripped = self._corrector.upstream_target(target)
+                stripped = api.corrector.upstream_target(target)
             except Exception:  # our own failure: the request passes unchanged
                 return
             if stripped != target:
@@ -105,11 +113,12 @@ class CorrectionAddon:
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Decide what to buffer: possible errors and small responses. All others are streamed."""
         response = flow.response
-        if response is None:
+        if response is None or flow.metadata.get(REASON) == _NO_API:
             return
-        if self._own_location is not None:
+        own_location = self._api(flow).own_location
+        if own_location is not None:
             data = response.data
-            data.headers.fields = self._own_location.rewritten(data.status_code, data.headers.fields)
+            data.headers.fields = own_location.rewritten(data.status_code, data.headers.fields)
         length, is_event_stream = length_and_kind(response)
         if response.stream:  # longer than the limit
             flow.metadata[REASON] = "the answer is over the limit"
@@ -124,12 +133,16 @@ class CorrectionAddon:
         elif length is None or length > BUFFER_LIMIT:
             response.stream = True
 
+    def _api(self, flow: http.HTTPFlow) -> ApiRoute:
+        api = self._apis.only or flow.metadata.get(API)
+        return api if isinstance(api, ApiRoute) else next(iter(self._apis))
+
     def _choose_mode(self, flow: http.HTTPFlow, response: http.Response) -> ModeChoice | None:
         status = response.data.status_code
         if status < 200 or status in _BODILESS or flow.request.data.method.upper() == b"HEAD":
             return None
         try:
-            return self._corrector.wants_body(request_head(flow), response_head(response))
+            return self._api(flow).corrector.wants_body(request_head(flow), response_head(response))
         except Exception as problem:
             flow.metadata[REASON] = f"{type(problem).__name__}: {problem}"
             return None
@@ -147,7 +160,7 @@ class CorrectionAddon:
             return self._correct(flow)
         if flow.response is not None:
             with suppress(Exception):  # our own failure: the response has passed already
-                self._corrector.passed(request_head(flow), flow.response.data.status_code)
+                self._api(flow).corrector.passed(request_head(flow), flow.response.data.status_code)
         if flow.response is not None and flow.response.data.status_code >= 400:
             self._record(flow, "untouched", reason=self._reason_not_corrected(flow, flow.response))
         elif self._recorder.wants_successes:
@@ -163,7 +176,7 @@ class CorrectionAddon:
         if CANDIDATE in flow.metadata:
             return f"the {'request' if REQUEST_OVER in flow.metadata else 'answer'} is over the limit"
         try:
-            return self._corrector.reason_not_read(request_head(flow), response_head(response))
+            return self._api(flow).corrector.reason_not_read(request_head(flow), response_head(response))
         except Exception as problem:  # the response has passed already
             return f"{type(problem).__name__}: {problem}"
 
@@ -184,7 +197,7 @@ class CorrectionAddon:
         shed: str | None = None
         started = time.perf_counter()
         try:
-            limits = self._corrector.limits
+            limits = self._api(flow).corrector.limits
             async with asyncio.timeout(_GRACE * limits.seconds_with_lookups):
                 outcome = await self._dispatcher.run(self._task(flow, response), fetch, limits)
             if outcome.rewrite is not None:
@@ -218,16 +231,17 @@ class CorrectionAddon:
             response_head(response),
             response.raw_content or b"",
         )
+        corrector = self._api(flow).corrector
         started = flow.request.timestamp_start
         elapsed = response.timestamp_start - started
         return Task(
-            "correct",
-            self._corrector.correct,
-            self._corrector.accepted,
+            self._api(flow).task,
+            corrector.correct,
+            corrector.accepted,
             (native,),
             {"id": flow.id, "started": started, "elapsed": elapsed, "choice": flow.metadata[CANDIDATE]},
             size_to_read(native, LARGE),
-            self._corrector.caller(native.request),
+            corrector.caller(native.request),
         )
 
     def error(self, flow: http.HTTPFlow) -> None:
@@ -262,7 +276,7 @@ class CorrectionAddon:
             time=started,
             id=flow.id,
             method=flow.request.method,
-            path=flow.metadata.get(TARGET, flow.request.path),
+            path=self._api(flow).prefix + flow.metadata.get(TARGET, flow.request.path),
             status=flow.response.status_code if flow.response is not None else None,
             outcome=outcome_word,
             milliseconds=(time.time() - started) * 1000,
@@ -272,6 +286,16 @@ class CorrectionAddon:
             failure=failure,
         )
         self._recorder.write(with_outcome(entry, outcome, reason=reason or None))
+
+
+def _send_to(flow: http.HTTPFlow, api: ApiRoute) -> None:
+    request, upstream = flow.request, api.upstream
+    if api.prefix:
+        request.data.path = bytes_of(api.stripped(text_of(request.data.path)))
+    if upstream is not None:
+        request.data.host, request.data.port = upstream.host, upstream.port
+        request.data.scheme = upstream.scheme.encode()
+        request.host_header = upstream.authority
 
 
 def _origin(flow: http.HTTPFlow) -> Origin:

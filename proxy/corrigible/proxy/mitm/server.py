@@ -41,8 +41,7 @@ from mitmproxy.proxy import layer
 from corrigible.proxy.access_log.entry import redact
 from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.http.corrector import HttpCorrector
-from corrigible.proxy.http.own_location import OwnLocation, Rewritten
+from corrigible.proxy.http.api_routes import ApiRoutes
 from corrigible.proxy.runtime.dispatcher import Dispatcher
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
 
@@ -80,8 +79,8 @@ class Settings:
 
     unmatched: Callable[[str], None] | None = None
     """Is told the target of each refused request that names no operation."""
-    rewrite_location: Rewritten = Rewritten.REDIRECTS
-    """In which answers references to the upstream's own address become relative."""
+    is_routed: bool = False
+    """Whether there are several APIs: `upstream` is one of them, and each request names its own."""
 
     @property
     def spec(self) -> str:
@@ -103,7 +102,7 @@ class HttpLayerAddon:
 
 async def serve(
     settings: Settings,
-    corrector: HttpCorrector,
+    apis: ApiRoutes,
     *,
     recorder: Recorder | None = None,
     ready: Callable[[str], None],
@@ -116,8 +115,7 @@ async def serve(
     `ready` is called once with the address. Raises CannotListen before that.
     """
     lookups = LookupClient(settings.trust)
-    own_location = None if settings.upstream is None else OwnLocation(settings.upstream, settings.rewrite_location)
-    addon = CorrectionAddon(corrector, lookups, recorder or Recorder(), dispatcher, settings.unmatched, own_location)
+    addon = CorrectionAddon(apis, lookups, recorder or Recorder(), dispatcher, settings.unmatched)
     master = _master(settings, addon)
     listener = Listener(
         settings.spec,
@@ -158,7 +156,7 @@ async def _wait_for(event: asyncio.Event) -> bool:
 
 def run(
     settings: Settings,
-    corrector: HttpCorrector,
+    apis: ApiRoutes,
     *,
     recorder: Recorder,
     line: Callable[[str], str],
@@ -172,7 +170,7 @@ def run(
     _log_errors_to(recorder)
     raise_limit()
     try:
-        asyncio.run(_until_signalled(settings, corrector, recorder, line, started, dispatcher))
+        asyncio.run(_until_signalled(settings, apis, recorder, line, started, dispatcher))
     except CannotListen as problem:
         print(f"corrigible proxy: {problem}", file=sys.stderr)
         return 1
@@ -182,7 +180,7 @@ def run(
 
 async def _until_signalled(
     settings: Settings,
-    corrector: HttpCorrector,
+    apis: ApiRoutes,
     recorder: Recorder,
     line: Callable[[str], str],
     started: Callable[[asyncio.AbstractEventLoop], None],
@@ -204,7 +202,7 @@ async def _until_signalled(
         loop.add_signal_handler(number, on_signal)
     await serve(
         settings,
-        corrector,
+        apis,
         recorder=recorder,
         ready=ready,
         stop=stop,
@@ -219,7 +217,7 @@ def _master(settings: Settings, addon: CorrectionAddon) -> Master:
     addons: Any = master.addons  # mitmproxy leaves these parts untyped
     update: Callable[..., None] = opts.update
     proxy: Any = proxyserver.Proxyserver
-    tls = Certificates(settings.identity)
+    tls = Certificates(settings.identity, is_routed=settings.is_routed)
     addons.add(core.Core(), proxy(), next_layer.NextLayer(), HttpLayerAddon(), tls, addon)
     if settings.engine_mode != "reverse":
         addons.add(block.Block())  # a client from a public address gets no way to everywhere
@@ -231,7 +229,9 @@ def _master(settings: Settings, addon: CorrectionAddon) -> Master:
         stream_large_bodies=str(settings.body_limit),
         validate_inbound_headers=False,  # odd headers concern client and upstream only; `http1` refuses unsafe framing
         websocket=False,  # an upgraded connection is passed on as bytes
-        http2=not (settings.upstream or "").startswith("http:"),  # see Certificates
+        # See Certificates.
+        http2=not settings.is_routed and not (settings.upstream or "").startswith("http:"),
+        keep_host_header=settings.is_routed,  # the addon needs it, and writes the API's own
         **trust_options(settings.trust),
     )
     return master

@@ -34,12 +34,14 @@ class Certificates(TlsConfig):
 
     name = "tlsconfig"
 
-    def __init__(self, identity: Identity | None) -> None:
+    def __init__(self, identity: Identity | None, *, is_routed: bool = False) -> None:
+        """`is_routed`: the first request, not the connection, says which upstream is meant. Callers get HTTP/1."""
+        self._is_routed = is_routed
         self._server = _server_context(identity) if identity is not None else None
 
     def tls_clienthello(self, tls_clienthello: ClientHelloData) -> None:
         """Connect to the upstream first. Open or create the certificate store only if it is needed."""
-        tls_clienthello.establish_server_tls_first = tls_clienthello.context.server.tls
+        tls_clienthello.establish_server_tls_first = tls_clienthello.context.server.tls and not self._is_routed
         if self._server is None and self.certstore is None:
             self.configure({"confdir"})
 
@@ -54,7 +56,7 @@ class Certificates(TlsConfig):
         if self._server is not None and not tls_start.is_dtls:
             upstream = tls_start.context.server
             tls_start.ssl_conn = SSL.Connection(self._server)
-            tls_start.ssl_conn.set_app_data((upstream.alpn, upstream.tls))
+            tls_start.ssl_conn.set_app_data((upstream.alpn, upstream.tls and not self._is_routed))
             tls_start.ssl_conn.set_accept_state()
         super().tls_start_client(tls_start)
 

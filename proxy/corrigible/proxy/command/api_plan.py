@@ -1,0 +1,79 @@
+"""One API of a proxy as its options say: what is loaded for it, at the start and when that changes.
+
+Knows: packs, descriptions, limits of one API. Does not know: options, sockets.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from corrigible.proxy.build import SpecWarning, build_engine
+from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.loop.detector import Loops
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.core.relay_seal import Relay
+from corrigible.proxy.http.api_routes import ApiRoute, Upstream
+from corrigible.proxy.http.corrector import HttpCorrector
+from corrigible.proxy.http.own_location import OwnLocation, Rewritten
+
+from . import spec_option
+
+_SPEC_WARNINGS_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ApiPlan:
+    """What to load for one API, and which requests are for it."""
+
+    packs: Sequence[str]
+    specs: Sequence[str]
+    """Files and URLs, as they were given."""
+    base: str
+    mode: Mode
+    limits: Limits
+    upstream: str | None
+    name: str = ""
+    """Empty where it is the only one."""
+    hosts: frozenset[str] = frozenset()
+    prefix: str = ""
+
+    @property
+    def task(self) -> str:
+        """What workers know its corrections by."""
+        return f"correct {self.name}" if self.name else "correct"
+
+    def load(self, relay: Relay | None) -> tuple[Engine, list[str]]:
+        """Load packs and descriptions; return also what is worth a line each. Raises CorrigibleError and OSError."""
+        with warnings.catch_warnings(record=True) as spec_warnings:
+            warnings.simplefilter("always", SpecWarning)
+            files = spec_option.spec_files(self.specs)
+            engine = build_engine(self.packs, files, self.limits, base=self.base, relay=relay)
+        engine.warm_up()
+        lines = [str(warning.message) for warning in spec_warnings[:_SPEC_WARNINGS_SHOWN]]
+        return engine, [*lines, *spec_option.described(engine.profiles, self.specs)]
+
+    def route(self, engine: Engine, loops: Loops, rewritten: Rewritten) -> ApiRoute:
+        """Return the API as front ends see it."""
+        corrector = HttpCorrector(engine, mode=self.mode, loops=loops, name=self.name, prefix=self.prefix)
+        own_location = None if self.upstream is None else OwnLocation(self.upstream, rewritten, self.prefix)
+        upstream = Upstream.parse(self.upstream) if self.upstream is not None else None
+        return ApiRoute(corrector, self.task, own_location, upstream, self.hosts, self.prefix)
+
+    def described(self, engine: Engine) -> str:
+        """Return where it is, and what is loaded for it."""
+        packs = f"{', '.join(profile.pack.name for profile in engine.profiles)}; {self.mode.value}"
+        places = [*(f"{host}{self.prefix}" for host in sorted(self.hosts)), *([] if self.hosts else [self.prefix])]
+        where = f"{', '.join(places)} " if any(places) else ""
+        return f"{where}-> {self.upstream} ({packs})"
+
+
+def files_of(plans: Sequence[ApiPlan], packs: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files that are read for these APIs; `packs` are the folders of their packs."""
+    for folder in packs:
+        yield from sorted(folder.rglob("*.yaml"))
+    for plan in plans:
+        yield from (Path(spec) for spec in plan.specs if "://" not in spec)

@@ -1,0 +1,69 @@
+"""Where an option's value comes from: the command line, else the environment, else the configuration file, else its
+default.
+
+Knows: argparse, the environment. Does not know: what options mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from .config_file import Config, read_config
+from .usage_error import UsageError
+
+_YES: Final = ("1", "true", "yes", "on")
+_NO: Final = ("0", "false", "no", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options of one command that may be given in other ways, too."""
+
+    actions: tuple[argparse.Action, ...]
+    defaults: Mapping[str, Any]
+
+    def resolved(self, args: argparse.Namespace) -> tuple[argparse.Namespace, Config | None]:
+        """Return the arguments with a value for each option, and the file. Raises UsageError and AuthoringError."""
+        told = [action for action in self.actions if os.environ.get(variable(action))]
+        environment = {action.dest: _of_environment(action) for action in told}
+        given = {**environment, **vars(args)}
+        config = read_config(Path(given["config"])) if given.get("config") else None
+        file = config.options() if config is not None else {}
+        return argparse.Namespace(**{**self.defaults, **file, **given}), config
+
+
+def variable(action: argparse.Action) -> str:
+    """Return the environment variable of an option: CORRIGIBLE_TIME_LIMIT of --time-limit."""
+    return f"CORRIGIBLE_{action.dest.upper()}"
+
+
+def settings_of(parser: argparse.ArgumentParser) -> Settings:
+    """Make each option of a command one that is absent unless it is given. Its help tells its environment variable."""
+    actions = tuple(action for action in parser._actions if action.option_strings and action.dest != "help")
+    defaults = {action.dest: action.default for action in actions}
+    for action in actions:
+        if action.help:
+            action.help = action.help.replace("%(default)s", str(action.default))
+        action.default = argparse.SUPPRESS
+    names = ", ".join(variable(action) for action in actions)
+    parser.epilog = (
+        "Options go before environment variables, and these before the file of --config. Environment variables: "
+        f"{names}. Lists are separated by commas; a switch is 1 or 0."
+    )
+    return Settings(actions, defaults)
+
+
+def _of_environment(action: argparse.Action) -> Any:
+    text = os.environ[variable(action)]
+    if isinstance(action, argparse._StoreTrueAction):
+        if text.lower() not in _YES + _NO:
+            raise UsageError(f"{variable(action)}={text}: expected 1 or 0")
+        return text.lower() in _YES
+    if isinstance(action, argparse._AppendAction):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return action.type(text) if callable(action.type) else text

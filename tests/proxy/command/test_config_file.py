@@ -1,0 +1,161 @@
+"""`corrigible proxy --config FILE`: options in a file, several APIs behind one proxy."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from corrigible.proxy.command.config_file import config_schema, read_config
+from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes, Upstream
+from corrigible.rules.errors import AuthoringError
+
+JSON = b"Content-Type: application/json\r\n"
+REFUSAL = b'{"error":{"code":"bad","message":"m"}}'
+
+
+@contextmanager
+def running(bench: Any, *words: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], int, str]]:
+    with subprocess.Popen(
+        bench.command(*words),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.match(r"corrigible: http://127\.0\.0\.1:(\d+) ", line)
+            assert found is not None, process.communicate()
+            yield process, int(found[1]), line
+        finally:
+            process.kill()
+
+
+def test_several_apis_by_prefix_and_by_host(bench: Any, write_pack: Any, tmp_path: Path) -> None:
+    write_pack(
+        x="""\
+        match: {code: bad}
+        suggest:
+          - action: MODIFY_PARAMS
+            message: m
+            set: {/path: "'/v1/right'"}
+        """
+    )
+    refusal = bench.message(b"400 No", JSON, REFUSAL)
+    moved = bench.message(b"307 Moved", b"Location: /v1/there\r\n", b"")
+    with (
+        bench.upstream({"/v1/wrong": refusal, "/v1/moved": moved}) as first,
+        bench.upstream({"/v1/wrong": bench.message(b"200 OK", b"", b"second")}) as second,
+    ):
+        config = tmp_path / "corrigible.yaml"
+        config.write_text(
+            "listen: 127.0.0.1:0\n"
+            "apis:\n"
+            f"  - {{name: one, prefix: /one, upstream: 'http://127.0.0.1:{first.port}', pack: [apex]}}\n"
+            f"  - {{name: two, host: two.test, upstream: 'http://127.0.0.1:{second.port}', pack: [http]}}\n"
+        )
+        with running(bench, "--config", str(config)) as (process, port, line):
+            assert line.endswith("-> 2 APIs (one, two)\n")
+            answer = bench.ask(port, "/one/v1/wrong", "POST", b"{}", JSON)
+            body = json.loads(answer.partition(b"\r\n\r\n")[2])
+            (suggestion,) = body["recovery_feedback"]["suggestions"]
+            assert [(one["op"], one["path"], one["value"]) for one in suggestion["patch"]] == [
+                ("test", "/path", "/one/v1/wrong"),
+                ("replace", "/path", "/one/v1/right"),
+            ]
+            assert b"\r\nLocation: /one/v1/there\r\n" in bench.ask(port, "/one/v1/moved")
+            other = bench.Wire(port)
+            other.send(b"GET /v1/wrong HTTP/1.1\r\nHost: two.test:8080\r\n\r\n")
+            other.until(lambda got: got.endswith(b"second"))
+            other.send(b"GET /one/v1/wrong HTTP/1.1\r\nHost: x\r\n\r\n")  # on the same connection
+            other.until(lambda got: b"recovery_feedback" in got or got.endswith(REFUSAL))
+            assert b"HTTP/1.1 404 " in bench.ask(port, "/v1/wrong")
+            process.send_signal(signal.SIGTERM)
+            lines = process.communicate(timeout=60)[1].splitlines()
+        assert f"host: 127.0.0.1:{first.port}".encode() in first.requests[0].lower()
+        assert first.requests[0].startswith(b"POST /v1/wrong HTTP/1.1\r\n")
+        assert f"host: 127.0.0.1:{second.port}".encode() in second.requests[0].lower()
+    assert f"corrigible proxy: two: two.test -> http://127.0.0.1:{second.port} (http; reflective)" in lines
+    assert any("404 GET /v1/wrong unchanged: the configuration has no API for this" in line for line in lines)
+    assert any(" POST /one/v1/wrong corrected: MODIFY_PARAMS" in line for line in lines)
+
+
+def test_options_go_before_the_environment_and_that_before_the_file(bench: Any, tmp_path: Path) -> None:
+    with bench.upstream({"/x": bench.message(b"200 OK", b"", b"ok")}) as upstream:
+        config = tmp_path / "c.yaml"
+        config.write_text(
+            f"listen: 127.0.0.1:0\nupstream: http://127.0.0.1:{upstream.port}\npack: [stripe]\nmode: none\n"
+            "quiet: true\nlog: log.jsonl\n"
+        )
+        for words, environment, label in (
+            ((), {}, "(stripe; none)"),
+            ((), {"CORRIGIBLE_MODE": "verbose", "CORRIGIBLE_PACK": "http,recipe"}, "(http, recipe; verbose)"),
+            (("--mode", "traditional"), {"CORRIGIBLE_MODE": "verbose"}, "(stripe; traditional)"),
+        ):
+            with running(bench, "--config", str(config), *words, **environment) as (process, port, line):
+                assert line.endswith(f"{label}\n")
+                bench.ask(port, "/x")
+                process.terminate()
+                assert process.communicate(timeout=60)[1] == ""
+    assert (tmp_path / "log.jsonl").read_text().count("\n") == 3
+
+
+WRONG = {
+    "lisen: x\n": '1: unknown key "lisen"; did you mean "listen"?',
+    "listen: x\nmode: loud\n": '2: "mode" is loud, expected none, traditional, verbose or reflective',
+    "apis: []\n": "1: ",
+    "apis:\n- {name: a, upstream: 'http://a.test'}\n": "2: pack or spec is required",
+    "apis:\n- {name: a, upstream: 'http://a.test', pack: http}\n": '2: "pack" is http, expected a list',
+    "apis:\n- {name: a, upstream: 'http://a.test', pack: [http]}\n"
+    "- {name: b, upstream: 'http://b.test', pack: [http]}\n": '3: "b" has the host and prefix of "a"',
+    "pack: [http]\napis:\n- {name: a, upstream: 'http://a.test', pack: [http]}\n": "1: pack cannot stand beside apis",
+    "time_limit: 0\n": "1: ",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_wrong_has_file_and_line(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text(text)
+    with pytest.raises(AuthoringError) as caught:
+        read_config(file)
+    assert str(caught.value).startswith(f"{file}:{WRONG[text]}")
+
+
+def test_the_schema_for_editors_judges_as_the_command_does(tmp_path: Path) -> None:
+    validator = jsonschema.Draft202012Validator(config_schema())
+    validator.check_schema(config_schema())
+    fine = {"listen": "a:1", "apis": [{"name": "a", "upstream": "http://a", "host": ["x.test"], "pack": ["http"]}]}
+    assert list(validator.iter_errors(fine)) == []
+    judged_alike = [text for text in WRONG if "unknown" in WRONG[text] or "expected" in WRONG[text]]
+    assert len(judged_alike) == 3
+    for text in judged_alike:
+        assert list(validator.iter_errors(yaml.safe_load(text)))
+    members = config_schema()["properties"] | config_schema()["$defs"]["ApiText"]["properties"]
+    assert [name for name, member in members.items() if not member.get("description")] == []
+
+
+def test_the_longest_prefix_and_a_named_host_go_first() -> None:
+    def route(name: str, prefix: str = "", *hosts: str) -> ApiRoute:
+        return ApiRoute(None, name, None, None, frozenset(hosts), prefix)  # type: ignore[arg-type]  # never called
+
+    routes = ApiRoutes([route("rest"), route("a", "/a"), route("deep", "/a/b"), route("host", "", "h.test")])
+    found = {
+        target: api.task if (api := routes.find(*target)) is not None else None
+        for target in [("x", "/a/b/c?d"), ("x", "/ab"), ("x", "/a"), ("H.test:80", "/a"), ("[::1]:80", "/")]
+    }
+    assert list(found.values()) == ["deep", "rest", "a", "host", "rest"]
+    assert [route("a", "/a").stripped(target) for target in ("/a", "/a?x", "/a/b")] == ["/", "/?x", "/b"]
+    assert Upstream.parse("https://[::1]:8443").authority == "[::1]:8443"
