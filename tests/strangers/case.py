@@ -201,7 +201,8 @@ def wire_request(request: Request) -> HttpRequest:
     target = quote(request.path, _SAFE)
     if request.query:
         target += f"?{urlencode(list(query_pairs(request.query)))}"
-    content = _encoded(request.body, headers.get("content-type", ""))
+    # JSON under the media type of a form stays JSON.
+    content = _encoded(request.body, headers.get("content-type", "") if request.form else "")
     return HttpRequest(request.method, target, tuple(headers.items()), content)
 
 

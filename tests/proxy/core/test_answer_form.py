@@ -33,6 +33,10 @@ paths:
         '200':
           description: all
           content: {a/a: {}, a/b: {}, a/c: {}, a/d: {}, a/e: {}, application/json: {}, application/vnd.a+json: {}}
+  /photos:
+    post:
+      requestBody: {content: {application/octet-stream: {}}}
+      responses: {'201': {description: made, content: {application/json: {}}}}
   /unsaid:
     get: {responses: {'200': {description: all}}}
   /merged/{id}:
@@ -84,6 +88,24 @@ def test_another_status_is_not_about_the_media_type_of_the_answer(engine: Engine
     feedback = feedback_about(engine, request, status, {"detail": "Bad Request"}) or {"suggestions": []}
     edits = [edit for one in feedback["suggestions"] for edit in one.get("patch", ())]
     assert not [edit for edit in edits if edit["path"] == "/headers/accept"]
+
+
+@pytest.mark.parametrize(("status", "accept"), [(415, "application/json"), (415, "text/csv"), (406, "*/*")])
+def test_a_body_that_is_taken_as_plain_octets_only(engine: Engine, status: int, accept: str) -> None:
+    request = Request("POST", "/photos", headers={"accept": accept, "content-type": "text/plain"}, body="hello")
+    feedback = feedback_about(engine, request, status, b"")
+    following = followed(feedback, request)
+    assert isinstance(following, Next)
+    assert following.request.headers == {"accept": accept, "content-type": "application/octet-stream"}
+    assert following.request.body == "hello"
+
+
+@pytest.mark.parametrize(("status", "body"), [(400, "hello"), (406, {"a": 1}), (415, {"a": 1})])
+def test_a_body_that_may_be_sent_as_it_is(engine: Engine, status: int, body: Any) -> None:
+    media = "text/plain" if isinstance(body, str) else "application/json"
+    request = Request("POST", "/photos", headers={"accept": "*/*", "content-type": media}, body=body)
+    feedback = feedback_about(engine, request, status, b"") or {"suggestions": []}
+    assert not any("patch" in one for one in feedback["suggestions"])
 
 
 def test_several_media_types_are_a_choice(engine: Engine) -> None:

@@ -24,6 +24,8 @@ paths:
     parameters: [&format {name: format, in: path, required: true, schema: {type: string, enum: [json, xml]}}]
     get: {responses: *any}
     post: {requestBody: *json, responses: *any}
+  /feed:
+    get: {parameters: [{name: output, in: query, schema: {type: string, enum: [rss, atom]}}], responses: *any}
   /boards/{board_id}/columns.{format}:
     parameters: [{name: board_id, in: path, required: true, schema: {type: string}}, *format]
     post: {requestBody: *json, responses: *any}
@@ -78,3 +80,11 @@ def test_a_path_without_its_extension_or_in_the_singular(
 @pytest.mark.parametrize(("path", "message"), [("/boards", "out of order"), ("/board.json", ""), ("/admin", "")])
 def test_another_path_is_not_offered_where_something_else_was_wrong(engine: Engine, path: str, message: str) -> None:
     assert feedback_of(engine, post(path, {"name": "b"}), 422, message)[0] == {}
+
+
+def test_a_form_of_the_answer_that_there_is_not(engine: Engine) -> None:
+    feedback, _ = feedback_of(engine, Request("GET", "/boards.yaml"), 406, "Not Acceptable")
+    assert asked(feedback) == [("/path", {"enum": ["/boards.json", "/boards.xml"]})]
+    feedback, _ = feedback_of(engine, Request("GET", "/feed", {"output": "html"}), 406, "Not Acceptable")
+    assert asked(feedback) == [("/query/output", {"type": "string", "enum": ["rss", "atom"]})]
+    assert feedback_of(engine, Request("GET", "/boards.json"), 406, "Not Acceptable")[0] == {}

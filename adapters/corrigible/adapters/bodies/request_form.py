@@ -29,18 +29,20 @@ _CHARSET: Final = re.compile(r"(?i);\s*charset\s*=\s*\"?([\w.:-]{1,40})")
 MULTIPART: Final = "multipart/form-data"
 _CONTENT_TYPE: Final = "/headers/content-type"
 _BOUNDARY: Final = "boundary="
+_OCTETS: Final = "application/octet-stream"
 _OPENING: Final = re.compile(r"--([\w'()+,./:=?-]{1,70})\r?\n(?i:content-disposition):")
 _GZIP: Final = ("\x1f\ufffd", "\x1f\x8b")
 """How gzip begins where it is read as text."""
 
 
 def body_form_violation(
-    request: Request, documented: Mapping[str, Json], accepted: Sequence[str] = ()
+    request: Request, documented: Mapping[str, Json], accepted: Sequence[str] = (), *, is_refused: bool = False
 ) -> SchemaViolation | None:
     """Return what is wrong with the form of a body, None where nothing is or there is no body.
 
     `documented` has the media types of the operation, each with its schema; `accepted` are those that the answer itself
-    lists: they beat the description.
+    lists: they beat the description. `is_refused` says that the server did not take the media type that was sent: plain
+    octets are then one as any other.
     """
     body = request.body
     if body is None:
@@ -60,7 +62,8 @@ def body_form_violation(
         named = {"const": f"{MULTIPART}; boundary={opening[1]}"}
         return None if header == named["const"] else SchemaViolation(_CONTENT_TYPE, BOUNDARY, named, header)
     taken = [*accepted] or [*documented]
-    if taken and not any(_includes(one, media) for one in taken):
+    is_strict = is_refused and isinstance(body, str) and media != _OCTETS
+    if taken and not any(_includes(one, media) and not (is_strict and one == _OCTETS) for one in taken):
         schemas = {name: documented[name] for name in taken if name in documented}
         if accepted:
             usual = next((schema for name, schema in documented.items() if is_json(name)), None)
@@ -89,7 +92,7 @@ def _takes_text(schema: Json) -> bool:
 
 def _includes(taken: str, media: str) -> bool:
     """Whether a media type that is taken, or a range of them, includes another. Plain octets may be a file of any."""
-    if taken in ("*/*", "application/octet-stream", media):
+    if taken in ("*/*", _OCTETS, media):
         return True
     kind, _, rest = taken.partition("/")
     return rest == "*" and media.startswith(f"{kind}/")

@@ -34,6 +34,13 @@ def violation_of_accept(case: RefusalCase, description: Described | None) -> Sch
     return SchemaViolation(ACCEPT, "enum", {"enum": produced}, accept)
 
 
+def is_produced(case: RefusalCase, description: Described | None) -> bool:
+    """Whether a request accepts what its operation is described to produce."""
+    accept = case.request.headers.get("accept", "*/*").lower()
+    produced = description.produced(case.match.operation) if description is not None and case.match.operation else ()
+    return any(_accepts(accept, media) for media in produced)
+
+
 def _accepts(accept: str, media: str) -> bool:
     """Whether a list of media ranges includes a media type (RFC 9110 section 12.5.1)."""
     ranges = [one.strip() for one in accept.split(",")]

@@ -19,10 +19,13 @@ from corrigible.rules.schema_repair.wire_text import read
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol
 
+from .answer_form import is_produced
 from .api_profile import RefusalCase
 
 _STATUSES: Final = frozenset({400, 415, 422})
 _UNSUPPORTED: Final = 415
+_NOT_ACCEPTABLE: Final = 406
+"""Some servers say so of the body that was sent, though it is about the answer (RFC 9110 section 15.5.7)."""
 _ABOUT_THE_FORM: Final = re.compile(
     r"(?i)\b(?:content[- ]?type|media[- ]?type|mime|charset|content[- ]?encoding|json|payload|malformed|syntax"
     r"|(?:request|message|http) body|body (?:is|was|must|cannot|could|required)|form[- ]?data|multipart"
@@ -41,19 +44,21 @@ _LISTED: Final = re.compile(r"[a-z]+/(?:\*|[a-z0-9.+-]{1,80})")
 def violation_of_form(case: RefusalCase, error: Violation, description: Described | None) -> SchemaViolation | None:
     """Return what is wrong with the form of the body, unless the answer is about something else."""
     request, status = case.request, case.exchange.status
-    if status not in _STATUSES or request.protocol is not Protocol.HTTP or request.body is None:
+    is_of_body = status in _STATUSES or (status == _NOT_ACCEPTABLE and is_produced(case, description))
+    if not is_of_body or request.protocol is not Protocol.HTTP or request.body is None:
         return None
     if error.pointer.startswith(("/query", "/path", "/method")):
         return None
     operation = case.match.operation
     documented = description.body_schemas(operation) if description is not None and operation else {}
     accepted = _accepted(case.exchange.headers, request.method) if status == _UNSUPPORTED and documented else ()
-    violation = body_form_violation(request, documented, accepted)
+    is_refused = status in (_UNSUPPORTED, _NOT_ACCEPTABLE)
+    violation = body_form_violation(request, documented, accepted, is_refused=is_refused)
     if violation is None:
         return None
     if (
         violation.keyword in (MALFORMED, MALFORMED_XML, CODING, BOUNDARY)
-        or status == _UNSUPPORTED
+        or is_refused
         or _is_unread(case, error, violation)
     ):
         return violation

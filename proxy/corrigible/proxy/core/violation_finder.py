@@ -37,6 +37,7 @@ from .api_profile import RefusalCase
 
 ABOUT_THE_REQUEST: Final = frozenset({400, 404, 405, 410, 415, 422, 501})
 """Statuses (RFC 9110, RFC 4918) that may mean that the request is not what the description says."""
+_NOT_ACCEPTABLE: Final = 406
 _SERVER_FAULT: Final = 500
 """Says nothing of the request, unless its text states what the value at one of its places has to be."""
 _ABOUT_THE_ROUTE: Final = frozenset({404, 405, 410, 501})
@@ -95,7 +96,7 @@ def may_be_judged(error: Violation, status: int) -> bool:
     """Whether the request may be what is wrong."""
     if error.type in _BY_THE_TEXT_ONLY or status == _SERVER_FAULT:
         return bool(error.pointer and (error.stated or error.constraint == "required"))
-    return status in ABOUT_THE_REQUEST
+    return status in ABOUT_THE_REQUEST or status == _NOT_ACCEPTABLE
 
 
 class ViolationFinder:
@@ -121,6 +122,9 @@ class ViolationFinder:
             or (error.stated and status == 404 and self._request.protocol is not Protocol.HTTP)
         ):
             return self._stated(error)
+        if status == _NOT_ACCEPTABLE:
+            # A parameter may name the form of the answer: `/orders.yaml`, `?format=yaml`.
+            return [one for one in self._violations_at("") if one.keyword == "enum" and not self._is_in_body(one)]
         if status in _ABOUT_THE_ROUTE:
             # A gRPC method is its own operation, whether or not it is there.
             if not self._operation or self._request.protocol is not Protocol.HTTP:
@@ -195,6 +199,9 @@ class ViolationFinder:
         near = choices(wrong.schema) if wrong is not None and wrong.keyword == "path" else ()
         is_only = len(near) == 1 and split_extension(str(near[0]))[0] == self._request.path
         return (wrong,) if wrong is not None and is_only else ()
+
+    def _is_in_body(self, violation: SchemaViolation) -> bool:
+        return violation.pointer.startswith(("/body", "/headers"))
 
     def _is_about_the_path(self, message: str) -> bool:
         """Whether a message says that the path leads nowhere: what is not there may be something else."""

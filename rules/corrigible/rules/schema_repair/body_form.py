@@ -39,6 +39,8 @@ BOUNDARY: Final = "contentBoundary"
 """A multipart body under a media type that does not name its boundary. The schema has the right media type: `const`."""
 FORM: Final = "application/x-www-form-urlencoded"
 _CONTENT_TYPE: Final = "/headers/content-type"
+_OCTETS: Final = "application/octet-stream"
+"""What any content may be called."""
 
 
 class _Converted(NamedTuple):
@@ -140,6 +142,8 @@ def _converted(request: Request, media: str, schema: Json) -> _Converted | None:
         if request.form:
             return _Converted(media, MISSING, schema)  # as a multipart body it holds the same texts
         return _Converted(media, {name: scalar_text(value) for name, value in body.items()}, schema)
+    if media == _OCTETS and isinstance(body, str):
+        return _Converted(media, MISSING, schema)
     if not is_json(media):
         return None
     if isinstance(body, str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from rapidfuzz.distance import OSA
@@ -88,26 +88,44 @@ def _is_misspelling(path: str, other: str) -> bool:
 
 def with_segment(path: str, old: str, new: str) -> str | None:
     """Return a path with one of its segments in another spelling, None where it is not clear which."""
-    parts, at, ending = _segment_at(path, old)
-    if at is None:
+    found = _segment_at(path, old)
+    if found is None:
         return None
-    return "/".join([*parts[:at], quote(new, safe="!$&'()*+,;=:@~") + ending, *parts[at + 1 :]])
+    written = f"{found.before}{quote(new, safe=_UNQUOTED)}{found.after}"
+    return "/".join([*found.parts[: found.at], written, *found.parts[found.at + 1 :]])
+
+
+_UNQUOTED: Final = "!$&'()*+,;=:@~"
 
 
 def has_segment(path: str, value: str) -> bool:
     """Whether one segment of a path, and no other, is a value, apart from an extension at the end."""
-    return _segment_at(path, value)[1] is not None
+    found = _segment_at(path, value)
+    return found is not None and not found.before
 
 
-def _segment_at(path: str, value: str) -> tuple[list[str], int | None, str]:
-    """Return the segments of a path, the index of the only one that is a value, and its extension: `.json`."""
+class _Segment(NamedTuple):
+    """Where a value stands in a path: in a segment of its own, before an extension, or as the extension."""
+
+    parts: list[str]
+    at: int
+    before: str = ""
+    after: str = ""
+
+
+def _segment_at(path: str, value: str) -> _Segment | None:
+    """Return where a value stands in a path, None where that is nowhere, or in several segments."""
     parts = path.split("/")
-    ending = _EXTENSION.search(parts[-1])
-    last = parts[-1][: ending.start()] if ending is not None else parts[-1]
     indexes = [index for index, part in enumerate(parts) if unquote(part) == value]
-    if not indexes and ending is not None and unquote(last) == value:
-        return parts, len(parts) - 1, ending[0]
-    return parts, indexes[0] if len(indexes) == 1 else None, ""
+    if indexes:
+        return _Segment(parts, indexes[0]) if len(indexes) == 1 else None
+    ending = _EXTENSION.search(parts[-1])
+    if ending is None:
+        return None
+    plain, extension = parts[-1][: ending.start()], ending[0]
+    if unquote(plain) == value:
+        return _Segment(parts, len(parts) - 1, after=extension)
+    return _Segment(parts, len(parts) - 1, before=f"{plain}.") if extension == f".{value}" else None
 
 
 _EXTENSION: Final = re.compile(r"(?<=.)\.[A-Za-z][A-Za-z0-9]{1,7}$")
@@ -115,13 +133,16 @@ _EXTENSION: Final = re.compile(r"(?<=.)\.[A-Za-z][A-Za-z0-9]{1,7}$")
 
 def schema_of_path(path: str, old: str, schema: Schema) -> dict[str, Json]:
     """Return the schema of a path in which one segment is to be another: the rest of it stays."""
-    parts, at, ending = _segment_at(path, old)
-    if at is None:
+    found = _segment_at(path, old)
+    if found is None:
         return {"type": "string"}
+    offered = [one for one in choices(schema) if isinstance(one, str)]
+    if offered and len(offered) <= _MOST:
+        return {"enum": [with_segment(path, old, one) for one in offered]}
     wanted = "-?[0-9]+" if set(types(schema)) == {"integer"} else "[^/]+"
-    literal = [_SPECIAL.sub(r"\\\g<0>", part) for part in parts]
-    wanted += _SPECIAL.sub(r"\\\g<0>", ending)
-    pattern = "/".join([*literal[:at], wanted, *literal[at + 1 :]])
+    literal = [_SPECIAL.sub(r"\\\g<0>", part) for part in found.parts]
+    before, after = (_SPECIAL.sub(r"\\\g<0>", part) for part in (found.before, found.after))
+    pattern = "/".join([*literal[: found.at], f"{before}{wanted}{after}", *literal[found.at + 1 :]])
     return {"type": "string", "pattern": f"^{pattern}$"}
 
 
