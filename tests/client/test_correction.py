@@ -121,7 +121,7 @@ class TestRepair:
     def test_nothing_else_is(self, suggestion: dict[str, Any], reason: str | None) -> None:
         server = Server()
         outcome = run(sent(ORDER), refusal(suggestion), REPAIR, server)
-        assert (server.requests, outcome.answer.status) == ([], 400)
+        assert (server.requests, outcome.answer.status, outcome.explanation[:8]) == ([], 400, "Refused.")
         assert f"Not sent: {reason}" in outcome.explanation if reason else "Not sent" not in outcome.explanation
 
     def test_a_request_that_would_be_refused_for_its_other_error_is_not_sent(self) -> None:
@@ -236,6 +236,23 @@ class TestWait:
             assert run(sent(ORDER), refusal(self.WAIT, retry=retry), policy, server).answer.status == 400
             assert server.requests == []
 
+    @pytest.mark.parametrize(("key", "status"), [({"Idempotency_Key": "k"}, 200), ({}, 400)])
+    def test_it_may_be_repeated_under_a_new_key_when_the_user_agrees(self, key: dict[str, str], status: int) -> None:
+        retry = {"same_request": False, "idempotency_key": "new"}
+        answer = refusal(self.WAIT, retry=retry)
+        assert run(sent(ORDER, **key), answer, REPAIR, Server(ACCEPTED)).answer is answer
+        server = Server(ACCEPTED)
+        policy = Policy(on_refusal=OnRefusal.CONFIRM, confirm=yes)
+        assert run(sent(ORDER, **key), answer, policy, server).answer.status == status
+        assert [request.header("idempotency-key") == "k" for request in server.requests] == [False] * (status == 200)
+
+    def test_a_safe_request_may_be_repeated(self) -> None:
+        server = Server(ACCEPTED)
+        first = SentRequest("GET", URL)
+        policy = Policy(on_refusal=OnRefusal.CONFIRM, confirm=yes)
+        assert run(first, refusal(self.WAIT), policy, server).answer is ACCEPTED
+        assert server.requests == [first]
+
     def test_waits_end_too(self) -> None:
         waits: list[float] = []
         again = refusal(self.WAIT, status=429, retry={"same_request": True, "after_seconds": 1})
@@ -283,6 +300,18 @@ class TestCap:
     def test_placeholders_are_no_cap(self) -> None:
         with pytest.raises(ValueError, match="asked for"):
             policy_of(None, cap="HAS_PLACEHOLDERS")
+
+
+class TestQuestionsAreNotReasons:
+    """What is asked for is in the explanation; nothing is added about what was not sent."""
+
+    def test_a_closed_choice(self) -> None:
+        outcome = run(sent(ORDER), refusal(*TestAsk.CHOICES, type="intent_disambiguation"), REPAIR, Server())
+        assert "Choose one:" in outcome.explanation and "Not sent" not in outcome.explanation
+
+    def test_a_missing_value(self) -> None:
+        outcome = run(sent(ORDER), refusal(TestAsk.MISSING), REPAIR, Server())
+        assert "ask the user" in outcome.explanation and "Not sent" not in outcome.explanation
 
 
 class TestConfirm:
@@ -411,6 +440,25 @@ class TestAsk:
             ["Newest first.", "Oldest first."]
         ]
 
+    def test_so_is_one_of_several_alternatives_of_which_none_is_certain(self) -> None:
+        group = {"group": {"id": "g", "relation": "one_of"}}
+        stale = edit("/body/sort", "other", "x", **group)
+        open_one = {**self.MISSING, **group}
+        asked, ask = answering(3)
+        server = Server(ACCEPTED)
+        answer = refusal({**self.CHOICES[0], **group}, stale, open_one, {**self.CHOICES[1], **group})
+        run(sent(ORDER), answer, Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
+        assert [[choice.index for choice in one.choices] for one in asked] == [[0, 3]]
+        assert server.bodies == [{"sort": "old", "count": 1}]
+
+    def test_an_alternative_that_is_certain_is_sent_unasked(self) -> None:
+        group = {"group": {"id": "g", "relation": "one_of"}}
+        asked, ask = answering()
+        server = Server(ACCEPTED)
+        answer = refusal({**self.CHOICES[1], **group}, {**NEAR, **group})
+        run(sent(ORDER), answer, Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
+        assert (asked, server.bodies) == ([], [{"sort": "new", "count": 1}])
+
     @pytest.mark.parametrize("made", [None, 2, -1, True, "1"])
     def test_what_is_no_choice_sends_nothing(self, made: Any) -> None:
         _, ask = answering(made)
@@ -418,6 +466,7 @@ class TestAsk:
         answer = refusal(*self.CHOICES, type="intent_disambiguation")
         outcome = run(sent(ORDER), answer, Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
         assert (server.requests, outcome.explanation.splitlines()[1]) == ([], "Choose one:")
+        assert outcome.explanation.endswith("Not sent: no choice was made.")
 
 
 class TestLink:

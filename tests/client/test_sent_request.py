@@ -108,6 +108,9 @@ class TestBody:
             ("m[k]=1&x=2", lambda b: b["m"].clear(), "x=2"),
             ("tag=1&tag=2&x=1", lambda b: b.update(x="9"), "tag=1&tag=2&x=9"),
             ("on=1", lambda b: b.update(on=True, off=None), "on=true&off="),
+            ("on=1&&x=2&", lambda b: b.update(x="3"), "on=1&x=3"),
+            ("a[]=1", lambda b: b.update(a={"x": "2"}), "a%5Bx%5D=2"),
+            ("a[]=1&a[k]=2", lambda b: b["a"].update(k="3"), "a[]=1&a[k]=3"),
         ],
     )
     def test_a_form_is_spelt_as_its_sender_spells_it(self, before: str, edit: Any, after: str) -> None:
@@ -151,6 +154,11 @@ class TestBody:
         edited = request.edited(replace(request.document(), body=None))
         assert (edited.body, edited.headers) == (b"", (JSON,))
 
+    def test_a_lone_surrogate_is_written_as_it_was(self) -> None:
+        request = sent('{"a": "\\ud800", "b": "ü", "c": 1}', JSON)
+        edited = request.edited(replace(request.document(), body={**request.document().body, "c": 2}))
+        assert edited.body == b'{"a":"\\ud800","b":"\\u00fc","c":2}'
+
     def test_text_stays_text(self) -> None:
         request = sent("hello", ("Content-Type", "text/plain"))
         assert request.edited(replace(request.document(), body="bye")).body == b"bye"
@@ -169,6 +177,16 @@ class TestQueryPathAndHeaders:
     def test_values_of_a_repeated_name_are_sent_one_by_one(self) -> None:
         request = sent(b"", url=f"{URL}?tag=1", method="GET")
         assert request.edited(replace(request.document(), query={"tag": ["1", 2]})).url == f"{URL}?tag=1&tag=2"
+
+    def test_a_query_of_objects_is_written_with_brackets(self) -> None:
+        request = sent(b"", url=f"{URL}?a[x]=1&filter[state]=opn", method="GET")
+        query = {"a[x]": "1", "filter": {"state": "open"}, "in": [{"k": "v"}]}
+        edited = request.edited(replace(request.document(), query=query))
+        assert edited.url == f"{URL}?a[x]=1&filter%5Bstate%5D=open&in%5B0%5D%5Bk%5D=v"
+
+    def test_a_query_of_the_same_objects_stays(self) -> None:
+        request = sent(b"", url=f"{URL}?a=1&b=2", method="GET")
+        assert request.edited(replace(request.document(), query={"a": 1, "b": "3"})).url == f"{URL}?a=1&b=3"
 
     def test_a_query_can_go(self) -> None:
         request = sent(b"", url=f"{URL}?tag=1", method="GET")

@@ -18,8 +18,8 @@ from corrigible.schema.feedback import Feedback, parse
 
 RELATION: Final = "recovery-feedback"
 _LEAST_REFUSAL: Final = 400
-_MOST_BYTES: Final = 1 << 20
-"""Of an answer below 400 that is read to see whether it refuses: GraphQL, `"success": false`."""
+_LENGTH: Final = re.compile(r"[0-9]{1,6}")
+"""Of an answer below 400 that is read to see whether it refuses (GraphQL, `"success": false`): less than 1 MB."""
 _LINK: Final = re.compile(r"<([^<>]{1,2000})>((?:[^,\"<]|\"[^\"]*\")*)")
 _REL: Final = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.IGNORECASE)
 
@@ -45,9 +45,8 @@ def may_refuse(status: int, headers: Iterable[tuple[str, str]]) -> bool:
         return True
     values = {name.lower(): value for name, value in headers}
     media = values.get("content-type", "").partition(";")[0].strip().lower()
-    length = values.get("content-length", "")
     is_json = media == "application/json" or media.endswith("+json")
-    return is_json and length.isascii() and length.isdecimal() and len(length) < 9 and int(length) <= _MOST_BYTES
+    return is_json and _LENGTH.fullmatch(values.get("content-length", "")) is not None
 
 
 def feedback_in(answer: Answer) -> Feedback | None:

@@ -14,10 +14,11 @@ from corrigible.schema.document import pointer_parts
 from corrigible.schema.edit import NotApplicable, after_suggestion
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, PatchOperation, Placeholder, Suggestion
-from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
-from corrigible.schema.word import Applicability, FeedbackType, PatchVerb, Relation
+from corrigible.schema.reader import Choice, NeedsInput, Next, Terminal, apply
+from corrigible.schema.word import Applicability, FeedbackType, IdempotencyKey, PatchVerb, Relation
 
 from .policy import OnRefusal, Policy, Question
+from .sent_request import KEY
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -50,37 +51,20 @@ def decide(feedback: Feedback, request: Request, policy: Policy) -> Decision:
     """Return what to send after a refusal of `request`."""
     if policy.on_refusal is OnRefusal.EXPLAIN:
         return NotSent("")
-    pick: int | None = None
-    answered: frozenset[int] = frozenset()
+    answered = frozenset[int]()
     if policy.ask is not None:
         feedback, answered = yield from _filled(feedback, request)
-    # `confirm=True` sends nothing: it shows what would be sent, and each part is asked about below.
-    outcome = apply(feedback, request, confirm=True)
-    if isinstance(outcome, NeedsInput) and outcome.choices and policy.ask is not None:
-        picked = yield Ask(Question(feedback.message, choices=outcome.choices))
-        if picked in {choice.index for choice in outcome.choices} and not isinstance(picked, bool):
-            pick, answered = picked, answered | {picked}
-            outcome = apply(feedback, request, pick=pick, confirm=True)
-    if isinstance(outcome, Terminal):
-        return NotSent("")
-    if isinstance(outcome, NeedsInput):
-        # What could be applied and was not does not fit the request; what is asked for is in the explanation.
-        fits_not = outcome.choices and feedback.type is FeedbackType.RECOVERY_GUIDANCE
-        return NotSent(outcome.reason if fits_not else "")
-    if pick is None and any(_is_pending(one) for one in feedback.suggestions) and not _leads(feedback, outcome):
-        return NotSent("a value is missing")
-    certain = apply(feedback, request, cap=policy.cap, confirm=True) if pick is None else None
-    by_itself = certain.applied if isinstance(certain, Next) else ()
+    outcome, by_itself = yield from _plan(feedback, request, policy)
+    if isinstance(outcome, NotSent):
+        return outcome
     for index in outcome.applied:
         suggestion = feedback.suggestions[index]
-        if not suggestion.needs_confirmation and (
-            index in by_itself or index in answered or _only_waits(suggestion, feedback)
-        ):
+        may_go = index in by_itself or index in answered or _only_waits(suggestion, feedback)
+        if may_go and not suggestion.needs_confirmation:
             continue
         if policy.on_refusal is not OnRefusal.CONFIRM:
-            return NotSent(
-                "" if suggestion.needs_confirmation else "the correction is not certain enough to send it unasked"
-            )
+            uncertain = "the correction is not certain enough to send it unasked"
+            return NotSent("" if suggestion.needs_confirmation else uncertain)
         if not (yield Confirm(suggestion)):
             return NotSent("the correction was not confirmed")
     if not outcome.steps and _is_same(outcome.request, request) and not _may_repeat(feedback, request):
@@ -90,6 +74,54 @@ def decide(feedback: Feedback, request: Request, policy: Policy) -> Decision:
     return outcome
 
 
+def _plan(
+    feedback: Feedback, request: Request, policy: Policy
+) -> Generator[Ask, Any, tuple[Next | NotSent, tuple[int, ...]]]:
+    """Return what all corrections together come to, and which of them are certain or were chosen."""
+    # `confirm=True` sends nothing: it shows what would be sent. `decide` asks about each part.
+    outcome = apply(feedback, request, confirm=True)
+    choices = _choices(feedback, outcome, policy, request)
+    if choices and policy.ask is not None:
+        picked = yield Ask(Question(feedback.message, choices=choices))
+        if isinstance(picked, bool) or picked not in {choice.index for choice in choices}:
+            return NotSent("no choice was made"), ()
+        chosen = apply(feedback, request, pick=picked, confirm=True)
+        return (chosen, chosen.applied) if isinstance(chosen, Next) else (NotSent("the choice does not fit"), ())
+    if isinstance(outcome, Terminal):
+        return NotSent(""), ()
+    if isinstance(outcome, NeedsInput):
+        # What could be applied and was not does not fit the request; what is asked for is in the explanation.
+        fits_not = outcome.choices and feedback.type is FeedbackType.RECOVERY_GUIDANCE
+        return NotSent(outcome.reason if fits_not else ""), ()
+    if any(map(_is_pending, feedback.suggestions)) and not _leads(feedback, outcome):
+        return NotSent("a value is missing"), ()
+    certain = apply(feedback, request, cap=policy.cap, confirm=True)
+    if not isinstance(certain, Next):
+        return outcome, ()
+    groups = [[feedback.suggestions[index].group for index in one.applied] for one in (certain, outcome)]
+    return certain if groups[0] == groups[1] else outcome, certain.applied  # of alternatives, the one that is certain
+
+
+def _choices(
+    feedback: Feedback, outcome: Next | Terminal | NeedsInput, policy: Policy, request: Request
+) -> tuple[Choice, ...]:
+    """Return the corrections of which the caller means one: closed choices, alternatives of which none is certain."""
+    if isinstance(outcome, NeedsInput):
+        return outcome.choices if feedback.type is FeedbackType.INTENT_DISAMBIGUATION else ()
+    if isinstance(outcome, Terminal) or len(outcome.applied) != 1:
+        return ()
+    group = feedback.suggestions[outcome.applied[0]].group
+    if group is None or group.relation is not Relation.ONE_OF:
+        return ()
+    if isinstance(apply(feedback, request, cap=policy.cap), Next):
+        return ()
+    usable = ((i, one) for i, one in enumerate(feedback.suggestions) if one.group == group and not one.placeholders)
+    choices = tuple(
+        Choice(i, one) for i, one in usable if isinstance(apply(feedback, request, pick=i, confirm=True), Next)
+    )
+    return choices if len(choices) > 1 else ()
+
+
 def _only_waits(suggestion: Suggestion, feedback: Feedback) -> bool:
     """Whether it is the same request later, and that is known to be safe."""
     may_repeat = feedback.retry is not None and feedback.retry.same_request is True
@@ -97,7 +129,11 @@ def _only_waits(suggestion: Suggestion, feedback: Feedback) -> bool:
 
 
 def _may_repeat(feedback: Feedback, request: Request) -> bool:
-    return request.method.upper() in _SAFE or (feedback.retry is not None and feedback.retry.same_request is True)
+    """Whether the same content may be sent again: it is safe, the feedback says so, or the key changes."""
+    retry = feedback.retry
+    if request.method.upper() in _SAFE or (retry is not None and retry.same_request is True):
+        return True
+    return retry is not None and retry.idempotency_key is IdempotencyKey.NEW and KEY in request.headers
 
 
 def _is_same(one: Request, other: Request) -> bool:

@@ -245,7 +245,10 @@ def _same(one: Json, other: Json) -> bool:
 
 
 def _json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # a lone surrogate, which only an escape can write
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _no_constant(name: str) -> NoReturn:
