@@ -14,17 +14,19 @@ import orjson
 from corrigible.adapters.openapi.load import load
 from corrigible.adapters.operation import Operations
 from corrigible.proxy.build import load_profiles
-from corrigible.proxy.core.api_profile import ApiProfile
+from corrigible.proxy.core.api_profile import ApiProfile, Explanation
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange
 from corrigible.proxy.http.request_reader import read_request
-from corrigible.proxy.pack_tools.coverage import Coverage, Error, Exercise, ObservedError, Row, coverage
+from corrigible.proxy.pack_tools.coverage import UNREAD, Coverage, Error, Exercise, ObservedError, Row, coverage
 from corrigible.proxy.recording.reader import Recording, capture, decoded, read_recording
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.errors import AuthoringError, Place
+from corrigible.rules.lookup import LookupAnswer
 from corrigible.rules.pack.cases import load_cases
 from corrigible.rules.pack.load import rule_files
+from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json
 
 _SHOWN_RULES = 2
@@ -161,44 +163,67 @@ def _logged(profile: ApiProfile, entry: Mapping[str, Json]) -> Iterator[Observed
         return
     path = str(entry.get("path") or "").partition("?")[0]
     operation = str(entry.get("operation") or "") or _operation(profile, str(entry.get("method")), path)
-    yield ObservedError(Error(operation, str(status)), rules, entry.get("outcome") != "untouched")
+    is_corrected = entry.get("outcome") != "untouched"
+    code = UNREAD if not is_corrected and str(entry.get("reason") or "").startswith(_OF_UNREAD) else ""
+    yield ObservedError(Error(operation, str(status), code), rules, is_corrected)
+
+
+_OF_UNREAD = (
+    "no known error format",
+    "answers of the type",
+    "an unknown type",
+    "the answer is over",
+    "the answer is empty",
+)
+"""How the proxy's log says that it could not read an answer."""
 
 
 def _recorded(profile: ApiProfile, corrector: HttpCorrector, recording: Recording) -> Iterator[ObservedError]:
     for recorded in recording.exchanges:
-        if not corrector.wants_body(recorded.request, recorded.response):
-            continue
         request = read_request(
             recorded.request.method, recorded.request.target, recorded.request.headers, recorded.request_body
         )
         headers = {name.lower(): value for name, value in recorded.response.headers}
         body = decoded(recorded.response.headers, recorded.response_body)
         exchange = Exchange(request, recorded.response.status, headers, body, recorded.name, recorded.started)
+        if not corrector.wants_body(recorded.request, recorded.response):
+            if exchange.status >= 400:
+                yield ObservedError(_kind(profile, exchange, UNREAD), (), False)
+            continue
+        explanation = Explanation()
         outcome = run_with_lookups_sync(
             corrector.correct(
                 HttpExchange(recorded.request, recorded.request_body, recorded.response, recorded.response_body),
                 id=recorded.name,
                 started=recorded.started,
+                explanation=explanation,
             ),
             recording.fetch,
             corrector.limits,
         )
         if exchange.status < 400 and outcome.rewrite is None:
             continue
-        for error in _errors(profile, exchange):
-            yield ObservedError(error, outcome.rules, outcome.rewrite is not None)
+        is_read = any(one.code or one.type or one.message or one.pointer for one in explanation.errors)
+        is_corrected = outcome.rewrite is not None
+        codes = _codes(explanation.errors) if is_read or is_corrected else [UNREAD]
+        for code in codes:
+            yield ObservedError(_kind(profile, exchange, code), outcome.rules, is_corrected)
 
 
 def _errors(profile: ApiProfile, exchange: Exchange) -> list[Error]:
-    """Return the kinds of errors in a response: one for each error code, or one without a code."""
-    operation = _operation(profile, exchange.request.method, exchange.request.path)
-    try:
-        body = orjson.loads(exchange.body)
-    except orjson.JSONDecodeError:
-        body = None
-    codes = [violation.code for dialect in profile.adapter.formats for violation in dialect.read(exchange, body)]
-    error_codes = [code for code in dict.fromkeys(codes) if code]
-    return [Error(operation, str(exchange.status), code) for code in error_codes or [""]]
+    """Return the kinds of errors in the response of a case."""
+    explanation = Explanation()
+    run_with_lookups_sync(Engine([profile]).decide(exchange, explanation), lambda _: LookupAnswer(0))
+    return [_kind(profile, exchange, code) for code in _codes(explanation.errors)]
+
+
+def _codes(errors: Sequence[Violation]) -> list[str]:
+    """Return the codes of the errors of a response, or one that is empty."""
+    return [code for code in dict.fromkeys(one.code for one in errors) if code] or [""]
+
+
+def _kind(profile: ApiProfile, exchange: Exchange, code: str) -> Error:
+    return Error(_operation(profile, exchange.request.method, exchange.request.path), str(exchange.status), code)
 
 
 def _operation(profile: ApiProfile, method: str, path: str) -> str:
@@ -225,6 +250,8 @@ def table(result: Coverage, *, whole: bool) -> Iterator[str]:
         yield f"documented: {result.documented} errors have a rule"
     if result.observed.whole:
         yield f"observed: {result.observed} kinds of errors and {result.corrected} responses were corrected"
+    if result.unread:
+        yield f"not read: {result.unread} responses, with the code {UNREAD} above; `corrigible pack explain` shows why"
     if result.idle:
         yield f"rules that match none of these errors: {', '.join(result.idle)}"
 

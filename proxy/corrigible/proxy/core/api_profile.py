@@ -92,12 +92,15 @@ class Explanation:
 
     reading: list[str] = field(default_factory=list)
     """What was read of the exchange."""
+    errors: list[Violation] = field(default_factory=list)
+    """The errors that were read, of each profile that read the answer."""
     lines: list[str] = field(default_factory=list)
     undeclared_losses: list[str] = field(default_factory=list)
     """Pointers to values that edits take from the request though their author says that the intent stays."""
 
     def read(self, match: MatchedOperation, text: Json, errors: Sequence[Violation], *, is_json: bool) -> None:
         """Say what was read: the operation, an answer that is no JSON, each error as rules see it."""
+        self.errors += errors
         self.reading.append(f"operation: {match.operation or 'unknown'} (pack {match.profile.pack.name})")
         if not is_json:
             self.reading.append(f"answer, as it is read: {_shortened(orjson.dumps(text).decode())}")

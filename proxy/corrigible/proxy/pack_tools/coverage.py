@@ -13,6 +13,8 @@ from corrigible.rules.language.rule import Rule
 from corrigible.schema.exchange import Json
 
 DEFAULT: Final = "default"
+UNREAD: Final = "(unread)"
+"""The code of observed errors of which nothing was read: they are a kind of their own, which no rule covers."""
 
 
 class Error(NamedTuple):
@@ -52,8 +54,8 @@ class Row(NamedTuple):
 
     @property
     def covered(self) -> bool:
-        """Whether an observed error was corrected; if none was observed, whether a rule could match."""
-        return self.corrected > 0 if self.observed else bool(self.rules)
+        """Whether all observed errors were corrected; if none was observed, whether a rule could match."""
+        return self.corrected == self.observed if self.observed else bool(self.rules)
 
     def document(self) -> dict[str, Json]:
         return {
@@ -100,6 +102,11 @@ class Coverage(NamedTuple):
         return _share([row for row in self.rows if row.observed])
 
     @property
+    def unread(self) -> int:
+        """Return how many observed errors could not be read."""
+        return sum(row.observed - row.corrected for row in self.rows if row.error.code == UNREAD)
+
+    @property
     def corrected(self) -> Share:
         """Return how many observed errors were corrected."""
         return Share(sum(row.corrected for row in self.rows), sum(row.observed for row in self.rows))
@@ -109,6 +116,7 @@ class Coverage(NamedTuple):
             "documented": self.documented.document(),
             "observed": self.observed.document(),
             "answers": self.corrected.document(),
+            "unread": self.unread,
             "idle_rules": list(self.idle),
             "errors": [row.document() for row in self.rows],
         }
@@ -195,6 +203,8 @@ class _Places:
 
     def of(self, error: Error) -> Error:
         """Return the documented error for this one, else the error itself."""
+        if error.code == UNREAD:
+            return error
         for status in (error.status, f"{error.status[:1]}XX", DEFAULT):
             codes = self._codes.get((error.operation, status))
             if codes is not None:
