@@ -28,3 +28,9 @@ def test_an_exchange_without_a_clock_is_at_the_beginning() -> None:
 def test_an_error_names_all_of_its_problems() -> None:
     error = FeedbackError(["a", "b"])
     assert (str(error), error.problems) == ("a; b", ("a", "b"))
+
+
+def test_other_content_leaves_the_rest_of_a_request_as_it_is() -> None:
+    request = Request("PUT", "/a", {"q": "1"}, {"x-a": "1"}, {"b": 1}, True, frozenset({"c"}))
+    other = request.with_content({"x-b": "2"}, {"b": 2})
+    assert other == Request("PUT", "/a", {"q": "1"}, {"x-b": "2"}, {"b": 2}, True, frozenset({"c"}))

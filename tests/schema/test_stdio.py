@@ -15,6 +15,7 @@ from corrigible.schema.stdio import answer, serve
 REQUEST = {"method": "POST", "path": "/x", "query": {}, "headers": {}, "body": {"a": 1}, "form": False}
 FIX = {"suggestions": [{"action": "MODIFY_PARAMS", "parameters": {"a": 2}}]}
 AFTER = {"method": "POST", "path": "/x", "query": {}, "headers": {}, "body": {"a": 2}}
+STEP: dict[str, Any] = {"method": "POST", "path": "/y", "query": {}, "headers": {}, "body": None}
 ASKS = {"suggestions": [{**FIX["suggestions"][0], "safety": {"requires_confirmation": True}}]}
 CHOICE = {**FIX, "type": "intent_disambiguation"}
 
@@ -34,6 +35,10 @@ def said(**question: Any) -> Any:
         (
             {"feedback": {**FIX, "retry": {"after_seconds": 3, "idempotency_key": "new"}}},
             {"next": {"request": AFTER, "wait": 3, "new_idempotency_key": True}},
+        ),
+        (
+            {"feedback": {"suggestions": [{**FIX["suggestions"][0], "steps": [{"method": "POST", "path": "/y"}]}]}},
+            {"next": {"request": AFTER, "steps": [STEP]}},
         ),
         (
             {"feedback": {"suggestions": [{"action": "ESCALATE", "parameters": {"b": 1}}], "message": "No."}},

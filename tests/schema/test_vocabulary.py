@@ -106,6 +106,8 @@ def test_a_pack_action_is_terminal_as_its_base_is() -> None:
         ({"USE_IT": {**BRAND, "parameters": []}}, "USE_IT: parameters are no JSON Schema: not a mapping"),
         ({"USE_IT": {**BRAND, "parameters": {"type": "map"}}}, "USE_IT: parameters are no JSON Schema: 'map' is not"),
         ({"USE_IT": {"base_action": "ESCALATE", "desc": "x"}}, "USE_IT: unknown desc; missing description"),
+        ({"USE_IT": {**BRAND, "desc": "x"}}, "USE_IT: unknown desc"),
+        ({"USE_IT": {"base_action": "ESCALATE"}}, "USE_IT: missing description"),
         ({7: BRAND}, "7: not upper snake case"),
     ],
 )

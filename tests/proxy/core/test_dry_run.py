@@ -353,3 +353,17 @@ def test_an_answer_that_says_nothing_refutes_nothing(write_pack: WritePack, answ
     decision = run_with_lookups_sync(engine.decide(Exchange(TEN, 422, {}, orjson.dumps(REFUSAL), "e", 1.0)), fetch)
     assert isinstance(decision, Annotate)
     assert "verification" not in decision.feedback["suggestions"][0]
+
+
+def test_alternatives_are_tried_beside_a_question_about_another_error(write_pack: WritePack) -> None:
+    question = "{action: MODIFY_PARAMS, message: s, ask: [{pointer: /body/size, schema: {}}]}"
+    asks = f"match: {{code: size}}\nsuggest: [{question}]\n"
+    of_version = "match: {code: weight}\n" + choices("a", "b")
+    api = Api(lambda body: refuses("size", "weight") if body["version"] == "v2" else refuses("size"))
+    request = replace(REQUEST, body={"version": "v2", "size": 50})
+    exchange = Exchange(request, 422, {}, orjson.dumps(refuses("size", "weight")[1]), "e", 1.0)
+    engine = build_engine([write_pack(manifest=VERSIONED, size=asks, weight=of_version)])
+    decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
+    assert isinstance(decision, Annotate)
+    assert [s["message"] for s in decision.feedback["suggestions"]] == ["s", "a", "b"]
+    assert [orjson.loads(lookup.body)["version"] for lookup in api.asked] == ["v2", "a", "b"]

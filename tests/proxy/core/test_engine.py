@@ -88,6 +88,12 @@ def test_the_native_answer_passes(write_pack: WritePack, body: Any, reason: str)
     assert (decision.reason, decision.fault) == (reason, False)
 
 
+def test_a_success_without_json_passes_and_says_so(write_pack: WritePack) -> None:
+    decision = decide(write_pack(x=f"match: {{code: too_much}}\n{MODIFY}"), exchange(b"done", status=200))
+    assert isinstance(decision, PassThrough)
+    assert (decision.reason, decision.fault) == ("the answer is no JSON", False)
+
+
 LOOK = "lookup: {thing: {get: \"'/v1/things/' + request.body.id\"}}\n"
 
 

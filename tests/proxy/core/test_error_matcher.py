@@ -68,6 +68,16 @@ def test_each_place_is_repaired_once(write_pack: WritePack) -> None:
     assert len(decision.diagnoses) == 2
 
 
+def test_what_an_error_before_settled_hides_no_other_mistake(write_pack: WritePack) -> None:
+    body = {"errors": [{"field": "size", "message": "too large"}, {"message": "wrong"}]}
+    request = replace(REQUEST, body={"size": 50, "colour": "rde"})
+    exchange = Exchange(request, 422, {}, orjson.dumps(body), "e", 1.0)
+    engine = described(write_pack(x=f"match: {{code: NEVER}}\n{FIX}"))
+    decision = run_with_lookups_sync(engine.decide(exchange), Api(small_enough).fetch)
+    assert isinstance(decision, Annotate)
+    assert [one["parameters"] for one in decision.feedback["suggestions"]] == [{"size": 10}, {"colour": "red"}]
+
+
 class Strict(Description):
     """Allows no value over 1; takes steps to validate what an edit makes of a request."""
 

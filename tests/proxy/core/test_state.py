@@ -7,8 +7,11 @@ from collections.abc import Mapping
 import orjson
 import pytest
 
+from corrigible.proxy.core.api_profile import MatchedOperation, RefusalCase
 from corrigible.proxy.core.engine import Engine
-from corrigible.schema.exchange import Json, Request
+from corrigible.proxy.core.state import ReadsState, suggest_by_state
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Json, Request
 from tests._support.farm import FLOWS, POOLS, READS, asked, farm, feedback_of, post
 
 
@@ -309,3 +312,18 @@ def test_what_a_put_would_create_is_compared_with_what_is_there(engine: Engine, 
 @pytest.mark.parametrize(("method", "message"), [("DELETE", "top already exists"), ("PUT", "It already exists")])
 def test_what_exists_is_not_known_to_be_what_the_path_names(engine: Engine, method: str, message: str) -> None:
     assert feedback_of(engine, Request(method, "/api/labels/top"), 409, message) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("method", "is_wrapped", "asks"), [("GET", False, True), ("GET", True, False), ("/farm.Flows/Get", False, False)]
+)
+def test_nobody_is_asked_about_a_call_that_another_one_carries_or_over_grpc(
+    engine: Engine, method: str, is_wrapped: bool, asks: bool
+) -> None:
+    (profile,) = engine.profiles
+    assert isinstance(profile.description, ReadsState)
+    match = MatchedOperation(profile, "getFlow", {"id": "etl"}, is_wrapped)
+    refused = Exchange(Request(method, "/api/flows/etl"), 404, {}, b"", "e", 1.0)
+    case = RefusalCase(refused, match, None, None, ())
+    questions = suggest_by_state(case, Violation(message="Flow not found"), profile.description.related_reads, "1.")
+    assert (next(questions, None) is not None) is asks

@@ -19,6 +19,7 @@ from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.by_description import engine_of, feedback_about
 from tests._support.widgets import FIX, REQUEST, Api, Description, described, small_enough
 
 WritePack = Callable[..., Path]
@@ -151,3 +152,37 @@ def test_what_is_not_there_is_a_name_in_the_path(
     assert (found and found[:2], found and found.value) == (
         (None, None) if name is None else (("/path", "reference"), name)
     )
+
+
+ORDERS = """
+openapi: 3.0.3
+info: {title: t, version: '1'}
+paths:
+  /v2/orders:
+    get: {}
+    post:
+      parameters: [{name: limit, in: query, schema: {type: integer, maximum: 10}}]
+      requestBody:
+        content:
+          application/json: {schema: {type: object, properties: {size: {type: integer, maximum: 10}}}}
+"""
+
+
+@pytest.mark.parametrize(("part", "places"), [("query", ["/query/limit"]), ("", ["/query/limit", "/body/size"])])
+def test_an_error_about_a_part_of_the_request_is_about_what_is_wrong_there(
+    tmp_path: Path, part: str, places: list[str]
+) -> None:
+    request = Request("POST", "/v2/orders", {"limit": "50"}, {"content-type": "application/json"}, {"size": 50})
+    error = {"detail": [{"loc": [part] if part else [], "msg": "is wrong", "type": "x"}]}
+    feedback = feedback_about(engine_of(tmp_path, ORDERS), request, 422, error)
+    assert feedback is not None
+    assert [one["patch"][-1]["path"] for one in feedback["suggestions"]] == places
+
+
+@pytest.mark.parametrize(("path", "offered"), [("/v3/orders", "/v2/orders"), ("/v3/order", None)])
+def test_what_is_told_of_a_version_changes_nothing_else_of_a_path(
+    tmp_path: Path, path: str, offered: str | None
+) -> None:
+    answer = {"message": "version v3 is not supported"}
+    feedback = feedback_about(engine_of(tmp_path, ORDERS), Request("GET", path), 400, answer)
+    assert (feedback and feedback["suggestions"][0]["patch"][-1]["value"]) == offered

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from corrigible.rules.errors import AuthoringError
+from corrigible.rules.language.rule import SuggestionSpec
 from corrigible.rules.lookup import uncovered
 from corrigible.rules.pack.load import load_pack
 
@@ -169,6 +170,13 @@ def test_a_suggestion_that_is_wrong(write_pack: Callable[..., Path], entry: str,
 def test_what_is_fine(write_pack: Callable[..., Path], text: str) -> None:
     (rule,) = load_pack(write_pack(manifest=MANIFEST, x=ESCALATE + text)).rules
     assert (rule.id, rule.version, rule.verbose_code) == ("apex.x", "apex.x@2", "X")
+
+
+def test_what_asks_may_say_that_it_has_placeholders(write_pack: Callable[..., Path]) -> None:
+    text = suggest("action: MODIFY_PARAMS, applicability: HAS_PLACEHOLDERS, ask: [{pointer: /body/a, schema: {}}]")
+    (rule,) = load_pack(write_pack(x=text)).rules
+    (entry,) = rule.entries
+    assert isinstance(entry, SuggestionSpec) and entry.applicability == "HAS_PLACEHOLDERS"
 
 
 def test_the_name_of_a_file_and_the_pack_are_the_id(write_pack: Callable[..., Path]) -> None:

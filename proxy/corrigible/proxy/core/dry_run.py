@@ -183,17 +183,11 @@ def _is_whole(suggestion: Mapping[str, Any]) -> bool:
 
 def _triable(one: RuleResult) -> list[Suggestion]:
     """Return the suggestions that a reader would apply of its own accord."""
-    chosen: list[Suggestion] = []
-    groups: set[str] = set()
-    for suggestion in one.suggestions if one.type == "recovery_guidance" else ():
-        if not _is_whole(suggestion):
-            continue
-        if _alternative(suggestion):
-            if suggestion["group"]["id"] in groups:
-                continue
-            groups.add(suggestion["group"]["id"])
-        chosen.append(suggestion)
-    return chosen
+    chosen: dict[str | int, Suggestion] = {}
+    for number, suggestion in enumerate(one.suggestions if one.type == "recovery_guidance" else ()):
+        if _is_whole(suggestion):
+            chosen.setdefault(suggestion["group"]["id"] if _alternative(suggestion) else number, suggestion)
+    return list(chosen.values())
 
 
 def _is_triable(request: Request, how: DryRunText) -> bool:

@@ -313,13 +313,15 @@ class ErrorMatcher:
     def _violations_at(self, pointer: str = "") -> tuple[SchemaViolation, ...]:
         """Return the schema violations of the request as it was, at a place or anywhere."""
         description = self._description
-        if description is not None and pointer not in self._violations:
+        if description is None:
+            return ()
+        if pointer not in self._violations:
             before = remaining()
             self._violations[pointer] = tuple(
                 description.schema_violations(self._case.request, self._case.match.operation, pointer)
             )
             self._validating = max(self._validating, before - remaining())
-        return self._violations.get(pointer, ())
+        return self._violations[pointer]
 
     def _valid(self, result: RuleResult, *, is_stated: bool = False) -> RuleResult | None:
         description = self._description

@@ -58,10 +58,11 @@ def may_be_value(text: str) -> bool:
 
 
 def _texts(value: Json, whole: frozenset[str] = frozenset()) -> Iterator[str]:
-    waiting, left = [value], _MOST_VALUES
-    while waiting and left > 0:
+    waiting = [value]
+    for _ in range(_MOST_VALUES):
+        if not waiting:
+            return
         here = waiting.pop()
-        left -= 1
         match here:
             case str():
                 yield here

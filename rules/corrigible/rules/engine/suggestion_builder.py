@@ -220,7 +220,6 @@ class SuggestionBuilder:
             for op in patch:
                 if op["path"] == "/method" and op["op"] == "replace":
                     method = op["value"] or method
-                    break
             effects = "none" if terminal or method in ("GET", "HEAD") else "certain"
         safety: dict[str, Json] = {"side_effects": effects, "changes_intent": spec.changes_intent}
         if spec.requires_confirmation:

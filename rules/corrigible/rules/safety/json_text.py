@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from corrigible.rules.pointer import MISSING
 from corrigible.schema.exchange import Json
 
-LONGEST: Final = 1 << 16
+LONGEST: Final = 65_536
 """Letters: nothing is said of a longer text."""
 _BOM: Final = "\ufeff"
 _TOKEN: Final = re.compile(
