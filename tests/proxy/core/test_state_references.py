@@ -167,3 +167,53 @@ def test_what_the_path_refers_to_is_no_member(engine: Engine) -> None:
     request = post("/api/flows/f-9/runs", {"flow_id": "f-1"})
     feedback, _ = feedback_of(engine, request, 404, "Flow not found")
     assert [place for place, _ in asked(feedback)] == ["/path"]
+
+
+@pytest.mark.parametrize("message", ["Not Found", "404 Not Found", "Resource not found"])
+def test_where_the_path_names_nothing_it_is_a_reference_that_is_not_there(engine: Engine, message: str) -> None:
+    wanted = {"flow": {"label": "x", "work_pool_name": "defualt"}}
+    feedback, looked = feedback_of(engine, post("/api/flows", wanted), 404, message)
+    assert looked[-1] == "/api/work_pools"
+    assert asked(feedback) == [("/body/flow/work_pool_name", {"enum": ["default", "night"]})]
+    feedback, _ = feedback_of(engine, post("/api/flows", {"work_pool_names": ["night", "nihgt"]}), 404, message)
+    assert asked(feedback) == [("/body/work_pool_names/1", {"enum": ["night", "default"]})]
+
+
+def test_where_the_path_names_what_is_there_it_is_the_only_value_that_is_not(engine: Engine) -> None:
+    request = post("/api/flows/f-1/runs", {"input": {"token_of_file": "abc"}})
+    feedback, looked = feedback_of(engine, request, 404, "Not Found")
+    assert looked == ["/api/flows"]
+    assert asked(feedback) == [("/body/input/token_of_file", {})]
+    both = post("/api/flows/f-1/runs", {"input": {"file": "abc", "size": 3}})
+    assert "/body" not in str(feedback_of(engine, both, 404, "Not Found")[0])
+
+
+def test_what_a_listing_does_not_deny_is_not_asked_for(engine: Engine) -> None:
+    for body in ({"work_pool_name": "night"}, {"secret_id": "s"}, {"label": "x"}):
+        feedback, _ = feedback_of(engine, post("/api/nowhere", body), 404, "Not Found")
+        assert "/body" not in str(feedback)
+    assert feedback_of(engine, post("/api/flows", {"work_pool_name": "night", "a": 1}), 404, "Not Found")[0] == {}
+
+
+def versioned(number: int, method: str = "PATCH") -> Request:
+    body = {"size": 4, "version": number}
+    return Request(method, "/api/work_pools/default", {}, {"content-type": "application/json"}, body)
+
+
+@pytest.mark.parametrize("status", [409, 412])
+def test_a_version_that_is_not_the_last_is_confirmed(engine: Engine, status: int) -> None:
+    reads = {"/api/work_pools/default": {"pool": {"name": "default", "size": 3, "version": 7}}}
+    feedback, looked = feedback_of(engine, versioned(5), status, "Conflict", reads)
+    assert looked == ["/api/work_pools/default"]
+    (suggestion,) = feedback["suggestions"]
+    assert suggestion["patch"][-1] == {"op": "replace", "path": "/body/version", "value": 7}
+    assert suggestion["safety"]["requires_confirmation"] is True
+    assert suggestion["steps"] == [{"method": "GET", "path": "/api/work_pools/default"}]
+
+
+def test_a_conflict_that_is_not_about_the_version(engine: Engine) -> None:
+    reads = {"/api/work_pools/default": {"name": "default", "version": 7}}
+    assert "/body/version" not in str(feedback_of(engine, versioned(7), 409, "Conflict", reads)[0])
+    assert "/body/version" not in str(feedback_of(engine, versioned(5), 409, "default already exists", reads)[0])
+    assert "/body/version" not in str(feedback_of(engine, versioned(5), 409, "Conflict", {})[0])
+    assert "/body/version" not in str(feedback_of(engine, versioned(5, "DELETE"), 409, "Conflict", reads)[0])

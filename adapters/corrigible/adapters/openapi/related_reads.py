@@ -146,6 +146,10 @@ class RelatedReads:
 
     def own(self, method: str, path: str) -> str:
         """Return the path of a request itself if its GET shows the resource, empty where it does not."""
+        if (extended := self._extended_reads(method, path)) is not None:
+            reads, plain, ending = extended
+            own = reads.own(method, plain)
+            return own and f"{own}{ending}"
         segments = path.strip("/").split("/")
         template = self._template(method, segments)
         return self._listed(segments, _shape(template)) if template else ""

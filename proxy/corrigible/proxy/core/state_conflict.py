@@ -1,0 +1,222 @@
+"""What the state of an API says about a conflict: it is there already, as it was wanted or otherwise, or has changed.
+
+Knows: what a request creates or changes, how that is read. Does not know: rules, which API it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from corrigible.adapters.openapi.related_reads import Creation, Item
+from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.rules.pointer import escape, resolve, segments, value_at
+from corrigible.rules.safety.nearness import is_same
+from corrigible.rules.safety.stored import dropped_values
+from corrigible.rules.schema_repair.listing import read_listing, with_references
+from corrigible.rules.schema_repair.route import schema_of_path
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import Proposal, ask, edit, guarded_edit, is_secret, options
+from corrigible.schema.document import scalar_text
+from corrigible.schema.exchange import Json
+
+from .state_reader import (
+    EXISTS_ALREADY,
+    MOST_OFFERED,
+    STALE,
+    TAKEN,
+    Results,
+    StateReader,
+    is_name,
+    is_plain,
+    repeats,
+    shown,
+    unwrapped,
+    values_in,
+)
+
+_WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+_NAMING: Final = ("name", "slug", "key", "id", "code", "title", "username", "login", "email")
+"""Members that name a resource, in the order in which one is taken for what a conflict is about."""
+_VERSIONS: Final = frozenset(
+    {"version", "lock_version", "lockVersion", "revision", "rev", "_rev", "etag", "resourceVersion", "row_version"}
+)
+_WRAPPED: Final = 3
+"""Slashes in the place of a member of an object under a name."""
+_MEMBER_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
+
+
+class Conflicts(StateReader):
+    """Compares what exists with what a request creates or changes."""
+
+    def _existing(self, creation: Creation | None) -> Results:
+        place = self._conflicting(creation)
+        if place is None:
+            return (yield from self._existing_here())
+        sent = value_at(self._request, place)
+        value, member = scalar_text(sent), segments(place)[-1]
+        existing, item, path = None, None, ""
+        if creation is not None:
+            existing, item, path = yield from self._found(creation, member, value)
+        lost = self._lost(place, existing) if existing is not None else ()
+        if existing is not None and not lost:
+            message = "It exists, with everything that was asked for."
+            return self._terminal("ALREADY_DONE", message, {"path": path} if path else {}, EXISTS_ALREADY)
+        violation = SchemaViolation(place, "enum", {}, sent)
+        message = "Give a value that is free." if existing is None else "Create another one, under a name that is free."
+        other = ask(violation, self._request, message, schema={"not": {"const": sent}}).suggestions[0]
+        other["safety"]["changes_intent"] = True
+        if item is None or not item.changes or self._sends_secret():
+            return self._done(Proposal([other]), TAKEN if existing is None else EXISTS_ALREADY)
+        ops = [
+            {"op": "test", "path": "/method", "value": self._request.method},
+            {"op": "replace", "path": "/method", "value": item.changes[0]},
+            {"op": "test", "path": "/path", "value": self._request.path},
+            {"op": "replace", "path": "/path", "value": path},
+        ]
+        names = sorted({segments(pointer)[1] for pointer in lost if pointer.count("/") > 1})
+        differs = f" What differs: {', '.join(names[:MOST_OFFERED])}." if names and _are_names(names) else ""
+        update = edit(
+            violation,
+            self._request,
+            ops,
+            f"Change the one that exists.{differs}",
+            changes_intent=True,
+            requires_confirmation=True,
+            action="USE_ALTERNATIVE_ENDPOINT",
+        )
+        return self._done(options([other, update], self._group), EXISTS_ALREADY)
+
+    def _existing_here(self) -> Results:
+        """Compare what has the path of a PUT already with what was sent: the path names what is created."""
+        request = self._request
+        resource = next(iter(self._reads.named(request.method, request.path)), None)
+        is_last = resource is not None and resource.at == request.path.strip("/").count("/")
+        if resource is None or not is_last or request.method != "PUT" or not repeats(self._message, resource.value):
+            return None
+        path = self._reads.own(request.method, request.path)
+        existing = (yield from self._answered(path)) if path else None
+        if isinstance(existing, Mapping) and not dropped_values(request, existing):
+            message = "It exists, with everything that was asked for."
+            return self._terminal("ALREADY_DONE", message, {"path": request.path}, EXISTS_ALREADY)
+        violation = SchemaViolation("/path", "path", {"type": "string"}, request.path)
+        wanted = schema_of_path(request.path, resource.value, {"type": "string"})
+        other = ask(violation, request, "Create another one, under a name that is free.", schema=wanted)
+        other.suggestions[0]["safety"]["changes_intent"] = True
+        return self._done(other, EXISTS_ALREADY)
+
+    def _conflicting(self, creation: Creation | None) -> str | None:
+        """Return the place of the value that exists already."""
+        pointer = self._error.pointer
+        depth = 3 if _is_wrapper(self._request.body) else 2
+        if (
+            pointer.startswith(("/body/", "/query/"))
+            and pointer.count("/") <= depth
+            and is_name(value_at(self._request, pointer))
+        ):
+            return None if is_secret(pointer, value_at(self._request, pointer)) else pointer
+        body = self._request.body
+        if not isinstance(body, Mapping):
+            return None
+        members = [name for name, value in body.items() if is_name(value)]
+        quoted = [name for name in members if scalar_text(body[name]) in self._quoted]
+        if len(quoted) == 1:
+            return f"/body/{escape(quoted[0])}"
+        if quoted:
+            return None
+        spelled = {name.lower(): name for name in reversed(members)}
+        variables = [item.variable.lower() for item in creation.items] if creation is not None else []
+        naming = [spelled[name] for name in (*variables, *_NAMING) if name in spelled]
+        repeated = [name for name in naming if repeats(self._message, scalar_text(body[name]))]
+        named = repeated or self._repeated_names(members) or (naming if creation is not None else [])
+        return f"/body/{escape(named[0])}" if named else None
+
+    def _repeated_names(self, members: list[str]) -> list[str]:
+        """Return the only member such as `table_name` whose value the message repeats, alone or as `main.orders`."""
+        body = self._request.body
+        named = [name for name in members if _WORDS.findall(name)[-1:] and _WORDS.findall(name)[-1].lower() in _NAMING]
+        repeated = [name for name in named if repeats(self._message, scalar_text(body[name]), below=True)]
+        return repeated if len(repeated) == 1 else []
+
+    def _lost(self, place: str, existing: Mapping[str, Json]) -> tuple[str, ...]:
+        """Return the places of what was asked for and what exists does not have."""
+        asked = self._request
+        if place.startswith("/body/") and place.count("/") == _WRAPPED:
+            asked = replace(asked, body=resolve(asked.document(), place.rpartition("/")[0]))
+        return dropped_values(asked, with_references(existing))
+
+    def _sends_secret(self) -> bool:
+        """Whether the body has a password or the like: to change what exists would give somebody else's a new one."""
+        body = self._request.body
+        if isinstance(body, Mapping) and _is_wrapper(body):
+            body = next(iter(body.values()))
+        return isinstance(body, Mapping) and any(is_secret(f"/body/{escape(name)}", body[name]) for name in body)
+
+    def _found(
+        self, creation: Creation, member: str, value: str
+    ) -> Generator[Lookup, LookupAnswer, tuple[Mapping[str, Json] | None, Item | None, str]]:
+        """Return the resource that has the value, and its path."""
+        for item in creation.items:
+            if item.is_readable and is_same(member, item.member) and is_plain(path := item.path(value)):
+                existing = yield from self._answered(path)
+                if isinstance(existing, Mapping):
+                    return unwrapped(existing, member), item, path
+        if not creation.collection:
+            return None, None, ""
+        listing = read_listing((yield from self._answered(creation.collection)))
+        same = (
+            [one for one in listing.resources if scalar_text(with_references(one).get(member)) == value]
+            if listing is not None
+            else []
+        )
+        if len(same) != 1 or listing is None:
+            return None, None, ""
+        for item in creation.items:
+            known = listing.identifiers(item.member if item.by_name else item.variable)
+            for identifier, one in known.items():
+                if one is same[0] and is_plain(path := item.path(identifier)):
+                    return same[0], item, path
+        return same[0], None, ""
+
+    def _stale(self) -> Results:
+        """Offer the version that the resource has now, where a request changes it under another one."""
+        request = self._request
+        path = self._reads.own(request.method, request.path) if request.method in ("PUT", "PATCH") else ""
+        versions = [
+            (place, sent) for place, sent in values_in(request.body, "/body") if segments(place)[-1] in _VERSIONS
+        ]
+        if not path or len(versions) != 1:
+            return None
+        ((place, sent),) = versions
+        member = segments(place)[-1]
+        answer = yield from self._answered(path)
+        current = unwrapped(answer, member).get(member) if isinstance(answer, Mapping) else None
+        if not isinstance(current, str | int) or isinstance(current, bool) or current == sent:
+            return None
+        if isinstance(current, str) and not shown([current]):
+            return None
+        ops = guarded_edit(request, place, sent, {"op": "replace", "path": place, "value": current})
+        message = (
+            "It was changed in between. Read it again, and send the version that it has now if your change still fits."
+        )
+        proposed = edit(
+            SchemaViolation(place, "version", {}, sent),
+            request,
+            ops,
+            message,
+            changes_intent=True,
+            requires_confirmation=True,
+        )
+        proposed["steps"] = [{"method": "GET", "path": path}]
+        return self._done(Proposal([proposed]), STALE)
+
+
+def _are_names(names: list[str]) -> bool:
+    return all(_MEMBER_NAME.fullmatch(name) for name in names)
+
+
+def _is_wrapper(body: Json) -> bool:
+    """Whether a body is one object under a name: `{"user": {"name": "ann"}}`."""
+    return isinstance(body, Mapping) and len(body) == 1 and isinstance(next(iter(body.values())), Mapping)
