@@ -22,7 +22,7 @@ from corrigible.proxy.core.loop.shared import SharedLoops
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.core.relay_seal import Relay
 from corrigible.proxy.http.corrector import HttpCorrector
-from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher
+from corrigible.proxy.runtime.dispatcher import LARGE, LOOPS_RESTORE, LOOPS_STATE, Dispatcher
 from corrigible.proxy.runtime.fork_server import ForkServer, Served
 from corrigible.proxy.runtime.worker import MEMORY, Workers
 from corrigible.rules.engine.index import RuleIndex
@@ -124,6 +124,14 @@ def build_dispatcher(served: Served, loops: SharedLoops | None = None, *, larges
     """Fork what large refusals are corrected in. Call it while the process has one thread."""
     if not hasattr(os, "fork"):
         return Dispatcher(largest_here=largest_here)
+    if loops is not None:
+        served = {
+            **served,
+            "succeeded": loops.succeeded,
+            "uncount_refusal": loops.uncount_refusal,
+            LOOPS_STATE: loops.state,
+            LOOPS_RESTORE: loops.restore,
+        }
     workers = Workers(ForkServer(served, memory=MEMORY))
     if loops is not None:
         loops.report_successes_to(lambda caller, place: workers.notify("succeeded", (caller, place), caller=caller))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -294,6 +296,29 @@ class TestReflection:
             assert proxy.stop() == (0, "")
         assert spoken(log) == ["apex.mine"]
         assert asked.seen == []
+
+
+def test_calls_are_lines_and_a_hangup_loads_the_pack_anew(rpc: Any, folder: Path, write_pack: Any) -> None:
+    words = ["--pack", str(write_pack(mine=RULE)), "--descriptors", str(folder)]
+    with (
+        rpc.served(orders()) as port,
+        rpc.started(port, *words, quiet=False) as proxy,
+        rpc.channel(proxy.port) as channel,
+    ):
+        assert refused(channel, rpc).details is not None
+        proxy.process.send_signal(signal.SIGHUP)
+        stderr = proxy.process.stderr
+        assert stderr is not None
+        lines = [stderr.readline(), stderr.readline()]
+        assert refused(channel, rpc).details is not None
+        status, output = proxy.stop()
+    line = r"..:..:.. INVALID_ARGUMENT /acme.v1.Orders/Create corrected: .* \(apex.mine\) \[.*\]\n"
+    assert re.fullmatch(line, lines[0])
+    assert lines[1] == "corrigible proxy: packs and descriptions reloaded\n"
+    assert (status, output.splitlines()[-2:]) == (
+        0,
+        ["corrigible proxy: 2 requests, 2 refusals: 2 corrected", "corrigible proxy: by rule: 2 x apex.mine"],
+    )
 
 
 def test_health_and_reflection_of_the_upstream_are_its_own(rpc: Any, files: list[FileDescriptorProto]) -> None:

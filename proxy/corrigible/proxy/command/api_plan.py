@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from corrigible.proxy.admin.reload import Part
 from corrigible.proxy.build import SpecWarning, build_engine
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
@@ -63,6 +64,10 @@ class ApiPlan:
         upstream = Upstream.parse(self.upstream) if self.upstream is not None else None
         return ApiRoute(corrector, self.task, own_location, upstream, self.hosts, self.prefix)
 
+    def part(self, relay: Relay | None, route: ApiRoute) -> Part:
+        """Return what can be loaded anew of it."""
+        return Part(lambda: self.load(relay)[0], route.corrector.use)
+
     def described(self, engine: Engine) -> str:
         """Return where it is, and what is loaded for it."""
         packs = f"{', '.join(profile.pack.name for profile in engine.profiles)}; {self.mode.value}"
@@ -71,9 +76,11 @@ class ApiPlan:
         return f"{where}-> {self.upstream} ({packs})"
 
 
-def files_of(plans: Sequence[ApiPlan], packs: Sequence[Path]) -> Iterator[Path]:
-    """Yield the files that are read for these APIs; `packs` are the folders of their packs."""
+def files_of(packs: Sequence[Path], descriptions: Sequence[str | Path]) -> Iterator[Path]:
+    """Yield the files of packs, by their folders, and of descriptions: of folders all that is in them."""
     for folder in packs:
-        yield from sorted(folder.rglob("*.yaml"))
-    for plan in plans:
-        yield from (Path(spec) for spec in plan.specs if "://" not in spec)
+        yield from folder.rglob("*.yaml")
+    for description in descriptions:
+        if "://" not in str(description):
+            path = Path(description)
+            yield from path.rglob("*") if path.is_dir() else (path,)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from corrigible.proxy.admin.reload import Reloader
 from corrigible.proxy.build import build_engine, build_loops
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.tls_files import Trust
 
 from . import supervision, tls
 from .addresses import TLS_BY_SCHEME, Address, parse_grpc_upstream
+from .api_plan import files_of
 from .usage_error import UsageError
 
 _HTTP_ONLY: Final[Mapping[str, object]] = {"upstream": None, "spec": [], "base": "", "engine_mode": "reverse"}
@@ -55,7 +58,11 @@ def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -
         if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
             raise
         raise UsageError("grpcio is not installed: pip install 'corrigible[grpc]'") from None
-    engine = build_engine(args.pack, limits=limits, rpc=True)
+
+    def load_engine() -> Engine:
+        return build_engine(args.pack, limits=limits, rpc=True)
+
+    engine = load_engine()
     settings = GrpcSettings(
         upstream=upstream,
         listen=str(listen),
@@ -67,13 +74,22 @@ def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -
     )
     label = f"{', '.join(profile.pack.name for profile in engine.profiles)}; {mode.value}"
     target = f"{'grpcs' if settings.tls else 'grpc'}://{upstream}"
+    packs = [profile.pack.path for profile in engine.profiles]
+    descriptors = [args.descriptors] if args.descriptors is not None else []
+
+    def files() -> Iterator[Path]:
+        yield from files_of(packs, descriptors)
+
     watch = supervision.Supervision(args, f"{target} ({label})")
     try:
         return serve(
             settings,
             engine,
             recorder=watch.recorder,
-            started=watch.started,
+            started=lambda loop, dispatcher, parts: watch.started(
+                loop, Reloader(parts, files, watch.recorder, dispatcher)
+            ),
+            load_engine=load_engine,
             line=lambda at: f"corrigible: {at} -> {target} ({label})",
             loops=build_loops(),
         )

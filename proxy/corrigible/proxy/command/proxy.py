@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 from urllib.parse import urlsplit
 
+from corrigible.proxy.admin.reload import Reloader, reload_all
 from corrigible.proxy.build import build_dispatcher, build_loops
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
@@ -21,7 +23,7 @@ from corrigible.rules.errors import CorrigibleError
 
 from . import grpc, spec_option, supervision, tls
 from .addresses import Address, parse_listen, parse_upstream
-from .api_plan import ApiPlan
+from .api_plan import ApiPlan, files_of
 from .config_file import ApiText, Config
 from .relay_key import read_key
 from .settings import settings_of
@@ -189,15 +191,20 @@ def run(args: argparse.Namespace) -> int:
         print("corrigible proxy: --upstream-insecure: the API's certificate is not verified", file=sys.stderr)
     work: Served = {
         **{route.task: route.corrector.correct for route in routes},
-        "succeeded": loops.succeeded,
-        "uncount_refusal": loops.uncount_refusal,
+        "reload": lambda: reload_all(parts),
     }
+    parts = [plan.part(relay, route) for plan, route in zip(plans, routes, strict=True)]
+
+    def files() -> Iterator[Path]:
+        folders = [profile.pack.path for route in routes for profile in route.corrector.engine.profiles]
+        return files_of(folders, [spec for plan in plans for spec in plan.specs])
+
     with closing(watch), closing(build_dispatcher(work, loops)) as dispatcher:
         return serve(
             settings,
             ApiRoutes(routes),
             recorder=watch.recorder,
-            started=watch.started,
+            started=lambda loop: watch.started(loop, Reloader(parts, files, watch.recorder, dispatcher)),
             line=lambda at: f"corrigible: {at} {label}",
             dispatcher=dispatcher,
         )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from corrigible.proxy.access_log.entry import AccessLog
 from corrigible.proxy.access_log.recorder import Listener, Recorder, on_hangup
 from corrigible.proxy.access_log.terminal import standard_error
+from corrigible.proxy.admin.reload import Reloader
 
 from .addresses import parse_listen
 from .usage_error import UsageError
@@ -31,6 +32,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--quiet",
         action="store_true",
         help="do not print a line for each refusal and each failure of the API, and no summary at the end",
+    )
+    parser.add_argument(
+        "--reload",
+        action="store_true",
+        help="load packs and descriptions anew when their files change; SIGHUP does so, too, and reopens the log",
     )
     parser.add_argument(
         "--admin",
@@ -51,11 +57,19 @@ class Supervision:
         except OSError as problem:
             raise UsageError(f"cannot write the log {args.log}: {(problem.strerror or str(problem)).lower()}") from None
         self.recorder = Recorder(access_log, standard_error(quiet=args.quiet), listeners)
+        self._is_reloading = args.reload
         self._admin: AdminServer | None = admin(self.recorder) if admin is not None else None
 
-    def started(self, loop: asyncio.AbstractEventLoop) -> None:
+    def started(self, loop: asyncio.AbstractEventLoop, reloader: Reloader) -> None:
         """Watch a proxy that runs on this loop from now on."""
-        on_hangup(loop, self.recorder.reopen)
+
+        def hung_up() -> None:
+            self.recorder.reopen()
+            reloader.ask()
+
+        on_hangup(loop, hung_up)
+        if self._is_reloading:
+            reloader.watch()
         if self._admin is not None:
             self._admin.start(loop)
             self.recorder.say(f"{self._admin.url} has /healthz and /metrics")

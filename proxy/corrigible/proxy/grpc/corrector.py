@@ -102,6 +102,13 @@ class GrpcCorrector(Corrector[CallResult, Metadata]):
     def descriptors(self) -> Descriptors:
         return self._grpc.descriptors
 
+    def use(self, loaded: tuple[Engine, Descriptors | None]) -> None:
+        """Correct by this engine from now on, with these descriptors; without any, with those that were read before."""
+        engine, descriptors = loaded
+        self.engine = engine
+        if descriptors is not None or self.descriptors.methods:
+            self.learn(descriptors or self.descriptors)
+
     def learn(self, descriptors: Descriptors) -> None:
         """Use these descriptors from now on, as the description for every pack."""
         description = ProtobufDescription(descriptors)

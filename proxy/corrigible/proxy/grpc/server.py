@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from corrigible.adapters.protobuf.descriptors import Descriptors, load
 from corrigible.proxy.access_log.entry import Entry
 from corrigible.proxy.access_log.exchange_entry import with_outcome
 from corrigible.proxy.access_log.recorder import Recorder
+from corrigible.proxy.admin.reload import Part, reload_all
 from corrigible.proxy.build import build_dispatcher
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.loop.shared import SharedLoops
@@ -33,6 +34,9 @@ from .status import HTTP, failure_of
 
 _GRACE = 5.0
 """Seconds that calls under way have to end once the proxy is asked to stop; at a second signal they have none."""
+
+
+Started = Callable[[asyncio.AbstractEventLoop, Dispatcher, Sequence[Part]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +59,40 @@ def run(
     settings: GrpcSettings,
     engine: Engine,
     *,
+    load_engine: Callable[[], Engine],
     recorder: Recorder,
     line: Callable[[str], str],
-    started: Callable[[asyncio.AbstractEventLoop], None],
+    started: Started,
     loops: SharedLoops,
 ) -> int:
-    """Serve until SIGTERM or SIGINT: 0. An address that is taken is 1. `started` is called with the running loop.
+    """Serve until SIGTERM or SIGINT: 0. An address that is taken is 1.
 
+    `load_engine` makes the engine anew, `started` is called with the running loop and all that can be loaded anew.
     Raises AuthoringError for wrong descriptors, NoCertificate where the upstream has none to believe in.
     """
-    descriptors = load(settings.descriptors) if settings.descriptors is not None else shipped_descriptors(engine)
+
+    def descriptors_of(engine: Engine) -> Descriptors | None:
+        return load(settings.descriptors) if settings.descriptors is not None else shipped_descriptors(engine)
+
+    def load_anew() -> tuple[Engine, Descriptors | None]:
+        engine = load_engine()
+        engine.warm_up()
+        return engine, descriptors_of(engine)
+
+    descriptors = descriptors_of(engine)
     engine.warm_up()
     corrector = GrpcCorrector(engine, descriptors, mode=settings.mode, loops=loops)
     served: Served = {
         "correct": corrector.correct,
         "read": corrector.read,
-        "succeeded": loops.succeeded,
-        "uncount_refusal": loops.uncount_refusal,
+        "reload": lambda: reload_all(parts),
     }
+    parts = [Part(load_anew, corrector.use)]
     # Before gRPC has threads.
     with closing(build_dispatcher(served, loops, largest_here=LARGE_MESSAGE)) as dispatcher:
-        status = _run(settings, corrector, dispatcher, recorder, line, started, described=descriptors is not None)
+        status = _run(
+            settings, corrector, dispatcher, recorder, line, started, parts, described=descriptors is not None
+        )
     recorder.close([*dispatcher.summary()])
     return status
 
@@ -86,7 +103,8 @@ def _run(
     dispatcher: Dispatcher,
     recorder: Recorder,
     line: Callable[[str], str],
-    started: Callable[[asyncio.AbstractEventLoop], None],
+    started: Started,
+    parts: Sequence[Part],
     *,
     described: bool,
 ) -> int:
@@ -101,7 +119,7 @@ def _run(
         upstream = open_upstream(settings.upstream, how)
         front = GrpcFront(corrector, upstream, dispatcher, described=described, record=record, complain=recorder.say)
         try:
-            return await _serve(settings, upstream, front, line, started)
+            return await _serve(settings, upstream, front, line, lambda loop: started(loop, dispatcher, parts))
         finally:
             if front.reflection is not None:
                 front.reflection.stop()

@@ -36,6 +36,10 @@ OF_ALL: Final = 512
 LARGE_OF_ONE: Final = 4
 LARGE_OF_ALL: Final = 32
 
+LOOPS_STATE: Final = "loops"
+LOOPS_RESTORE: Final = "restore loops"
+"""What workers know the memory of loops by."""
+
 _SHARE: Final = 0.25
 """Of the loop's time, for corrections, while there is other work."""
 _LEAST: Final = 0.002
@@ -154,6 +158,11 @@ class Dispatcher:
         """Have workers know something that was not known when they were prepared."""
         if self._workers is not None:
             self._workers.learn(name, arguments)
+
+    async def reload(self, name: str) -> None:
+        """Have workers load anew what this process has loaded anew; what they remember of loops stays."""
+        if self._workers is not None:
+            await self._workers.reload(name, LOOPS_STATE, LOOPS_RESTORE)
 
     def close(self) -> None:
         """End the workers."""

@@ -20,6 +20,9 @@ MEMORY: Final = 512 << 20
 _LARGEST: Final = 8 << 20
 """Bytes of one message of a worker: what is more is no correction."""
 _COUNT: Final = 2
+_LEARNING: Final = 60.0
+"""Seconds in which the server has to learn what it is told."""
+_MOMENT: Final = 2.0
 
 Answering = Callable[[Any], Awaitable[Any]]
 
@@ -104,12 +107,50 @@ class _Worker:
             data = pickle.dumps((NOTE, name, arguments), pickle.HIGHEST_PROTOCOL)
             self._streams[1].write(LENGTH.pack(len(data)) + data)
 
+    async def renew(self, state: str, restore: str) -> None:
+        """Replace it by a new one that knows what the server has learned, and remembers what this one did."""
+        if self._streams is None:
+            return
+        number, connection = self._server.spawn()
+        streams = await asyncio.open_unix_connection(sock=connection, limit=1 << 20)
+        try:
+            await _asked(streams, (RUN, state, (), {}), _LEARNING)  # it is there once the server has learned
+            async with self._free:
+                if self._streams is not None:
+                    remembered = await _asked(self._streams, (RUN, state, (), {}), _MOMENT)
+                    await _asked(streams, (RUN, restore, (remembered,), {}), _MOMENT)
+        except BaseException:
+            with contextlib.suppress(OSError, RuntimeError):
+                streams[1].transport.abort()
+            self._server.kill(number)
+            self.end()  # the next one knows it
+            raise
+        self.end()
+        self._number, self._streams = number, streams
+
     def end(self) -> None:
         if self._streams is not None:
             with contextlib.suppress(OSError, RuntimeError):
                 self._streams[1].transport.abort()
             self._streams = None
             self._server.kill(self._number)
+
+
+async def _asked(
+    streams: tuple[asyncio.StreamReader, asyncio.StreamWriter], message: tuple[Any, ...], seconds: float
+) -> Any:
+    """Return what a function of a worker returns. Raises OSError, EOFError, TimeoutError and WorkerLost."""
+    reader, writer = streams
+    async with asyncio.timeout(seconds):
+        data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+        writer.write(LENGTH.pack(len(data)) + data)
+        await writer.drain()
+        (size,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
+        match pickle.loads(await reader.readexactly(size)):
+            case (str(kind), value, int()) if kind == DONE:
+                return value
+            case other:
+                raise WorkerLost(f"the worker said {str(other)[:80]}")
 
 
 class Workers:
@@ -144,6 +185,13 @@ class Workers:
         """Have all workers know something from now on: those that do not are replaced."""
         self._server.learn(name, arguments)
         self.end()
+
+    async def reload(self, name: str, state: str, restore: str) -> None:
+        """Have all workers learn something, without forgetting: `state` of each goes to `restore` of the next."""
+        self._server.learn(name, ())
+        for worker in self._workers:
+            with contextlib.suppress(OSError, EOFError, TimeoutError, WorkerLost):
+                await worker.renew(state, restore)
 
     def _of(self, caller: str) -> _Worker:
         return self._workers[zlib.crc32(caller.encode()) % len(self._workers)]

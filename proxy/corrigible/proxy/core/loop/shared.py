@@ -6,7 +6,8 @@ Knows: loops, whose refusals were handed to a worker. Does not know: processes.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from .detector import MOST, Loops
 
@@ -22,6 +23,14 @@ class SharedLoops(Loops):
     def report_successes_to(self, report: Callable[[str, str], None]) -> None:
         """Report successes, by caller and place, to whoever has the other loops."""
         self._report = report
+
+    def state(self) -> dict[str, Any]:
+        """Return all that is remembered, for `restore` in another process."""
+        return {name: value for name, value in vars(self).items() if name != "_report"}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Remember what another process did."""
+        vars(self).update(state)
 
     def mark_remote(self, caller: str) -> None:
         """Note that another process counts the refusals of this caller."""
