@@ -15,7 +15,18 @@ from corrigible.schema.command_line import CommandParser
 from corrigible.schema.extra import MissingExtra, needs
 from corrigible.schema.printable import shown_on
 
-COMMANDS: Final = ("proxy", "translate", "pack", "sandbox", "demo", "descriptors", "description", "spec", "status")
+COMMANDS: Final = (
+    "proxy",
+    "translate",
+    "pack",
+    "sandbox",
+    "demo",
+    "descriptors",
+    "description",
+    "spec",
+    "status",
+    "mcp",
+)
 """Each is also the name of its module."""
 _EXTRAS: Final = {"proxy": "mitmproxy", "sandbox": "sandboxes", "demo": "mitmproxy,sandboxes", "status": "prometheus"}
 """What a command needs where it is not the extra `proxy`, which all of these include."""

@@ -1,0 +1,117 @@
+"""`corrigible mcp`: an API's operations as tools of the Model Context Protocol, with corrections of refused calls."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+
+from corrigible.client.policy import OnRefusal, Policy
+from corrigible.schema.extra import MissingExtra
+
+from . import spec_option
+from .usage_error import UsageError
+
+if TYPE_CHECKING:
+    from corrigible.client.toolset import Toolset
+
+_SECONDS = 60
+"""Until the API has answered."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "mcp",
+        help="offer an API's operations as tools of the Model Context Protocol",
+        description="Offer the operations of an API as tools of the Model Context Protocol, on standard input and "
+        "output. The answer to a refused call is a short correction, with the arguments of the call that will work.",
+    )
+    parser.add_argument("--upstream", required=True, metavar="URL", help="the API: https://api.example.com")
+    parser.add_argument(
+        "--spec", required=True, metavar="FILE", help="the API's description (OpenAPI 3, Swagger 2.0): a file or a URL"
+    )
+    parser.add_argument(
+        "--pack",
+        action="append",
+        default=[],
+        metavar="NAME_OR_PATH",
+        help="rule pack: the name of a built-in one, or a folder; repeatable",
+    )
+    parser.add_argument(
+        "--header",
+        action="append",
+        default=[],
+        metavar="'NAME: VALUE'",
+        help="header of every request, such as the credentials: 'Authorization: Bearer $TOKEN'; $TOKEN is read from "
+        "the environment",
+    )
+    parser.add_argument(
+        "--tool", action="append", default=[], metavar="NAME", help="offer only this operation; repeatable"
+    )
+    parser.add_argument(
+        "--on-refusal",
+        choices=[OnRefusal.EXPLAIN.value, OnRefusal.REPAIR.value],
+        default=OnRefusal.EXPLAIN.value,
+        help="explain: nothing is sent again; repair: a correction that is proved, and that changes nothing of what "
+        "was asked for, is sent; default: %(default)s",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        from corrigible.proxy.mcp.server import serve
+    except ModuleNotFoundError as problem:
+        if (problem.name or "").partition(".")[0] != "mcp":
+            raise
+        raise MissingExtra("corrigible mcp", "mcp", problem.name) from None
+    (file,) = spec_option.spec_files([args.spec])
+    toolset = _toolset(args, file)
+    if not toolset.tools:
+        raise UsageError(f"--spec {spec_option.shown(args.spec)}: no operation that can be a tool")
+    print(f"{len(toolset.tools)} tools of {args.upstream}", file=sys.stderr)
+    asyncio.run(serve(toolset, "corrigible"))
+    return 0
+
+
+def _toolset(args: argparse.Namespace, file: Path) -> Toolset:
+    from corrigible.adapters.openapi.document.source_files import SourceFiles
+    from corrigible.client.toolset import Toolset
+    from corrigible.proxy.asgi import ReflectiveMiddleware
+    from corrigible.proxy.build import build_corrector, build_loops
+    from corrigible.proxy.mcp.upstream import Upstream
+
+    document = SourceFiles(file).document
+    if not isinstance(document, dict):
+        raise UsageError(f"--spec {spec_option.shown(args.spec)}: not an OpenAPI description")
+    corrector = build_corrector(args.pack, spec=[file], loops=build_loops())
+    upstream = Upstream(args.upstream, httpx.AsyncClient(timeout=_SECONDS))
+    app = ReflectiveMiddleware(upstream, corrector=corrector)
+    try:
+        return Toolset(
+            document,
+            args.upstream,
+            headers=dict(map(_header, args.header)),
+            policy=Policy(on_refusal=OnRefusal(args.on_refusal)),
+            names=args.tool or None,
+            async_transport=httpx.ASGITransport(app),
+        )
+    except ValueError as problem:
+        raise UsageError(str(problem)) from None
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise UsageError("--header: not of the form 'Name: value'")  # it may be a secret: it is not repeated
+    expanded = os.path.expandvars(value.strip())
+    unset = re.search(r"\$\{?(\w+)", expanded)
+    if unset is not None and unset[0] in value:
+        raise UsageError(f"--header {name.strip()}: the environment has no variable {unset[1]}")
+    return name.strip(), expanded

@@ -1,0 +1,1 @@
+"""An API's operations as a server of the Model Context Protocol."""

@@ -1,0 +1,131 @@
+"""Operations as tools: schemas, requests of arguments, and arguments of corrected requests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from corrigible.client.tool import ArgumentProblem, Tool, tools_of
+from corrigible.schema.exchange import Request
+
+
+def listed(*parameters: dict[str, Any], path: str = "/pets", method: str = "get", **more: Any) -> Tool:
+    operation = {"operationId": "op", "parameters": list(parameters), **more}
+    (tool,) = tools_of({"openapi": "3.1.0", "paths": {path: {method: operation}}})
+    return tool
+
+
+def query(name: str, type: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "in": "query", "schema": {"type": type}, **more}
+
+
+JSON = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Node"}}}, "required": True}
+TREE = {
+    "openapi": "3.0.3",
+    "components": {
+        "schemas": {
+            "Node": {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/Node"}}, "example": {}},
+            "Unused": {"type": "string"},
+        },
+        "parameters": {"Id": {"name": "id", "in": "path", "schema": {"type": "integer"}, "description": "Which."}},
+        "requestBodies": {"Node": JSON},
+    },
+    "paths": {
+        "/nodes/{id}": {
+            "parameters": [{"$ref": "#/components/parameters/Id"}],
+            "put": {"operationId": "nodes.put", "requestBody": {"$ref": "#/components/requestBodies/Node"}},
+            "post": {"requestBody": {"content": {"multipart/form-data": {}}}},
+            "delete": {"operationId": "nodes put"},
+        }
+    },
+}
+
+
+def test_references_become_definitions_and_only_those_that_are_used() -> None:
+    put, delete = tools_of(TREE)
+    assert put.input_schema == {
+        "type": "object",
+        "properties": {"id": {"type": "integer", "description": "Which."}, "body": {"$ref": "#/$defs/Node"}},
+        "additionalProperties": False,
+        "required": ["id", "body"],
+        "$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}},
+    }
+    assert (put.name, delete.name) == ("nodes_put", "nodes_put_2")
+    assert delete.body is None
+
+
+def test_a_body_that_arguments_cannot_write_makes_no_tool() -> None:
+    assert [tool.method for tool in tools_of(TREE)] == ["PUT", "DELETE"]
+
+
+ROUND_TRIPS: list[tuple[Tool, dict[str, Any], str, dict[str, Any]]] = [
+    (listed(query("limit", "integer")), {"limit": 5}, "/pets", {"limit": "5"}),
+    (listed(query("all", "boolean")), {"all": True}, "/pets", {"all": "true"}),
+    (listed(query("tag", "array")), {"tag": ["a", "b"]}, "/pets", {"tag": ["a", "b"]}),
+    (listed(query("tag", "array")), {"tag": ["a"]}, "/pets", {"tag": ["a"]}),
+    (listed(query("tag", "array", explode=False)), {"tag": ["a", "b"]}, "/pets", {"tag": "a,b"}),
+    (
+        listed(query("page", "object", style="deepObject", explode=True)),
+        {"page": {"size": "9"}},
+        "/pets",
+        {"page[size]": "9"},
+    ),
+    (listed(path="/pets/{id}"), {"id": "a/b c"}, "/pets/a%2Fb%20c", {}),
+    (listed(query("id", "string"), path="/pets/{id}"), {"id": "q", "path_id": "p"}, "/pets/p", {"id": "q"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "path", "expected"), ROUND_TRIPS)
+def test_arguments_make_a_request_and_come_back(
+    tool: Tool, arguments: dict[str, Any], path: str, expected: dict[str, Any]
+) -> None:
+    request = tool.request(arguments)
+    assert (request.path, dict(request.query)) == (path, expected)
+    nothing = Request("GET", "/other")
+    assert tool.arguments(request, nothing, {}) == arguments
+
+
+def test_what_a_correction_left_alone_is_what_the_model_wrote() -> None:
+    tool = listed(query("limit", "integer"), query("state", "string"))
+    original = {"limit": "5", "state": "opne"}
+    sent = tool.request(original)
+    corrected = replace(sent, query={**sent.query, "state": "open"})
+    assert tool.arguments(corrected, sent, original) == {"limit": "5", "state": "open"}
+
+
+def test_a_corrected_value_has_the_type_of_its_argument() -> None:
+    tool = listed(query("limit", "integer"))
+    sent = tool.request({"limit": 500})
+    assert tool.arguments(replace(sent, query={"limit": "100"}), sent, {"limit": 500}) == {"limit": 100}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"method": "POST"}, {"path": "/pets/1/x"}, {"path": "/dogs"}, {"query": {"other": "1"}}, {"body": {"a": 1}}],
+)
+def test_another_request_is_not_of_this_tool(change: dict[str, Any]) -> None:
+    tool = listed(query("limit", "integer"))
+    sent = tool.request({})
+    assert tool.arguments(replace(sent, **change), sent, {}) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "op needs the argument id."),
+        ({"id": {"a": 1}}, "The argument id of op is one text or number."),
+        ({"id": ""}, "The argument id of op is one text or number."),
+        ({"id": 1, "petId": 2}, "op has no argument petId. Its arguments are: id."),
+    ],
+)
+def test_arguments_that_make_no_request(arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(ArgumentProblem) as problem:
+        listed(path="/pets/{id}").request(arguments)
+    assert str(problem.value) == said
+
+
+@pytest.mark.parametrize("document", [{}, {"paths": None}, {"paths": {"/a": None, "/b": {"get": None, "put": {}}}}])
+def test_a_broken_description_makes_the_tools_that_it_can(document: dict[str, Any]) -> None:
+    assert [tool.name for tool in tools_of(document)] in ([], ["put_b"])

@@ -1,0 +1,145 @@
+"""What a model is told of a call: results, corrections, errors without feedback."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from corrigible.client import OnRefusal, Policy
+from corrigible.client.toolset import ToolCall, Toolset
+
+BODY = {"content": {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}}}
+DESCRIPTION: dict[str, Any] = {
+    "openapi": "3.1.0",
+    "servers": [{"url": "https://api.example.com/v1"}],
+    "paths": {
+        "/refunds": {"post": {"operationId": "refund", "requestBody": BODY}},
+        "/refunds/{id}": {"get": {"operationId": "read"}},
+    },
+}
+
+
+def refusal(*suggestions: dict[str, Any], **more: Any) -> httpx.Response:
+    feedback = {"type": "recovery_guidance", "message": "It is too much.", "suggestions": suggestions, **more}
+    return httpx.Response(400, json={"error": "no", "recovery_feedback": feedback})
+
+
+def edit(path: str, value: Any, **more: Any) -> dict[str, Any]:
+    patch = [{"op": "replace", "path": path, "value": value}]
+    return {"action": "MODIFY_PARAMS", "message": "Take less.", "parameters": {}, "patch": patch, **more}
+
+
+class Api(httpx.BaseTransport):
+    """Answers as it is told, and keeps what it received."""
+
+    def __init__(self, *answers: httpx.Response | Exception) -> None:
+        self.answers, self.received = list(answers), list[httpx.Request]()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        request.read()
+        self.received.append(request)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def toolset(api: Api, url: str = "http://127.0.0.1:1", **more: Any) -> Toolset:
+    return Toolset(DESCRIPTION, url, transport=api, headers={"Authorization": "Bearer t"}, **more)
+
+
+def test_a_result_is_the_text_of_the_answer() -> None:
+    api = Api(httpx.Response(200, json={"id": "re_1"}))
+    result = toolset(api).call("refund", {"body": {"amount": 5, "items": [{"a": "b"}]}})
+    assert (result.is_error, json.loads(result.text)) == (False, {"id": "re_1"})
+    (received,) = api.received
+    assert str(received.url) == "http://127.0.0.1:1/v1/refunds"
+    assert received.headers["authorization"] == "Bearer t"
+    assert received.content == b"amount=5&items%5B0%5D%5Ba%5D=b"
+
+
+def test_the_address_s_own_path_counts_more_than_the_description_s() -> None:
+    api = Api(httpx.Response(204))
+    assert toolset(api, "http://127.0.0.1:1/api/").call("read", {"id": 7}).text == "204 No Content"
+    assert str(api.received[0].url) == "http://127.0.0.1:1/api/refunds/7"
+
+
+def test_a_correction_is_the_next_call() -> None:
+    result = toolset(Api(refusal(edit("/body/amount", 3)))).call("refund", {"body": {"amount": 5}})
+    assert result.text == (
+        'refund was refused (400 Bad Request).\nIt is too much.\nCorrection: Take less.\n  /body/amount: "5" -> 3\n'
+        'Call refund with {"body": {"amount": 3}}'
+    )
+    assert result.corrected == ToolCall("refund", {"body": {"amount": 3}})
+    assert result.is_error
+
+
+def test_the_user_is_asked_before_a_changed_intent() -> None:
+    flagged = edit("/body/amount", 3, safety={"changes_intent": True})
+    result = toolset(Api(refusal(flagged))).call("refund", {"body": {"amount": 5}})
+    assert result.needs_confirmation
+    assert 'If the user agrees, call refund with {"body": {"amount": 3}}' in result.text
+
+
+def test_a_correction_may_be_a_call_of_another_tool() -> None:
+    moved = edit("/path", "/v1/refunds/7")
+    moved["patch"].append({"op": "replace", "path": "/method", "value": "GET"})
+    moved["patch"].append({"op": "replace", "path": "/body", "value": None})
+    result = toolset(Api(refusal(moved))).call("refund", {"body": {"amount": 5}})
+    assert result.corrected == ToolCall("read", {"id": "7"})
+
+
+@pytest.mark.parametrize(
+    "suggestion",
+    [
+        {"action": "ESCALATE", "message": "Ask.", "parameters": {"actor": "you"}},
+        edit("/body/amount", 3, steps=[{"method": "GET", "path": "/v1/x"}]),
+        edit("/path", "/elsewhere"),
+        {"action": "MODIFY_PARAMS", "parameters": {}, "placeholders": [{"pointer": "/body/why", "ask": "user"}]},
+    ],
+)
+def test_there_is_no_next_call_where_more_is_needed(suggestion: dict[str, Any]) -> None:
+    more = {"recovery": "terminal"} if suggestion["action"] == "ESCALATE" else {}
+    result = toolset(Api(refusal(suggestion, **more))).call("refund", {"body": {"amount": 5}})
+    assert result.corrected is None
+    assert "Call " not in result.text
+    assert "It is too much." in result.text
+
+
+def test_what_a_policy_sends_is_told_with_the_answer() -> None:
+    proved = edit("/body/amount", 3, applicability="MACHINE_APPLICABLE", verification={"status": "verified"})
+    api = Api(refusal(proved), httpx.Response(200, json={"id": "re_1"}))
+    result = toolset(api, policy=Policy(on_refusal=OnRefusal.REPAIR)).call("refund", {"body": {"amount": 5}})
+    assert not result.is_error
+    assert result.text.splitlines()[0].startswith("Corrected and sent again: /body/amount: ")
+    assert api.received[1].content == b"amount=3"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (httpx.Response(500, text="x" * 9000), "refund was refused (500 Internal Server Error): xxx"),
+        (httpx.ConnectError("refused"), "refund was not answered: ConnectError: refused"),
+    ],
+)
+def test_errors_without_feedback_are_short(answer: Any, said: str) -> None:
+    result = toolset(Api(answer)).call("refund", {"body": {}})
+    assert result.is_error
+    assert result.text.startswith(said)
+    assert len(result.text) < 2200
+
+
+def test_a_tool_that_does_not_exist_is_told_to_the_model() -> None:
+    result = toolset(Api()).call("refnud", {})
+    assert result.text == "There is no tool refnud. The tools are: refund, read."
+
+
+def test_only_the_tools_that_are_wanted() -> None:
+    assert list(toolset(Api(), names=["read"]).tools) == ["read"]
+    with pytest.raises(ValueError, match="no operation x"):
+        toolset(Api(), names=["x"])
+    with pytest.raises(ValueError, match="no OpenAPI 3"):
+        Toolset({"swagger": "2.0"}, "http://127.0.0.1:1")

@@ -1,0 +1,103 @@
+"""An environment with the frameworks of agents, a service with its own description, and the proxy in front of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from corrigible.adapters.cache import fingerprint, installed
+from corrigible.adapters.sandbox.python import python_arguments
+from corrigible.adapters.sandbox.server import HOST, Command, Running, Server
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+PARTS = ("protos", "rules", "adapters", "proxy")
+
+
+class Bookings(NamedTuple):
+    """A service that describes itself."""
+
+    direct: str
+    proxy: str
+    spec: Path
+
+
+@pytest.fixture(scope="session")
+def agent_python() -> Path:
+    """A Python with the frameworks, and with what the engine needs."""
+    wanted = (HERE / "requirements.txt").read_text("utf-8").splitlines()
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted += [
+        *extras["dependencies"],
+        *extras["optional-dependencies"]["proxy"],
+        *extras["optional-dependencies"]["spec"],
+    ]
+    lines = "\n".join(line for line in wanted if not line.startswith(("#", "corrigible")))
+
+    def install(folder: Path) -> None:
+        (folder / "requirements.txt").write_text(lines, "utf-8")
+        for command in (
+            [sys.executable, "-m", "venv", folder / "venv"],
+            [folder / "venv/bin/python", "-m", "pip", "install", "--quiet", "-r", folder / "requirements.txt"],
+        ):
+            done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300)
+            assert done.returncode == 0, done.stderr
+
+    return installed(f"agents-{fingerprint(lines.encode(), sys.version.encode())}", install) / "venv/bin/python"
+
+
+@pytest.fixture(scope="session")
+def agent_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a program that sees this source tree as an installed Corrigible."""
+    folder = tmp_path_factory.mktemp("installed")
+    metadata = Path(str(distribution("corrigible").locate_file(""))).glob("corrigible-*.dist-info")
+    for one in metadata:
+        (folder / one.name).symlink_to(one)
+    places = [folder, *(ROOT / part for part in PARTS)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
+
+
+@pytest.fixture(scope="session")
+def run_agent(agent_python: Path, agent_environment: dict[str, str]) -> Callable[..., Any]:
+    """Run a script of this folder there, and return the JSON that it prints."""
+
+    def run(script: str, *arguments: str | Path) -> Any:
+        command = [str(agent_python), "-W", "error::ImportWarning", str(HERE / script), *map(str, arguments)]
+        done = subprocess.run(command, env=agent_environment, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+def _service(port: int) -> Command:
+    return Command(python_arguments((ROOT / "tests/_support/fastapi_service.py").read_text("utf-8"), str(port)))
+
+
+def _proxied(service: Running, spec: Path) -> Server:
+    code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
+
+    def command(port: int) -> Command:
+        options = ["--upstream", service.url, "--listen", f"{HOST}:{port}", "--spec", str(spec)]
+        return Command(python_arguments(code, "proxy", *options))
+
+    return Server("proxy", "corrigible proxy", "none", command)
+
+
+@pytest.fixture(scope="session")
+def bookings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bookings]:
+    spec = tmp_path_factory.mktemp("spec") / "openapi.json"
+    with Server("bookings", "bookings", "none", _service).start() as service:
+        spec.write_bytes(httpx.get(f"{service.url}/openapi.json").content)
+        with _proxied(service, spec).start() as proxy:
+            yield Bookings(service.url, proxy.url, spec)

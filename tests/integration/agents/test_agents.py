@@ -1,0 +1,50 @@
+"""Agents' frameworks, as they are installed: a refused tool call is answered with the call that works."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .conftest import Bookings
+
+RunAgent = Callable[..., Any]
+
+
+def test_mcp(run_agent: RunAgent, bookings: Bookings) -> None:
+    result = run_agent("with_mcp.py", bookings.direct, bookings.spec)
+    assert result["tools"].keys() == {"createBooking", "listBookings"}
+    assert result["read_only"] == {"createBooking": False, "listBookings": True}
+    schema = result["tools"]["createBooking"]
+    assert schema["required"] == ["body"]
+    assert schema["properties"]["body"] == {"$ref": "#/$defs/Booking"}
+    is_error, text, meta = result["refused"]
+    assert is_error is True
+    assert text.splitlines()[0] == "createBooking was refused (422 Unprocessable Entity)."
+    assert '/body/room: "doubel" -> "double"' in text
+    assert meta["corrigible/recovery_feedback"]["suggestions"][0]["parameters"] == {"room": "double"}
+    is_error, text = result["accepted"]
+    assert (is_error, json.loads(text)["room"]) == (False, "double")
+    assert result["unknown"] == [True, "createBooking has no argument booking. Its arguments are: body."]
+    assert result["listed"] == [False, '["closed","5"]']
+
+
+def test_langchain(run_agent: RunAgent, bookings: Bookings) -> None:
+    result = run_agent("with_langchain.py", bookings.proxy, bookings.spec)
+    (status, correction), (status_after, booked) = result["results"]
+    assert (status, status_after) == ("error", "success")
+    assert "/body/nights: 45 -> 30" in correction
+    assert "Client error" not in correction
+    assert json.loads(booked)["nights"] == 30
+    assert result["last"] == "Booked."
+    assert 'listBookings with {"state": "open"}' in result["async"]
+
+
+def test_openai_and_anthropic(run_agent: RunAgent, bookings: Bookings) -> None:
+    result = run_agent("with_providers.py", bookings.proxy, bookings.spec)
+    refused, booked = result["openai"]
+    assert '/body/room: "Single" -> "single"' in refused
+    assert json.loads(booked)["room"] == "single"
+    assert [is_error for is_error, _ in result["anthropic"]] == [True, False]
+    assert result["anthropic"][0][1] == refused
