@@ -30,6 +30,7 @@ MAY_IMPORT = {
 PURE = [
     *(("client", f"{name}.py") for name in ("explanation", "difference", "form_edit", "answer", "policy", "decision")),
     ("client", "sent_request.py"),
+    ("client", "tool.py"),
     ("client", "correction.py"),
     ("rules", "**/*.py"),
     ("proxy", "core/**/*.py"),
@@ -56,7 +57,7 @@ EXEMPT = {
 ORDER = {
     "client": [
         *("explanation", "difference", "form_edit", "sent_request", "answer", "policy", "decision", "correction"),
-        *("driver", "httpx", "requests", "stripe", "github"),
+        *("driver", "httpx", "requests", "stripe", "github", "tool", "toolset", "openai", "anthropic", "langchain"),
     ],
     "rules": [
         *("errors", "budget", "violation", "pointer", "lookup", "functions", "safety", "repair_functions", "language"),
@@ -80,7 +81,7 @@ ORDER = {
     ],
     "proxy": [
         *("core", "runtime", "embed", "tls_files", "http", "access_log", "admin", "build", "asgi", "recording"),
-        *("pack_tools", "mitm", "grpc", "demo", "command", "cli"),
+        *("pack_tools", "mitm", "grpc", "mcp", "demo", "command", "cli"),
     ],
     "conformance": [
         *("model", "transport", "validators", "reference", "suite", "report", "audit", "checks", "lift", "command"),
