@@ -153,14 +153,20 @@ class TestRepair:
         assert [body["sort"] for body in server.bodies] == ["new", "a"]
         assert outcome.explanation.endswith("Not sent: it has been sent again 2 times.")
 
-    def test_it_ends_where_the_feedback_says_so(self) -> None:
-        server = Server()
-        assert run(sent(ORDER), refusal(NEAR, retry={"max_attempts": 1}), REPAIR, server).answer.status == 400
-        assert server.requests == []
+    @pytest.mark.parametrize(("most", "times"), [(1, 0), (2, 1), (3, 2)])
+    def test_it_ends_where_the_feedback_says_so(self, most: int, times: int) -> None:
+        retry = {"max_attempts": most}
+        again = [refusal(edit("/body/sort", old, new), retry=retry) for old, new in (("new", "a"), ("a", "b"))]
+        server = Server(*again)
+        policy = Policy(on_refusal=OnRefusal.REPAIR, max_corrections=9)
+        outcome = run(sent(ORDER), refusal(NEAR, retry=retry), policy, server)
+        assert len(server.requests) == times
+        assert outcome.explanation.endswith(f"Not sent: it has been sent again {times} times.")
 
     def test_what_was_refused_before_is_not_sent_again(self) -> None:
         server = Server(refusal(edit("/body/sort", "new", "neu")))
-        outcome = run(sent(ORDER), refusal(NEAR), Policy(on_refusal=OnRefusal.REPAIR, max_corrections=9), server)
+        policy = Policy(on_refusal=OnRefusal.REPAIR, max_corrections=9)
+        outcome = run(sent(ORDER, Idempotency_Key="k"), refusal(NEAR), policy, server)
         assert [body["sort"] for body in server.bodies] == ["new"]
         assert outcome.explanation.endswith("Not sent: the same request was refused before.")
 
@@ -182,6 +188,21 @@ class TestRepair:
         broken = Broken("POST", URL, (), json.dumps(ORDER).encode())
         assert run(broken, answer, REPAIR, server) == Outcome(answer)
         assert "the correction failed" in caplog.text and server.requests == []
+
+    def test_after_a_correction_it_is_the_last_answer_that_stays(self) -> None:
+        class Broken(SentRequest):
+            def edited(self, after: Request) -> SentRequest:
+                edited = super().edited(after)
+                return Broken(edited.method, edited.url, edited.headers, edited.body)
+
+            def document(self) -> Request:
+                if b"new" in (self.body or b""):
+                    raise ZeroDivisionError
+                return super().document()
+
+        second = refusal(NEAR)
+        broken = Broken("POST", URL, (), json.dumps(ORDER).encode())
+        assert run(broken, refusal(NEAR), REPAIR, Server(second)) == Outcome(second)
 
     def test_the_log_has_places_and_no_values(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level("INFO", "corrigible.client")
@@ -252,6 +273,18 @@ class TestWait:
         policy = Policy(on_refusal=OnRefusal.CONFIRM, confirm=yes)
         assert run(first, refusal(self.WAIT), policy, server).answer is ACCEPTED
         assert server.requests == [first]
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"steps": [{"method": "POST", "path": "/v1/lists"}]},
+            {"patch": [{"op": "add", "path": "/body/force", "value": True}]},
+        ],
+    )
+    def test_a_wait_that_is_more_than_a_wait_is_not_sent_unasked(self, more: dict[str, Any]) -> None:
+        server = Server()
+        run(sent(ORDER), refusal({**self.WAIT, **more}, retry={"same_request": True}), REPAIR, server)
+        assert server.requests == []
 
     def test_waits_end_too(self) -> None:
         waits: list[float] = []

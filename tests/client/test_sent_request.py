@@ -180,9 +180,9 @@ class TestQueryPathAndHeaders:
 
     def test_a_query_of_objects_is_written_with_brackets(self) -> None:
         request = sent(b"", url=f"{URL}?a[x]=1&filter[state]=opn", method="GET")
-        query = {"a[x]": "1", "filter": {"state": "open"}, "in": [{"k": "v"}]}
+        query = {"a[x]": "1", "filter": {"state": "open"}, "in": [{"k": "v"}, 2]}
         edited = request.edited(replace(request.document(), query=query))
-        assert edited.url == f"{URL}?a[x]=1&filter%5Bstate%5D=open&in%5B0%5D%5Bk%5D=v"
+        assert edited.url == f"{URL}?a[x]=1&filter%5Bstate%5D=open&in%5B0%5D%5Bk%5D=v&in%5B1%5D=2"
 
     def test_a_query_of_the_same_objects_stays(self) -> None:
         request = sent(b"", url=f"{URL}?a=1&b=2", method="GET")
