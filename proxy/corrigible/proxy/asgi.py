@@ -220,6 +220,7 @@ class _Responder:
                 error=error,
                 lookups=self.lookups,
                 correction=correction,
+                traceparent=next((value for name, value in self.request.headers if name == "traceparent"), None),
             )
             entry = with_outcome(entry, outcome, reason=reason)
             self.recorder.write(entry)

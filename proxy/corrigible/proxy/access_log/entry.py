@@ -96,6 +96,9 @@ class Entry:
     failure: str | None = None
     """What was wrong with the upstream, where it gave no answer. None with the outcome `failed`: the caller left."""
 
+    traceparent: str | None = None
+    """The trace that the caller belongs to (W3C Trace Context), as it was sent."""
+
     @property
     def verdict(self) -> Verdict:
         """What became of the exchange, in one word."""

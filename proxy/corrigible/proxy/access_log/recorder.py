@@ -41,6 +41,10 @@ class Recorder:
         self.access_log, self.terminal = access_log, terminal
         self._listeners: tuple[Listener, ...] = (*([access_log] if access_log is not None else ()), *listeners)
 
+    def listen(self, listener: Listener) -> None:
+        """Have somebody hear of every exchange from now on."""
+        self._listeners = (*self._listeners, listener)
+
     @property
     def wants_successes(self) -> bool:
         """Whether somebody wants to know more of a success than that there was one."""

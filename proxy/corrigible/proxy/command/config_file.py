@@ -86,6 +86,7 @@ class ConfigText(_Text):
     log: Annotated[str | None, Field(description="File for one JSON line per exchange")] = None
     quiet: Annotated[bool | None, Field(description="No lines on the terminal about exchanges")] = None
     reload: Annotated[bool | None, Field(description="Load packs and descriptions anew when they change")] = None
+    otel: Annotated[bool | None, Field(description="Export traces and metrics by OpenTelemetry")] = None
     admin: Annotated[str | None, Field(description="Address of /healthz and /metrics: HOST:PORT")] = None
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +39,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="load packs and descriptions anew when their files change; SIGHUP does so, too, and reopens the log",
     )
     parser.add_argument(
+        "--otel",
+        action="store_true",
+        help="export traces and metrics by OpenTelemetry; the OTEL_... environment variables say where",
+    )
+    parser.add_argument(
         "--admin",
         metavar="HOST:PORT",
         help="serve /healthz and /metrics (Prometheus) on this address; corrigible status reads them; default: off",
@@ -50,13 +55,13 @@ class Supervision:
 
     def __init__(self, args: argparse.Namespace, serves: str) -> None:
         """Open the log and the addresses; `serves` says what is proxied. Raises UsageError if that is impossible."""
-        listeners: Sequence[Listener] = ()
+        self._open_telemetry = _telemetry(args)
         admin = _admin(args, serves)
         try:
             access_log = AccessLog(args.log) if args.log is not None else None
         except OSError as problem:
             raise UsageError(f"cannot write the log {args.log}: {(problem.strerror or str(problem)).lower()}") from None
-        self.recorder = Recorder(access_log, standard_error(quiet=args.quiet), listeners)
+        self.recorder = Recorder(access_log, standard_error(quiet=args.quiet))
         self._is_reloading = args.reload
         self._admin: AdminServer | None = admin(self.recorder) if admin is not None else None
 
@@ -68,6 +73,8 @@ class Supervision:
             reloader.ask()
 
         on_hangup(loop, hung_up)
+        if self._open_telemetry is not None:
+            self.recorder.listen(self._open_telemetry(self.recorder))
         if self._is_reloading:
             reloader.watch()
         if self._admin is not None:
@@ -78,6 +85,23 @@ class Supervision:
         """Close the admin address. The recorder is closed by the front end."""
         if self._admin is not None:
             self._admin.close()
+
+
+def _telemetry(args: argparse.Namespace) -> Callable[[Recorder], Listener] | None:
+    if not args.otel:
+        return None
+    try:
+        from corrigible.proxy.admin.otel import OpenTelemetry, UnknownExporter, check_environment
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] != "opentelemetry":
+            raise
+        raise UsageError("--otel needs: pip install 'corrigible[otel]'") from None
+    try:
+        check_environment()
+    except UnknownExporter as problem:
+        raise UsageError(f"--otel: {problem}") from None
+    # It starts threads: only when workers are forked.
+    return lambda recorder: OpenTelemetry.from_environment(recorder.statistics, recorder.say)
 
 
 def _admin(args: argparse.Namespace, serves: str) -> Callable[[Recorder], AdminServer] | None:

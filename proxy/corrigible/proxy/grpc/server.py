@@ -193,6 +193,7 @@ def _reporter(recorder: Recorder) -> Callable[[CallOutcome], None]:
             code=CODES[call.code].name if call.code else None,
             correction=ended.correction,
             failure=failure_of(call.code, call.message, call.trailers),
+            traceparent=next((str(value) for key, value in call.metadata if key == "traceparent"), None),
         )
         recorder.write(with_outcome(entry, outcome))
 

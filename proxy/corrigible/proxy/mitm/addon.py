@@ -284,6 +284,7 @@ class CorrectionAddon:
             lookups=lookups,
             correction=correction,
             failure=failure,
+            traceparent=flow.request.headers.get("traceparent"),
         )
         self._recorder.write(with_outcome(entry, outcome, reason=reason or None))
 
