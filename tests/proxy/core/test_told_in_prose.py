@@ -77,6 +77,7 @@ components:
         opens: {type: string}
         closes: {type: string}
         capacity: {type: integer}
+        seat_category: {type: string}
 """
 BOOK = "/v3/halls/h-1/bookings"
 
@@ -181,6 +182,8 @@ def test_a_taken_name_may_stand_in_the_query(engine: Engine) -> None:
         ({"Name": "north"}, "hall with name north already exists", ["/body/Name"]),
         ({"title": "T", "name": "n1"}, "the slot n1 is taken, it exists already, duplicate", ["/body/name"]),
         ({"Name": "north"}, "such a hall already exists", []),
+        ({"username": "mo", "age": 7}, "User ID already taken.", ["/body/username"]),
+        ({"username": "mo", "email": "m@x.test"}, "User ID already taken.", []),
     ],
 )
 def test_a_taken_name_is_the_one_that_the_message_repeats(
@@ -309,3 +312,34 @@ def test_a_slash_that_the_server_misses_at_the_end_is_the_description_s(engine: 
     assert request is not None
     assert request.path == "/v3/prices/"
     assert mended(engine, Request("GET", "/v3/seasons"), "Perhaps a trailing slash was forgotten") is None
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "places"),
+    [
+        ({"seat_category": "royal"}, "We don't support this category", ["/body/seat_category"]),
+        ({"seat_category": "royal"}, "Invalid: the category service is not ready", []),
+        ({"seat_category": "royal"}, "We don't support that", []),
+        ({"seat_category": "royal", "row": 1}, "We don't support this category", []),
+    ],
+)
+def test_the_only_member_is_what_a_message_with_a_word_of_its_name_is_about(
+    engine: Engine, body: Any, message: str, places: list[str]
+) -> None:
+    assert asked(engine, post(body, BOOK), message) == places
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [("/halls", "/apis/hall/v3/halls"), ("/halls/h-1/bookings", "/apis/hall/v3/halls/h-1/bookings"), ("/h-1", None)],
+)
+def test_a_path_without_the_base_path_of_the_api_gets_it(
+    tmp_path_factory: pytest.TempPathFactory, path: str, wanted: str | None
+) -> None:
+    document = yaml.safe_load(DESCRIPTION)
+    document["servers"] = []
+    document["paths"] = {f"/apis/hall/v3{one}": item for one, item in document["paths"].items()}
+    spec = tmp_path_factory.mktemp("based") / "halls.json"
+    spec.write_bytes(orjson.dumps(document))
+    request = mended(build_engine((), Path(spec)), post({"guest": "x"}, path), "<h1>Not Found</h1>", 404)
+    assert (request.path if request is not None else None) == wanted

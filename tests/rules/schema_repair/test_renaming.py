@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corrigible.rules.schema_repair.renaming import (
+    is_longer_form,
     may_limit,
     misspelt,
     near_names,
@@ -12,6 +13,7 @@ from corrigible.rules.schema_repair.renaming import (
     rename_only_undeclared,
     undeclared,
 )
+from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
@@ -145,9 +147,9 @@ def test_the_only_undeclared_member_may_be_the_missing_one_if_the_caller_confirm
     request = Request("POST", "/things", body={"note": 1, "colour": "red"})
     schema = around("tint", tint={"type": "string"})
     violation = SchemaViolation("/body/tint", "required", {}, siblings=("tint", "note"), parent_schema=schema)
-    proposal = rename_only_undeclared(violation, request)
-    assert proposal is not None
-    (suggestion,) = proposal.suggestions
+    renaming = rename_only_undeclared(violation, request)
+    assert renaming is not None
+    (suggestion,) = renaming.proposal.suggestions
     assert suggestion["patch"][-1] == {"op": "move", "from": "/body/colour", "path": "/body/tint"}
     assert suggestion["safety"]["requires_confirmation"] is True
     assert rename_only_undeclared(violation._replace(pointer="/body/note"), request) is None
@@ -192,3 +194,45 @@ def test_a_name_is_taken_by_the_member_that_is_nearest_to_it() -> None:
 
     assert patch("status_") == ["test", "move"]
     assert "move" not in patch("statuss")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant", "free", "is_it"),
+    [
+        ("query", "search_query", ["search_query", "limit"], True),
+        ("searchTerm", "term", ["term"], True),
+        ("query", "search_query", ["search_query", "saved_query"], False),  # either
+        ("version", "new_version", ["new_version"], False),  # perhaps the old one
+        ("id", "user_id", ["user_id"], False),
+        ("address", "billing_address", ["billing_address"], False),
+        ("rate", "max_rate", ["max_rate"], False),
+        ("query", "query", ["query"], False),
+        ("colour", "search_query", ["search_query"], False),
+    ],
+)
+def test_the_longer_form_of_a_name(name: str, meant: str, free: list[str], is_it: bool) -> None:
+    assert is_longer_form(name, meant, free) is is_it
+
+
+@pytest.mark.parametrize(("name", "is_sure"), [("query", True), ("colour", False)])
+def test_the_longer_form_of_the_only_undeclared_name_is_no_choice(name: str, is_sure: bool) -> None:
+    schema = around("search_query", search_query={"type": "string"})
+    request = Request("POST", "/searches", body={name: "x"})
+    known = ("note", "search_query")
+    violation = SchemaViolation("/body/search_query", "required", {}, siblings=known, parent_schema=schema)
+    renaming, repaired = rename_only_undeclared(violation, request), repair(violation, request, "1.")
+    assert renaming is not None
+    assert repaired is not None
+    assert renaming.is_sure is is_sure
+    assert len(repaired.suggestions) == (1 if is_sure else 2)
+    assert ("requires_confirmation" in repaired.suggestions[0]["safety"]) is not is_sure
+
+
+def test_whom_a_longer_name_is_about_is_confirmed() -> None:
+    schema = around("user_id", user_id={"type": "string"})
+    request = Request("POST", "/rooms/7/ban", body={"user": "bob"})
+    violation = SchemaViolation("/body/user_id", "required", {}, siblings=("note", "user_id"), parent_schema=schema)
+    repaired = repair(violation, request, "1.")
+    assert repaired is not None
+    (suggestion,) = repaired.suggestions
+    assert suggestion["safety"]["requires_confirmation"] is True

@@ -102,26 +102,44 @@ def _only_parameter(case: RefusalCase, error: Violation) -> SchemaViolation | No
 
 
 def _only_member(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:
-    """Return the only value of the body, where a refusal of the content begins with a label that no member has."""
-    request, operation = case.request, case.match.operation
+    """Return the only value of the body, where a refusal of the content begins with a label that no member has.
+
+    Also where the message has a word of its name.
+    """
+    request, operation, message = case.request, case.match.operation, error.message[:_READ]
     if (
         error.pointer
-        or case.exchange.status != _UNPROCESSABLE
+        or case.exchange.status not in _ABOUT_VALUES
         or not operation
         or request.query
         or len(case.errors) > 1
+        or _ABOUT_OTHERS.search(message) is not None
     ):
         return None
-    if _ABOUT_OTHERS.search(error.message[:_READ]) is not None or not has_label(error.message[:_READ]):
-        return None
-    pointer, value = "/body", request.body
+    pointer, value, name = "/body", request.body, ""
     while isinstance(value, Mapping) and len(value) == 1:
         ((name, value),) = value.items()
         pointer = f"{pointer}/{escape(name)}"
     if pointer == "/body" or not isinstance(value, str | int | float) or value == "":
         return None
+    if not (case.exchange.status == _UNPROCESSABLE and has_label(message)) and not _has_word_of(message, name):
+        return None
     declared = description.declared_place(request, operation, pointer).schema
     return SchemaViolation(pointer, "value", declared, value) if declared else None
+
+
+def _has_word_of(message: str, name: str) -> bool:
+    """Whether a complaint about a value, and about no state, has a word of a name."""
+    if _REFUSED.search(message) is None and _NOT_TAKEN.search(message) is None:
+        return False
+    told = {word.lower() for word in _WORD.findall(message)}
+    return ABOUT_STATE.search(message) is None and not told.isdisjoint(words(name))
+
+
+_NOT_TAKEN: Final = re.compile(
+    r"(?i)\b(?:does|do|is|are) ?n[o']t (?:\w+ )?(?:support|accept|know|allow|recogni[sz]e|take)"
+)
+_WORD: Final = re.compile(r"[A-Za-z]{4,40}")
 
 
 def _has_word(message: str, value: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Final
 from corrigible.adapters.openapi.related_reads import Creation, Item
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import escape, resolve, segments, value_at
-from corrigible.rules.safety.nearness import is_same
+from corrigible.rules.safety.nearness import is_same, letters
 from corrigible.rules.safety.stored import dropped_values
 from corrigible.rules.schema_repair.listing import read_listing, with_references
 from corrigible.rules.schema_repair.route import schema_of_path
@@ -38,6 +38,7 @@ from .state_reader import (
 )
 
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+_LONG_WORD: Final = re.compile(r"[A-Za-z]{4,40}")
 _NAMING: Final = ("name", "slug", "key", "id", "code", "title", "username", "login", "email")
 """Members that name a resource, in the order in which one is taken for what a conflict is about."""
 _VERSIONS: Final = frozenset(
@@ -130,8 +131,14 @@ class Conflicts(StateReader):
         variables = [item.variable.lower() for item in creation.items] if creation is not None else []
         naming = [spelled[name] for name in (*variables, *_NAMING) if name in spelled]
         repeated = [name for name in naming if repeats(self._message, scalar_text(body[name]))]
-        named = repeated or self._repeated_names(members) or (naming if creation is not None else [])
+        is_told = len(naming) == 1 and self._request.method == "POST" and self._begins_with_a_word(naming[0])
+        named = repeated or self._repeated_names(members) or (naming if creation is not None or is_told else [])
         return f"/body/{escape(named[0])}" if named else None
+
+    def _begins_with_a_word(self, member: str) -> bool:
+        """Whether the name of a member begins with a word of the message: `username` is what "User ID" is about."""
+        told = {word.lower() for word in _LONG_WORD.findall(self._message)}
+        return any(letters(member).startswith(word) for word in told)
 
     def _repeated_names(self, members: list[str]) -> list[str]:
         """Return the only member such as `table_name` whose value the message repeats, alone or as `main.orders`."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from rapidfuzz.distance import OSA
 
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
-from corrigible.rules.safety.decisive import is_decisive_guess
+from corrigible.rules.safety.decisive import is_decisive_guess, words
 from corrigible.rules.safety.nearness import distance, is_plural, is_slip, letters, nearest
 from corrigible.schema.exchange import Json, Request
 
@@ -67,6 +67,8 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     if omission is None or value is None:
         return omission
     meant = only_missing(parent, violation.schema, request)
+    if meant is not None and is_longer_form(name, segments(meant)[-1], free):
+        return _moved(violation, request, violation.pointer, meant, value)
     renamed = None if meant is None else _moved(violation, request, violation.pointer, meant, value, is_guess=True)
     first = [] if levels is None else [levels.suggestion]
     first += [] if renamed is None else renamed.suggestions
@@ -96,14 +98,61 @@ def _takes(schema: Schema, value: Json, *, text: bool) -> bool:
     return first_violation([value] if is_element else value, schema, text=text) is None
 
 
-def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Proposal | None:
-    """Return the renaming of the only undeclared member to the only missing one, near or not: the caller confirms."""
+class Renaming(NamedTuple):
+    """The renaming of one member to a name that it is not near to."""
+
+    proposal: Proposal
+    is_sure: bool
+    """Whether one name is the other with further words. Otherwise the caller may have meant something else."""
+
+
+def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Renaming | None:
+    """Return the renaming of the only undeclared member to the only missing one; unless it is sure, it is confirmed."""
     parent = violation.pointer.rpartition("/")[0]
     if parent == "/headers" or only_missing(parent, violation.parent_schema, request) != violation.pointer:
         return None
     present = value_at(request, parent)
     name = next(str(one) for one in present if one not in violation.siblings)
-    return _moved(violation, request, f"{parent}/{escape(name)}", violation.pointer, present[name], is_guess=True)
+    free = [one for one in violation.siblings if one not in present]
+    is_sure = is_longer_form(name, segments(violation.pointer)[-1], free)
+    source = f"{parent}/{escape(name)}"
+    proposal = _moved(violation, request, source, violation.pointer, present[name], is_guess=not is_sure)
+    return None if proposal is None else Renaming(proposal, is_sure)
+
+
+def is_longer_form(name: str, meant: str, free: Sequence[str]) -> bool:
+    """Whether one of two names is the other with further words, `query` for `search_query`, and no third one is.
+
+    No such name are those of which a word says nothing by itself (`id`, `user_id`), or that may be two sides of a thing
+    (`version`, `new_version`).
+    """
+    shorter, longer = sorted((words(name), words(meant)), key=len)
+    further = [word for word in longer if word not in shorter]
+    is_part = 0 < len(shorter) < len(longer) and set(shorter) <= set(longer)
+    if not is_part or _GENERAL.issuperset(shorter) or not _SIDES.isdisjoint(further):
+        return False
+    if any(may_limit(word) for word in further if word not in ("id", "ids")):
+        return False
+    own = set(words(name))
+    others = [set(words(one)) for one in free if one != meant]
+    return not any(own <= other or (other and other <= own) for other in others)
+
+
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_GENERAL: Final = _word_set(
+    "id ids name names type value values key keys code kind text status state data item items list object count number"
+    " date time path uri url email label title description note"
+)
+"""Words that say nothing by themselves of what a longer name means."""
+_SIDES: Final = _word_set(
+    "new old current previous next first last source target parent child own other left right in out input output"
+    " sender receiver recipient sub super non no not un is has default original raw final base alt secondary primary"
+    " billing shipping home work temp backup"
+)
+"""Words for one of several of a kind: the name without it may mean another one."""
 
 
 def _rivals(name: str, meant: str, present: Json, declared: Sequence[str]) -> dict[str, int]:

@@ -202,7 +202,9 @@ def _missing(violation: SchemaViolation, request: Request, group: str) -> Propos
         return ask(violation, request, "Send a body with what is required.", places=inner)
     question = ask(violation, request, _ASK_MISSING)
     if (other := renaming.rename_only_undeclared(violation, request)) is not None:
-        return options([*other.suggestions, *question.suggestions], group)
+        if other.is_sure:
+            return other.proposal
+        return options([*other.proposal.suggestions, *question.suggestions], group)
     return question
 
 

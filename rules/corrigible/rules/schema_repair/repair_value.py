@@ -13,6 +13,7 @@ from typing import Final
 
 from corrigible.rules.budget import spend
 from corrigible.rules.safety import spelling
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import all_near
 from corrigible.rules.safety.nearness import letters as _letters
 from corrigible.rules.safety.spelling import Spelling
@@ -191,9 +192,15 @@ def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         return [Spelling(text)] if len(text) <= _LONGEST else []
     if isinstance(value, Mapping) and isinstance(value.get("id"), str):
         return [Spelling(value["id"], "the id of the object is sent in its place")]
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((name, inner),) = value.items()
+        if not _NAMING.isdisjoint(words(str(name))[-1:]) and isinstance(inner, str):
+            return [Spelling(inner, "the only value of the object is sent in its place")]
     return _scalar(value, schema, place, _as_text)
 
 
+_NAMING: Final = frozenset({"id", "name", "key", "slug", "uuid", "value", "code"})
+"""Last words of names under which some APIs wrap the text that others take as it is."""
 _NAMED_JSON = re.compile(r"(?:^|[_.-])(?:json|JSON)(?:$|[_.-]|[A-Z])|^json[A-Z]|[a-z]J(?:son|SON)(?:$|[A-Z])")
 """A name that says that the text there holds JSON: `extra_json`, `jsonPayload`."""
 

@@ -53,7 +53,8 @@ def guards(document: Mapping[str, Json], pointer: str, old: Json) -> list[Operat
     """
     if _is_short(old) and not is_secret(pointer, old):
         return [{"op": "test", "path": pointer, "value": old}]
-    return [_identified(document, element) for element in through_arrays(document, pointer) if element != pointer]
+    elements = through_arrays(document, pointer)
+    return [_identified(document, one) for one in elements if one != pointer or isinstance(old, Mapping)]
 
 
 def guarded_edit(request: Request, pointer: str, old: Json, operation: Operation) -> list[Operation]:

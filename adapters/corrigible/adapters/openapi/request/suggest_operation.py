@@ -34,6 +34,8 @@ _VERBS: Final = {
 _LONGEST: Final = 40
 """Segments: no longer path is taken for a misspelling."""
 _MOST_LETTERS: Final = 2048
+_BASE_LENGTHS: Final = (1, 2, 3)
+"""Segments before all paths of an API: `/api`, `/apis/shop/v1`."""
 
 
 class _Candidate(NamedTuple):
@@ -55,7 +57,7 @@ class OperationSuggester:
             self._methods.setdefault(method.upper())
             self._templates.setdefault((method.upper(), name), []).append(template)
             parts = template.strip("/").split("/")
-            for length in (1, 2):
+            for length in _BASE_LENGTHS:
                 if len(parts) > length and not any("{" in part for part in parts[:length]):
                     head = tuple(parts[:length])
                     beginnings[head] = beginnings.get(head, 0) + 1
@@ -232,8 +234,17 @@ class OperationSuggester:
             return None
         least = min(costs.values())
         near = [path for path, cost in costs.items() if cost == least]
+        if len(near) == 1 and self._is_only_longer(method, near[0], plain):
+            return SchemaViolation("/path", "base", {"enum": near}, path)
         near.sort(key=lambda candidate: OSA.distance(path, candidate))
         return SchemaViolation("/path", "path", {"enum": near[:_MOST]}, path)
+
+    def _is_only_longer(self, method: str, candidate: str, path: str) -> bool:
+        """Whether a path lacks only a base path of the API, and fits not just because variables take anything."""
+        base = tuple(candidate.removesuffix(path).strip("/").split("/"))
+        match = self._operations.find(method, candidate)
+        is_based = candidate.endswith(path) and base in self._bases
+        return is_based and match is not None and len(match[1]) < path.count("/")
 
     def _variants(self, parts: list[str]) -> Iterator[tuple[int, list[str]]]:
         """Yield the path, and the path with what all paths begin with put before it, taken away or exchanged."""
