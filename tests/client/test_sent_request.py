@@ -223,6 +223,14 @@ class TestQueryPathAndHeaders:
             request.edited(replace(request.document(), body={"a": 2}))
         assert request.edited(request.document()) == request
 
+    @pytest.mark.parametrize("name", ["x-api-key", "authorization", "host"])
+    def test_credentials_and_framing_stay_the_caller_s(self, name: str) -> None:
+        request = sent(b"", ("X-Api-Key", "mine"))
+        with pytest.raises(NotSendable, match=f"sets the header {name}"):
+            request.edited(replace(request.document(), headers={name: "other"}))
+        with pytest.raises(NotSendable, match=f"sets the header {name}"):
+            request.step(Request("GET", "/x", headers={name: "other"}))
+
 
 class TestIdempotencyKey:
     def test_a_new_key_derives_from_the_old_one_and_the_content(self) -> None:

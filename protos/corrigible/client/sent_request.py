@@ -118,6 +118,7 @@ class SentRequest:
     def step(self, step: Request) -> SentRequest:
         """Return a request to the same host, with the caller's credentials and what selects the account and version."""
         own = {name.lower(): value for name, value in step.headers.items()}
+        _require_documented(own)
         headers = [(name, value) for name, value in self._of_the_caller() if name.lower() not in own]
         headers += step.headers.items()
         body = b""
@@ -204,6 +205,7 @@ class SentRequest:
 
     def _headers(self, before: Mapping[str, str], after: Mapping[str, str]) -> list[tuple[str, str]]:
         changed = {name: value for name, value in after.items() if before.get(name) != value}
+        _require_documented(changed)
         out: list[tuple[str, str]] = []
         for name, value in self.headers:
             low = name.lower()
@@ -225,6 +227,13 @@ class SentRequest:
         scheme = self.header("authorization").partition(" ")[0].lower()
         if names & _SIGNATURES or scheme in _SIGNING_SCHEMES or (body_changes and names & _CHECKSUMS):
             raise NotSendable("the request is signed or has a checksum, so only its sender can change it")
+
+
+def _require_documented(names: Iterable[str]) -> None:
+    """Raise NotSendable if a correction sets a credential or framing: the caller's own stay."""
+    for name in names:
+        if name in UNDOCUMENTED:
+            raise NotSendable(f"the correction sets the header {name}, which is the caller's own")
 
 
 def _media(headers: Mapping[str, str]) -> str:
