@@ -26,6 +26,7 @@ COMMANDS: Final = (
     "spec",
     "status",
     "mcp",
+    "completion",
 )
 """Each is also the name of its module."""
 _EXTRAS: Final = {"proxy": "mitmproxy", "sandbox": "sandboxes", "demo": "mitmproxy,sandboxes", "status": "prometheus"}
@@ -55,10 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Exit status: 0 success, 1 it found a problem, 2 its arguments are wrong."""
     _open_standard_streams()
     words = sys.argv[1:] if arguments is None else arguments
-    names = [name for name in words[:1] if name in COMMANDS]  # to import the others takes longer than most commands
+    # To import the others takes longer than most commands; completion is about all of them.
+    names = [name for name in words[:1] if name in COMMANDS and name != "completion"]
     with shown_on("stdout", "stderr", colours=True):
         try:
-            return _run(parser(*names).parse_args(words))
+            top = parser(*names)
+            return _run(top.parse_args(words, argparse.Namespace(top=top)))
         except MissingExtra as missing:
             is_grpc = any(word.partition("=")[0] == "--grpc-upstream" for word in words)
             extra = "grpc" if is_grpc else _EXTRAS.get(words[0], missing.extra)

@@ -7,6 +7,7 @@ import sys
 import time
 
 from corrigible.proxy.access_log.terminal import duration
+from corrigible.schema.extra import needs
 
 from .usage_error import UsageError
 
@@ -34,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as missing:
         if missing.name != "prometheus_client":
             raise
-        raise UsageError("corrigible status needs: pip install 'corrigible[prometheus]'") from None
+        raise UsageError(needs("corrigible status", "prometheus")) from None
     url = args.admin if "://" in args.admin else f"http://{args.admin}"
     try:
         with httpx.Client(base_url=url, timeout=_SECONDS, trust_env=False) as client:

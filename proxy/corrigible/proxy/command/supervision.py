@@ -15,6 +15,7 @@ from corrigible.proxy.access_log.entry import AccessLog
 from corrigible.proxy.access_log.recorder import Listener, Recorder, on_hangup
 from corrigible.proxy.access_log.terminal import standard_error
 from corrigible.proxy.admin.reload import Reloader
+from corrigible.schema.extra import needs
 
 from .addresses import parse_listen
 from .usage_error import UsageError
@@ -95,7 +96,7 @@ def _telemetry(args: argparse.Namespace) -> Callable[[Recorder], Listener] | Non
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] != "opentelemetry":
             raise
-        raise UsageError("--otel needs: pip install 'corrigible[otel]'") from None
+        raise UsageError(needs("--otel", "otel")) from None
     try:
         check_environment()
     except UnknownExporter as problem:
@@ -113,7 +114,7 @@ def _admin(args: argparse.Namespace, serves: str) -> Callable[[Recorder], AdminS
     except ModuleNotFoundError as missing:
         if missing.name != "prometheus_client":
             raise
-        raise UsageError("--admin needs: pip install 'corrigible[prometheus]'") from None
+        raise UsageError(needs("--admin", "prometheus")) from None
     from corrigible.proxy.admin.server import AdminServer
 
     metrics = Metrics(version=version("corrigible"), serves=serves)
