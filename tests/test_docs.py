@@ -173,7 +173,10 @@ def test_the_program_of_the_readme_is_corrected_when_the_user_agrees(
         return "y"
 
     run_program("README.md", stripe_proxy, input=answer)
-    assert asked == ["Use the one allowed value that is near. {'interval': 'month'} [y/n] "]
+    assert len(asked) == 1
+    assert asked[0].startswith(
+        'Correction: Use the one allowed value that is near.\n  /body/interval: "monthly" -> "month"'
+    )
     assert capsys.readouterr().out == "month\n"
 
 

@@ -95,7 +95,7 @@ def _plan(
         return NotSent(outcome.reason if fits_not else ""), ()
     if any(map(_is_pending, feedback.suggestions)) and not _leads(feedback, outcome):
         return NotSent("a value is missing"), ()
-    certain = apply(feedback, request, cap=policy.cap, confirm=True)
+    certain = apply(feedback, request, cap=Applicability(policy.cap), confirm=True)
     if not isinstance(certain, Next):
         return outcome, ()
     groups = [[feedback.suggestions[index].group for index in one.applied] for one in (certain, outcome)]
@@ -113,7 +113,7 @@ def _choices(
     group = feedback.suggestions[outcome.applied[0]].group
     if group is None or group.relation is not Relation.ONE_OF:
         return ()
-    if isinstance(apply(feedback, request, cap=policy.cap), Next):
+    if isinstance(apply(feedback, request, cap=Applicability(policy.cap)), Next):
         return ()
     usable = ((i, one) for i, one in enumerate(feedback.suggestions) if one.group == group and not one.placeholders)
     choices = tuple(

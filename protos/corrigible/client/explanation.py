@@ -39,14 +39,16 @@ _HEADINGS: Final[Mapping[Relation, str]] = {
 }
 
 
-def explain(feedback: Feedback | Mapping[str, Json], request: Request | None = None) -> str:
+def explain(feedback: Feedback | Suggestion | Mapping[str, Json], request: Request | None = None) -> str:
     """Return a short text: what is wrong, the literal edit (`path: old -> new`), what to ask, confirm or wait for.
 
-    With the rejected request, the edit shows old values that the feedback does not repeat. The text has no invisible
-    characters, and no message adds lines of its own.
+    Of a suggestion alone, it is the edit. With the rejected request, the edit shows old values that the feedback does
+    not repeat. The text has no invisible characters, and no message adds lines of its own.
 
     Raises `ReaderError` where a mapping is no readable feedback.
     """
+    if isinstance(feedback, Suggestion):
+        feedback = Feedback(type=FeedbackType.RECOVERY_GUIDANCE, message="", suggestions=(feedback,))
     parsed = feedback if isinstance(feedback, Feedback) else parse(feedback)
     return printable("\n".join(_lines(parsed, request)))
 

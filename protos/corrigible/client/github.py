@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import requests
 from github import Github, GithubException
 from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectionClass, Requester, RequestsResponse
 
-from .policy import Policy, policy_of
+from .policy import Policy, PolicyMembers, policy_of
 from .requests import CorrigibleAdapter, ExplainedResponse
 
 __all__ = ["corrected"]
@@ -24,7 +24,7 @@ _EXPLANATION: Final = "corrigible-explanation"
 """A header of the response as PyGithub sees it, which takes the text from the adapter to the exception."""
 
 
-def corrected(api: Github, policy: Policy | None = None, **members: Any) -> Github:
+def corrected(api: Github, policy: Policy | None = None, **members: Unpack[PolicyMembers]) -> Github:
     """Return the same client, whose calls from now on are corrected as the policy allows."""
     requester = _requester(policy_of(policy, **members))
     # Github makes its Requester itself. The subclass has the same arguments, so that all that is set stays.

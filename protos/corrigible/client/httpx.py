@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final, Unpack
 
 import httpx
 
@@ -16,7 +16,7 @@ from .answer import Answer, feedback_in, may_refuse
 from .correction import Outcome
 from .driver import run, run_async
 from .explanation import explain
-from .policy import Policy, policy_of
+from .policy import Policy, PolicyMembers, policy_of
 from .sent_request import SentRequest
 
 __all__ = [
@@ -37,7 +37,11 @@ class CorrigibleTransport(httpx.BaseTransport):
     """Sends requests through another transport, and again with the corrections that the policy allows."""
 
     def __init__(
-        self, policy: Policy | None = None, *, transport: httpx.BaseTransport | None = None, **members: Any
+        self,
+        policy: Policy | None = None,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        **members: Unpack[PolicyMembers],
     ) -> None:
         self._policy = policy_of(policy, **members)
         self._transport = transport or httpx.HTTPTransport()
@@ -62,7 +66,11 @@ class AsyncCorrigibleTransport(httpx.AsyncBaseTransport):
     """The same for `httpx.AsyncClient`; `confirm` and `ask` may be coroutine functions."""
 
     def __init__(
-        self, policy: Policy | None = None, *, transport: httpx.AsyncBaseTransport | None = None, **members: Any
+        self,
+        policy: Policy | None = None,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        **members: Unpack[PolicyMembers],
     ) -> None:
         self._policy = policy_of(policy, **members)
         self._transport = transport or httpx.AsyncHTTPTransport()

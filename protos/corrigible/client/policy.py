@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TypedDict, Unpack
 
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import Placeholder, Suggestion
@@ -46,12 +46,12 @@ Ask = Callable[[Question], Json | Awaitable[Json]]
 class Policy:
     """What may be sent without, and what only after asking. The default explains and sends nothing."""
 
-    on_refusal: OnRefusal = OnRefusal.EXPLAIN
+    on_refusal: OnRefusal | str = OnRefusal.EXPLAIN
     confirm: Confirm | None = None
     """Whether the user agrees to a correction. Called for each that may not be sent by itself."""
     ask: Ask | None = None
     """The answer to a `Question`, or None for no answer. Without it, questions are part of the explanation."""
-    cap: Applicability = Applicability.MACHINE_APPLICABLE
+    cap: Applicability | str = Applicability.MACHINE_APPLICABLE
     """The least sure applicability that is sent unasked, as in `apply`. MAYBE_INCORRECT is a deliberate choice."""
     max_corrections: int = 2
     """How often a call is sent again, at most."""
@@ -67,7 +67,18 @@ class Policy:
             raise ValueError("on_refusal='confirm' needs a `confirm` function")
 
 
-def policy_of(policy: Policy | None, **members: Any) -> Policy:
+class PolicyMembers(TypedDict, total=False):
+    """The members of a Policy, as adapters take them."""
+
+    on_refusal: OnRefusal | str
+    confirm: Confirm | None
+    ask: Ask | None
+    cap: Applicability | str
+    max_corrections: int
+    max_wait: float
+
+
+def policy_of(policy: Policy | None, **members: Unpack[PolicyMembers]) -> Policy:
     """Return the policy that an adapter was given: whole, or by its members (`on_refusal="repair"`)."""
     if policy is None:
         return Policy(**members)

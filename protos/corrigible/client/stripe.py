@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import stripe
 from stripe._http_client import new_default_http_client, new_http_client_async_fallback
@@ -18,7 +18,7 @@ from stripe._http_client import new_default_http_client, new_http_client_async_f
 from .answer import Answer, may_refuse
 from .correction import Outcome
 from .driver import run, run_async
-from .policy import Policy, policy_of
+from .policy import Policy, PolicyMembers, policy_of
 from .sent_request import SentRequest
 
 __all__ = ["CorrigibleHTTPClient"]
@@ -32,7 +32,7 @@ class CorrigibleHTTPClient(stripe.HTTPClient):
     name = "corrigible"
 
     def __init__(
-        self, policy: Policy | None = None, *, client: stripe.HTTPClient | None = None, **members: Any
+        self, policy: Policy | None = None, *, client: stripe.HTTPClient | None = None, **members: Unpack[PolicyMembers]
     ) -> None:
         super().__init__()
         self._policy = policy_of(policy, **members)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import cache
 from importlib.util import find_spec
 from typing import Final
 
@@ -41,9 +42,14 @@ def needs(user: str, extra: str) -> str:
 
 def require(user: str, extra: str) -> None:
     """Raise `MissingExtra` if a package of an extra is not installed. Called where the modules that need it start."""
-    for module in _MODULES[extra]:
-        if not _is_installed(module):
-            raise MissingExtra(user, extra, module)
+    if (module := missing_module(extra)) is not None:
+        raise MissingExtra(user, extra, module)
+
+
+@cache
+def missing_module(extra: str) -> str | None:
+    """Return a module of an extra that is not installed; None if all are."""
+    return next((module for module in _MODULES[extra] if not _is_installed(module)), None)
 
 
 def _is_installed(module: str) -> bool:
