@@ -228,10 +228,11 @@ def test_the_longer_form_of_the_only_undeclared_name_is_no_choice(name: str, is_
     assert ("requires_confirmation" in repaired.suggestions[0]["safety"]) is not is_sure
 
 
-def test_whom_a_longer_name_is_about_is_confirmed() -> None:
-    schema = around("user_id", user_id={"type": "string"})
-    request = Request("POST", "/rooms/7/ban", body={"user": "bob"})
-    violation = SchemaViolation("/body/user_id", "required", {}, siblings=("note", "user_id"), parent_schema=schema)
+@pytest.mark.parametrize(("name", "meant"), [("user", "user_name"), ("file", "file_id")])
+def test_whom_a_longer_name_is_about_and_an_identifier_are_confirmed(name: str, meant: str) -> None:
+    schema = around(meant, **{meant: {"type": "string"}})
+    request = Request("POST", "/rooms/7/ban", body={name: "bob"})
+    violation = SchemaViolation(f"/body/{meant}", "required", {}, siblings=("note", meant), parent_schema=schema)
     repaired = repair(violation, request, "1.")
     assert repaired is not None
     (suggestion,) = repaired.suggestions

@@ -68,7 +68,8 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
         return omission
     meant = only_missing(parent, violation.schema, request)
     if meant is not None and is_longer_form(name, segments(meant)[-1], free):
-        return _moved(violation, request, violation.pointer, meant, value)
+        is_guess = _adds_identifier(name, segments(meant)[-1])
+        return _moved(violation, request, violation.pointer, meant, value, is_guess=is_guess)
     renamed = None if meant is None else _moved(violation, request, violation.pointer, meant, value, is_guess=True)
     first = [] if levels is None else [levels.suggestion]
     first += [] if renamed is None else renamed.suggestions
@@ -115,8 +116,9 @@ def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Rena
     name = next(str(one) for one in present if one not in violation.siblings)
     free = [one for one in violation.siblings if one not in present]
     is_sure = is_longer_form(name, segments(violation.pointer)[-1], free)
+    is_guess = not is_sure or _adds_identifier(name, segments(violation.pointer)[-1])
     source = f"{parent}/{escape(name)}"
-    proposal = _moved(violation, request, source, violation.pointer, present[name], is_guess=not is_sure)
+    proposal = _moved(violation, request, source, violation.pointer, present[name], is_guess=is_guess)
     return None if proposal is None else Renaming(proposal, is_sure)
 
 
@@ -131,7 +133,7 @@ def is_longer_form(name: str, meant: str, free: Sequence[str]) -> bool:
     is_part = 0 < len(shorter) < len(longer) and set(shorter) <= set(longer)
     if not is_part or _GENERAL.issuperset(shorter) or not _SIDES.isdisjoint(further):
         return False
-    if any(may_limit(word) for word in further if word not in ("id", "ids")):
+    if any(may_limit(word) for word in further if word not in _IDENTIFIERS):
         return False
     own = set(words(name))
     others = [set(words(one)) for one in free if one != meant]
@@ -142,6 +144,12 @@ def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def _adds_identifier(name: str, meant: str) -> bool:
+    """Whether only the meant name is one of an identifier: what was sent may be the name of the thing."""
+    return not _IDENTIFIERS.isdisjoint(words(meant)) and _IDENTIFIERS.isdisjoint(words(name))
+
+
+_IDENTIFIERS: Final = frozenset({"id", "ids", "uuid", "key", "ref", "token"})
 _GENERAL: Final = _word_set(
     "id ids name names type value values key keys code kind text status state data item items list object count number"
     " date time path uri url email label title description note"
