@@ -17,6 +17,7 @@ from corrigible.proxy.grpc.status import (
     Metadata,
     Unreadable,
     annotated,
+    failure_of,
     native_status,
     status_json,
 )
@@ -176,3 +177,14 @@ def test_codes_are_the_statuses_of_their_mapping() -> None:
         code_pb2.UNAVAILABLE: 503,
         code_pb2.DATA_LOSS: 500,
     }
+
+
+def test_a_status_that_no_server_sent_is_a_failure_of_the_connection() -> None:
+    refused = (
+        "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:9: "
+        "Failed to connect to remote host: Connection refused"
+    )
+    assert failure_of(14, refused, ()) == "connection refused (127.0.0.1:9)"
+    assert failure_of(14, "DNS resolution failed for x", ()) == "DNS resolution failed for x"
+    assert failure_of(14, refused, (("x", "y"),)) is None  # a proxy of others says this of its own upstream
+    assert failure_of(14, "etcdserver: no leader", ()) is None

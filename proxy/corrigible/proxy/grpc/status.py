@@ -6,8 +6,10 @@ Knows: google.rpc.Status, its trailers, what fits into them. Does not know: grpc
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import unquote
 
 import orjson
 from google.protobuf import any_pb2, descriptor_pool, json_format, message_factory
@@ -37,6 +39,9 @@ HTTP: Final[Mapping[int, int]] = {
 
 
 _UNAVAILABLE: Final = 14
+_CONNECT_ERROR: Final = re.compile(
+    r"ipv[46]:(?P<address>\S+?): (?:.*: )?(?P<reason>[^:()]+?)(?: \(\d+\))?\Z", re.DOTALL
+)
 _NO_CONNECTION: Final = ("failed to connect to all addresses", "DNS resolution failed", "Ssl handshake failed")
 
 
@@ -62,7 +67,8 @@ def failure_of(code: int, message: str, trailers: Metadata) -> str | None:
     """Return what was wrong with the upstream, where gRPC itself made the status: nobody there answered."""
     if code != _UNAVAILABLE or trailers or not message.startswith(_NO_CONNECTION):
         return None
-    return message.rpartition("connect: ")[2].lower() or message
+    match = _CONNECT_ERROR.search(message)
+    return message if match is None else f"{match['reason'].lower()} ({unquote(match['address'])})"
 
 
 def status_json(status: status_pb2.Status, pool: descriptor_pool.DescriptorPool) -> dict[str, Json]:

@@ -18,11 +18,13 @@ def failure_text(message: str) -> str:
     text = error_text(502, message).removeprefix("no connection to the upstream: ")
     match = _CONNECT_ERROR.fullmatch(text)
     if match is None:
-        return text
+        text = _ERRNO.sub("", text).rstrip(".")
+        return text[:1].lower() + text[1:] if text[1:2].islower() else text
     reason = os.strerror(int(match[1])).lower()
     return f"{reason} ({match[2]}:{match[3]})"
 
 
+_ERRNO = re.compile(r"\[Errno -?\d+\] ")
 _CONNECT_ERROR = re.compile(r"\[Errno (\d+)\] Connect call failed \('([^']+)', (\d+)(?:, \d+, \d+)?\)")
 
 
