@@ -126,7 +126,9 @@ def test_a_description_may_only_have_operations_that_cannot_be_called_wrongly(tm
 def test_a_proxy_that_conforms_passes(capsys: pytest.CaptureFixture[str]) -> None:
     with fronted("http-json", str(SUITE / "reference" / "pack"), spec=SHOP, api=Shop()) as subject:
         assert judged(subject.wire.url, SHOP) == 0
-    assert "60 bad requests were made from the description (seed 0): 60 refused." in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "60 bad requests were made from the description (seed 0): 60 refused." in said
+    assert "openapi-core, a second judge, agrees about" in said
 
 
 def test_a_bare_api_says_nothing_and_hears_it_in_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,6 +155,13 @@ def useless(body: Any) -> None:
                 op["value"] = "xyzzy"
 
 
+def newly_wrong(body: Any) -> None:
+    """Put a wrong value where the request was right, beside each edit."""
+    for one in body.get("recovery_feedback", {}).get("suggestions", ()):
+        if any(op["path"].startswith("/body/") for op in one.get("patch", ())):
+            one["patch"].append({"op": "add", "path": "/body/customer", "value": {"wrong": True}})
+
+
 def mute_about_orders(said: Any) -> None:
     if said.asked.target.startswith("/v1/orders"):
         said.body = said.native.body
@@ -163,6 +172,7 @@ FAULTS: dict[str, tuple[Spoil, str, str]] = {
     "no parameters": (edited(lacking("parameters")), "generated/shape", "SRF-COR-06"),
     "a clamp goes unsaid": (edited(lacking("safety")), "generated/edits", "SRF-OPS-09"),
     "what is put is as wrong": (edited(useless), "generated/mends", "SRF-COR-14"),
+    "what is put is wrong where all was right": (edited(newly_wrong), "generated/second-judge", "SRF-COR-14"),
     "no evidence": (edited(lacking("evidence")), "generated/words", "SRF-SEC-03"),
 }
 

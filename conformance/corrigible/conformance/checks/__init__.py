@@ -9,7 +9,7 @@ from corrigible.conformance.suite.check import Check
 from .bindings import graphql, mcp, problem, recipe
 from .consumer import vectors as consumer
 from .grpc import catalogue as grpc
-from .http import core, dialect, generated, linked, operations, retry, trust
+from .http import core, dialect, generated, linked, operations, retry, second_judge, trust
 from .kubernetes import api_server as kubernetes
 from .kubernetes import relayed, webhook
 from .pack import leaks as audit
@@ -30,6 +30,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *trust.CHECKS,
     *linked.CHECKS,
     *generated.CHECKS,
+    *second_judge.CHECKS,
     *grpc.CHECKS,
     *kubernetes.CHECKS,
     *relayed.CHECKS,

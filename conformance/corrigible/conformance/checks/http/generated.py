@@ -152,17 +152,18 @@ def _size(answer: Answer) -> tuple[int, str]:
     return len(answer.sent.target) + len(answer.sent.body), answer.by.what
 
 
-def _refusals(subject: Subject) -> list[Answer]:
+def refused_requests(subject: Subject) -> list[Answer]:
+    """Return the generated requests that were refused, with their answers."""
     return [answer for answer in _answers(subject) if 400 <= answer.got.status < 500]
 
 
 def _explained(subject: Subject) -> list[Answer]:
-    return [answer for answer in _refusals(subject) if answer.annotated_error.feedback is not None]
+    return [answer for answer in refused_requests(subject) if answer.annotated_error.feedback is not None]
 
 
 def _answered(subject: Subject) -> Iterator[Finding]:
     """Judge those that were refused for what the description forbids: who is no caller, or asks for nothing, is not."""
-    rejected = [answer for answer in _refusals(subject) if answer.got.status in _VALIDATION]
+    rejected = [answer for answer in refused_requests(subject) if answer.got.status in _VALIDATION]
     mute = sorted((answer for answer in rejected if answer.got.feedback is None), key=_size)
     if not rejected:
         raise NotApplicable("no request that breaks the description was refused with 400 or 422")
