@@ -57,7 +57,8 @@ EXEMPT = {
 ORDER = {
     "client": [
         *("explanation", "difference", "form_edit", "sent_request", "answer", "policy", "decision", "correction"),
-        *("driver", "httpx", "requests", "stripe", "github", "tool", "toolset", "openai", "anthropic", "langchain"),
+        *("driver", "httpx", "requests", "stripe", "github", "grpc"),
+        *("tool", "toolset", "openai", "anthropic", "langchain"),
     ],
     "rules": [
         *("errors", "budget", "violation", "pointer", "lookup", "functions", "safety", "repair_functions", "language"),

@@ -53,7 +53,8 @@ def test_readers_and_clients_do_without_all_extras() -> None:
         ("import corrigible.proxy.asgi", "corrigible.proxy needs: pip install 'corrigible[proxy]'"),
         ("import corrigible.adapters.registry", "corrigible.adapters needs: pip install 'corrigible[proxy]'"),
         ("import corrigible.rules.pack.load", "corrigible.rules needs: pip install 'corrigible[proxy]'"),
-        ("import corrigible.proxy.grpc.client", "corrigible.proxy.grpc needs: pip install 'corrigible[grpc]'"),
+        ("import corrigible.proxy.grpc.server", "corrigible.proxy.grpc needs: pip install 'corrigible[grpc]'"),
+        ("import corrigible.client.grpc", "corrigible.client.grpc needs: pip install 'corrigible[grpc]'"),
         ("import corrigible.schema.convert", "corrigible.schema.convert needs: pip install 'corrigible[proxy]'"),
         (
             "from corrigible.schema import validate",

@@ -1,7 +1,7 @@
 """For programs that call APIs: explains the corrections in refused answers, and sends them where that is allowed.
 
 Each HTTP library or SDK has a module of its name, which is imported where it is wanted: `corrigible.client.httpx`,
-`.requests`, `.stripe`, `.github`.
+`.requests`, `.stripe`, `.github`, `.grpc`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import traceback
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from google.protobuf import any_pb2
 from google.rpc import status_pb2
 from grpc import aio
 
-from corrigible.proxy.grpc.client import (
+from corrigible.client.grpc import (
     NextCall,
     RecoveryFeedbackInterceptor,
     aio_interceptors,
@@ -54,6 +55,8 @@ def test_a_refused_message_is_mended_and_sent_again(channel: grpc.Channel, messa
     message = messages.of(STORE, TOO_MUCH)
     with pytest.raises(grpc.RpcError) as refusal:
         store(message, timeout=20)
+    note = "".join(traceback.format_exception_only(refusal.value)).splitlines()[-1]
+    assert note == '  /body/limit: "6000000000" -> "5000000000"'
     assert next_message(feedback_in(refusal.value), STORE, message) is None  # another limit than was asked for
     mended = next_message(feedback_in(refusal.value), STORE, message, confirm=True)
     assert mended == messages.of(STORE, {**GOOD, "limit": "5000000000"})

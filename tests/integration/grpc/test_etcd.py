@@ -20,9 +20,9 @@ from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.adapters.registry import adapter_for
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.server import Running
+from corrigible.client.grpc import NextCall, RecoveryFeedbackInterceptor, next_call
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate
-from corrigible.proxy.grpc.client import NextCall, RecoveryFeedbackInterceptor, next_call
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import Feedback
 from corrigible.schema.reader import Next, Terminal, apply

@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 import pytest
 
-from corrigible.proxy.grpc.client import feedback_of
+from corrigible.client.grpc import feedback_of
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import Terminal, apply
 from corrigible.schema.word import LoopAction

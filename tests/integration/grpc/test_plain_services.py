@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 import pytest
 
-from corrigible.proxy.grpc.client import feedback_of
+from corrigible.client.grpc import feedback_of
 from tests._support.plain_services import MODELS, WORKERS, PlainServices, compiled
 
 GET, DELETE, LIST, START = (f"/{WORKERS}/{name}" for name in ("GetWorker", "DeleteWorker", "ListWorkers", "Start"))

@@ -14,7 +14,7 @@ from typing import Any
 import grpc
 import pytest
 
-from corrigible.proxy.grpc.client import feedback_of
+from corrigible.client.grpc import feedback_of
 from tests._support.guarded_services import STORE, Messages
 
 BAD: dict[str, Any] = {"name": "x", "parts": [{"code": "abc"}], "word": "w", "slug": "HELLO"}

@@ -9,7 +9,7 @@ import grpc
 import pytest
 from google.rpc import status_pb2
 
-from corrigible.proxy.grpc.client import RecoveryFeedbackInterceptor, feedback_of
+from corrigible.client.grpc import RecoveryFeedbackInterceptor, feedback_of
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next, apply
 from tests._support.guarded_services import BOOK, STORE, Messages

@@ -1,4 +1,4 @@
-"""The gRPC front end, and the interceptor for gRPC clients."""
+"""The gRPC front end."""
 
 from corrigible.schema.extra import require
 

@@ -1,4 +1,4 @@
-"""Feedback inside one's own gRPC client: read from a refused call, and turned into the next message.
+"""grpc: feedback in one's own client, read from a refused call, and turned into the next message.
 
 Knows: grpc and grpc.aio clients, google.rpc.Status, the reader. Does not know: packs, how the feedback came to be.
 """
@@ -8,19 +8,26 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Final, NamedTuple, TypeVar
 
-import grpc
-from google.protobuf import json_format
-from google.protobuf.message import DecodeError, Message
-from google.rpc import status_pb2
-from grpc import aio
-
-from corrigible.schema.convert import from_proto
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Request
+from corrigible.schema.extra import MissingExtra
 from corrigible.schema.feedback import Feedback
 from corrigible.schema.reader import Confirm, NeedsInput, Next, Terminal, apply
-from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
 from corrigible.schema.word import Applicability
+
+from .explanation import explain
+
+try:
+    import grpc
+    from google.protobuf import json_format
+    from google.protobuf.message import DecodeError, Message
+    from google.rpc import status_pb2
+    from grpc import aio
+
+    from corrigible.schema.convert import from_proto
+    from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
+except ModuleNotFoundError as missing:
+    raise MissingExtra(__name__, "grpc", missing.name) from None
 
 ATTRIBUTE: Final = "recovery_feedback"
 """What the interceptors add to an error: the feedback, or None."""
@@ -92,7 +99,10 @@ def next_message(feedback: Feedback, method: str, message: _M, *, confirm: Confi
 
 def _annotated(error: Any) -> Any:
     if not hasattr(error, ATTRIBUTE):
-        setattr(error, ATTRIBUTE, feedback_of(error))
+        feedback = feedback_of(error)
+        setattr(error, ATTRIBUTE, feedback)
+        if feedback is not None:
+            error.add_note(explain(feedback))  # tracebacks show it
     return error
 
 
@@ -131,7 +141,7 @@ class RecoveryFeedbackInterceptor(
     grpc.StreamUnaryClientInterceptor,
     grpc.StreamStreamClientInterceptor,
 ):
-    """For `grpc.intercept_channel`: every RpcError has the feedback, or None, as `recovery_feedback`."""
+    """For `grpc.intercept_channel`: every RpcError has the feedback, or None, as `recovery_feedback`, and as a note."""
 
     def _intercept(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
         return _Call(continuation(details, request))
