@@ -16,6 +16,7 @@ KNOWN = Operations(
         "PATCH /repos/{repo}/git/refs/{ref}": "move-ref",
         "DELETE /repos/{repo}/git/refs/{ref}": "delete-ref",
         "POST /searches": "search",
+        "GET /stores/{store}/gift_cards": "cards",
     }
 )
 
@@ -29,6 +30,7 @@ KNOWN = Operations(
         ("PATCH", "/repos/r/git/ref/main", "method", ["GET"]),
         ("PUT", "/repos/r/git/refs/main", "method", ["PATCH", "DELETE"]),
         ("GET", "/searches", "method", ["POST"]),
+        ("GET", "/stores/7/cards", "path", ["/stores/7/gift_cards"]),
     ],
 )
 def test_what_is_near(method: str, path: str, keyword: str, offered: list[str]) -> None:

@@ -96,6 +96,28 @@ def test_what_a_server_misses_though_it_was_sent_belongs_under_the_name_of_the_m
     assert moved == {"/body/book/title", "/body/book/pages"}
 
 
+def test_another_name_for_the_model_is_corrected(engine: Engine) -> None:
+    (suggestion,) = feedback(engine, {"data": {"title": "Emma", "pages": 3}}, "Title can't be blank")["suggestions"]
+    assert suggestion["patch"] == [{"op": "move", "from": "/body/data", "path": "/body/book"}]
+    assert "requires_confirmation" not in suggestion["safety"]
+    other = feedback(engine, {"data": {"title": "Emma", "colour": 3}}, "Title can't be blank")["suggestions"]
+    assert all(one["safety"].get("requires_confirmation") for one in other if "patch" in one)
+
+
+@pytest.mark.parametrize(
+    ("sent", "error", "place"),
+    [
+        ({"author": 7, "title": "Emma"}, "Author must exist", "/body/book/author_id"),
+        ({"subtitle": "Emma"}, "Subtitle can't be blank", "/body/book/title"),
+    ],
+)
+def test_what_a_server_misses_under_the_name_that_was_sent_has_another(
+    engine: Engine, sent: dict[str, Json], error: str, place: str
+) -> None:
+    suggestion = feedback(engine, {"book": sent}, error)["suggestions"][0]
+    assert suggestion["patch"][-1]["path"] == place
+
+
 @pytest.mark.parametrize("media", ["text/plain", "application/x-www-form-urlencoded"])
 def test_what_a_server_misses_though_it_was_sent_was_in_another_media_type(engine: Engine, media: str) -> None:
     answer = feedback(engine, book(), "Title cannot be blank", media=media)

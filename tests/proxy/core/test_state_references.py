@@ -217,3 +217,9 @@ def test_a_conflict_that_is_not_about_the_version(engine: Engine) -> None:
     assert "/body/version" not in str(feedback_of(engine, versioned(5), 409, "default already exists", reads)[0])
     assert "/body/version" not in str(feedback_of(engine, versioned(5), 409, "Conflict", {})[0])
     assert "/body/version" not in str(feedback_of(engine, versioned(5, "DELETE"), 409, "Conflict", reads)[0])
+
+
+def test_an_identifier_is_written_as_the_listing_has_it(engine: Engine) -> None:
+    reads = {"/api/owners": [{"id": 7, "name": "ann"}, {"id": 8, "name": "bob"}]}
+    feedback, _ = feedback_of(engine, post("/api/flows", {"owner_ids": ["ann"]}), 404, "Not Found", reads)
+    assert feedback["suggestions"][0]["patch"][-1] == {"op": "replace", "path": "/body/owner_ids/0", "value": 7}

@@ -5,7 +5,6 @@ Knows: listings of what members refer to. Does not know: rules, which API it is,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from itertools import islice
 from typing import Final
@@ -24,7 +23,6 @@ from .state_reader import ABSENT_THERE, MOST_NEAR, Results, StateReader, is_name
 _MOST_COLLECTIONS: Final = 2
 _MOST_REFERENCES: Final = 3
 _MOST_VALUES: Final = 20
-_INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 
 
 class References(StateReader):
@@ -103,7 +101,8 @@ class References(StateReader):
         text = scalar_text(value)
         meant = listing.called(text, member)
         if meant is not None and shown([meant]):
-            new: Json = int(meant) if isinstance(value, int) and _INTEGER.fullmatch(meant) else meant
+            is_typed = isinstance(value, int) or (place.startswith("/body/") and not self._request.form)
+            new = listing.written(meant, member) if is_typed else meant
             ops = guarded_edit(self._request, place, value, {"op": "replace", "path": place, "value": new})
             message = "Send the identifier of the resource that has this name."
             is_asked = is_decisive(member, self._request) or not listing.is_whole

@@ -25,7 +25,7 @@ from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.inside_text import CONTENT, broken_text
 from corrigible.rules.schema_repair.json_schema import choices
-from corrigible.rules.schema_repair.nesting import MISPLACED
+from corrigible.rules.schema_repair.nesting import MISPLACED, move_member
 from corrigible.rules.schema_repair.renaming import near_names
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
@@ -250,11 +250,7 @@ class ViolationFinder:
             below = [one for one in there if one.pointer != error.pointer]
             return [*below, stated] if not error.stated else [stated]
         if there and error.constraint == "required":
-            # The server misses what was sent: then it belongs to another level, and leaving it out is no repair.
-            return [
-                one._replace(keyword=MISPLACED) if one.keyword in _UNKNOWN and one.pointer == error.pointer else one
-                for one in there
-            ]
+            return self._missed(there, error)
         if there:
             return there
         around = [one for one in self._violations_at("") if error.pointer.startswith(f"{one.pointer}/")]
@@ -265,8 +261,27 @@ class ViolationFinder:
         below = [one for one in respelt if one.pointer.startswith(f"{error.pointer}/")]
         if len(below) == 1:
             return below
+        if error.constraint == "required":
+            return self._missed((), error)
         unknown = unknown_member(error, self._request, declared)
         return () if unknown is None else (unknown,)
+
+    def _missed(self, there: Sequence[SchemaViolation], error: Violation) -> Sequence[SchemaViolation]:
+        """Return what is wrong where the server misses what was sent: leaving that out is no repair.
+
+        It belongs to another level, or has another name, or something around it has.
+        """
+        out: list[SchemaViolation] = []
+        for one in there:
+            if one.keyword not in _UNKNOWN or one.pointer != error.pointer:
+                out.append(one)
+                continue
+            misplaced = one._replace(keyword=MISPLACED)
+            if move_member(misplaced, self._request) is not None:
+                out.append(misplaced)
+            elif near_names(segments(one.pointer)[-1], one.siblings):
+                out.append(one)
+        return out or [one for one in self._violations_at("") if one.keyword == "required"]
 
     def _is_known(self, violation: SchemaViolation, error: Violation) -> bool:
         """Whether the server tells of the value of a member that is undeclared, allowed, and no misspelling.

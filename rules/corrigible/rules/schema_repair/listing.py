@@ -57,6 +57,12 @@ class Listing(NamedTuple):
             else {scalar_text(one[member]): one for one in self.resources if _is_plain(one.get(member))}
         )
 
+    def written(self, identifier: str, variable: str) -> Json:
+        """Return an identifier as the listing has it: a number is no text."""
+        member = self._member(variable)
+        resource = self.identifiers(variable).get(identifier)
+        return identifier if member is None or resource is None else resource[member]
+
     def holds(self, value: str) -> bool:
         """Whether a resource has a scalar that reads like this, or too many to tell."""
         for one in self.resources:

@@ -104,7 +104,10 @@ class Renaming(NamedTuple):
 
     proposal: Proposal
     is_sure: bool
-    """Whether one name is the other with further words. Otherwise the caller may have meant something else."""
+    """Whether one name is the other with further words, or the member is an object that the missing one declares.
+    Otherwise the caller may have meant something else."""
+    is_likely: bool
+    """Whether one name is part of the other: the first thing to be confirmed, and no choice."""
 
 
 def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Renaming | None:
@@ -115,11 +118,26 @@ def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Rena
     present = value_at(request, parent)
     name = next(str(one) for one in present if one not in violation.siblings)
     free = [one for one in violation.siblings if one not in present]
-    is_sure = is_longer_form(name, segments(violation.pointer)[-1], free)
-    is_guess = not is_sure or _adds_identifier(name, segments(violation.pointer)[-1])
+    meant = segments(violation.pointer)[-1]
+    is_sure = is_longer_form(name, meant, free) or is_described(present[name], violation.schema)
+    is_guess = not is_sure or _adds_identifier(name, meant)
     source = f"{parent}/{escape(name)}"
     proposal = _moved(violation, request, source, violation.pointer, present[name], is_guess=is_guess)
-    return None if proposal is None else Renaming(proposal, is_sure)
+    return None if proposal is None else Renaming(proposal, is_sure, _is_part(name, meant))
+
+
+def is_described(value: Json, schema: Schema) -> bool:
+    """Whether a value is an object of which a schema declares every member: `{"name": "x"}` under another name."""
+    declared = schema.get("properties")
+    if not isinstance(value, Mapping) or not isinstance(declared, Mapping):
+        return False
+    return bool(value) and value.keys() <= declared.keys()
+
+
+def _is_part(name: str, other: str) -> bool:
+    """Whether one of two names begins or ends with the other: `email` and `mail`."""
+    shorter, longer = sorted((letters(name), letters(other)), key=len)
+    return len(shorter) >= _SHORTEST_BEGINNING and (longer.startswith(shorter) or longer.endswith(shorter))
 
 
 def is_longer_form(name: str, meant: str, free: Sequence[str]) -> bool:

@@ -204,7 +204,8 @@ def _missing(violation: SchemaViolation, request: Request, group: str) -> Propos
     if (other := renaming.rename_only_undeclared(violation, request)) is not None:
         if other.is_sure:
             return other.proposal
-        return options([*other.proposal.suggestions, *question.suggestions], group)
+        both = [*other.proposal.suggestions, *question.suggestions]
+        return Proposal(both) if other.is_likely else options(both, group)
     return question
 
 

@@ -36,6 +36,7 @@ _LONGEST: Final = 40
 _MOST_LETTERS: Final = 2048
 _BASE_LENGTHS: Final = (1, 2, 3)
 """Segments before all paths of an API: `/api`, `/apis/shop/v1`."""
+_SHORTEST_WORD: Final = 4
 
 
 class _Candidate(NamedTuple):
@@ -334,7 +335,9 @@ def _exchanged(parts: list[str], others: list[str]) -> list[str]:
 
 
 def _is_near(part: str, literal: str) -> bool:
-    """Whether a segment is a misspelling of another: case, separators, number, one letter in four."""
+    """Whether a segment is a misspelling of another: case, separators, number, one letter in four, its last words."""
     if is_same(part, literal) or is_plural(part, literal):
+        return True
+    if len(part) >= _SHORTEST_WORD and re.search(rf"[_-]{re.escape(part)}s?$", literal) is not None:
         return True
     return min(len(part), len(literal)) >= 4 and part[0] == literal[0] and is_slip(part, literal)
