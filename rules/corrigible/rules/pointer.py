@@ -89,7 +89,7 @@ def through_arrays(document: Json, pointer: str) -> Iterator[str]:
         walked += "/" + escape(part)
         if inside_array:
             yield walked
-        here = resolve(here, "/" + escape(part))
+        here = resolve_segments(here, (part,))
 
 
 def parameters_at(request: Request) -> str:

@@ -85,16 +85,16 @@ class _Mention(NamedTuple):
 def repair_several(case: RefusalCase, error: Violation, description: Described | None, group: str) -> Repair | None:
     """Return what follows from a complaint about several members; None where it is about one, or says a limit."""
     request = case.request
-    if case.exchange.status not in _STATUSES or not _CUE.search(error.message):
+    if case.exchange.status not in _STATUSES or error.stated.keys() - {"enum"} or not _CUE.search(error.message):
         return None
     if request.protocol is Protocol.GRPC and error.type not in _OF_VALUES:
         return None
     text = _plain(error.message[:_READ])
     exclusive, needed = _EXCLUSIVE.search(text), _NEEDED.search(text)
-    if not exclusive and not needed and not _RELATION.search(text) and not _TOGETHER.search(text):
+    if not exclusive and not needed and (error.stated or not (_RELATION.search(text) or _TOGETHER.search(text))):
         return None
     reader = _Reader(case, error, description, text)
-    if (needed or exclusive) and error.stated.keys() <= {"enum"}:  # the list may be one of members
+    if needed or exclusive:  # what is listed may be members
         sent = reader.sent()
         if exclusive and len(sent) > 1:
             # "kind must be exactly one of name, id" is about values.

@@ -33,7 +33,7 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     if where not in (["body"], ["query"], ["headers"]):
         return None
     value = value_at(request, error.pointer)
-    error = error._replace(stated=_plain(error.stated, declared.schema))
+    error = error.at(error.pointer, error.constraint, _plain(error.stated, declared.schema))
     if error.constraint == "required":
         return _required(error, value, declared)
     if value is MISSING or error.pointer in ("/query", "/headers"):

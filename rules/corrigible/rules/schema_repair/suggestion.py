@@ -10,6 +10,7 @@ from corrigible.rules.engine.guarded_patch import LONGEST_GUARD, PatchError, gua
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, through_arrays, value_at
 from corrigible.rules.safety.decisive import READS
+from corrigible.schema.cache import cached
 from corrigible.schema.document import BODILESS
 from corrigible.schema.exchange import Json, Request
 
@@ -38,7 +39,12 @@ def is_secret(pointer: str, value: Json) -> bool:
     if not any(isinstance(text, str) and text.casefold() not in _SWITCHES for text in texts):
         return False
     names = [part for part in segments(pointer)[1:] if not part.isdecimal()]
-    return any(_SECRET.search(name) for name in names[-1:])
+    return bool(names) and _is_secret_name(names[-1])
+
+
+@cached(1024)
+def _is_secret_name(name: str) -> bool:
+    return _SECRET.search(name) is not None
 
 
 _SWITCHES: Final = frozenset(

@@ -22,11 +22,11 @@ class Place(NamedTuple):
 
 def place_of(pointer: str, request: Request) -> Place:
     """Return the facts of a value's place."""
-    parts = segments(pointer)
-    part = parts[0] if parts else ""
-    name = next((part for part in reversed(parts[1:]) if not part.isdecimal()), "")
+    part, *names = segments(pointer) or [""]
+    while names and names[-1].isdecimal():
+        names.pop()
     return Place(
-        name=name,
+        name=names[-1] if names else "",
         text=part in ("query", "headers", "path") or (part == "body" and request.form),
         reads=request.method in ("GET", "HEAD"),
         wraps=part == "body",

@@ -65,6 +65,7 @@ class SchemaChecker:
         self._teller = self._validator if self._told is schema else compile_validator(self._told)
         self._elements = functools.lru_cache(maxsize=_KEPT_PLACES)(self._element)
         self._places = functools.lru_cache(maxsize=_KEPT_PLACES)(self._object)
+        self._broken_schemas = functools.lru_cache(maxsize=_KEPT_PLACES)(self._broken_schema)
         self._declared_places = functools.lru_cache(maxsize=_KEPT_PLACES)(self._declared_place)
 
     def member(self, name: str) -> list[Json]:
@@ -246,9 +247,7 @@ class SchemaChecker:
             yield self._unknown(path, locate)
         else:
             spot = locate(path)
-            yield SchemaViolation(
-                spot.pointer, name, small(self._walked(error.schema_path[:-1]), self.schema), spot.value
-            )
+            yield SchemaViolation(spot.pointer, name, self._broken_schemas(tuple(error.schema_path[:-1])), spot.value)
 
     def _missing(self, path: Path, locate: Locate) -> SchemaViolation:
         inner = small(self._declared(path[:-1]).members.get(str(path[-1]), {}), self.schema)
@@ -263,6 +262,9 @@ class SchemaChecker:
         return SchemaViolation(
             spot.pointer, "additionalProperties", around.closed, spot.value, tuple(around.members), self._outer(path)
         )
+
+    def _broken_schema(self, path: tuple[str | int, ...]) -> dict[str, Json]:
+        return small(self._walked(path), self.schema)
 
     def _walked(self, path: Path) -> Json:
         node: Any = self._told
