@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 from corrigible.adapters.openapi.description import Description
 from corrigible.adapters.openapi.load import load
-from corrigible.rules.budget import Exhausted
+from corrigible.adapters.openapi.request.bounds import HIGHEST_PRICE, price, written_out
+from corrigible.rules.budget import Exhausted, count_values
 from corrigible.rules.errors import AuthoringError
 from corrigible.schema.exchange import Json, Request
 from tests._support.counted import counted
@@ -295,3 +296,37 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Description:
 def test_any_body_is_judged_within_steps_that_are_linear_in_its_size(wide: Description, body: Json) -> None:
     _, steps = steps_of(wide, body)
     assert steps < 12_000 + 100 * len(json.dumps(body))
+
+
+LEAVES = st.sampled_from(
+    [{"type": "string"}, {"enum": [1, 2, 3]}, True, {"$ref": "#/$defs/leaf"}, {"$ref": "#/$defs/pair"}]
+)
+SCHEMAS = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.fixed_dictionaries({"properties": st.dictionaries(NAMES, inner, max_size=4), "additionalProperties": inner}),
+        st.fixed_dictionaries({"items": inner, "prefixItems": st.lists(inner, max_size=2), "contains": inner}),
+        st.fixed_dictionaries({"allOf": st.lists(inner, max_size=3), "not": inner, "$ref": st.just("#/$defs/pair")}),
+        st.fixed_dictionaries(
+            {"anyOf": st.lists(inner, min_size=1, max_size=3), "patternProperties": st.just({"o": {}})}
+        ),
+    ),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(schema=SCHEMAS, body=BODIES)
+def test_no_value_is_compared_with_more_schemas_than_there_are_written_out(schema: Json, body: Json) -> None:
+    leaf = {"type": "object", "properties": {"of": {"type": "array", "items": {"type": "string"}}}}
+    pair = {"$ref": "#/$defs/leaf", "allOf": [{"$ref": "#/$defs/leaf"}], "properties": {"op": {"$ref": "#/$defs/leaf"}}}
+    root = {"allOf": [schema], "$defs": {"leaf": leaf, "pair": pair}}
+    size = written_out(root)
+    if size < HIGHEST_PRICE:
+        assert price(body, root) <= size * count_values(body, sys.maxsize)
+
+
+def test_a_schema_that_holds_itself_has_no_end_written_out() -> None:
+    tree = {"type": "object", "properties": {"child": {"$ref": "#/$defs/tree"}}}
+    assert written_out({"$ref": "#/$defs/tree", "$defs": {"tree": tree}}) == HIGHEST_PRICE
+    assert written_out({"$ref": "#/$defs/text", "$defs": {"text": {"type": "string"}}}) < 10

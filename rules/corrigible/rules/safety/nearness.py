@@ -169,7 +169,7 @@ def _nearness(name: str, shape: str) -> float:
         return 0.0
     if joined == whole:
         return _SAME
-    if _other_numbers(name, shape):
+    if not joined.isalpha() and _other_numbers(name, shape):
         return 0.0
     words, shape_words = name.split("_"), shape.split("_")
     if len(words) == len(shape_words):

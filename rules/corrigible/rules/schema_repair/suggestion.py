@@ -177,6 +177,7 @@ def merged(request: Request, ops: Sequence[Operation]) -> dict[str, Json]:
     """Return a patch as parameters for readers without patch support, empty where that would mean something else."""
     into = "query" if request.body is None and request.method in BODILESS else "body"
     out: dict[str, Any] = {}
+    document = request.document()
     for op in ops:
         if op["op"] == "test":
             continue
@@ -185,8 +186,9 @@ def merged(request: Request, ops: Sequence[Operation]) -> dict[str, Json]:
             changes = [(str(op["from"]), None), (str(op["path"]), value_at(request, str(op["from"])))]
         for path, value in changes:
             parts = segments(path)
-            through_list = next(through_arrays(request.document(), path), None) is not None
-            if parts[:1] != [into] or len(parts) < 2 or through_list or isinstance(value, list | dict):
+            if parts[:1] != [into] or len(parts) < 2 or isinstance(value, list | dict):
+                return {}
+            if next(through_arrays(document, path), None) is not None:
                 return {}
             node = out
             for part in parts[1:-1]:

@@ -24,7 +24,7 @@ _MOST_EVER: Final = 2048
 _MOST_ALIKE: Final = 64
 """Elements of one array, or undeclared members of one object, that are looked at."""
 _VALUES_A_STEP: Final = 8
-_HIGHEST_PRICE: Final = 20_000
+HIGHEST_PRICE: Final = 20_000
 _IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas")
 _BESIDE: Final = frozenset(_IN_PLACE)
 Path = Sequence[str | int]
@@ -111,6 +111,26 @@ def _not_fitting(items: Sequence[Json], fits: Callable[[Json], bool] | None, mos
     return wrong or list(range(min(len(items), most)))
 
 
+def written_out(schema: Schema) -> int:
+    """Return how many values a schema holds with every reference written out, and no more than `HIGHEST_PRICE`.
+
+    A value of a request is compared with no more schemas than that.
+    """
+    definitions = schema.get("$defs", {})
+    count = 0
+    waiting: list[Json] = [{name: inner for name, inner in schema.items() if name != "$defs"}]
+    while waiting and count < HIGHEST_PRICE:
+        here = waiting.pop()
+        count += 1
+        if isinstance(here, dict):
+            waiting += here.values()
+            if "$ref" in here:
+                waiting.append(definitions.get(str(here["$ref"]).rpartition("/")[2]))
+        elif isinstance(here, list):
+            waiting += here
+    return count
+
+
 def price(instance: Json, schema: Schema) -> int:
     """Return how many comparisons of values with schemas it takes to collect errors. Raises Exhausted: too many.
 
@@ -162,8 +182,8 @@ def price(instance: Json, schema: Schema) -> int:
                 if "contains" in here:
                     count += of(here["contains"], inner)
         known[key] = count
-        if count > _HIGHEST_PRICE:
-            raise Exhausted(f"nested alternatives: more than {_HIGHEST_PRICE:,} comparisons")
+        if count > HIGHEST_PRICE:
+            raise Exhausted(f"nested alternatives: more than {HIGHEST_PRICE:,} comparisons")
         return count
 
     return of(schema, instance)

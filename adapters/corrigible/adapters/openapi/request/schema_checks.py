@@ -23,7 +23,7 @@ from corrigible.rules.schema_repair.schema_violation import MOST, SchemaViolatio
 from corrigible.rules.schema_repair.wire_text import takes_any_text
 from corrigible.schema.exchange import Json
 
-from .bounds import LARGE, Known, Part, part_of, price
+from .bounds import HIGHEST_PRICE, LARGE, Known, Part, part_of, price, written_out
 
 _KEPT_PLACES: Final = 64
 _VALUES_A_STEP: Final = 8
@@ -79,6 +79,10 @@ class SchemaChecker:
         return {name: member([self.schema], name, self.schema) for name in declared([self.schema], self.schema)}
 
     @functools.cached_property
+    def _size(self) -> int:
+        return written_out(self._told)
+
+    @functools.cached_property
     def any_text(self) -> frozenset[str]:
         """The declared members that take any text as it is."""
         return frozenset(name for name, schemas in self._members.items() if takes_any_text(schemas, self.schema))
@@ -97,7 +101,7 @@ class SchemaChecker:
 
     def _broken(self, part: Part, locate: Locate, *, whole: bool) -> list[SchemaViolation]:
         cost, size, _ = part
-        spend(price(cost, self._told))
+        spend(size if size * self._size <= HIGHEST_PRICE else price(cost, self._told))
         errors = list(self._teller.iter_errors(cost))
         spend(len(errors) * (_AN_ERROR + size // _VALUES_OF_AN_ERROR))
         violations = list(
