@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from corrigible.adapters.protobuf.error_details import decoded
-from corrigible.rules.pointer import MISSING, escape, resolve
+from corrigible.rules.pointer import MISSING, escape, resolve, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol
 
@@ -114,7 +114,7 @@ def _with_rule(error: Violation, exchange: Exchange) -> Violation:
     stated = {name: limit for name, limit in limits_in(error.message).items() if name in keyword}
     if isinstance(listed := stated.pop("enum", None), list) and len(listed) == 1:
         stated["const"] = listed[0]
-    return error._replace(stated=fit_keywords(stated, resolve(exchange.request.document(), error.pointer)))
+    return error._replace(stated=fit_keywords(stated, value_at(exchange.request, error.pointer)))
 
 
 _BOUNDS: Final = {"gte": "minimum", "gt": "exclusiveMinimum", "lte": "maximum", "lt": "exclusiveMaximum"}
