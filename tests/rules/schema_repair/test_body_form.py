@@ -1,4 +1,4 @@
-"""Bodies under another media type: only where the texts stay the same."""
+"""A body is sent in another form only where that loses nothing; whatever else is asked for."""
 
 from __future__ import annotations
 
@@ -6,17 +6,85 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.schema_repair.body_form import FORM, MEDIA_TYPE, repair_body
+from corrigible.rules.pointer import MISSING
+from corrigible.rules.schema_repair.body_form import FORM, MEDIA_TYPE, is_json, repair_body
+from corrigible.rules.schema_repair.patch_kind import JSON_PATCH, MERGE_PATCH
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
 
+JSON = "application/json"
+OCTETS = "application/octet-stream"
+A, B = "application/a+json", "application/b+json"
+PATCH = [{"op": "add", "path": "/size", "value": 1}]
+NAMED = {"type": "object", "properties": {"size": {"type": "integer"}, "name": {"type": "string"}}}
+
+
+def sent_as(
+    body: Any, *taken: str, method: str = "POST", form: bool = False, media: str = "text/plain", files: str = ""
+) -> tuple[Any, Any]:
+    """Return the media type that is suggested, and the body in it; or the media types of a question."""
+    request = Request(method, "/x", {}, {"content-type": media}, body, form, frozenset(filter(None, [files])))
+    schema = {"enum": [*taken], "properties": dict.fromkeys(taken, NAMED)}
+    violation = SchemaViolation("/headers/content-type", MEDIA_TYPE, schema, media)
+    (suggestion,) = repair_body(violation, request, "1.f").suggestions
+    if "placeholders" in suggestion:
+        (place,) = suggestion["placeholders"]
+        assert place["ask"] == "agent"
+        return None, place["schema"]["enum"]
+    values = {one["path"]: one["value"] for one in suggestion["patch"] if one["op"] in ("add", "replace")}
+    return values["/headers/content-type"], values.get("/body", MISSING)
+
 
 @pytest.mark.parametrize(
-    ("value", "is_edit"),
-    [("a", True), (["a", "b"], True), ({"a": 1}, False), ([{"a": 1}], False), ([1], False), (None, False)],
+    ("body", "taken", "more", "media", "value"),
+    [
+        # JSON is sent as it is; of several forms that fit JSON goes first.
+        ({"size": 1}, [JSON], {"media": "application/x+json"}, JSON, MISSING),
+        ({"size": 1}, [JSON], {}, JSON, {"size": 1}),
+        ({"size": 1}, [FORM, JSON], {"media": "application/x+json"}, JSON, MISSING),
+        ({"size": 1}, [A, JSON], {"media": "application/x+json"}, JSON, MISSING),
+        (
+            {"size": 1},
+            [A, B],
+            {},
+            None,
+            [A, B],
+        ),
+        # A form has the types of the description as JSON, and JSON is a form where it is flat.
+        ({"size": "1", "name": "2"}, [JSON], {"form": True}, JSON, {"size": 1, "name": "2"}),
+        ({"size": 1, "name": "a"}, [FORM], {"media": JSON}, FORM, {"size": "1", "name": "a"}),
+        ({"size": {"a": 1}}, [FORM], {"media": JSON}, None, [FORM]),
+        ({"size": None}, [FORM], {"media": JSON}, None, [FORM]),
+        ({"size": [1]}, [FORM], {"media": JSON}, None, [FORM]),
+        ({"name": ["a", "b"]}, [FORM], {"form": True}, FORM, MISSING),
+        # Texts that hold JSON, and texts that do not.
+        ('{"size": 1}', [JSON], {}, JSON, {"size": 1}),
+        ("size: 1", [JSON], {}, None, [JSON]),
+        ("size: 1", [OCTETS], {}, OCTETS, MISSING),
+        ({"size": 1}, ["text/csv"], {}, None, ["text/csv"]),
+        # Kinds of patches.
+        (PATCH, [MERGE_PATCH], {"method": "PATCH"}, MERGE_PATCH, {"size": 1}),
+        (
+            PATCH,
+            [JSON_PATCH],
+            {"method": "PATCH", "media": JSON},
+            JSON_PATCH,
+            MISSING,
+        ),
+        ([1, 2], [MERGE_PATCH], {"method": "PATCH"}, None, [MERGE_PATCH]),
+        ([1, 2], [JSON], {"media": "application/x+json"}, JSON, MISSING),
+        ([1, 2], [JSON_PATCH], {"method": "PATCH"}, None, [JSON_PATCH]),
+        # What is in files is not at hand.
+        ({"size": "1", "photo": "a.png"}, [JSON], {"form": True, "files": "photo"}, None, [JSON]),
+    ],
 )
-def test_a_multipart_body_is_urlencoded_only_if_it_holds_texts(value: Any, is_edit: bool) -> None:
-    violation = SchemaViolation("/headers/content-type", MEDIA_TYPE, {"enum": [FORM]}, "multipart/form-data")
-    request = Request("POST", "/x", headers={"content-type": "multipart/form-data"}, body={"meta": value}, form=True)
-    (suggestion,) = repair_body(violation, request, "g").suggestions
-    assert ("patch" in suggestion) is is_edit
+def test_the_same_values_in_a_media_type_that_is_taken(
+    body: Any, taken: list[str], more: dict[str, Any], media: str | None, value: Any
+) -> None:
+    assert sent_as(body, *taken, **more) == (media, value)
+
+
+def test_what_json_is() -> None:
+    assert [is_json(one) for one in (JSON, "application/problem+json", "text/json", "application/jsonl")] == [
+        *(True, True, False, False)
+    ]
