@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.pointer import MISSING
-from corrigible.rules.schema_repair.nesting import MISPLACED, move_member, unwrapped, wrapped
+from corrigible.rules.schema_repair.nesting import MISPLACED, into_missing, move_member, unwrapped, wrapped
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
@@ -188,6 +188,16 @@ def test_members_of_a_missing_object(body: Any, schema: Any, wraps: bool) -> Non
             {"op": "add", "path": "/body/state", "value": {}},
             *({"op": "move", "from": f"/body/{name}", "path": f"/body/state/{name}"} for name in inner),
         ]
+
+
+@pytest.mark.parametrize(("state", "wraps"), [(STATE, True), (True, False), ({}, False)])
+def test_an_undeclared_member_belongs_into_the_missing_object_that_declares_it(state: Any, wraps: bool) -> None:
+    around = {"properties": {"name": TEXT, "state": state}, "required": ["state"]}
+    violation = SchemaViolation("/body/type", "additionalProperties", around, "x", ("name", "state"))
+    suggestion = into_missing(violation, post({"name": "n", "type": "x"}))
+    assert (suggestion is not None) is wraps
+    if suggestion is not None:
+        assert suggestion["patch"][-1] == {"op": "move", "from": "/body/type", "path": "/body/state/type"}
 
 
 def test_what_is_not_wrapped() -> None:

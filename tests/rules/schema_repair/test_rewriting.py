@@ -16,7 +16,14 @@ from corrigible.schema.exchange import Request
 UNWRITABLE = ['{"a":"\\ud800","b":1,}', f'{{"a":{1 << 70},"b":1,}}']
 
 
-@pytest.mark.parametrize(("value", "wanted"), [({"a": 1}, True), ({"a": "\ud800"}, False), ([1 << 70], False)])
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        *[({"a": 1}, True), ({"a": "\ud800"}, False), ([1 << 70], False)],
+        *[([0.5, -(2.0**52)], True), ({"a": [2.0**53]}, False), ([-(2.0**53)], False), ([2**53], True)],
+        *[("x" * 2046, True), ("x" * 2047, False), ({"user": {"password": "p"}}, False), ({"user": "password"}, True)],
+    ],
+)
 def test_what_cannot_be_written_is_not_repeated(value: object, wanted: bool) -> None:
     assert may_be_repeated(value) is wanted
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from corrigible.rules.schema_repair.repair import Repair, repair
@@ -123,6 +125,15 @@ def test_another_method_is_only_offered(sent: str, offered: tuple[str, ...]) -> 
     assert after(said, request) is None
     assert said is not None
     assert "DELETE" not in [s["patch"][-1]["value"] for s in said.suggestions]
+
+
+@pytest.mark.parametrize(("offered", "steps"), [(("GET", "PUT"), [{"method": "GET", "path": "/x"}]), (("PUT",), None)])
+def test_before_a_whole_is_replaced_it_is_read_where_it_can_be(offered: tuple[str, ...], steps: Any) -> None:
+    said = method(Request("PATCH", "/x", body={"a": 1}), *offered)
+    assert said is not None
+    (suggestion,) = said.suggestions
+    assert (suggestion["applicability"], suggestion.get("steps")) == ("HAS_PLACEHOLDERS", steps)
+    assert ("read it first" in suggestion["message"]) is (steps is not None)
 
 
 @pytest.mark.parametrize(("sent", "offered"), [("POST", ("GET", "HEAD")), ("DELETE", ("GET", "PATCH"))])

@@ -40,6 +40,8 @@ def found(
         ("/body/a", "required", {}, None),
         ("/query/n", "maximum", {"type": "integer", "maximum": 3}, "maximum"),
         ("/headers/h", "maximum", {"type": "integer", "maximum": 3}, "maximum"),
+        ("/query/n", "range", {"maximum": 3}, "maximum"),  # a text on the wire that is a number
+        ("/query/n", "range", {"maximum": 9}, None),
         ("/query", "type", {"type": "string"}, None),
         ("/headers", "type", {"type": "string"}, None),
         ("/path", "type", {"type": "integer"}, None),
