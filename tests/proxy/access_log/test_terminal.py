@@ -67,6 +67,11 @@ def test_a_storm_is_told_by_its_beginning_and_a_number() -> None:
     assert lines[-2] == "corrigible proxy: 700 more refusals in that second (--log FILE writes all)"
 
 
+def test_a_storm_that_ends_in_another_order_is_a_storm() -> None:
+    entries = [replace(REFUSED, time=REFUSED.time + number % 2) for number in range(20 * MOST_PER_SECOND)]
+    assert len(shown(entries)) < 3 * MOST_PER_SECOND
+
+
 def test_a_failure_that_repeats_is_told_again_after_a_while() -> None:
     failed = replace(REFUSED, status=None, outcome="failed", failure="connection refused")
     times = (0, 1, 2, 11, 12)

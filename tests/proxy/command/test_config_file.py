@@ -112,6 +112,29 @@ def test_options_go_before_the_environment_and_that_before_the_file(bench: Any, 
     assert (tmp_path / "log.jsonl").read_text().count("\n") == 3
 
 
+def test_one_api_without_host_and_prefix_gets_all(bench: Any, tmp_path: Path) -> None:
+    with bench.upstream({"/x": bench.message(b"200 OK", b"", b"ok")}) as upstream:
+        url = f"http://127.0.0.1:{upstream.port}"
+        config = tmp_path / "c.yaml"
+        config.write_text(f"listen: 127.0.0.1:0\napis: [{{name: a, upstream: '{url}', pack: [http]}}]\n")
+        with running(bench, "--config", str(config)) as (_, port, line):
+            assert line.endswith(f"-> {url} (http; reflective)\n")
+            assert bench.ask(port, "/x").endswith(b"ok")
+        assert f"host: 127.0.0.1:{upstream.port}".encode() in upstream.requests[0].lower()
+
+
+def test_the_readmes_example_is_one(tmp_path: Path) -> None:
+    readme = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
+    (example,) = re.findall(r"```yaml\n(listen: .*?)```", readme, re.DOTALL)
+    file = tmp_path / "corrigible.yaml"
+    file.write_text(example)
+    apis = read_config(file).text.apis or []
+    assert [(api.name, api.prefix, api.hosts) for api in apis] == [
+        ("billing", "/billing", frozenset()),
+        ("code", None, {"code.internal"}),
+    ]
+
+
 WRONG = {
     "lisen: x\n": '1: unknown key "lisen"; did you mean "listen"?',
     "listen: x\nmode: loud\n": '2: "mode" is loud, expected none, traditional, verbose or reflective',

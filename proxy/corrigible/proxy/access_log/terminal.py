@@ -22,6 +22,8 @@ MOST_PER_SECOND: Final = 50
 """Lines about refusals."""
 REPEAT_SECONDS: Final = 10.0
 """A failure that repeats is told once in this time."""
+_CLOCK_WAS_SET = 60
+"""Seconds. An exchange that began longer before the last one was not slow: the clock was set."""
 _MOST_WAITING = 1 << 18
 _MOST_FAILURES = 64
 _LONGEST_PATH = 80
@@ -61,8 +63,9 @@ class Terminal:
         if verdict is Verdict.FAILED:
             self._failed(entry)
             return
+        # Exchanges end in another order than they began: what began earlier counts for the current second.
         second = int(entry.time)
-        if second != self._second:
+        if second > self._second or second < self._second - _CLOCK_WAS_SET:
             self._tell_hidden()
             self._second, self._lines = second, 0
         self._lines += 1
@@ -95,7 +98,7 @@ class Terminal:
             if len(self._failures) >= _MOST_FAILURES:
                 self._failures.clear()
             self._failures[failure] = _Repeated(entry.time)
-        elif 0 <= entry.time - repeated.told < REPEAT_SECONDS:
+        elif -_CLOCK_WAS_SET < entry.time - repeated.told < REPEAT_SECONDS:
             repeated.count += 1
             return
         more = f" ({repeated.count:,} more since then)" if repeated is not None and repeated.count else ""

@@ -47,7 +47,11 @@ class OpenTelemetry:
             "corrigible.correction.duration", "s", "Time between a refusal and the decision about it"
         )
         for name, description, observed in (
-            ("requests", "Requests by what became of them", lambda: _by("verdict", statistics.verdicts)),
+            (
+                "requests",
+                "Requests by what became of them",
+                lambda: _by("verdict", _verdicts(statistics)),
+            ),
             ("refusals", "Refusals of the API by status", lambda: _by("status", statistics.statuses)),
             ("rule_matches", "Refusals by the rule that matched", lambda: _by("rule", statistics.rules)),
             ("upstream_failures", "Requests without an answer", lambda: _by("failure", statistics.failures)),
@@ -155,6 +159,10 @@ def _attributes(entry: Entry) -> Iterator[tuple[str, Any]]:
 
 def _by(label: str, counter: Mapping[Any, int]) -> list[Observation]:
     return [Observation(count, {label: str(name)}) for name, count in dict(counter).items()]
+
+
+def _verdicts(statistics: Statistics) -> Mapping[str, int]:
+    return {Verdict.SUCCESS: statistics.successes, **statistics.verdicts}
 
 
 def _unchanged(statistics: Statistics) -> list[Observation]:

@@ -48,8 +48,8 @@ class _Collected:
 def _families(statistics: Statistics, info: Mapping[str, str]) -> Iterator[Any]:
     yield InfoMetricFamily("corrigible", "The running proxy", value=dict(info))
     requests = CounterMetricFamily("corrigible_requests", "Requests by what became of them", labels=["verdict"])
-    for verdict in Verdict:
-        requests.add_metric([verdict.value], statistics.verdicts[verdict])
+    for verdict, count in _by_verdict(statistics).items():
+        requests.add_metric([verdict.value], count)
     yield requests
     for name, help, label, counter in (
         ("refusals", "Refusals of the API by status", "status", statistics.statuses),
@@ -80,6 +80,10 @@ def _families(statistics: Statistics, info: Mapping[str, str]) -> Iterator[Any]:
     )
 
 
+def _by_verdict(statistics: Statistics) -> dict[Verdict, int]:
+    return {**{verdict: statistics.verdicts[verdict] for verdict in Verdict}, Verdict.SUCCESS: statistics.successes}
+
+
 @dataclass(slots=True)
 class Scraped:
     """What a page of metrics says."""
@@ -103,7 +107,11 @@ def read(text: str) -> Scraped:
                 case "corrigible_info":
                     scraped.info = labels
                 case "corrigible_requests":
-                    counts.verdicts[Verdict(labels["verdict"])] = value
+                    verdict = Verdict(labels["verdict"])
+                    if verdict is Verdict.SUCCESS:
+                        counts.successes = value
+                    else:
+                        counts.verdicts[verdict] = value
                 case "corrigible_refusals":
                     counts.statuses[labels["status"]] = value
                 case "corrigible_rule_matches":

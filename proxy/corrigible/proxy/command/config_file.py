@@ -16,6 +16,7 @@ from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.rules.language.validate import checked
 from corrigible.rules.language.yaml_source import Source, read_source
+from corrigible.rules.pack.load import built_in
 
 _PATHS: Final = ("relay_key", "log", "upstream_ca", "upstream_cert", "tls_cert", "tls_key", "descriptors")
 """Members that are files, relative to the folder of the configuration."""
@@ -115,8 +116,11 @@ class Config:
 
     def found(self, kind: str, names: list[str]) -> list[str]:
         """Return packs or descriptions: paths from the folder of the configuration; names and URLs as they are."""
-        is_path = _is_description if kind == "spec" else (lambda name: (self._folder / name).is_dir())
+        is_path = _is_description if kind == "spec" else self._is_folder
         return [str(self._folder / name) if is_path(name) else name for name in names]
+
+    def _is_folder(self, name: str) -> bool:
+        return name not in built_in() and (self._folder / name).is_dir()
 
     @property
     def _folder(self) -> Path:

@@ -166,7 +166,7 @@ def run(args: argparse.Namespace) -> int:
                 print(f"corrigible proxy: {plan.name}: {label}", file=sys.stderr)
     except (CorrigibleError, OSError, ValueError) as problem:
         return _fail(problem, 2)
-    if len(plans) > 1 or plans[0].name:
+    if len(plans) > 1:
         label = f"-> {len(plans)} APIs ({', '.join(plan.name for plan in plans)})"
     elif plans[0].upstream is None:
         label = f"as a {engine_mode} proxy {label.partition(' None ')[2]}"
@@ -174,6 +174,7 @@ def run(args: argparse.Namespace) -> int:
         watch = supervision.Supervision(args, label.removeprefix("-> "))
     except UsageError as problem:
         return _fail(problem, 2)
+    apis = ApiRoutes(routes)
     profiles = [profile for route in routes for profile in route.corrector.engine.profiles]
     unmatched = spec_option.UnmatchedPaths(profiles, watch.recorder.say) if args.spec else None
     settings = Settings(
@@ -185,7 +186,7 @@ def run(args: argparse.Namespace) -> int:
         trust=trust,
         identity=identity,
         unmatched=None if unmatched is None else unmatched.refused,
-        is_routed=bool(plans[0].name),
+        is_routed=apis.only is None,
     )
     if trust.insecure:
         print("corrigible proxy: --upstream-insecure: the API's certificate is not verified", file=sys.stderr)
@@ -202,7 +203,7 @@ def run(args: argparse.Namespace) -> int:
     with closing(watch), closing(build_dispatcher(work, loops)) as dispatcher:
         return serve(
             settings,
-            ApiRoutes(routes),
+            apis,
             recorder=watch.recorder,
             started=lambda loop: watch.started(loop, Reloader(parts, files, watch.recorder, dispatcher)),
             line=lambda at: f"corrigible: {at} {label}",
