@@ -6,11 +6,12 @@ READY := $(VENV)/.ready
 # Hundreds of child processes import the same modules: compiled once, whatever the shell has set.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-quick lint types mutate bench soak ci clean
+.PHONY: help demo docs test test-quick lint types mutate bench soak ci clean
 
 help:
 	@echo "make demo    one refused call, corrected, for each local sandbox"
 	@echo "make test    all tests                             make test-quick  those that start no server, for each change"
+	@echo "make docs    the documentation site, in build/site"
 	@echo "make lint    ruff: rules and format        make types   mypy"
 	@echo "make mutate  how many small changes to rules, core and schema the tests notice (MUTANTS of each module)"
 	@echo "make bench   speed                         make ci      all that CI checks"
@@ -39,6 +40,9 @@ QUICK := tests/test_house.py tests/schema tests/client tests/rules tests/adapter
 
 test-quick: $(READY)
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(OPTIONS) $(QUICK)
+
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 lint: $(READY)
 	$(BIN)/ruff check

@@ -29,6 +29,7 @@ from corrigible.rules.pack.load import load_pack
 from corrigible.schema.exchange import Exchange, Request
 
 ROOT = Path(__file__).parent.parent
+PAGES = sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))
 
 
 def blocks(file: str, language: str) -> list[str]:
@@ -93,7 +94,7 @@ def test_the_edits_and_questions_of_the_guide_are_taken_by_the_rule_language(tmp
     "line",
     [
         line.partition("#")[0].strip()
-        for file, language in (("README.md", "sh"), ("rules/README.md", ""))
+        for file, language in (("README.md", "sh"), ("rules/README.md", ""), *((page, "sh") for page in PAGES))
         for block in [
             *blocks(file, language),
             *re.findall(r"(?:^    .*\n)+", (ROOT / file).read_text("utf-8"), re.MULTILINE),
@@ -110,7 +111,12 @@ def test_every_command_shown_is_one_that_the_parser_takes(line: str) -> None:
     "line",
     [
         command.partition(" #")[0].strip()
-        for file in ("README.md", "conformance/README.md", "conformance/corrigible/conformance/vectors/README.md")
+        for file in (
+            "README.md",
+            "conformance/README.md",
+            "conformance/corrigible/conformance/vectors/README.md",
+            *PAGES,
+        )
         for block in blocks(file, "sh")
         for line in block.splitlines()
         if (command := line.partition("_API_KEY=... ")[2] or line).startswith("conformance ")

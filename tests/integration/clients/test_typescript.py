@@ -18,7 +18,6 @@ from corrigible.adapters.sandbox.server import Running
 PACKAGE = Path(__file__).parents[3] / "protos" / "typescript"
 SCHEMA = Path(__file__).parents[3] / "protos" / "corrigible" / "schema" / "feedback.schema.json"
 HERE = Path(__file__).parent / "typescript"
-KEY = "sk_test_corrigible0000000001"
 Run = Callable[..., str]
 
 
@@ -83,26 +82,13 @@ def test_the_fetch_wrapper(installed: Path, run: Run) -> None:
     assert "# fail 0\n" in report
 
 
-PROGRAM = """
-import { correcting } from "corrigible";
-const [url, key] = process.argv.slice(2);
-const asked = [];
-const confirm = (suggestion, text) => (asked.push(text), true);
-const fetch = correcting(globalThis.fetch, { onRefusal: "confirm", confirm });
-const post = async (path, members) => {
-  const headers = { authorization: `Bearer ${key}`, "idempotency-key": crypto.randomUUID() };
-  return await fetch(url + path, { method: "POST", headers, body: new URLSearchParams(members) });
-};
-const charge = await (await post("/v1/charges", { amount: "1000", currency: "usd", source: "tok_visa" })).json();
-await post("/v1/refunds", { charge: charge.id, amount: "700" });
-const refund = await post("/v1/refunds", { charge: charge.id, amount: "500" });
-console.log(JSON.stringify({ status: refund.status, amount: (await refund.json()).amount, asked }));
-"""
+EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "refund.mjs"
 
 
-def test_a_refund_through_the_proxy(installed: Path, run: Run, stripe_proxy: Running) -> None:
-    (installed / "refund.mjs").write_text(PROGRAM, "utf-8")
-    result = json.loads(run("refund.mjs", stripe_proxy.url, KEY, folder=installed))
-    assert (result["status"], result["amount"]) == (200, 300)
-    (text,) = result["asked"]
-    assert '/body/amount: "500" -> 300' in text
+def test_the_example_of_a_refund_through_the_proxy(installed: Path, run: Run, stripe_proxy: Running) -> None:
+    text = EXAMPLE.read_text("utf-8")
+    assert text.count("http://127.0.0.1:8080") == 1
+    (installed / "refund.mjs").write_text(text.replace("http://127.0.0.1:8080", stripe_proxy.url), "utf-8")
+    *shown, amount = run("refund.mjs", folder=installed).splitlines()
+    assert amount == "300"
+    assert '  /body/amount: "500" -> 300' in shown

@@ -1,0 +1,17 @@
+"""stripe-python through the proxy: a refused call is corrected after the user has agreed."""
+
+import stripe
+
+from corrigible.client.stripe import CorrigibleHTTPClient
+
+
+def agreed(suggestion):
+    return input(f"{suggestion.message} {suggestion.parameters} [y/n] ") == "y"
+
+
+client = CorrigibleHTTPClient(on_refusal="confirm", confirm=agreed)
+api = stripe.StripeClient("sk_test_anything", base_addresses={"api": "http://127.0.0.1:8080"}, http_client=client).v1
+charge = api.charges.create({"amount": 1000, "currency": "usd", "source": "tok_visa"})
+api.refunds.create({"charge": charge.id, "amount": 700})
+refund = api.refunds.create({"charge": charge.id, "amount": 500})  # 300 are left: the user is asked
+print(refund.amount)
