@@ -253,3 +253,11 @@ def test_a_rule_states_its_limit_where_only_json_is_known(rule: str, message: st
 def test_a_oneof_has_no_place_in_json() -> None:
     assert broken("required", "exactly one field is required in oneof", "filter", fieldNumber=0).pointer == "/body"
     assert broken("required", "value is required", "filter").pointer == "/body/filter"
+
+
+def test_a_field_of_a_field_is_a_dotted_parameter() -> None:
+    elements = [{"fieldName": name, "fieldNumber": 1} for name in ("span", "end")]
+    detail = any_of("buf.validate.Violations", violations=[{"field": {"elements": elements}, "message": "too late"}])
+    query = {"span.start": "1", "span.end": "9"}
+    exchange = Exchange(Request("GET", "/v1/orders", query), 400, {}, b"", "e", 0.0)
+    assert [one.pointer for one in GoogleRpcFormat().read(exchange, status(detail))] == ["/query/span.end"]

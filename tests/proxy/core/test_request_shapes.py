@@ -21,8 +21,11 @@ paths:
     get: {parameters: [{name: id, in: query, required: true, schema: {type: array, items: {type: string}}}]}
   /api/tides/refresh: {get: {}}
   /api/tides/{port}: {get: {parameters: [{name: port, in: path, required: true, schema: {type: string}}]}}
+  /api/anchors/raise:
+    put: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Names'}}}}}
 components:
   schemas:
+    Names: {type: object, properties: {names: {type: array, items: {type: string}}, force: {type: boolean}}}
     Ships:
       type: object
       required: [ships]
@@ -30,7 +33,11 @@ components:
     Ship:
       type: object
       required: [hull]
-      properties: {hull: {type: string}, mast: {type: string}, rig: {type: string, enum: [RIG_SLOOP, RIG_KETCH]}}
+      properties:
+        hull: {type: string}
+        decks: {type: array, items: {type: string}}
+        mast: {type: string}
+        rig: {type: string, enum: [RIG_SLOOP, RIG_KETCH]}
 """
 
 
@@ -106,3 +113,31 @@ def test_a_value_gets_the_beginning_that_all_values_have(engine: Engine) -> None
     request = post({"ships": [{"hull": "h", "rig": "ketch"}]})
     following = next_request(engine, request, 400, {"message": "invalid value for rig: ketch"})
     assert following is not None and following.body["ships"][0]["rig"] == "RIG_KETCH"
+
+
+def test_one_value_under_the_name_of_an_element_goes_into_the_list(engine: Engine) -> None:
+    request = post({"ships": [{"hull": "h", "deck": "main"}]})
+    following = next_request(engine, request, 400, unknown("deck"))
+    assert following is not None and following.body == {"ships": [{"hull": "h", "decks": ["main"]}]}
+    misfit = next_request(engine, post({"ships": [{"hull": "h", "deck": 7}]}), 400, unknown("deck"))
+    assert misfit is None or "decks" not in misfit.body["ships"][0]
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "held_by", "places"),
+    [
+        ({"names": ["bow"]}, "Failed to raise anchors", {"bow": ["mud"]}, ["/body/names/0"]),
+        ({"names": ["bow"]}, "Failed to raise anchors", {}, []),
+        ({"names": ["bow"]}, "Failed to raise anchors", {"bowsprit": ["mud"]}, []),
+        ({"names": ["bow", "stern"]}, "Failed to raise anchors", {"bow": ["mud"]}, []),
+        ({"names": ["bow"], "force": True}, "Failed to raise anchors", {"bow": ["mud"]}, []),
+        ({"names": ["bow"]}, "You lack the permission to raise anchors", {"bow": ["mud"]}, []),
+    ],
+)
+def test_a_refusal_that_repeats_the_only_value_is_about_it(
+    engine: Engine, body: Any, message: str, held_by: dict[str, Any], places: list[str]
+) -> None:
+    request = Request("PUT", "/api/anchors/raise", headers={"content-type": "application/json"}, body=body)
+    answer = {"code": 3, "message": message, "details": [{"heldBy": held_by}]}
+    told = feedback_about(engine, request, 400, answer) or {"suggestions": []}
+    assert [one["pointer"] for s in told["suggestions"] for one in s.get("placeholders", ())] == places

@@ -48,12 +48,12 @@ def _descriptors() -> Descriptors:
 DESCRIPTORS = _descriptors()
 
 
-def feedback(method: str, body: dict[str, Any], code: int, message: str) -> Feedback | None:
+def feedback(method: str, body: dict[str, Any], code: int, message: str, *metadata: tuple[str, str]) -> Feedback | None:
     name = f"/depot.v1.Depot/{method}"
     data = DESCRIPTORS.request_bytes(name, body)
     assert data is not None
     corrector = GrpcCorrector(build_engine((), rpc=True), DESCRIPTORS)
-    call = CallResult(name, (), data, code, message, ())
+    call = CallResult(name, metadata, data, code, message, ())
     outcome = run_with_lookups_sync(
         corrector.correct(call, id="a", started=0.0), lambda lookup: NO_ANSWER, corrector.limits
     )
@@ -87,6 +87,8 @@ CRATE = {"id": "c-1", "label": "green"}
             "Crate.Label must be specified if Crate.Plan is specified",
             ["/body/crate/label"],
         ),
+        ("CreateCrate", {"crate": {"label": "l"}}, "bad crate: crate.ID: value is required", ["/body/crate/id"]),
+        ("DropCrate", {"crateId": "c"}, "reason argument missing: invalid", ["/body/reason"]),
         # no such field: what identifies is called an identifier
         ("CreateCrate", {"crate": {"label": "green"}}, "identifier is required", ["/body/crate/id"]),
         # a mask
@@ -155,3 +157,10 @@ def test_a_state_that_forbids_a_call_is_told_without_an_edit() -> None:
     told = feedback("DropCrate", {"crateId": "c-1"}, FAILED_PRECONDITION, 'crate "c-1" must be empty')
     assert told is not None
     assert [(s.action, s.patch) for s in told.suggestions] == [("ESCALATE", ())]
+
+
+def test_a_value_of_the_metadata() -> None:
+    message = 'identifier "our depot" is not one of ours'
+    told = feedback("DropCrate", {"crateId": "c-1"}, INVALID_ARGUMENT, message, ("x-depot", "our depot"), ("x-b", "c"))
+    assert told is not None
+    assert [one.pointer for s in told.suggestions for one in s.placeholders] == ["/headers/x-depot"]

@@ -227,6 +227,9 @@ def _broken(members: Mapping[str, Json], code: str, exchange: Exchange) -> Viola
         for name in ("index", "stringKey", "intKey", "uintKey", "boolKey"):
             if name in step:
                 pointer += "/" + escape(str(step[name]).lower() if name == "boolKey" else str(step[name]))
+    dotted = pointer.removeprefix("/body/").replace("/", ".")
+    if exchange.request.body is None and dotted in exchange.request.query:
+        pointer = f"/query/{escape(dotted)}"  # a gateway's parameter for a field of a field
     older = members.get("fieldPath") or members.get("field_path")
     if not steps and isinstance(older, str):
         pointer = pointer_of_field(older, exchange)

@@ -151,7 +151,16 @@ def place_by_text(error: Violation, request: Request, vocabulary: Vocabulary, se
             return place
     if (headed := _HEADED.match(message)) is not None and len(places := _named(headed["name"], sent)) == 1:
         return next(iter(places))
-    return _by_choices(error, vocabulary, sent)
+    return _by_choices(error, vocabulary, sent) or _by_header(quoted, request)
+
+
+def _by_header(quoted: Sequence[str], request: Request) -> str:
+    """Return the only header whose value a text quotes, among those that an API has of its own."""
+    names = [name for name, value in request.headers.items() if value in quoted and name.lower() not in _OF_HTTP]
+    return to_pointer(("headers", names[0])) if len(names) == 1 else ""
+
+
+_OF_HTTP: Final = frozenset({"accept", "content-type", "user-agent", "prefer", "accept-language", "accept-encoding"})
 
 
 def _mask_of(message: str, quoted: Sequence[str], sent: Sequence[SentValue]) -> str:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+import orjson
+
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.place_by_label import has_label
 from corrigible.rules.pointer import escape
@@ -17,7 +19,7 @@ from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Request
+from corrigible.schema.exchange import Json, Request
 
 from .api_profile import RefusalCase
 from .violation_finder import ABOUT_STATE
@@ -89,16 +91,36 @@ def _is_variable_named(variable: str, message: str, request: Request) -> bool:
 
 
 def _only_parameter(case: RefusalCase, error: Violation) -> SchemaViolation | None:
-    """Return the parameter that an error without a place is about: the only thing that was sent."""
+    """Return the value that an error without a place is about: the only thing that was sent."""
     request = case.request
-    has_other = request.body is not None or len(request.query) != 1 or case.match.params
-    if error.pointer or has_other or not case.match.operation or case.exchange.status not in _ABOUT_VALUES:
+    if error.pointer or case.match.params or not case.match.operation or case.exchange.status not in _ABOUT_VALUES:
         return None
     if _ABOUT_OTHERS.search(error.message[:_READ]) is not None:
+        return None
+    if request.body is not None:
+        pointer, value = _only_value("/body", request.body)
+        is_alone = len(case.errors) == 1 and not request.query and pointer != "/body"
+        if not is_alone or not isinstance(value, str) or not _is_repeated(value, case):
+            return None
+        return SchemaViolation(pointer, "value", {"type": "string", "not": {"const": value}}, value)
+    if len(request.query) != 1:
         return None
     ((name, value),) = request.query.items()
     schema = {"type": "string", "not": {"const": value}}
     return SchemaViolation(f"/query/{escape(name)}", "value", schema, value) if value else None
+
+
+def _is_repeated(value: str, case: RefusalCase) -> bool:
+    """Whether an answer has a value as a text or a name of its own, beside its message."""
+    return len(value) >= _SHORTEST_VALUE and orjson.dumps(value) in case.exchange.body
+
+
+def _only_value(pointer: str, value: Json) -> tuple[str, Json]:
+    """Return the value inside objects of one member and lists of one element, with its place."""
+    while isinstance(value, Mapping | list) and len(value) == 1:
+        name, value = next(iter(value.items() if isinstance(value, Mapping) else enumerate(value)))
+        pointer = f"{pointer}/{escape(str(name))}"
+    return pointer, value
 
 
 def _only_member(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:

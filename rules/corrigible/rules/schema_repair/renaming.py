@@ -53,7 +53,10 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     elif rivals:
         return _asked_which(violation, request, f"{parent}/{escape(near[0])}", [name, *rivals])
     if len(near) == 1:
-        return _moved(violation, request, violation.pointer, f"{parent}/{escape(near[0])}", value)
+        properties = violation.schema.get("properties")
+        schema = properties.get(near[0]) if isinstance(properties, Mapping) else None
+        is_one = _is_element(schema, value, text=request.form or not parent.startswith("/body"))
+        return _moved(violation, request, violation.pointer, f"{parent}/{escape(near[0])}", value, into_list=is_one)
     if near:
         moves = [_moved(violation, request, violation.pointer, f"{parent}/{escape(one)}", value) for one in near]
         return options([one for move in moves if move is not None for one in move.suggestions], group)
@@ -181,6 +184,13 @@ _SIDES: Final = _word_set(
 """Words for one of several of a kind: the name without it may mean another one."""
 
 
+def _is_element(schema: Json, value: Json, *, text: bool) -> bool:
+    """Whether a value is one element of the list that a place of JSON takes: `role` for `roles`."""
+    if text or isinstance(value, list | None) or not isinstance(schema, Mapping) or types(schema) != ("array",):
+        return False
+    return _takes(schema, [value], text=False)
+
+
 def _rivals(name: str, meant: str, present: Json, declared: Sequence[str]) -> dict[str, int]:
     """Return other undeclared members, each with its slips, that are as near to a name: two cannot take one place."""
     known, least = frozenset(declared), distance(name, meant)
@@ -263,9 +273,11 @@ def misspelt(violation: SchemaViolation, request: Request, group: str) -> Propos
         return None
     source = f"{parent}/{escape(str(meant[0]))}"
     text = request.form or not parent.startswith("/body")
-    if not _takes(violation.schema, present[meant[0]], text=text):
+    value = present[meant[0]]
+    is_one = _is_element(violation.schema, value, text=text)
+    if not is_one and not _takes(violation.schema, value, text=text):
         return None
-    return _moved(violation, request, source, violation.pointer, present[meant[0]])
+    return _moved(violation, request, source, violation.pointer, value, into_list=is_one)
 
 
 def _is_typo(name: str, other: str) -> bool:
@@ -295,13 +307,22 @@ def in_one_form(violation: SchemaViolation, forms: Sequence[Schema], request: Re
 
 
 def _moved(
-    violation: SchemaViolation, request: Request, source: str, target: str, value: Json, *, is_guess: bool = False
+    violation: SchemaViolation,
+    request: Request,
+    source: str,
+    target: str,
+    value: Json,
+    *,
+    is_guess: bool = False,
+    into_list: bool = False,
 ) -> Proposal | None:
     try:
         ops = guarded_edit(request, source, value, {"op": "move", "from": source, "path": target})
+        if into_list:
+            ops.append({"op": "replace", "path": target, "value": [value]})
     except PatchError:
         return None
-    message = "Send the value under the name that is known."
+    message = f"Send the value under the name that is known{', in a list' if into_list else ''}."
     confirm = is_guess or is_decisive_guess(ops, request)
     return Proposal([edit(violation, request, ops, message, requires_confirmation=confirm)])
 

@@ -104,6 +104,13 @@ _MISSING: Final = PatternList(
     r"(?:^|: )(?P<a>[A-Za-z_]\w{0,79}(?:\.[A-Za-z_]\w{0,79}){1,5}) (?:(?:is |are )?required|(?:must|has to|needs to) be"
     r" (?:set|given|provided|specified)|(?:must not|may not|can ?not) be empty)(?: (?:if|when|unless) [^:]{1,200})?"
     r"(?:[.!:;,]|$)",
+    # Go, by hand: "box.ID: identifier must not be empty"
+    r"(?:^|: )(?P<a>[A-Za-z_]\w{0,79}(?:\.[A-Za-z_]\w{0,79}){1,5}): (?:(?:the )?(?:identifier|value|name|field|it) )?"
+    r"(?:(?:is )?(?:required|missing)|(?:must not|may not|can ?not|can't) be (?:empty|blank))(?:[.!:;,]|$)",
+    # by hand: "snapshotter argument missing"
+    rf"^(?!(?:required|mandatory|query|path|header|body|form|url|request|an?|one|some|this|that|input)\b)"
+    rf"['\"`]?(?P<a>[a-z_$][\w$.-]{{0,79}})['\"`]? {_PLAIN_KIND} (?:is |was )?"
+    r"(?:missing|required|mandatory)(?:[.!:;,]|$)",
     # by hand: "No name provided", "no 'name' given"
     r"""^no ['"`]?(?P<a>[a-z_$][\w$@.-]{0,79})['"`]? (?:was )?(?:provided|given|supplied|specified)\b""",
     # by hand: "You must provide a name", "Please specify 'path'"
