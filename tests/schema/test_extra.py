@@ -73,6 +73,9 @@ def test_an_import_says_what_to_install(code: str, line: str) -> None:
         (["proxy", "--upstream", "x"], "corrigible proxy needs: pip install 'corrigible[mitmproxy]'"),
         (["proxy", "--grpc-upstream=x:1"], "corrigible proxy needs: pip install 'corrigible[grpc]'"),
         (["pack", "test", "stripe"], "corrigible pack needs: pip install 'corrigible[proxy]'"),
+        (["completion", "bash"], "corrigible completion needs: pip install 'corrigible[proxy]'"),
+        (["mcp", "--upstream", "x"], "corrigible mcp needs: pip install 'corrigible[mcp]'"),
+        (["pack", "--help"], "corrigible pack needs: pip install 'corrigible[proxy]'"),
         (["sandbox", "stripe"], "corrigible sandbox needs: pip install 'corrigible[sandboxes]'"),
     ],
 )

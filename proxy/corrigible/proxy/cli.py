@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.metadata import version
 from typing import Final
@@ -29,7 +29,13 @@ COMMANDS: Final = (
     "completion",
 )
 """Each is also the name of its module."""
-_EXTRAS: Final = {"proxy": "mitmproxy", "sandbox": "sandboxes", "demo": "mitmproxy,sandboxes", "status": "prometheus"}
+_EXTRAS: Final = {
+    "proxy": "mitmproxy",
+    "sandbox": "sandboxes",
+    "demo": "mitmproxy,sandboxes",
+    "status": "prometheus",
+    "mcp": "mcp",
+}
 """What a command needs where it is not the extra `proxy`, which all of these include."""
 
 
@@ -43,13 +49,22 @@ def parser(*names: str) -> argparse.ArgumentParser:
     for name in names or COMMANDS:
         try:
             module = import_module(f".command.{name}", __package__)
-        except MissingExtra:
+        except MissingExtra as missing:
             if names:
                 raise
-            commands.add_parser(name, help=needs("it", _EXTRAS.get(name, "proxy")))
+            lacking = commands.add_parser(name, help=needs("it", _EXTRAS.get(name, "proxy")), add_help=False)
+            lacking.add_argument("words", nargs=argparse.REMAINDER)
+            lacking.set_defaults(run=_raising(missing))
         else:
             module.add(commands)
     return top
+
+
+def _raising(missing: MissingExtra) -> Callable[[argparse.Namespace], int]:
+    def run(_: argparse.Namespace) -> int:
+        raise missing
+
+    return run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
