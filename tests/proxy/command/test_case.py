@@ -25,6 +25,8 @@ suggest: [{message: m, parameters: {amount: charge.left}, changes_intent: true}]
 """
 SECRETS = ("sk_live_abcdefgh", "hunter2hunter2", "4242424242424242", "remember-me", "of-a-header", "of-the-charge")
 
+ANSWER_HEADERS = {"Set-Cookie": SECRETS[4], "Retry-After": "7", "X-ErrorType": "bad", "X-Request-Id": "r"}
+
 
 def entry(method: str, path: str, sent: Any, status: int, answer: Any) -> dict[str, Any]:
     headers = {
@@ -33,6 +35,9 @@ def entry(method: str, path: str, sent: Any, status: int, answer: Any) -> dict[s
         "Cookie": SECRETS[4],
         "User-Agent": "me",
         "Idempotency-Key": "k1",
+        "X-Target": "Refunds",
+        "X-Session-Token": SECRETS[4],
+        "Sec-Fetch-Mode": "cors",
     }
     text = answer if isinstance(answer, str) else json.dumps(answer)
     return {
@@ -44,7 +49,7 @@ def entry(method: str, path: str, sent: Any, status: int, answer: Any) -> dict[s
         },
         "response": {
             "status": status,
-            "headers": [{"name": "Set-Cookie", "value": SECRETS[4]}, {"name": "Retry-After", "value": "7"}],
+            "headers": [{"name": name, "value": value} for name, value in ANSWER_HEADERS.items()],
             "content": {"mimeType": "text/html" if isinstance(answer, str) else "application/json", "text": text},
         },
     }
@@ -96,10 +101,19 @@ def test_cases_that_are_added_to_a_rule_lint_and_pass(capsys: Capture, pack: Pat
         {"action": "MODIFY_PARAMS", "parameters": {"amount": 300}, "safety": {"changes_intent": True}}
     ]
     assert matched["after"] == {"body": {**matched["request"]["body"], "amount": 300}}
-    assert matched["response"]["headers"] == {"retry-after": "7"}
+    assert matched["request"]["headers"] == {"idempotency-key": "k1", "x-target": "Refunds"}
+    assert matched["response"]["headers"] == {"retry-after": "7", "x-errortype": "bad"}
     assert other["no_match"] is True
     assert (pack / page["response"]["body_file"]).read_text("utf-8") == "<p>Bad gateway</p>"
     assert run(capsys, "case", recording, "--rule", pack / "over") == (0, f"{file}: 0 cases added, 3 were there\n", "")
+
+
+def test_of_refusals_that_are_not_matched_one_of_a_kind_is_enough(capsys: Capture, pack: Path, tmp_path: Path) -> None:
+    file = tmp_path / "traffic.har"
+    others = [entry("POST", "/v1/refunds", {"n": n}, 409, {"error": {"code": "other"}}) for n in range(5)]
+    file.write_text(json.dumps({"log": {"entries": others}}), "utf-8")
+    _, out, _ = run(capsys, "case", file, "--rule", pack / "over")
+    assert out == f"{pack / 'over.cases.yaml'}: 1 cases added, 4 were there\n"
 
 
 def test_no_secret_gets_into_a_case(capsys: Capture, pack: Path, recording: Path) -> None:

@@ -99,13 +99,17 @@ def _added(file: Path, made: Sequence[MadeCase]) -> int:
     before = file.read_text("utf-8") if file.exists() else ""
     known = (read_source(file).data or []) if before else []
     exchanges = [(one.get("request"), one.get("response")) for one in known if isinstance(one, dict)]
+    unmatched = {one.get("name") for one in known if isinstance(one, dict) and one.get("no_match")}
     added: list[str] = []
     for one in made:
+        if one.case.get("no_match") and one.case["name"] in unmatched:
+            continue  # one of each kind shows that the rule leaves it alone
         if one.body is not None:
             one.case["response"]["body_file"] = _body_file(file, one)
         exchange = (one.case["request"], one.case["response"])
         if exchange not in exchanges:
             exchanges.append(exchange)
+            unmatched.add(one.case["name"] if one.case.get("no_match") else "")
             added.append(text(one.case))
     if added:
         end = "" if not before or before.endswith("\n") else "\n"

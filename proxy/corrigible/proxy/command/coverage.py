@@ -14,7 +14,7 @@ import orjson
 from corrigible.adapters.openapi.load import load
 from corrigible.adapters.operation import Operations
 from corrigible.proxy.build import load_profiles
-from corrigible.proxy.core.api_profile import ApiProfile, Explanation
+from corrigible.proxy.core.api_profile import ApiProfile, Explanation, match_with
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange
@@ -217,7 +217,7 @@ def _codes(errors: Sequence[Violation]) -> list[str]:
 
 
 def _kind(profile: ApiProfile, exchange: Exchange, code: str) -> Error:
-    return Error(_operation(profile, exchange.request.method, exchange.request.path), str(exchange.status), code)
+    return Error(match_with(profile, exchange.request).operation, str(exchange.status), code)
 
 
 def _operation(profile: ApiProfile, method: str, path: str) -> str:

@@ -5,6 +5,7 @@ Knows: recordings, rules, the form of cases. Does not know: files, the command l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from http import HTTPStatus
@@ -13,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from corrigible.proxy.access_log.entry import REDACTED, redact
+from corrigible.proxy.access_log.entry import is_secret as is_secret_name
 from corrigible.proxy.core.api_profile import ApiProfile, match_operation, parse_errors
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
@@ -30,12 +32,16 @@ from corrigible.rules.schema_repair.suggestion import is_secret
 from corrigible.schema.exchange import Exchange, Json
 from corrigible.schema.reader import Next, apply
 
-_REQUEST_HEADERS: Final = ("content-type", "accept", "prefer", "if-match", "if-none-match", "if-unmodified-since")
-_ANSWER_HEADERS: Final = (
-    *("content-type", "retry-after", "allow", "location", "etag", "date", "accept-post", "accept-patch"),
+_NOISE: Final = re.compile(
+    r"(?:sec|x-forwarded|x-b3|cf|x-datadog|access-control)-.*|accept-(?:language|charset)|cache-control|pragma|origin"
+    r"|referer|dnt|via|user-agent|accept-encoding|forwarded|traceparent|tracestate|date|priority|upgrade-insecure-requests|x-request(?:ed)?-.*"
+    r"|x-amz-(?:date|content-sha256|user-agent)|amz-sdk-.*|x-stripe-client-.*"
 )
-_RATE: Final = ("ratelimit", "x-ratelimit", "x-rate-limit")
-"""How the names of headers with limits begin."""
+"""Headers of requests that say nothing of what is asked for."""
+_OF_ERRORS: Final = re.compile(
+    r"content-type|retry-after|allow|location|etag|date|accept-post|accept-patch|.*ratelimit.*|.*rate-limit.*|.*error.*"
+)
+"""Headers of answers that may say something of an error."""
 _PLAIN: Final = ("application/json", "application/x-www-form-urlencoded")
 
 
@@ -144,11 +150,13 @@ def _request(exchange: Exchange, profile: ApiProfile, secrets: _Secrets) -> dict
     out: dict[str, Json] = {"method": request.method, "path": secrets.text(request.path)}
     if request.query:
         out["query"] = secrets.value(dict(request.query), "/query")
-    kept = (*_REQUEST_HEADERS, profile.pack.settings.idempotency_header)
+    key = profile.pack.settings.idempotency_header
     headers = {
         name: secrets.text(text)
         for name, text in request.headers.items()
-        if name in kept and not _goes_without_saying(name, text)
+        if not _NOISE.fullmatch(name)
+        and not _goes_without_saying(name, text)
+        and (name in (key, "idempotency-key") or not is_secret_name(name))
     }
     if headers:
         out["headers"] = headers
@@ -164,7 +172,7 @@ def _response(exchange: Exchange, secrets: _Secrets) -> dict[str, Json]:
     headers = {
         name: secrets.text(text)
         for name, text in exchange.headers.items()
-        if (name in _ANSWER_HEADERS or name.startswith(_RATE)) and not _goes_without_saying(name, text)
+        if _OF_ERRORS.fullmatch(name) and not _goes_without_saying(name, text)
     }
     if headers:
         out["headers"] = headers

@@ -30,7 +30,7 @@ _INTRODUCTION: Final = """\
 <!-- Generated: corrigible pack docs --reference > docs/pack-reference.md -->
 
 Every field of the files of a pack, and every name and function of expressions.
-[rules/README.md](../rules/README.md) explains how they work together. `corrigible pack schema rule|pack|cases` prints
+`rules/README.md` explains how they work together. `corrigible pack schema rule|pack|cases` prints
 the same as JSON Schema, for completion in editors.
 
 An *expression* is a text in [CEL](https://cel.dev). A *value* is an expression, a number, a boolean, null, or a list or
