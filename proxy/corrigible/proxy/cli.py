@@ -38,6 +38,9 @@ _EXTRAS: Final = {
 }
 """What a command needs where it is not the extra `proxy`, which all of these include."""
 
+_INTERRUPTED: Final = 130
+"""As shells say: ended by SIGINT."""
+
 
 def parser(*names: str) -> argparse.ArgumentParser:
     """Return the parser of these commands; without names, of all: those that lack their extra are listed, too."""
@@ -68,7 +71,7 @@ def _raising(missing: MissingExtra) -> Callable[[argparse.Namespace], int]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Exit status: 0 success, 1 it found a problem, 2 its arguments are wrong."""
+    """Run one command. Exit status: 0 success, 1 it found a problem, 2 its arguments are wrong, 130 interrupted."""
     _open_standard_streams()
     words = sys.argv[1:] if arguments is None else arguments
     # To import the others takes longer than most commands; completion is about all of them.
@@ -82,6 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             extra = "grpc" if is_grpc else _EXTRAS.get(words[0], missing.extra)
             print(needs(f"corrigible {words[0]}", extra), file=sys.stderr)
             return 1
+        except KeyboardInterrupt:  # a second one, while servers end
+            return _INTERRUPTED
 
 
 def _open_standard_streams() -> None:

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corrigible.conformance.lift.log.record import FAITHFUL
+from corrigible.conformance.lift.stats.answer_size import ENCODING
 from corrigible.conformance.lift.stats.comparison import Comparison
 from corrigible.conformance.lift.stats.conduct import Uptake
 from corrigible.conformance.lift.stats.effort import Effort
@@ -75,6 +76,7 @@ def _section(console: Console, section: Section) -> None:
         ("Succeeded after a first refusal", _grid(section, section.efforts, _recovered)),
         ("Attempts to success, mean over tasks", _grid(section, section.efforts, _attempts)),
         ("Suggestions followed, of those that another call came after", _grid(section, section.uptakes, _uptake)),
+        (f"Tokens of a refused answer ({ENCODING}), mean over tasks", _grid(section, section.efforts, _answer_tokens)),
         ("Tokens per success", _grid(section, section.efforts, _tokens)),
         ("Reflections", _deaths(section)),
         (
@@ -170,6 +172,10 @@ def _attempts(effort: Effort) -> str | None:
 def _uptake(uptake: Uptake) -> str | None:
     share = uptake.followed.value
     return None if share is None else f"{percent(share)}\nof {uptake.offered}"
+
+
+def _answer_tokens(effort: Effort) -> str | None:
+    return None if effort.answer_tokens is None else f"{effort.answer_tokens:,.0f}"
 
 
 def _tokens(effort: Effort) -> str | None:

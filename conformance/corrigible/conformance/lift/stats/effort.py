@@ -9,6 +9,7 @@ from statistics import fmean
 
 from corrigible.conformance.lift.log.record import Episode
 
+from .answer_size import answer_tokens
 from .estimate import Estimate, bootstrapped_mean, tokens_per_success, wilson
 from .group import Group, calls, name_of, observations, split
 from .observation import Counts
@@ -35,6 +36,8 @@ class Effort:
     """As billed, of all episodes; None: there is no bill."""
     tokens_per_success: float | None
     """All tokens, those of failures too, for each success."""
+    answer_tokens: float | None = None
+    """Of the first refused answer, as the arm shows it: mean over tasks."""
 
 
 def effort(agent: str, arm: str, episodes: Sequence[Episode], *, seed: int) -> Effort:
@@ -56,6 +59,7 @@ def effort(agent: str, arm: str, episodes: Sequence[Episode], *, seed: int) -> E
         len(observed),
         sum(usage.input + usage.output for usage in billed) if whole else None,
         tokens_per_success(observations(observed), arm) if whole else None,
+        answer_tokens(observed),
     )
 
 
