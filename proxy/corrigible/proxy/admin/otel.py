@@ -161,7 +161,7 @@ def _by(label: str, counter: Mapping[Any, int]) -> list[Observation]:
     return [Observation(count, {label: str(name)}) for name, count in dict(counter).items()]
 
 
-def _verdicts(statistics: Statistics) -> Mapping[str, int]:
+def _verdicts(statistics: Statistics) -> Mapping[Verdict, int]:
     return {Verdict.SUCCESS: statistics.successes, **statistics.verdicts}
 
 
