@@ -78,6 +78,7 @@ components:
         closes: {type: string}
         capacity: {type: integer}
         seat_category: {type: string}
+        deposit: {type: object}
 """
 BOOK = "/v3/halls/h-1/bookings"
 
@@ -298,6 +299,8 @@ def test_what_the_server_misses_is_named_where_the_description_has_no_such_opera
         ("PUT", "/v3/halls/h-1/plan/ground", "Plan Name is reserved", 422, True),
         ("PUT", "/v3/halls/h-1/plan/ground", "the plan is bad", 400, False),
         ("PUT", "/v3/halls/h-1/plan/ground", "ground is not allowed in h-1", 400, False),  # either
+        ("DELETE", "/v3/halls/main", "hall parameter's length is over 3 bytes", 400, True),
+        ("DELETE", "/v3/halls/main", "hall is over", 400, False),
         ("DELETE", "/v3/halls/main", "main must be closed first", 400, False),  # a state, and no value
     ],
 )
@@ -343,3 +346,20 @@ def test_a_path_without_the_base_path_of_the_api_gets_it(
     spec.write_bytes(orjson.dumps(document))
     request = mended(build_engine((), Path(spec)), post({"guest": "x"}, path), "<h1>Not Found</h1>", 404)
     assert (request.path if request is not None else None) == wanted
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "places"),
+    [
+        ({"opens": "1"}, "Bad parameter: guest", ["/body/guest"]),  # it was not sent
+        ({"guest": "g"}, "Invalid parameter: guest", ["/body/guest"]),
+        ({"opens": "1"}, "Bad parameter: colour", []),
+        (["a"], "Content must be a JSON object.", ["/body"]),
+        (["a"], "Expected an object, got an array", ["/body"]),
+        # Of an object that is named, the member that is named besides.
+        ({"deposit": {"kind": "cash", "value": "x"}}, "Unknown deposit kind", ["/body/deposit/kind"]),
+        ({"deposit": {"kind": "cash", "value": "x"}}, "Unknown deposit", ["/body/deposit"]),
+    ],
+)
+def test_a_place_that_a_short_sentence_names(engine: Engine, body: Any, message: str, places: list[str]) -> None:
+    assert asked(engine, post(body, BOOK), message) == places

@@ -42,6 +42,10 @@ _ITEM: Final = re.compile(
 _NOT_A_LIST: Final = re.compile(
     r"^list indices must be integers(?: or slices)?, not str\b"
     r"|'list' object has no attribute '(?:get|items|keys|values|pop)'"
+    r"|^(?:the )?(?:(?:request|json|http) )?(?:content|body|payload|json|request|data|value|input|root)"
+    r" (?:must|should|has to|needs to) (?:only )?be (?:an? )?(?:valid )?(?:json )?(?:object|dict(?:ionary)?|map)\b"
+    r"|^expected (?:an? )?(?:json )?(?:object|dict(?:ionary)?)(?:,? (?:but )?(?:got|found|received) (?:an? )?(?:json )?"
+    r"(?:array|list))?[.!]?$"
     r"|^(?:array|list) (?:given|found|received),? (?:but )?(?:object|map|dict) (?:expected|required)\b",
     re.IGNORECASE,
 )

@@ -10,6 +10,7 @@ from corrigible.adapters.formats.message.member_names import find_subject
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,
     fold,
+    members_told,
     name_as_word,
     names_in_message,
     value_beside_name,
@@ -44,6 +45,11 @@ _OBLIGED: Final = re.compile(
 )
 """The beginning of a sentence about a member, perhaps one that was not sent: class-validator's "name must be a string",
 and the names in words of Rails' full messages: "Start date can't be blank"."""
+_BLAMED: Final = re.compile(
+    r"(?i)(?:invalid|bad|wrong|illegal|malformed) (?:value for )?"
+    r"(?:param(?:eter)?|property|field|argument|attribute|key):? ['\"`]?(?P<name>[A-Za-z_$][\w$.-]{0,79})['\"`]?[.!]?"
+)
+"""A sentence that names a member and no more: "Bad parameter: password", which may not have been sent."""
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _LONGEST: Final = 2000
 _MOST_QUOTED: Final = 16
@@ -74,7 +80,8 @@ def suspected_place(message: str, request: Request) -> str:
     named = sorted(name_as_word(message, sent), key=len)
     # `Width in Margins` is one place, told from the inside.
     if named and all(f"{named[-1]}/".startswith(f"{one}/") for one in named):
-        return named[-1]
+        inside = members_told(message, [one for one in sent if to_pointer(one.path[:-1]) == named[-1]])
+        return inside[0] if len(inside) == 1 else named[-1]
     return "" if named else place_like_label(message, sent)
 
 
@@ -140,7 +147,7 @@ def place_by_text(error: Violation, request: Request, vocabulary: Vocabulary, se
         return ""
     if request.protocol is Protocol.GRPC and len(worded := names_in_message(message, sent)) == 1:
         return worded[0]
-    about = _OBLIGED.match(message)
+    about = _OBLIGED.match(message) or _BLAMED.fullmatch(message)
     if about is not None and not _names_another(message[about.end() :], about["name"], sent):
         names = [name.replace(" ", "_") for name in about["name"].split(".")]
         there = find_sent("body", names, sent)

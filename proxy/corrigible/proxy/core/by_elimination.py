@@ -35,13 +35,12 @@ _ABOUT_OTHERS: Final = re.compile(
 """Words of complaints about something else than the value that was sent."""
 _REFUSED: Final = re.compile(
     r"(?i)\b(?:can ?not|can't|could not|invalid|malformed|illegal|reserved|unsupported|bad|must|should|may not|only"
-    r"|not (?:an? )?(?:allowed|permitted|valid|legal|supported|known))\b"
+    r"|too|over|exceeds?|not (?:an? )?(?:allowed|permitted|valid|legal|supported|known))\b"
 )
 """Words of complaints about a value that the server does not take."""
 _UNPROCESSABLE: Final = 422
 _MAY_REFUSE_A_NAME: Final = frozenset({400, 405, 422})
 _SHORTEST_VALUE: Final = 3
-_SEVERAL: Final = 2
 
 
 def by_elimination(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:
@@ -80,9 +79,11 @@ def _refused_name(case: RefusalCase, error: Violation) -> SchemaViolation | None
 
 
 def _is_variable_named(variable: str, message: str, request: Request) -> bool:
-    """Whether a message has the name of a variable of several words, which is no member's: `rule_ids`, `Rule ID`."""
+    """Whether a message has the name of a variable, which is no member's: `rule_ids`, `Rule ID`, `tag parameter`."""
     parts = words(variable)
-    if len(parts) < _SEVERAL:
+    if len(parts) == 1:
+        return re.search(rf"(?i)(?<!\w){re.escape(variable)}['\"`]? (?:path |url )?parameter\b", message) is not None
+    if not parts:
         return False
     sent = [one for one in (request.query, request.body) if isinstance(one, Mapping)]
     members = {letters(str(name)) for one in sent for name in one}

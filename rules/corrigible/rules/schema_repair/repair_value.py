@@ -262,7 +262,18 @@ def _to_object(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         return [Spelling(value[0])]
     if place.wraps and not place.text and (named := _only_text(schema)) and isinstance(value, str) and value.strip():
         return [Spelling({named: value})]
+    if isinstance(value, list) and not place.text and (named := _only_list(value, schema)):
+        return [Spelling({named: value})]
     return []
+
+
+def _only_list(value: list[Json], schema: Schema) -> str:
+    """Return the only member of an object that is a list, if that is required and takes a list; else nothing."""
+    required, properties = schema.get("required"), schema.get("properties")
+    if not isinstance(required, list) or len(required) != 1 or not isinstance(properties, Mapping):
+        return ""
+    lists = [name for name, one in properties.items() if isinstance(one, Mapping) and types(one) == ("array",)]
+    return str(lists[0]) if lists == required and first_violation(value, properties[lists[0]]) is None else ""
 
 
 def _only_text(schema: Schema) -> str:
@@ -270,10 +281,14 @@ def _only_text(schema: Schema) -> str:
     required, properties = schema.get("required"), schema.get("properties")
     if not isinstance(required, list) or len(required) != 1 or not isinstance(properties, Mapping):
         return ""
+    if not _SORTS.isdisjoint(words(str(required[0]))[-1:]):
+        return ""  # what was sent is of that sort, and does not name it
     inner = properties.get(required[0])
     return str(required[0]) if isinstance(inner, Mapping) and types(inner) == ("string",) else ""
 
 
+_SORTS: Final = frozenset({"type", "kind", "mode", "method", "format", "version", "status", "operator", "op"})
+"""Last words of members that say how to read the others."""
 _ORDER: Final = ("integer", "number", "boolean", "array", "object", "string")
 _CASTS: Final[Mapping[str, Callable[[Json, Schema, Place], list[Spelling]]]] = {
     "integer": _to_integer,

@@ -121,6 +121,8 @@ _MISSING: Final = PatternList(
     rf"(?:^|: )(?:(?:required )?{_PLAIN_KIND} )?{_QUOTED} {_LACKED} (?:in|from) (?:the |your )?{_HOLDER}\b",
     rf"(?:^|: )(?P<a>[a-z_$][\w$.-]{{0,79}}) {_LACKED} (?:in|from) (?:the |your )?{_SENT}\b",
     # by hand: "Content has no name key", "body does not contain the 'name' field", "dict has no key 'type'"
+    rf"""(?:^|: )['"`](?P<within>[\w$-]{{1,80}})['"`] (?:dict|dictionary|object|map|hash|value|field)"""
+    rf""" (?:has no|{_LACKS})(?: an?| the| any)? (?!attribute){_PLAIN_KIND} {_QUOTED}""",
     rf"\b(?!object has no attribute){_HOLDER} (?:has no|{_LACKS})(?: an?| the| any)? (?:{_PLAIN_KIND} )?{_QUOTED}",
     rf"\b{_HOLDER} (?:has no|{_LACKS})(?: an?| the| any)? (?P<a>[a-z_$][\w$.-]{{0,79}}) {_PLAIN_KIND}\b",
     # by hand: "Cannot process without a name", "A job can't be started without the 'queue'"
@@ -234,6 +236,8 @@ def find_member(message: str) -> NamedMember:
         groups = match.groupdict()
         if (groups.get("a") or "").lower() in _NO_NAMES:
             continue
+        if groups.get("within"):
+            groups["a"] = f"{groups['within']}.{groups['a']}"
         names = [groups["a"]] if groups.get("a") else names_in(groups["many"]) if groups.get("many") else []
         if names:
             known = _KNOWN_NAMES.search(message, match.end((names and "a" in groups and "a") or 0))

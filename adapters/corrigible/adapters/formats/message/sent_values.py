@@ -235,6 +235,12 @@ def name_as_word(message: str, sent: Sequence[SentValue]) -> list[str]:
     return [place for place, count in places.items() if count == most]
 
 
+def members_told(message: str, inside: Sequence[SentValue]) -> list[str]:
+    """Return which members of one place a text names, be it by a word that any text may have: `type`, `value`."""
+    told = {word.lower() for word in re.findall(r"[A-Za-z]{2,40}", message[:_LONGEST])}
+    return [one.pointer for one in inside if told.issuperset(words(one.path[-1]) or ("",))]
+
+
 def _count_told(name: str, told: Sequence[str], *, has_stems: bool) -> int:
     """Return how many words a name has if a text has all of them; 0 else, and for a name that any text may have.
 
