@@ -66,7 +66,7 @@ def compile_rule(
 
 def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: Vocabulary) -> Rule:
     """Compile a rule that stands in no file."""
-    path = Path(str(text.get("id", "")).rpartition(".")[2] + ".yaml")
+    path = Path(f"{str(text.get('id', '')).rpartition('.')[2]}.yaml")
     return compile_rule(Source(path, text, {}), pack=pack, major=major, vocabulary=vocabulary)
 
 
