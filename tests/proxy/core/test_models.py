@@ -30,6 +30,7 @@ paths:
         type: object, required: [title], properties: {
           title: {type: string}, author_id: {type: integer}, shelf_ids: {type: array, items: {type: integer}},
           due_date: {type: string}, mail_to: {type: string}, pages: {type: integer},
+          password: {type: string}, note: {type: string},
           publisher_id: {type: integer}}}}}}}}
       responses: *any
   /books/{id}:
@@ -146,3 +147,16 @@ def test_what_exists_under_the_name_of_the_model_is_done(engine: Engine) -> None
 def test_what_exists_is_found_by_what_it_refers_to(engine: Engine) -> None:
     answer = feedback(engine, {"book": {"author_id": 7}}, "Author has already been taken")
     assert answer["suggestions"][0]["action"] == "ALREADY_DONE"
+
+
+@pytest.mark.parametrize("word", ["short", "password", "string", "user", "Tr0ub4dor"])
+def test_a_password_may_be_a_word_of_ours(engine: Engine, word: str) -> None:
+    answer = feedback(engine, book(password=word), "Password is too short (minimum is 12 characters)")
+    assert [place for place, _ in asked(answer)] == ["/body/book/password"]
+    assert word not in str([op.get("value") for one in answer["suggestions"] for op in one.get("patch", ())])
+
+
+def test_a_password_is_not_repeated_as_a_value(engine: Engine) -> None:
+    assert feedback(engine, book(password="pages", note="pages"), "Note is too short (minimum is 12 characters)") != {}
+    same = book(password="hunter2", pages="hunter2")
+    assert "hunter2" not in str(feedback(engine, same, "Pages is invalid"))

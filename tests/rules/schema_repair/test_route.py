@@ -280,3 +280,13 @@ def test_another_path_is_asked_for_where_no_method_of_this_one_is_meant() -> Non
     assert method(Request("DELETE", "/x")) is None
     lower = method(Request("PUT", "/x"), "put", "patch")
     assert after(lower, Request("PUT", "/x")) == ("PATCH", "/x")
+
+
+def test_a_segment_that_is_the_last_word_of_the_only_one_is_exchanged_as_another_intent() -> None:
+    only = path(Request("GET", "/cards"), "/gift_cards")
+    assert only is not None
+    assert only.type == "recovery_guidance"
+    assert only.suggestions[0]["safety"]["changes_intent"] is True
+    several = path(Request("GET", "/cards"), "/gift_cards", "/score_cards")
+    assert several is not None
+    assert several.type == "intent_disambiguation"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -13,6 +13,7 @@ from corrigible.rules.engine.pace import slower
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pointer import is_among, segments, value_at
+from corrigible.rules.schema_repair.repair import DIAGNOSES
 from corrigible.schema.document import is_path
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import SCHEMA
@@ -112,10 +113,42 @@ def encode(feedback: dict[str, Json], request: Request, secrets: frozenset[str],
         if len(secret) < _SHORTEST_SECRET:
             repeated = _holds(feedback["suggestions"], secret)
         else:
-            repeated = orjson.dumps(secret)[1:-1] in data
+            written = orjson.dumps(secret)[1:-1]
+            # `password` may be a password: a word of ours, and a name of the request, gives nothing away.
+            repeated = written in data and written in orjson.dumps(_without_own_words(feedback, secret))
         if repeated:
             raise FeedbackRejected("a secret of the request would be repeated")
     return data
+
+
+_OWN: Final = frozenset(
+    {"action", "applicability", "ask", "basis", "format", "kind", "op", "recovery", "relation", "side_effects", "type"}
+)
+"""Members whose texts are words of the contract, or of JSON Schema."""
+_POINTERS: Final = frozenset({"path", "from", "pointer", "loses"})
+_OF_THE_REQUEST: Final = frozenset({"parameters", "value", "body", "query", "headers", "const", "enum", "default"})
+
+
+def _without_own_words(value: Any, word: str, member: str = "") -> Any:
+    """Return feedback without texts that are there whatever the request says: of the contract, names, diagnoses."""
+    if member in _OF_THE_REQUEST:
+        return list(_scalars(value))
+    if isinstance(value, Mapping):
+        return {"" if name == word else name: _without_own_words(inner, word, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_own_words(inner, word, member) for inner in value]
+    if not isinstance(value, str):
+        return value
+    if member in _OWN:
+        return None
+    if member in _POINTERS and value.startswith(("/body/", "/query/")):
+        return "/".join(part for part in value.split("/") if part != word)
+    if member == "message":
+        return " ".join(one for one in _SENTENCE_END.split(value) if one not in DIAGNOSES)
+    return value
+
+
+_SENTENCE_END: Final = re.compile(r"(?<=\.) ")
 
 
 def _leads_away(suggestion: Mapping[str, Json], request: Request) -> bool:

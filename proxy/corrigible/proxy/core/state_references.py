@@ -35,18 +35,22 @@ class References(StateReader):
         """
         values = list(islice(values_in(self._request.query, "/query"), _MOST_VALUES))
         values += islice(values_in(self._request.body, "/body"), _MOST_VALUES)
-        looked = 0
-        for place, _ in values:
-            member = next((part for part in reversed(segments(place)) if not part.isdecimal()), "")
-            if looked >= _MOST_REFERENCES or not self._refers(member):
-                continue
-            looked += 1
+        referring = [(place, value) for place, value in values if self._refers(_member(place))]
+        unknown = []
+        for place, value in referring[:_MOST_REFERENCES]:
+            self._is_known = False
             if (listed := (yield from self._reference(place, is_sure=False))) is not None:
                 return listed
-        if len(values) != 1 or looked or not values[0][0].startswith("/body/"):
+            if not self._is_known:
+                unknown.append((place, value))
+        # What no listing shows may be on a later page of it.
+        left = unknown if len(referring) <= _MOST_REFERENCES and self._seen else []
+        if not referring and len(values) == 1 and values[0][0].startswith("/body/"):
+            left = values
+        if len(left) != 1:
             return None
-        ((place, value),) = values
-        message = "What the path names is there. Refer to something else that exists."
+        ((place, value),) = left
+        message = "Refer to one that exists."
         return self._done(ask(SchemaViolation(place, "enum", {}, value), self._request, message), ABSENT_THERE)
 
     def _missing_reference(self, place: str) -> Results:
@@ -114,3 +118,8 @@ class References(StateReader):
             return None
         message = "Refer to one that exists."
         return self._done(ask(violation, self._request, message, schema={"enum": offered}), ABSENT_THERE)
+
+
+def _member(place: str) -> str:
+    """Return the name of the member that a place is, or is an element of."""
+    return next((part for part in reversed(segments(place)) if not part.isdecimal()), "")

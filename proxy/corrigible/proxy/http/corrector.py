@@ -22,9 +22,9 @@ HttpOutcome = Outcome[Rewrite]
 
 _NO_BODY = frozenset({204, 205, 206, 304})
 _OF_ERRORS = re.compile(
-    r"text/.+|.+\+json|application/(?:.+\+)?xml|application/(?:[\w.-]*[.-])?json(?:-\d[\d.]*)?|application/vnd\.[\w.-]+"
+    r"text/.+|.+\+json|application/(?:.+\+)?xml|application/(?:x-)?yaml|application/(?:[\w.-]*[.-])?json(?:-\d[\d.]*)?|application/vnd\.[\w.-]+"
 )
-"""Media types of errors that are read: text, XML, and JSON whatever a vendor calls it."""
+"""Media types of errors that are read: text, XML, YAML, and JSON whatever a vendor calls it."""
 
 _MEDIA_TYPE = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,60}")
 

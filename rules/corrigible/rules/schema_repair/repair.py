@@ -343,4 +343,6 @@ _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     "base": ("The description has another path for the operation.", "UNKNOWN_PATH"),
     "method": ("The path has no operation of this method.", "UNKNOWN_METHOD"),
 }
+DIAGNOSES: Final = frozenset(text for text, _ in _DIAGNOSES.values())
+"""What the description says of a request, whatever its values are."""
 _UNKNOWN: Final = ("The value does not fit the description of the operation.", "NOT_AS_DESCRIBED")

@@ -66,6 +66,8 @@ def _path(violation: SchemaViolation, request: Request, offered: list[str], grou
     if not offered:
         return None
     message = "Use a path that is known, if it is what was meant."
+    if len(offered) == 1 and _is_longer_word(request.path, offered[0]):
+        return Proposal([_to(violation, request, "/path", request.path, offered[0], message, is_choice=True)])
     likely = [*sure, *(one for one in offered if one not in sure)][:_MOST]
     return options(
         [_to(violation, request, "/path", request.path, one, message, is_choice=True) for one in likely], group
@@ -84,6 +86,16 @@ def _is_misspelling(path: str, other: str) -> bool:
         is_inside = all(_COMMON.fullmatch(part) for part in longer[:2]) and len(head) == 1
         return is_inside and [longer[0], *longer[2:]] == shorter
     return all(one == two or nearest(one, [two]) == [two] for one, two in zip(have, want, strict=True))
+
+
+def _is_longer_word(path: str, other: str) -> bool:
+    """Whether a path differs in one segment, which is the end of the other's: `/cards` and `/gift_cards`."""
+    have, want = _segments(path), _segments(other)
+    different = [(one, two) for one, two in zip(have, want, strict=False) if one != two]
+    if len(have) != len(want) or len(different) != 1:
+        return False
+    ((one, two),) = different
+    return two.endswith((f"_{one}", f"-{one}"))
 
 
 def with_segment(path: str, old: str, new: str) -> str | None:
