@@ -42,6 +42,8 @@ def wrong_result(expression: Expression, wanted: str) -> str | None:
 def unknown_captures(expression: Expression, captures: Collection[str]) -> Iterator[str]:
     """Yield what is wrong with each capture that no group of `match.message` has."""
     text = expression.expanded
+    if "captures" not in text:
+        return
     for match in _CAPTURE.finditer(without_literals(text)):
         name = match["name"] or text[match.start("text") + 1 : match.end("text") - 1]
         if name not in captures:
