@@ -356,6 +356,13 @@ def test_a_path_without_the_base_path_of_the_api_gets_it(
         ({"opens": "1"}, "Bad parameter: colour", []),
         (["a"], "Content must be a JSON object.", ["/body"]),
         (["a"], "Expected an object, got an array", ["/body"]),
+        # The only value of the kind that is told to have been met.
+        ({"ratio": 1.5, "guest": "g"}, "Bad JSON value: float", ["/body/ratio"]),
+        ({"by": 5, "guest": "g"}, "expected a text, got number", ["/body/by"]),
+        ({"capacity": 3, "open": True}, "Booleans are not supported", ["/body/open"]),
+        ({"capacity": 3, "open": True}, "expected a boolean", []),
+        ({"by": None, "to": None}, "unexpected null", []),
+        ({"capacity": 3, "open": [1]}, "found list of bookings", []),
         # Of an object that is named, the member that is named besides.
         ({"deposit": {"kind": "cash", "value": "x"}}, "Unknown deposit kind", ["/body/deposit/kind"]),
         ({"deposit": {"kind": "cash", "value": "x"}}, "Unknown deposit", ["/body/deposit"]),

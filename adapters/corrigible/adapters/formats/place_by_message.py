@@ -15,6 +15,7 @@ from corrigible.adapters.formats.message.sent_values import (
     names_in_message,
     value_beside_name,
 )
+from corrigible.adapters.formats.message.value_kinds import place_by_kind
 from corrigible.adapters.vocabulary import ANY, Vocabulary
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import to_pointer
@@ -82,7 +83,7 @@ def suspected_place(message: str, request: Request) -> str:
     if named and all(f"{named[-1]}/".startswith(f"{one}/") for one in named):
         inside = members_told(message, [one for one in sent if to_pointer(one.path[:-1]) == named[-1]])
         return inside[0] if len(inside) == 1 else named[-1]
-    return "" if named else place_like_label(message, sent)
+    return "" if named else place_like_label(message, sent) or place_by_kind(message, sent)
 
 
 def _has_word(word: str, text: str) -> bool:
