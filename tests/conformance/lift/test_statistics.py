@@ -226,3 +226,42 @@ def test_more_tasks_and_not_more_repeats() -> None:
     assert detectable(3, 0.2) is None
     with pytest.raises(ValueError, match="discordance"):
         tasks_needed(0.5, 0.2)
+
+
+@pytest.mark.parametrize(("difference", "discordance"), [(0.3, 0.4), (0.15, 0.3), (0.5, 0.6)])
+@pytest.mark.parametrize("power", [0.8, 0.95])
+def test_the_tasks_that_are_needed_show_the_difference_and_one_less_does_not(
+    difference: float, discordance: float, power: float
+) -> None:
+    tasks = tasks_needed(difference, discordance, power=power)
+    assert power_of(tasks, difference, discordance) >= power > power_of(tasks - 1, difference, discordance)
+    found = detectable(tasks, discordance, power=power)
+    assert found is not None and found <= difference
+    assert power_of(tasks, found, discordance) == pytest.approx(power)
+
+
+@pytest.mark.parametrize("tasks", [1, 4])
+def test_where_every_task_that_differs_is_won_enough_of_them_show_it_for_sure(tasks: int) -> None:
+    assert power_of(tasks, 1, 1) == (1.0 if tasks == 4 else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("figures", "more", "problem"),
+    [
+        ((0, 0.4), {}, "a difference of 0"),
+        ((1.1, 1.2), {}, "a difference of 1.1"),
+        ((0.5, 1.1), {}, "a discordance of 1.1"),
+        ((0.3, 0.4), {"alpha": 0.0}, "alpha and power"),
+        ((0.3, 0.4), {"alpha": 1.0}, "alpha and power"),
+        ((0.3, 0.4), {"power": 0.0}, "alpha and power"),
+        ((0.3, 0.4), {"power": 1.0}, "alpha and power"),
+    ],
+)
+def test_figures_that_cannot_be(figures: tuple[float, float], more: dict[str, float], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        tasks_needed(*figures, **more)
+
+
+def test_without_tasks_nothing_is_seen() -> None:
+    with pytest.raises(ValueError, match="0 tasks"):
+        power_of(0, 0.3, 0.4)

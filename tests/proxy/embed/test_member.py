@@ -13,13 +13,15 @@ import pytest
 
 from corrigible.adapters.apis.kubernetes.adapter import ADAPTER
 from corrigible.proxy.build import load_profiles
+from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.embed.member import dotted
+from corrigible.proxy.embed.member import dotted, embed_feedback
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
+from corrigible.schema.exchange import Exchange, Request
 
 JSON = ("Content-Type", "application/json")
 TWO = """\
@@ -208,3 +210,27 @@ def test_the_other_modes(correct: Callable[..., HttpOutcome]) -> None:
 )
 def test_pointers_as_kubernetes_spells_them(pointer: str, field: str) -> None:
     assert dotted(pointer) == field
+
+
+@pytest.mark.parametrize("mode", [Mode.TRADITIONAL, Mode.VERBOSE, Mode.REFLECTIVE])
+@pytest.mark.parametrize(
+    ("review", "takes"),
+    [
+        ({"response": {"uid": "u", "allowed": False}}, True),
+        ({"response": {"uid": "u", "allowed": True}}, False),
+        ({"response": {"uid": "u"}}, False),
+        ({"response": None}, False),
+        ({}, False),
+    ],
+)
+def test_of_reviews_only_a_denial_is_explained(
+    write_pack: Callable[..., Path], mode: Mode, review: dict[str, Any], takes: bool
+) -> None:
+    (known,) = load_profiles([write_pack(two=TWO)])
+    engine = Engine([replace(known, adapter=ADAPTER)])
+    request = Request("POST", "/apis/apps/v1/namespaces/t/deployments", body=json.loads(SENT))
+    exchange = Exchange(request, 422, {"content-type": "application/json"}, status().encode())
+    decision = run_with_lookups_sync(engine.decide(exchange), lambda lookup: LookupAnswer(404))
+    assert isinstance(decision, Annotate)
+    native = orjson.dumps({"kind": "AdmissionReview", **review})
+    assert (embed_feedback(native, decision, mode) is not None) is takes

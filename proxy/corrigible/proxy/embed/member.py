@@ -47,15 +47,13 @@ def embed_feedback(
     `seal` returns the seal of feedback that goes through an API server. `is_mirrored` says whether the caller sees
     nothing but the native error object: then the feedback is repeated there, else a reference to it.
     """
-    if not isinstance(decision.body, dict):
+    parsed = decision.body
+    if not isinstance(parsed, dict):
         return None
     match decision.placement:
-        case "member":
-            return _member(native, decision, mode, is_mirrored=is_mirrored)
         case "kubernetes":
             return _kubernetes(native, decision, mode, seal)
         case "relayed":
-            parsed = decision.body
             if mode is not Mode.REFLECTIVE:
                 return None
             return EmbeddedBody(splice(native, parsed, {"": [_piece(_MEMBER, decision.encoded)]}))
@@ -63,14 +61,13 @@ def embed_feedback(
             enveloped = in_graphql if decision.placement == "graphql" else in_mcp
             body = enveloped(native, decision) if mode is Mode.REFLECTIVE else None
             return EmbeddedBody(body) if body is not None else None
-    return _member(native, decision, mode, is_mirrored=is_mirrored)
+    return _member(native, parsed, decision, mode, is_mirrored=is_mirrored)
 
 
-def _member(native: bytes, decision: Annotate, mode: Mode, *, is_mirrored: bool) -> EmbeddedBody | None:
+def _member(
+    native: bytes, parsed: dict[str, Json], decision: Annotate, mode: Mode, *, is_mirrored: bool
+) -> EmbeddedBody:
     """One member at the top, and a second one where a pack or a gateway's clients look: inside the native error."""
-    parsed = decision.body
-    if not isinstance(parsed, dict):
-        return None
     additions: dict[str, list[bytes]] = {"": _top(parsed, decision, mode)}
     if mode is Mode.REFLECTIVE:
         details, mirror = details_of(parsed), decision.pack.text.mirror

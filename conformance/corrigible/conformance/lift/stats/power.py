@@ -6,8 +6,12 @@ Source: Connor 1987, sample size for McNemar's test: pairs, the difference sough
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from scipy.stats import norm
+
+_EXACT: Final = 1e-12
+"""How near to the smallest difference is near enough."""
 
 
 def tasks_needed(difference: float, discordance: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
@@ -37,9 +41,9 @@ def detectable(tasks: int, discordance: float, *, alpha: float = 0.05, power: fl
     low, high = 0.0, discordance
     if power_of(tasks, high, discordance, alpha=alpha) < power:
         return None
-    for _ in range(60):
+    while high - low > _EXACT:
         middle = (low + high) / 2
-        is_detectable = middle > 0 and power_of(tasks, middle, discordance, alpha=alpha) >= power
+        is_detectable = power_of(tasks, middle, discordance, alpha=alpha) >= power
         low, high = (low, middle) if is_detectable else (middle, high)
     return high
 
