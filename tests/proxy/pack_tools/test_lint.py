@@ -97,6 +97,11 @@ def test_no_case_is_too_few(write_pack: WritePack) -> None:
         ("when: size(error.message)", "8: the expression gives a number, expected a boolean"),
         ("when: size(error.message) > 2 && error.code == 'a'", ""),
         ('let: {n: "captures.none"}', '8: match.message has no group "none"; it has what'),
+        ("when: request.bdy == null", '8: request has no member "bdy"; did you mean "body"?'),
+        ("when: response.code == 400", '8: response has no member "code"; it has status, headers, body'),
+        ('when: "exchange.?elapsd.orValue(0) > 1"', '8: exchange has no member "elapsd"; did you mean "elapsed"?'),
+        ("when: request.body.request.bdy == 'response.code' && response.headers.size() > 0", ""),
+        ("let: {n: tables.limts.a}", "8: there is no tables/limts.yaml"),
         ("also_resolves: \"{'a': 1}\"", "8: the expression gives a map, expected a list"),
         ('lookup: {a: {get: "1"}}', "8: the expression gives a number, expected a text"),
         (

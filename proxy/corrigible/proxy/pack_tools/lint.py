@@ -5,6 +5,7 @@ Knows: a pack, its files and cases. Does not know: how a case is judged, the com
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -29,6 +30,8 @@ KINDS: Final[Mapping[str, str]] = {
     "long-expression": "An expression is too long to be read.",
     "wrong-result": "An expression gives another kind of value than its place needs.",
     "unknown-capture": "An expression uses a group that the pattern of the message does not have.",
+    "unknown-member": "An expression uses a member that the request, the answer or the exchange never has.",
+    "unknown-table": "An expression uses a table that the pack does not have.",
     "unknown-operation": "A rule names an operation that nobody knows: it never matches.",
     "trailing-slash": "A path or pointer fits nothing because of the slash at its end.",
     "missing-case": "A rule needs a case that it matches and one that it does not match.",
@@ -67,6 +70,7 @@ def lint_pack(name_or_path: str | Path, description: Described | None = None) ->
         if rule is None:
             continue  # it is among the mistakes
         mistakes += _unknown_operations(profile, rule, file)
+        mistakes += _unknown_tables(pack, rule, file)
         if rule.status != "deprecated":
             mistakes += missing_kinds(file, cases)
         mistakes += _unclaimed_losses(profile, cases)
@@ -91,6 +95,16 @@ def _unknown_operations(profile: ApiProfile, rule: Rule, file: Path) -> Iterator
             hint = suggest_spelling(name, known) or " (of a description: give it with --spec)"
             problem = f'"{name}" is no operation of pack.yaml or of the API\'s adapter{hint}'
             yield source.error(trail, problem, kind="unknown-operation")
+
+
+def _unknown_tables(pack: Pack, rule: Rule, file: Path) -> Iterator[AuthoringError]:
+    """Yield the tables of a rule that the pack does not have, at the line that names each first."""
+    lines = file.read_text("utf-8").splitlines()
+    for name in sorted((rule.bindings.tables or frozenset()) - pack.tables.keys()):
+        line = next((number for number, text in enumerate(lines, 1) if re.search(rf"\btables\.{name}\b", text)), 1)
+        hint = suggest_spelling(name, pack.tables)
+        problem = f"there is no tables/{name.replace('_', '-')}.yaml{hint}"
+        yield AuthoringError(Place(file, line), problem, kind="unknown-table")
 
 
 def _unclaimed_losses(profile: ApiProfile, cases: tuple[Case, ...]) -> Iterator[AuthoringError]:

@@ -12,7 +12,7 @@ from corrigible.rules.errors import AuthoringError
 from corrigible.schema.document import pointer_problem
 
 from .expression import RESERVED, Environment, Expression, ExpressionError, environment
-from .expression_lint import unknown_captures, wrong_result
+from .expression_lint import unknown_captures, unknown_members, wrong_result
 from .rule import Template
 from .shorthand import Functions, words
 from .yaml_source import Source, Trail
@@ -63,6 +63,8 @@ class ExpressionCompiler:
                 self._doubt(trail, problem, "wrong-result")
             for problem in unknown_captures(expression, self.captures):
                 self._doubt(trail, problem, "unknown-capture")
+            for problem in unknown_members(expression):
+                self._doubt(trail, problem, "unknown-member")
             return expression
         except ExpressionError as problem:
             self._wrong(trail, str(problem))

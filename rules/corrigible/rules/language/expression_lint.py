@@ -1,6 +1,6 @@
-"""What an expression that compiles gets wrong all the same: the kind of its value, and names of captures.
+"""What an expression that compiles gets wrong all the same: the kind of its value, names of captures and members.
 
-Knows: CEL's types, captures. Does not know: rules, files.
+Knows: CEL's types, captures, the members of the common scope. Does not know: rules, files.
 """
 
 from __future__ import annotations
@@ -32,6 +32,14 @@ _CAPTURE: Final = re.compile(
     r"(?<![\w.])captures\s*(?:\.\??\s*(?P<name>[A-Za-z_]\w*)|\[\??\s*(?P<text>'_*'|\"_*\")\s*\])"
 )
 
+_MEMBERS: Final = {
+    "request": ("method", "path", "query", "headers", "body"),
+    "response": ("status", "headers", "body"),
+    "exchange": ("id", "started", "elapsed"),
+}
+"""Names of the common scope that have these members and no others."""
+_MEMBER: Final = re.compile(rf"(?<![\w.])({'|'.join(_MEMBERS)})\.\??\s*([A-Za-z_]\w*)(?!\w|\s*\()")
+
 
 def wrong_result(expression: Expression, wanted: str) -> str | None:
     """Return what is wrong with the kind of an expression's value; `wanted` is one such as `a list`."""
@@ -50,3 +58,11 @@ def unknown_captures(expression: Expression, captures: Collection[str]) -> Itera
             groups = f"it has {', '.join(captures)}" if captures else "it has none"
             hint = suggest_spelling(name, captures) or f"; {groups}"
             yield f'match.message has no group "{name}"{hint}'
+
+
+def unknown_members(expression: Expression) -> Iterator[str]:
+    """Yield what is wrong with each member that `request`, `response` and `exchange` never have."""
+    for name, member in _MEMBER.findall(without_literals(expression.expanded)):
+        if member not in _MEMBERS[name]:
+            hint = suggest_spelling(member, _MEMBERS[name]) or f"; it has {', '.join(_MEMBERS[name])}"
+            yield f'{name} has no member "{member}"{hint}'
