@@ -1,0 +1,44 @@
+"""Why a refusal gets no feedback: the reason tells what was asked, and is true."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from corrigible.proxy.build import build_engine
+from corrigible.proxy.core.decision import PassThrough
+from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.lookup import LookupAnswer
+from corrigible.schema.exchange import Exchange, Request
+from tests._support.by_description import engine_of
+
+DESCRIPTION = """
+openapi: 3.0.3
+info: {title: Jobs, version: '1'}
+paths: {/jobs: {get: {operationId: listJobs}}}
+"""
+
+
+def reason(engine: Engine, path: str) -> str:
+    exchange = Exchange(Request("GET", path), 422, {}, orjson.dumps({"error": {"message": "No."}}), "e", 1.0)
+    decision = run_with_lookups_sync(engine.decide(exchange), lambda lookup: LookupAnswer(404))
+    assert isinstance(decision, PassThrough)
+    return decision.reason
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/jobs", "no rule matches, and the description gives no correction"),
+        ("/elsewhere/7", "no rule matches, and the description has no such operation"),
+    ],
+)
+def test_a_description_that_was_asked_is_named(path: str, expected: str, tmp_path: Path) -> None:
+    assert reason(engine_of(tmp_path, DESCRIPTION), path) == expected
+
+
+def test_without_a_description_none_is_named() -> None:
+    assert reason(build_engine(["http"]), "/jobs") == "no rule matches"
