@@ -309,9 +309,19 @@ def test_what_a_put_would_create_is_compared_with_what_is_there(engine: Engine, 
         assert feedback["suggestions"][0]["safety"]["changes_intent"] is True
 
 
-@pytest.mark.parametrize(("method", "message"), [("DELETE", "top already exists"), ("PUT", "It already exists")])
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("DELETE", "top already exists"),
+        ("PUT", "It already exists"),
+        ("PUT", "The colour of top already exists"),
+        ("PUT", "top already exists beside red"),
+    ],
+)
 def test_what_exists_is_not_known_to_be_what_the_path_names(engine: Engine, method: str, message: str) -> None:
-    assert feedback_of(engine, Request(method, "/api/labels/top"), 409, message) == ({}, [])
+    body = {"colour": "red", "shade": "red"} if method == "PUT" else None
+    request = Request(method, "/api/labels/top", {}, {"content-type": "application/json"}, body)
+    assert feedback_of(engine, request, 409, message)[1] == []
 
 
 @pytest.mark.parametrize(

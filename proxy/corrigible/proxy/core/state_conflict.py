@@ -13,6 +13,7 @@ from typing import Final
 from corrigible.adapters.openapi.related_reads import Creation, Item
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import escape, resolve, segments, value_at
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import is_same, letters
 from corrigible.rules.safety.stored import dropped_values
 from corrigible.rules.schema_repair.listing import read_listing, with_references
@@ -97,6 +98,8 @@ class Conflicts(StateReader):
         is_last = resource is not None and resource.at == request.path.strip("/").count("/")
         if resource is None or not is_last or request.method != "PUT" or not repeats(self._message, resource.value):
             return None
+        if isinstance(request.body, Mapping) and any(self._tells(*one) for one in request.body.items()):
+            return None  # that may be what is there already
         path = self._reads.own(request.method, request.path)
         existing = (yield from self._answered(path)) if path else None
         if isinstance(existing, Mapping) and not dropped_values(request, existing):
@@ -107,6 +110,15 @@ class Conflicts(StateReader):
         other = ask(violation, request, "Create another one, under a name that is free.", schema=wanted)
         other.suggestions[0]["safety"]["changes_intent"] = True
         return self._done(other, EXISTS_ALREADY)
+
+    def _tells(self, member: str, value: Json) -> bool:
+        """Whether the message has the name of a member, or its value."""
+        if is_name(value) and repeats(self._message, scalar_text(value)):
+            return True
+        parts = words(member)
+        return (
+            bool(parts) and re.search(rf"(?i)\b{'[ _-]?'.join(map(re.escape, parts))}s?\b", self._message) is not None
+        )
 
     def _conflicting(self, creation: Creation | None) -> str | None:
         """Return the place of the value that exists already."""
