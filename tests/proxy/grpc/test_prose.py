@@ -164,3 +164,49 @@ def test_a_value_of_the_metadata() -> None:
     told = feedback("DropCrate", {"crateId": "c-1"}, INVALID_ARGUMENT, message, ("x-depot", "our depot"), ("x-b", "c"))
     assert told is not None
     assert [one.pointer for s in told.suggestions for one in s.placeholders] == ["/headers/x-depot"]
+
+
+UNKNOWN = 2
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "message", "place"),
+    [
+        ("DropCrate", {"crateId": "c-9"}, "no such crate: c-9", "/body/crateId"),
+        ("DropCrate", {"crateId": "c-9"}, "crate that has c-9 doesn't exist", "/body/crateId"),
+        ("DropCrate", {"crateId": "c-9", "reason": "old"}, "can't delete a crate c-9 which is in use", "/body/crateId"),
+        ("CreateCrate", {"crate": CRATE}, "can't overwrite the existing crate: c-1", "/body/crate/id"),
+        ("CreateCrate", {"crate": CRATE}, "not found crate: c-1", "/body/crate/id"),
+        ("OpenDepot", {"depotName": "x y"}, "invalid depot: x y", "/body/depotName"),
+        ("CreateCrate", {"crate": {"label": "green"}}, "empty crate id", "/body/crate/id"),
+    ],
+)
+def test_a_complaint_without_a_code_is_a_question_at_the_value_that_it_repeats(
+    method: str, body: dict[str, Any], message: str, place: str
+) -> None:
+    told = feedback(method, body, UNKNOWN, message)
+    assert told is not None
+    assert [one.pointer for s in told.suggestions for one in s.placeholders] == [place]
+    assert not any(s.patch for s in told.suggestions)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Unexpected <class 'KeyError'>: 'c-9'",
+        "Exception calling application: c-9 not found",
+        "runtime error: invalid memory address or nil pointer dereference",
+        "connection to c-9 was lost: not found",
+        "internal: bad state of c-9",
+        "something is invalid",
+        "c-9 is on its way",
+        "no such shelf",
+        "",
+    ],
+)
+def test_a_fault_without_a_code_is_not_about_the_request(message: str) -> None:
+    assert feedback("DropCrate", {"crateId": "c-9"}, UNKNOWN, message) is None
+
+
+def test_a_fault_of_the_service_stays_one_whatever_it_repeats() -> None:
+    assert feedback("DropCrate", {"crateId": "c-9"}, 13, "no such crate: c-9") is None

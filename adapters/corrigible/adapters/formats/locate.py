@@ -21,6 +21,7 @@ from corrigible.adapters.formats.message.sent_values import (
     value_mentioned,
     values_told,
 )
+from corrigible.adapters.formats.message.told_code import told_code
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.budget import remaining, spend
 from corrigible.rules.pointer import MISSING, segments, value_at
@@ -40,6 +41,7 @@ _MARKS: Final = "'\"`[_"
 """Of quoted words, and in names that are no words of English."""
 _NOT_ABOUT_THE_REQUEST: Final = 401
 _SERVER_ERROR: Final = 500
+_NO_CODE: Final = "UNKNOWN"
 _ABOUT_WHAT_IS_THERE: Final = (404, 409)
 _ENOUGH: Final = 8000
 """Steps that have to be left for reading what an operation declares."""
@@ -70,8 +72,9 @@ def locate_errors(
     out: list[Violation] = []
     left = _MOST_COMPARED
     for error in errors:
+        code = told_code(error.message) if request.protocol is Protocol.GRPC and error.type == _NO_CODE else ""
         if _is_there(error, request):
-            out.append(_at_its_place(error, request, NOTHING))
+            out.append(_at_its_place(_with_code(error, code), request, NOTHING))
             continue
         if vocabulary is None:
             vocabulary = declared() if remaining() > _ENOUGH else NOTHING
@@ -88,12 +91,13 @@ def locate_errors(
         place = place_by_path(error, request, vocabulary, sent) if error.pointer else ""
         place = _referring(error, place, request, vocabulary, sent)
         about_request = exchange.status not in (0, _NOT_ABOUT_THE_REQUEST) and exchange.status < _SERVER_ERROR
+        about_request = about_request or bool(code)
         if not place and exchange.status == _SERVER_ERROR:
             place = assigned_parameter(error.message, sent)
         if not place and about_request:
             every = [*sent, *(SentValue((), (), value) for value in path_values)]
             place = place_by_text(error, request, vocabulary, every)
-            any_text = exchange.status in _ABOUT_WHAT_IS_THERE
+            any_text = exchange.status in _ABOUT_WHAT_IS_THERE or bool(code)
             if not place and request.protocol is Protocol.GRPC:
                 place = value_mentioned(error.message, sent, any_text=any_text)
                 if not place and (place := left_empty(error.message, request, vocabulary)):
@@ -113,8 +117,14 @@ def locate_errors(
                 error = error._replace(constraint="required")
             if not place and in_texts and (place := _in_a_text(error, request, in_texts)):
                 error = error._replace(constraint="", stated={})  # they are about what the text holds
-        out.append(_at_its_place(error.at(place, error.constraint, error.stated), request, vocabulary))
+        error = _with_code(error.at(place, error.constraint, error.stated), code)
+        out.append(_at_its_place(error, request, vocabulary))
     return out
+
+
+def _with_code(error: Violation, code: str) -> Violation:
+    """Return an error at a place with the code that its text stands for: rules are about codes."""
+    return error._replace(type=code) if code and error.pointer.count("/") > 1 and not error.stated else error
 
 
 def _at_its_place(error: Violation, request: Request, vocabulary: Vocabulary) -> Violation:

@@ -14,6 +14,7 @@ from corrigible.adapters.formats.message.sent_values import (
     name_as_word,
     names_in_message,
     value_beside_name,
+    value_mentioned,
 )
 from corrigible.adapters.formats.message.value_kinds import place_by_kind
 from corrigible.adapters.vocabulary import ANY, Vocabulary
@@ -147,7 +148,8 @@ def place_by_text(error: Violation, request: Request, vocabulary: Vocabulary, se
     if distinct:
         return ""
     if request.protocol is Protocol.GRPC and len(worded := names_in_message(message, sent)) == 1:
-        return worded[0]
+        inside = [one for one in sent if one.pointer.startswith(f"{worded[0]}/")]
+        return value_mentioned(message, inside, any_text=True) or worded[0]
     about = _OBLIGED.match(message) or _BLAMED.fullmatch(message)
     if about is not None and not _names_another(message[about.end() :], about["name"], sent):
         names = [name.replace(" ", "_") for name in about["name"].split(".")]

@@ -54,7 +54,7 @@ _LACKS: Final = r"does(?: not|n't) (?:have|contain|include|specify)"
 _PART: Final = r"(?P<where>query|header|path|body|form|formData|cookie)"
 
 
-_MISSING_WORD: Final = PatternList(r"miss|requir|lacks|must|not |n't |has no |absent|expected|without")
+_MISSING_WORD: Final = PatternList(r"miss|requir|lacks|must|not |n't |has no |absent|expected|without|empty ")
 _MISSING: Final = PatternList(
     # go-openapi: "matchers in body is required"
     rf"^\.?(?P<a>[\w$@.\[\]-]{{1,80}}) in {_PART} is required\b",
@@ -111,6 +111,8 @@ _MISSING: Final = PatternList(
     rf"^(?!(?:required|mandatory|query|path|header|body|form|url|request|an?|one|some|this|that|input)\b)"
     rf"['\"`]?(?P<a>[a-z_$][\w$.-]{{0,79}})['\"`]? {_PLAIN_KIND} (?:is |was )?"
     r"(?:missing|required|mandatory)(?:[.!:;,]|$)",
+    # Go, by hand: "empty policy name"
+    r"^empty (?:[\w-]{1,40} ){0,4}(?P<a>name|id|key|identifier|address)[.!]?$",
     # by hand: "No name provided", "no 'name' given"
     r"""^no ['"`]?(?P<a>[a-z_$][\w$@.-]{0,79})['"`]? (?:was )?(?:provided|given|supplied|specified)\b""",
     # by hand: "You must provide a name", "Please specify 'path'"

@@ -1,0 +1,42 @@
+"""The code of google.rpc that a text stands for, where a service chose none: Go's plain errors arrive as UNKNOWN.
+
+Knows: one text. Does not know: requests, descriptions. A text is no proof: it is good for a question.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from .sent_values import ABSENT
+
+_FAULT: Final = re.compile(
+    r"(?i)\b(?:exception|traceback|panic|(?:nil|null) pointer|memory address|stack trace|internal|time(?:d )?[ -]?out"
+    r"|deadline|connection|unreachable|deadlock|disk|out of memory|response|upstream)\b|<class "
+)
+"""Of a service that failed by itself, whatever else the text says."""
+_EXISTS: Final = re.compile(
+    r"(?i)\balready (?:exists?|defined|registered|taken|present|been)\b|\bexists already\b|\bduplicated?\b"
+    r"|\bcan(?:no|')t overwrite\b|\bmust be unique\b"
+)
+_REFUSED: Final = re.compile(
+    r"(?i)\b(?:invalid|malformed|illegal|(?:un|not )supported|not (?:an? )?valid|must"
+    r"|too (?:long|short|large|small|many)|out of range|in use|required|empty|missing|bad|wrong"
+    r"|can(?:no|')t (?:be|delete|remove|update|change|modify|create|add|set)|may not be)\b"
+)
+_READ: Final = 500
+
+
+def told_code(message: str) -> str:
+    """Return the code that a complaint about a request stands for; empty where a text may be about something else."""
+    text = message[:_READ]
+    if not text or _FAULT.search(text) is not None:
+        return ""
+    if _EXISTS.search(text) is not None:
+        return "ALREADY_EXISTS"
+    if ABSENT.search(text) is not None or _NOT_FOUND.search(text) is not None:
+        return "NOT_FOUND"
+    return "INVALID_ARGUMENT" if _REFUSED.search(text) is not None else ""
+
+
+_NOT_FOUND: Final = re.compile(r"(?i)\bnot found\b")
