@@ -12,6 +12,7 @@ import pytest
 
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate, PassThrough
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Request
@@ -367,3 +368,12 @@ def test_alternatives_are_tried_beside_a_question_about_another_error(write_pack
     assert isinstance(decision, Annotate)
     assert [s["message"] for s in decision.feedback["suggestions"]] == ["s", "a", "b"]
     assert [orjson.loads(lookup.body)["version"] for lookup in api.asked] == ["v2", "a", "b"]
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_a_call_that_another_exchange_carries_is_not_tried(write_pack: WritePack, is_wrapped: bool) -> None:
+    (profile,) = build_engine([write_pack(manifest=DRY, x=FIX)]).profiles
+    adapter = replace(profile.adapter, unwrap=lambda exchange: exchange if is_wrapped else None)
+    api = Api(small_enough)
+    assert isinstance(decide(Engine([replace(profile, adapter=adapter)]), api, TEN), Annotate)
+    assert bool(api.asked) is not is_wrapped

@@ -69,7 +69,9 @@ class Engine:
         self.relay = relay
         self.limits = limits or Limits()
         self.clock = clock
-        self._unwrapping = tuple(profile for profile in self.profiles if profile.adapter.unwrap is not None)
+        self._unwrapping = tuple(
+            (profile, unwrap) for profile in self.profiles if (unwrap := profile.adapter.unwrap) is not None
+        )
 
     def warm_up(self) -> None:
         """Make now what would be made on first need: the first caller should not wait for it."""
@@ -119,8 +121,8 @@ class Engine:
 
     def _unwrapped(self, exchange: Exchange, match: MatchedOperation) -> tuple[Exchange, MatchedOperation]:
         """Return the exchange that another one carries, such as the call that a webhook is asked about."""
-        for profile in self._unwrapping:
-            inner = profile.adapter.unwrap(exchange) if profile.adapter.unwrap is not None else None
+        for profile, unwrap in self._unwrapping:
+            inner = unwrap(exchange)
             if inner is not None:
                 return inner, match_with(profile, inner.request, is_wrapped=True)
         return exchange, match
@@ -175,7 +177,7 @@ class Engine:
         body = answer.content if answer.is_json else None
         text = answer.content if len(exchange.body) <= _SMALL else readable(answer.content, self.limits)
         profiles = [match.profile]
-        if exchange.status >= 400 and len(self.profiles) > 1:
+        if exchange.status >= 400:
             profiles += [profile for profile in self.profiles if profile is not match.profile]
         for profile in profiles:
             if profile is not match.profile:
