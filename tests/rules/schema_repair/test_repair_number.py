@@ -105,3 +105,11 @@ def test_spans_of_time() -> None:
     schema = {"formatMinimum": "1s", "formatMaximum": "1h"}
     assert longest_span("2h", schema, Place()) == [("1h", "the most that is allowed is sent")]
     assert shortest_span("1ms", schema, Place()) == [("1s", "the least that is allowed is sent")]
+
+
+@pytest.mark.parametrize("name", ["done_ratio", "percent", "latitude", "progressPercent"])
+def test_a_measure_is_not_brought_within_its_limits(name: str) -> None:
+    schema = {"type": "integer", "maximum": 100, "minimum": 10}
+    assert lowered(150, schema, Place(name)) == []
+    assert raised(3, schema, Place(name)) == []
+    assert lowered(150, schema, Place("limit")) != []

@@ -177,3 +177,9 @@ def test_where_a_list_cannot_be_told_from_a_value_none_is_made() -> None:
 
 def test_each_repair_is_counted() -> None:
     assert counted(lambda: repair_value("type", "5", INTEGER, Place()))[1] >= 10
+
+
+@pytest.mark.parametrize("name", ["title", "subject", "pageTitle", "file_name"])
+def test_what_names_a_thing_is_not_cut(name: str) -> None:
+    assert repair_value("maxLength", "a long title", {"maxLength": 6}, Place(name)) == []
+    assert repair_value("maxLength", "a long title", {"maxLength": 6}, Place("note")) != []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Final
 
@@ -13,6 +14,12 @@ from .value_place import Place
 
 _LARGEST: Final = 40
 """Digits before or after the point: a text of ten letters can spell a number that fills the memory."""
+
+_MEASURE: Final = re.compile(
+    r"(?i)(?:^|[_.-])(?:ratio|percent(?:age)?|progress|share|probability|rating|grade|lat(?:itude)?|lon(?:gitude)?)$"
+    r"|(?<=[a-z])(?-i:Ratio|Percent(?:age)?|Progress|Share|Probability|Rating|Grade|Latitude|Longitude)$"
+)
+"""Names of what is told as it is: 150 of 100 percent, or a latitude of 95 degrees, is no wish for the most there is."""
 
 
 def _exact(value: Json) -> Decimal | None:
@@ -29,7 +36,7 @@ def _exact(value: Json) -> Decimal | None:
 def raised(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     have = _exact(value)
     least = _limit(schema, "minimum", "exclusiveMinimum", ROUND_CEILING, 1)
-    if have is None or least is None:
+    if have is None or least is None or _MEASURE.search(place.name):
         return []
     if have < 0 <= least or (have == 0 < least and not place.reads):
         return []  # zero or less was requested: the least amount is not what that means
@@ -39,7 +46,7 @@ def raised(value: Json, schema: Schema, place: Place) -> list[Spelling]:
 def lowered(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     have = _exact(value)
     most = _limit(schema, "maximum", "exclusiveMaximum", ROUND_FLOOR, -1)
-    if have is None or most is None or (have > 0 >= most):
+    if have is None or most is None or (have > 0 >= most) or _MEASURE.search(place.name):
         return []
     return [_number(most, "the most that is allowed is sent")]
 

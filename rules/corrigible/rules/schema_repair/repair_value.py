@@ -311,13 +311,13 @@ def _cut(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if len(trimmed) <= most:
         return [Spelling(trimmed)]
     if schema.get("format") or schema.get("pattern") or schema.get("minLength") == most or _SHAPED.search(place.name):
-        return []  # half an address or half an identifier is none, half a name is another one, one length means a code
+        return []  # half an address or identifier is none, half a name or title is another one, one length means a code
     return [Spelling(value[:most].rstrip(), "the text is cut to the length that is allowed")]
 
 
 _SHAPED = re.compile(
     r"(?i)(?:^|[_.-]|(?<=[a-z])(?=I))(?:id|ids|key|sha|hash|ref|url|uri|email|code|number|iban|content"
-    r"|name|username|slug|login)$|(?<=[a-z])(?-i:Name)$"
+    r"|name|username|slug|login|title|subject|headline|heading)$|(?<=[a-z])(?-i:Name|Title|Subject)$"
 )
 
 
