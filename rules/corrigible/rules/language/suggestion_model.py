@@ -147,9 +147,7 @@ class RetryText(FileModel):
         "from 0 on is left out.",
         examples=[2, "integer(response.headers['retry-after'])"],
     )
-    max_attempts: int | None = Field(
-        None, ge=1, le=10, description="The largest number of attempts, the first one included.", examples=[3]
-    )
+    max_attempts: int | None = Field(None, ge=1, le=10, description="The largest number of attempts.", examples=[3])
     idempotency_key: Literal["reuse", "new", "none"] | None = Field(
         None,
         description="Which idempotency key the next request has: the same (`reuse`), another one (`new`) or none. If "
@@ -231,7 +229,7 @@ class SuggestionText(FileModel):
     applicability: Literal["MAYBE_INCORRECT", "HAS_PLACEHOLDERS", "UNSPECIFIED"] | None = Field(
         None,
         description="How sure the edit is. Default: `MAYBE_INCORRECT`, and `HAS_PLACEHOLDERS` with ask. "
-        "`MACHINE_APPLICABLE` is not for authors: a dry run or observed successes give it.",
+        "`MACHINE_APPLICABLE` is not for authors: a dry run that succeeds gives it.",
         examples=["UNSPECIFIED"],
     )
     ask: Ask | None = Field(
