@@ -199,7 +199,13 @@ class Proxy:
 
 @contextmanager
 def proxy_at(
-    corrector: Any, *, log: Path | None = None, hold: float = PATIENCE, drain: float = PATIENCE, **settings: Any
+    corrector: Any,
+    *,
+    log: Path | None = None,
+    recorder: Any = None,
+    hold: float = PATIENCE,
+    drain: float = PATIENCE,
+    **settings: Any,
 ) -> Iterator[Proxy]:
     from corrigible.proxy.access_log.entry import AccessLog
     from corrigible.proxy.access_log.recorder import Recorder
@@ -226,7 +232,7 @@ def proxy_at(
         await serve(
             Settings(host="127.0.0.1", port=0, **settings),
             ApiRoutes([ApiRoute(corrector, own_location=own_location)]),
-            recorder=Recorder(journal),
+            recorder=recorder or Recorder(journal),
             ready=is_ready,
             stop=running["stop"],
             force_stop=running["force_stop"],

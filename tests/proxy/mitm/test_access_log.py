@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import socket
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from corrigible.proxy.access_log.entry import AccessLog, Verdict
+from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
@@ -120,3 +124,32 @@ def test_a_full_disk_does_not_disturb_the_traffic(bench: Any) -> None:
         bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}", log=Path("/dev/full")) as proxy,
     ):
         assert bench.ask(proxy.port, "/x") == answer
+
+
+def test_who_broke_an_exchange_off_is_told_apart(bench: Any, tmp_path: Path) -> None:
+    recorder = Recorder(AccessLog(tmp_path / "log.jsonl"))
+    arrived, left = threading.Event(), threading.Event()
+
+    def hang(connection: socket.socket) -> None:
+        arrived.set()
+        assert left.wait(bench.patience)
+
+    with (
+        bench.upstream({"/hang": hang, "/gone": lambda connection: connection.close()}) as upstream,
+        bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}", recorder=recorder) as proxy,
+    ):
+        bench.ask(proxy.port, "/gone")
+        tunnel = bench.Wire(proxy.port)
+        tunnel.send(b"CONNECT x:80 HTTP/1.1\r\nHost: x:80\r\n\r\n")
+        tunnel.until(lambda got: got.startswith(b"HTTP/1.1 400 "))
+        wire = bench.Wire(proxy.port)
+        wire.send(b"GET /hang HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert arrived.wait(bench.patience)
+        wire.close()
+        end = time.monotonic() + bench.patience
+        while recorder.statistics.requests < 3 and time.monotonic() < end:
+            time.sleep(0.01)
+        left.set()
+    recorder.close()
+    assert recorder.statistics.verdicts == {Verdict.FAILED: 1, Verdict.GONE: 2}
+    assert recorder.statistics.failures == {"the upstream closed the connection without an answer": 1}

@@ -30,7 +30,7 @@ from .lookup_client import LookupClient, Origin
 from .messages import TARGET, request_head, response_head
 from .own_address import is_own
 from .response_framing import length_and_kind, rewrite_response
-from .stream import CANDIDATE, REASON, REQUEST_OVER
+from .stream import CALLERS_END, CANDIDATE, REASON, REQUEST_OVER
 
 BUFFER_LIMIT = 1 << 16
 """A response that cannot be an error is buffered only up to this length: cheaper than forwarding it in parts."""
@@ -247,7 +247,8 @@ class CorrectionAddon:
     def error(self, flow: http.HTTPFlow) -> None:
         """Log an exchange that broke off: no response from the upstream, or the client is gone."""
         message = flow.error.msg if flow.error else ""
-        failure = None if is_callers(message) else failure_text(message)
+        is_callers_end = CALLERS_END in flow.metadata or is_callers(message)
+        failure = None if is_callers_end else failure_text(message)
         self._record(flow, "failed", error=message or None, failure=failure)
 
     def tcp_message(self, flow: tcp.TCPFlow) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 
+_NO_CONNECT = "mitmproxy received an HTTP CONNECT"
 ERROR_TYPE = b"text/plain; charset=utf-8"
 
 
 def is_callers(message: str) -> bool:
-    """Whether mitmproxy's message means that the client went away, or sent what no server takes."""
-    return message.startswith(("Client disconnected", "client disconnect", "the request broke off"))
+    """Whether mitmproxy's message is about a request that it takes from nobody."""
+    return message.startswith(_NO_CONNECT)
 
 
 def failure_text(message: str) -> str:
@@ -35,7 +36,7 @@ def error_body(text: str) -> bytes:
 
 def error_text(status: int, message: str) -> str:
     """Return one line that tells what failed, without quoting the upstream."""
-    if message.startswith("mitmproxy received an HTTP CONNECT"):
+    if message.startswith(_NO_CONNECT):
         return "CONNECT is for --engine-mode regular"
     if status != 502:
         return message if message.isprintable() and len(message) < 200 else "the request is not valid HTTP"

@@ -38,6 +38,9 @@ REASON = "corrigible.reason"
 REQUEST_OVER = "corrigible.request_over"
 """In a flow's metadata: the request is too long to be copied."""
 
+CALLERS_END = "corrigible.callers_end"
+"""In a flow's metadata: the caller broke the exchange off, not the upstream."""
+
 
 @dataclass
 class StopBuffering(HttpEvent):
@@ -208,6 +211,8 @@ class Stream(HttpStream):
 
     def handle_protocol_error(self, event: Any) -> layer.CommandGenerator[None]:
         """End an exchange that one side broke off, also one whose response is complete."""
+        if isinstance(event, RequestProtocolError):
+            self.flow.metadata[CALLERS_END] = True
         client: Any = self.client_state
         server: Any = self.server_state
         self._buffered.pop(self, None)
