@@ -78,6 +78,17 @@ def test_answers_are_judged(second: SecondJudge) -> None:
     assert second.response_errors(request, 200, [("Content-Type", "text/plain")], b"words")
 
 
+def test_answers_of_a_media_type_that_is_json_by_its_suffix() -> None:
+    schema = {"type": "object", "required": ["title"]}
+    media = {"application/problem+json": {"schema": schema}}
+    responses = {"400": {"description": "refused", "content": media}}
+    paths = {"/a": {"get": {"responses": responses}}}
+    judge = SecondJudge({"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": paths})
+    headers = [("Content-Type", "application/problem+json")]
+    assert judge.response_errors(Request("GET", "/a"), 400, headers, b'{"title": "t"}') == []
+    assert judge.response_errors(Request("GET", "/a"), 400, headers, b"{}") == ["'title' is a required property"]
+
+
 def test_a_description_that_openapi_core_does_not_take() -> None:
     with pytest.raises(ValueError, match="OpenAPI 3 alone"):
         SecondJudge({"swagger": "2.0", "info": {"title": "t", "version": "1"}, "paths": {}})

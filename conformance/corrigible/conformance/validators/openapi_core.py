@@ -21,8 +21,6 @@ from corrigible.schema.document import form_pairs
 from corrigible.schema.exchange import Json, Request
 
 _HOST: Final = "http://subject.test"
-_UNCHECKED: Final = Config(spec_validator_cls=None)  # type: ignore[arg-type]  # documented; the type leaves it out
-"""To check a large description takes a minute, and it is not what is judged here."""
 _LONGEST: Final = 200
 _OPERATIONS: Final = ("get", "put", "post", "delete", "patch", "head", "options", "trace")
 
@@ -57,7 +55,7 @@ class SecondJudge:
         if not str(document.get("openapi", "")).startswith("3."):
             raise ValueError("it takes OpenAPI 3 alone")
         try:
-            self._api: Any = OpenAPI.from_dict(_judged(document), config=_UNCHECKED)
+            self._api: Any = OpenAPI.from_dict(_judged(document), config=_config(document))
         except Exception as problem:  # of jsonschema, of its loaders, of referencing: whatever it cannot read
             raise ValueError(f"{type(problem).__name__}: {str(problem)[:_LONGEST]}") from None
 
@@ -80,6 +78,26 @@ class SecondJudge:
         except Exception:  # the same
             return None
         return None if any(isinstance(one, PathError) for one in errors) else _told(errors)
+
+
+def _config(document: Mapping[str, Json]) -> Config:
+    """Return what differs from the defaults: more media types of JSON, and no check of the description (seconds)."""
+    return Config(
+        spec_validator_cls=None,  # type: ignore[arg-type]  # documented; the type leaves it out
+        extra_media_type_deserializers=dict.fromkeys(_json_types(document), json.loads),
+    )
+
+
+def _json_types(value: Json) -> Iterator[str]:
+    """Yield the media types of a description that are JSON by their suffix (RFC 6839 section 3.1)."""
+    if isinstance(value, Mapping):
+        content = value.get("content")
+        yield from (name for name in content if name.endswith("+json")) if isinstance(content, Mapping) else ()
+        for inner in value.values():
+            yield from _json_types(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _json_types(inner)
 
 
 def _told(errors: Sequence[Exception]) -> list[str]:
