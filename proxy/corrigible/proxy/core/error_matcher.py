@@ -5,7 +5,6 @@ Knows: rules, descriptions, which of them goes first. Does not know: how an answ
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -93,6 +92,7 @@ class ErrorMatcher:
     def __init__(self, case: RefusalCase, explanation: Explanation | None) -> None:
         self._case, self._explanation = case, explanation
         self._description = case.profile.described
+        self._scope: dict[str, Any] | None = None
         self._repaired: set[tuple[str, str]] = set()
         """Places and keywords of the schema violations that were looked at."""
         self._settled: set[str] = set()
@@ -102,10 +102,11 @@ class ErrorMatcher:
         self._validating = 0
         """Steps that validating once has taken."""
 
-    @functools.cached_property
-    def _scope(self) -> dict[str, Any]:
-        """The names that expressions of rules see, made where the first rule asks."""
-        return _scope(self._case, self._description)
+    def _names(self) -> dict[str, Any]:
+        """Return the names that expressions of rules see, made where the first rule asks."""
+        if self._scope is None:
+            self._scope = _scope(self._case, self._description)
+        return self._scope
 
     def in_order(self, most: int) -> list[int]:
         """Return the first errors, those last that miss what the description does not require.
@@ -177,8 +178,8 @@ class ErrorMatcher:
             if match.is_wrapped and any(not question.optional for question in rule.lookups):
                 continue
             notes: list[str] | None = None if explanation is None else []
-            members = self._scope["errors"][number] if suspected is None else {**suspected.scope(), "number": number}
-            scope = {**self._scope, "error": members}
+            members = self._names()["errors"][number] if suspected is None else {**suspected.scope(), "number": number}
+            scope = {**self._names(), "error": members}
             results = evaluate(rule, case.request, scope, settings, f"{number + 1}.", notes)
             result = yield from (_without_lookups(results) if match.is_wrapped else results)
             verdict = "matched" if result is not None else "no match"
