@@ -1,7 +1,9 @@
 """How long the errors of frameworks take to be read, where only a description is at hand. Times, never a test.
 
-Run by `make bench`. The answers are the recorded ones of `tests/adapters/formats`. `read` finds the errors and their
-places, `judge` is what rules and the description make of them, `whole` is everything from answer to feedback.
+Run by `make bench`. The answers are the recorded ones of `tests/adapters/formats`. `read` finds the errors, `place`
+their places in the request, `judge` is what rules and the description make of them; `extra` is these three together,
+`whole` is everything from answer to feedback. Each call has a request of its own: what is kept of the last one helps no
+other.
 Times are those of the thread: what others compute meanwhile does not count, though it makes caches colder.
 """
 
@@ -12,16 +14,20 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from corrigible.adapters.bodies.answer import read_answer
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.api_profile import RefusalCase, match_operation, parse_errors
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.error_matcher import suggest
 from corrigible.proxy.core.limits import Limits
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request
+
+T = TypeVar("T")
 
 RECORDED = Path(__file__).parents[1] / "adapters" / "formats" / "recorded"
 ROUNDS = 8
@@ -78,16 +84,57 @@ def finished(work: Generator[Lookup, LookupAnswer, Any]) -> Any:
         return done.value
 
 
-def microseconds(call: Callable[[], object]) -> float:
-    """Return the best of some rounds, per call."""
-    call()
+def microseconds(make: Callable[[], T], call: Callable[[T], object]) -> float:
+    """Return the best of some rounds, per call; each call has an argument of its own."""
+    call(make())
     best = float("inf")
     for _ in range(ROUNDS):
+        arguments = [make() for _ in range(CALLS)]
         begin = time.thread_time()
-        for _ in range(CALLS):
-            call()
+        for argument in arguments:
+            call(argument)
         best = min(best, (time.thread_time() - begin) / CALLS)
     return best * 1e6
+
+
+class Row(NamedTuple):
+    """Microseconds of one answer."""
+
+    read: float
+    place: float
+    judge: float
+    whole: float
+    name: str
+
+    @property
+    def extra(self) -> float:
+        return self.read + self.place + self.judge
+
+
+def measured(engine: Engine, name: str, exchange: Exchange) -> Row:
+    limits = Limits()
+    match = match_operation(engine.profiles, exchange.request)
+    assert match is not None
+    formats = match.profile.adapter.formats
+
+    def fresh() -> Exchange:
+        return replace(exchange, request=replace(exchange.request))
+
+    def answered() -> tuple[Exchange, Json]:
+        return fresh(), read_answer(exchange.headers, exchange.body).content
+
+    def case() -> RefusalCase:
+        refused, content = answered()
+        return RefusalCase(refused, match, content, content, parse_errors(match, refused, content))
+
+    def read(answer: tuple[Exchange, Json]) -> object:
+        return next(filter(None, (one.read(*answer) for one in formats)), ())
+
+    reading = microseconds(answered, read)
+    placed = microseconds(answered, lambda answer: parse_errors(match, *answer))
+    judged = microseconds(case, lambda refused: finished(suggest(refused, limits)))
+    whole = microseconds(fresh, lambda refused: finished(engine.decide(refused)))
+    return Row(reading, max(0.0, placed - reading), judged, whole, name)
 
 
 def spread(times: Sequence[float]) -> str:
@@ -102,30 +149,16 @@ def main() -> None:
         file.write_text(json.dumps(DESCRIPTION), "utf-8")
         engine = build_engine([], file)
     engine.warm_up()
-    limits = Limits()
-    rows: list[tuple[float, float, float, str]] = []
     answers = recorded()
     gc.collect()
     gc.freeze()  # as the proxy does once it has loaded
-    for name, exchange in answers:
-        match = match_operation(engine.profiles, exchange.request)
-        assert match is not None
-        content: Json = read_answer(exchange.headers, exchange.body).content
-        case = RefusalCase(exchange, match, content, content, parse_errors(match, exchange, content))
-        rows.append(
-            (
-                microseconds(lambda: parse_errors(match, exchange, content)),  # noqa: B023
-                microseconds(lambda: finished(suggest(case, limits))),  # noqa: B023
-                microseconds(lambda: finished(engine.decide(exchange))),  # noqa: B023
-                name,
-            )
-        )
+    rows = [measured(engine, name, exchange) for name, exchange in answers]
     print(f"the recorded errors of frameworks, {len(rows)} answers, microseconds")
     print(f"{'':>8} {'median':>8} {'p90':>8} {'p95':>8} {'most':>8}")
-    for index, what in enumerate(("read", "judge", "whole")):
-        print(f"{what:>8} {spread([float(row[index]) for row in rows])}")
-    slow = [row for row in sorted(rows, reverse=True) if row[0] > SLOW]
-    print(f"read in more than {SLOW:.0f}: {len(slow)}{''.join(f', {row[3]}' for row in slow[:8])}")
+    for what in ("read", "place", "judge", "extra", "whole"):
+        print(f"{what:>8} {spread([getattr(row, what) for row in rows])}")
+    slow = [row for row in sorted(rows, key=lambda row: -row.extra) if row.extra > SLOW]
+    print(f"more than {SLOW:.0f} extra: {len(slow)}{''.join(f', {row.name}' for row in slow[:8])}")
 
 
 if __name__ == "__main__":
