@@ -42,7 +42,7 @@ def find_literal(text: str) -> Literal | None:
         if number == _MOST_BEGINNINGS:
             break
         try:
-            value, end = _read(text, match.start(), 0)
+            value, end = _value(text, _next(text, match.start()), 0)
         except _NoLiteral:
             continue
         if value:
@@ -62,34 +62,33 @@ def _next(text: str, at: int) -> re.Match[str]:
     return match
 
 
-def _read(text: str, at: int, depth: int) -> tuple[Json, int]:
-    """Return the value that begins at an index, and the index after it."""
+def _value(text: str, token: re.Match[str], depth: int) -> tuple[Json, int]:
+    """Return the value that begins with a token, and the index after it."""
     if depth > _DEEPEST:
         raise _NoLiteral
-    token = _next(text, at)
-    if token["text"] is not None:
-        return _ESCAPE.sub(r"\1", token["text"].lstrip("ub")[1:-1]), token.end()
-    if token["number"] is not None:
-        return float(token["number"]) if "." in token["number"] else int(token["number"]), token.end()
-    if token["word"] is not None:
-        word = token["word"]
-        if word in _WORDS:
-            return _WORDS[word], token.end()
-        if word.startswith(":"):
-            return word[1:], token.end()  # a symbol of Ruby's
-        raise _NoLiteral
-    mark = token["mark"]
-    if mark == "{":
-        return _mapping(text, token.end(), depth)
-    if mark in ("[", "("):
-        return _sequence(text, token.end(), depth, _CLOSING[mark])
+    kind = token.lastgroup or ""
+    written, end = token[kind], token.end()
+    match kind:
+        case "text":
+            inner = written.lstrip("ub")[1:-1]
+            return _ESCAPE.sub(r"\1", inner) if "\\" in inner else inner, end
+        case "number":
+            return float(written) if "." in written else int(written), end
+        case "word" if written in _WORDS:
+            return _WORDS[written], end
+        case "word" if written.startswith(":"):
+            return written[1:], end  # a symbol of Ruby's
+        case "mark" if written == "{":
+            return _mapping(text, end, depth)
+        case "mark" if written in ("[", "("):
+            return _sequence(text, end, depth, _CLOSING[written])
     raise _NoLiteral
 
 
 def _sequence(text: str, at: int, depth: int, closing: str) -> tuple[Json, int]:
     values: list[Json] = []
     while (token := _next(text, at))["mark"] != closing:
-        value, at = _read(text, at, depth + 1)
+        value, at = _value(text, token, depth + 1)
         values.append(value)
         token = _next(text, at)
         if token["mark"] == closing:
@@ -104,9 +103,9 @@ def _mapping(text: str, at: int, depth: int) -> tuple[Json, int]:
     members: dict[str, Json] = {}
     values: list[Json] = []  # of a set of Python's
     while (token := _next(text, at))["mark"] != "}":
-        name, at = _name(text, at)
+        name, at = _name(text, token)
         if (separator := _SEPARATOR.match(text, at)) is not None:
-            members[str(name)], at = _read(text, separator.end(), depth + 1)
+            members[str(name)], at = _value(text, _next(text, separator.end()), depth + 1)
         else:
             values.append(name)
         token = _next(text, at)
@@ -120,10 +119,9 @@ def _mapping(text: str, at: int, depth: int) -> tuple[Json, int]:
     return values or members, token.end()
 
 
-def _name(text: str, at: int) -> tuple[Json, int]:
-    token = _next(text, at)
+def _name(text: str, token: re.Match[str]) -> tuple[Json, int]:
     if token["word"] is not None:
         return token["word"].lstrip(":"), token.end()
     if token["mark"] is not None:
         raise _NoLiteral
-    return _read(text, at, _DEEPEST)
+    return _value(text, token, _DEEPEST)
