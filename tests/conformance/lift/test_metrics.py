@@ -307,6 +307,24 @@ def test_flips_pools_and_tokens_are_those_of_the_second_strategy() -> None:
     assert (found.never, found.never_solved.value, found.mcnemar) == (1, 1.0, 1.0)
 
 
+def test_a_strategy_is_compared_with_the_baseline_of_its_own_model() -> None:
+    def one(model: str, strategy: str, arm: str = "verbose", seed: int = 0) -> Episode:
+        agent = f"{model}+{strategy}"
+        spent = Spent(input=10) if seed == 0 else None
+        return episode("a", arm, agent, seed, "failure", kind="model", strategy=strategy, spent=spent)
+
+    made = [one("l", "structured"), one("m", "free"), one("m", "structured"), one("m", "structured", arm="none")]
+    made += [one("m", "free", seed=1), one("m", "structured", seed=1), one("n", "none"), one("n", "structured")]
+    models = {one.agent: one.agent.partition("+")[0] for one in made}
+    found = compare_strategies(group(*made, kind="model", **models), seed=0)
+    assert [(one.model, one.baseline, one.strategy, one.table) for one in found] == [
+        ("m", "free", "structured", (0, 0, 0, 2)),
+        ("n", "none", "structured", (0, 0, 0, 1)),
+    ]
+    # Of two episodes the bill of one is not known: then no mean is.
+    assert [[flip.tokens for flip in one.flips if flip.n] for one in found] == [[None], [10.0]]
+
+
 # losses
 
 
