@@ -47,3 +47,9 @@ def test_a_code_is_as_narrow_as_a_message_and_both_as_an_operation() -> None:
 )
 def test_the_named_groups_that_took_part(pattern: str, message: str, captures: dict[str, str] | None) -> None:
     assert Pattern(pattern).search(message) == captures
+
+
+def test_what_is_no_pattern_is_told_once(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match=r"missing \)"):
+        Pattern("(")
+    assert capfd.readouterr() == ("", "")  # the library itself prints nothing

@@ -176,3 +176,9 @@ def test_the_runtime_is_told_the_documents_name() -> None:
 )
 def test_a_signature(text: str, expected: Any) -> None:
     assert signature(text) == expected
+
+
+@pytest.mark.parametrize(("call", "number"), [("left()", 0), ("left(c,)", 2), ("left(c, c, c)", 3)])
+def test_what_is_between_commas_is_an_argument(call: str, number: int) -> None:
+    with pytest.raises(ExpressionError, match=rf"left is called with {number} arguments"):
+        value(call, c={})
