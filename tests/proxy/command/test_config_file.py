@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -16,7 +17,9 @@ import jsonschema
 import pytest
 import yaml
 
+from corrigible.proxy.command import proxy
 from corrigible.proxy.command.config_file import config_schema, read_config
+from corrigible.proxy.command.usage_error import UsageError
 from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes, Upstream
 from corrigible.rules.errors import AuthoringError
 
@@ -92,34 +95,46 @@ def test_several_apis_by_prefix_and_by_host(bench: Any, write_pack: Any, tmp_pat
     assert any(" POST /one/v1/wrong corrected: MODIFY_PARAMS" in line for line in lines)
 
 
-def test_options_go_before_the_environment_and_that_before_the_file(bench: Any, tmp_path: Path) -> None:
-    with bench.upstream({"/x": bench.message(b"200 OK", b"", b"ok")}) as upstream:
-        config = tmp_path / "c.yaml"
-        config.write_text(
-            f"listen: 127.0.0.1:0\nupstream: http://127.0.0.1:{upstream.port}\npack: [stripe]\nmode: none\n"
-            "quiet: true\nlog: log.jsonl\n"
-        )
-        for words, environment, label in (
-            ((), {}, "(stripe; none)"),
-            ((), {"CORRIGIBLE_MODE": "verbose", "CORRIGIBLE_PACK": "http,recipe"}, "(http, recipe; verbose)"),
-            (("--mode", "traditional"), {"CORRIGIBLE_MODE": "verbose"}, "(stripe; traditional)"),
-        ):
-            with running(bench, "--config", str(config), *words, **environment) as (process, port, line):
-                assert line.endswith(f"{label}\n")
-                bench.ask(port, "/x")
-                process.terminate()
-                assert process.communicate(timeout=60)[1] == ""
-    assert (tmp_path / "log.jsonl").read_text().count("\n") == 3
+def test_options_go_before_the_environment_and_that_before_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "c.yaml"
+    (tmp_path / "mine").mkdir()
+    config.write_text("pack: [stripe, mine]\nmode: none\nquiet: true\nlog: log.jsonl\nlookups: false\nspec: [a.yaml]\n")
+
+    def resolved(*words: str, **environment: str) -> argparse.Namespace:
+        parser = argparse.ArgumentParser()
+        proxy.add(parser.add_subparsers())
+        with monkeypatch.context() as patched:
+            for name, value in environment.items():
+                patched.setenv(name, value)
+            given = parser.parse_args(["proxy", "--config", str(config), *words])
+            args: argparse.Namespace = given.settings.resolved(given)[0]
+        return args
+
+    args = resolved()
+    assert (args.mode, args.quiet, args.no_lookups, args.listen) == ("none", True, True, "127.0.0.1:8080")
+    assert (args.pack, args.spec) == (["stripe", str(tmp_path / "mine")], [str(tmp_path / "a.yaml")])
+    assert args.log == tmp_path / "log.jsonl"
+    environment = {"CORRIGIBLE_MODE": "verbose", "CORRIGIBLE_PACK": "http, recipe", "CORRIGIBLE_QUIET": "0"}
+    args = resolved(**environment)
+    assert (args.mode, args.pack, args.quiet) == ("verbose", ["http", "recipe"], False)
+    args = resolved("--mode", "traditional", "--pack", "etcd", **environment)
+    assert (args.mode, args.pack) == ("traditional", ["etcd"])
+    with pytest.raises(UsageError, match="CORRIGIBLE_QUIET=maybe: expected 1 or 0"):
+        resolved(CORRIGIBLE_QUIET="maybe")
 
 
 def test_one_api_without_host_and_prefix_gets_all(bench: Any, tmp_path: Path) -> None:
     with bench.upstream({"/x": bench.message(b"200 OK", b"", b"ok")}) as upstream:
         url = f"http://127.0.0.1:{upstream.port}"
         config = tmp_path / "c.yaml"
-        config.write_text(f"listen: 127.0.0.1:0\napis: [{{name: a, upstream: '{url}', pack: [http]}}]\n")
-        with running(bench, "--config", str(config)) as (_, port, line):
+        config.write_text(f"listen: 127.0.0.1:0\nquiet: true\napis: [{{name: a, upstream: '{url}', pack: [http]}}]\n")
+        with running(bench, "--config", str(config)) as (process, port, line):
             assert line.endswith(f"-> {url} (http; reflective)\n")
             assert bench.ask(port, "/x").endswith(b"ok")
+            process.terminate()
+            assert process.communicate(timeout=60)[1] == ""
         assert f"host: 127.0.0.1:{upstream.port}".encode() in upstream.requests[0].lower()
 
 

@@ -194,15 +194,6 @@ def test_each_refusal_and_each_kind_of_failure_is_one_line_and_a_summary_ends_it
     ]
 
 
-def test_quiet_says_nothing_about_exchanges(bench: Any) -> None:
-    with bench.upstream({"/x": bench.message(b"404 No", REFUSAL, b"{}")}) as upstream:
-        words = ("--upstream", f"http://127.0.0.1:{upstream.port}", "--pack", "http", "--listen", "127.0.0.1:0")
-        with started(bench, *words, "--quiet") as process:
-            bench.ask(port_of(process), "/x")
-            process.terminate()
-            assert process.communicate(timeout=60)[1] == ""
-
-
 @pytest.mark.parametrize("is_closed", [False, True])
 def test_a_terminal_that_takes_nothing_disturbs_no_caller(bench: Any, is_closed: bool) -> None:
     refusal = bench.message(b"404 No", REFUSAL, b'{"error":{"code":"x","message":"m"}}')
@@ -328,6 +319,21 @@ def test_an_unknown_pack_is_status_2(capsys: pytest.CaptureFixture[str], tmp_pat
     assert out == ""
     assert err.startswith("corrigible proxy: ")
     assert "nowhere" in err
+
+
+@pytest.mark.usefixtures("bench")
+def test_what_watches_and_cannot_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        assert command.run(arguments(*UP, "--pack", "http", "--admin", address)) == 2
+    line = f"corrigible proxy: --admin {address}: cannot listen: address already in use\n"
+    assert capsys.readouterr() == ("", line)
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "pigeon")
+    assert command.run(arguments(*UP, "--pack", "http", "--otel")) == 2
+    line = "corrigible proxy: --otel: the OpenTelemetry exporter pigeon is not installed\n"
+    assert capsys.readouterr() == ("", line)
 
 
 @pytest.mark.usefixtures("bench")
