@@ -177,6 +177,9 @@ UNKNOWN = 2
         ("DropCrate", {"crateId": "c-9", "reason": "old"}, "can't delete a crate c-9 which is in use", "/body/crateId"),
         ("CreateCrate", {"crate": CRATE}, "can't overwrite the existing crate: c-1", "/body/crate/id"),
         ("CreateCrate", {"crate": CRATE}, "not found crate: c-1", "/body/crate/id"),
+        ("CreateCrate", {"crate": CRATE}, "crate c-1 exists", "/body/crate/id"),
+        ("DropCrate", {"crateId": "c-9"}, "crate c-9 doesn't exists", "/body/crateId"),
+        ("DropCrate", {"crateId": "c-9"}, "crate c-9 isn't found", "/body/crateId"),
         ("OpenDepot", {"depotName": "x y"}, "invalid depot: x y", "/body/depotName"),
         ("CreateCrate", {"crate": {"label": "green"}}, "empty crate id", "/body/crate/id"),
     ],
@@ -210,3 +213,11 @@ def test_a_fault_without_a_code_is_not_about_the_request(message: str) -> None:
 
 def test_a_fault_of_the_service_stays_one_whatever_it_repeats() -> None:
     assert feedback("DropCrate", {"crateId": "c-9"}, 13, "no such crate: c-9") is None
+
+
+@pytest.mark.parametrize(
+    ("message", "intent"), [("crate c-9 exists", True), ("crate c-9 doesn't exist", False), ("no crate c-9", False)]
+)
+def test_what_exists_is_told_from_what_does_not(message: str, intent: bool) -> None:
+    told = feedback("DropCrate", {"crateId": "c-9"}, UNKNOWN, message)
+    assert told is None or [s.changes_intent for s in told.suggestions] == [intent]

@@ -16,7 +16,7 @@ _FAULT: Final = re.compile(
 )
 """Of a service that failed by itself, whatever else the text says."""
 _EXISTS: Final = re.compile(
-    r"(?i)\balready (?:exists?|defined|registered|taken|present|been)\b|\bexists already\b|\bduplicated?\b"
+    r"(?i)\balready (?:exists?|defined|registered|taken|present|been)\b|\bexists\b|\bduplicated?\b"
     r"|\bcan(?:no|')t overwrite\b|\bmust be unique\b"
 )
 _REFUSED: Final = re.compile(
@@ -32,11 +32,11 @@ def told_code(message: str) -> str:
     text = message[:_READ]
     if not text or _FAULT.search(text) is not None:
         return ""
-    if _EXISTS.search(text) is not None:
-        return "ALREADY_EXISTS"
     if ABSENT.search(text) is not None or _NOT_FOUND.search(text) is not None:
         return "NOT_FOUND"
+    if _EXISTS.search(text) is not None:
+        return "ALREADY_EXISTS"
     return "INVALID_ARGUMENT" if _REFUSED.search(text) is not None else ""
 
 
-_NOT_FOUND: Final = re.compile(r"(?i)\bnot found\b")
+_NOT_FOUND: Final = re.compile(r"(?i)\b(?:not|isn't|wasn't|aren't) found\b|\b(?:does|do)(?:n't| not) exists?\b")
