@@ -129,3 +129,13 @@ def test_text_that_is_too_long_or_too_deep_is_left_alone() -> None:
     assert find(content(json.dumps({**HELD, "x": "y" * 64 * 1024}))) is None
     assert find(content('{"recovery_feedback": ' + "[" * 60_000)) is None
     assert find(content(" \n" + json.dumps(HELD))) == SAID
+
+
+@pytest.mark.parametrize(
+    ("more", "is_graphql"), [({}, True), ({"data": None}, True), ({"data": None, "items": []}, False)]
+)
+def test_a_success_with_errors_is_a_refusal_only_as_an_answer_of_graphql(
+    more: dict[str, Any], is_graphql: bool
+) -> None:
+    found = find({"errors": [{"extensions": HELD}], **more}, 200)
+    assert (found is not None) is is_graphql

@@ -17,6 +17,7 @@ from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.budget import spend
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.by_description import engine_of, feedback_about
 from tests._support.widgets import FIX, REFUSAL, REQUEST, Api, Description, decide, described, small_enough
 
 WritePack = Callable[..., Path]
@@ -176,3 +177,44 @@ def test_a_request_without_a_key_is_given_none(write_pack: WritePack) -> None:
     assert isinstance(decision, Annotate)
     assert "retry" not in decision.feedback
     assert [op["path"] for op in decision.feedback["suggestions"][0]["patch"]] == ["/body/size"] * 2
+
+
+ORDERS = """
+openapi: 3.0.3
+info: {title: t, version: '1'}
+paths:
+  /orders:
+    post:
+      requestBody:
+        content:
+          application/json:
+            schema:
+              type: object
+              required: [name, note]
+              properties:
+                name: {type: string}
+                note: {type: string}
+                colour: {type: string, enum: [red, green]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "places", "confidence"), [({}, ["/body/name", "/body/note"], 0.33), ({"note": "n"}, ["/body/name"], 0.5)]
+)
+def test_an_error_is_as_likely_about_each_of_two_questions(
+    tmp_path: Path, body: dict[str, str], places: list[str], confidence: float
+) -> None:
+    request = Request("POST", "/orders", headers={"content-type": "application/json"}, body=body)
+    feedback = feedback_about(engine_of(tmp_path, ORDERS), request, 422, {"message": "bad request"})
+    assert feedback is not None
+    assert [one["placeholders"][0]["pointer"] for one in feedback["suggestions"]] == places
+    assert {one["confidence"]["value"] for one in feedback["suggestions"]} == {confidence}
+
+
+def test_what_the_server_itself_allows_is_not_refuted_by_the_description(tmp_path: Path) -> None:
+    body = {"name": "n", "note": "n", "colour": "red"}
+    request = Request("POST", "/orders", headers={"content-type": "application/json"}, body=body)
+    answer = {"errors": [{"field": "colour", "message": "must be one of: green, reed"}]}
+    feedback = feedback_about(engine_of(tmp_path, ORDERS), request, 422, answer)
+    assert feedback is not None
+    assert feedback["suggestions"][0]["patch"][-1] == {"op": "replace", "path": "/body/colour", "value": "reed"}

@@ -113,19 +113,20 @@ class ErrorMatcher:
 
         A server that could not read one value may well miss another one that comes from it.
         """
-        numbers = list(range(len(self._case.errors[:most])))
-        return sorted(numbers, key=self._misses_optional) if len(numbers) > 1 else numbers
+        case, description = self._case, self._description
+        numbers = list(range(len(case.errors[:most])))
+        if len(numbers) < 2 or description is None or not case.match.operation:
+            return numbers
+        return sorted(numbers, key=lambda number: self._misses_optional(case.errors[number], description))
 
-    def _misses_optional(self, number: int) -> bool:
-        error, request, operation = self._case.errors[number], self._case.request, self._case.match.operation
-        if self._description is None or not operation or request.protocol is not Protocol.HTTP:
+    def _misses_optional(self, error: Violation, description: Described) -> bool:
+        request, operation = self._case.request, self._case.match.operation
+        if error.constraint != "required" or not error.pointer.startswith("/body/"):
             return False
-        if error.constraint != "required":
+        if request.protocol is not Protocol.HTTP or value_at(request, error.pointer) is not MISSING:
             return False
-        if not error.pointer.startswith("/body/") or value_at(request, error.pointer) is not MISSING:
-            return False
-        around = self._description.declared_place(request, operation, error.pointer).parent_schema
-        return bool(around) and segments(error.pointer)[-1] not in (around or {}).get("required", ())
+        around = description.declared_place(request, operation, error.pointer).parent_schema or {}
+        return bool(around) and segments(error.pointer)[-1] not in around.get("required", ())
 
     def results(self, number: int) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
         """Return the results for one error, several where it names no place.
