@@ -86,6 +86,13 @@ def test_a_label_of_no_member_leads_nowhere(engine: Engine) -> None:
     assert feedback(engine, book(pages=3, due_date="x"), "Translator is invalid") == {}
 
 
+@pytest.mark.parametrize(
+    "error", ["Author is not allowed to publish", "Author must be logged in", "Author must have access to the shelf"]
+)
+def test_what_the_caller_may_do_is_not_about_a_member(engine: Engine, error: str) -> None:
+    assert "author_id" not in str(feedback(engine, book(author_id=7, pages=3), error))
+
+
 def test_the_only_value_of_a_body_is_what_is_refused(engine: Engine) -> None:
     answer = feedback(engine, {"book": {"parent_id": 3}}, "Sequel of is invalid", method="PUT", path="/books/3")
     assert asked(answer) == [("/body/book/parent_id", {"type": "integer"})]
@@ -101,8 +108,9 @@ def test_another_name_for_the_model_is_corrected(engine: Engine) -> None:
     (suggestion,) = feedback(engine, {"data": {"title": "Emma", "pages": 3}}, "Title can't be blank")["suggestions"]
     assert suggestion["patch"] == [{"op": "move", "from": "/body/data", "path": "/body/book"}]
     assert "requires_confirmation" not in suggestion["safety"]
-    other = feedback(engine, {"data": {"title": "Emma", "colour": 3}}, "Title can't be blank")["suggestions"]
-    assert all(one["safety"].get("requires_confirmation") for one in other if "patch" in one)
+    for body in ({"data": {"title": "Emma", "colour": 3}}, {"where": {"title": "Emma"}}, {"old": {"title": "Emma"}}):
+        other = feedback(engine, body, "Title can't be blank")["suggestions"]
+        assert all(one["safety"].get("requires_confirmation") for one in other if "patch" in one)
 
 
 @pytest.mark.parametrize(

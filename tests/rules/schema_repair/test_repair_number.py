@@ -107,7 +107,7 @@ def test_spans_of_time() -> None:
     assert shortest_span("1ms", schema, Place()) == [("1s", "the least that is allowed is sent")]
 
 
-@pytest.mark.parametrize("name", ["done_ratio", "percent", "latitude", "progressPercent"])
+@pytest.mark.parametrize("name", ["done_percent", "percent", "latitude", "progressPercent"])
 def test_a_measure_is_not_brought_within_its_limits(name: str) -> None:
     schema = {"type": "integer", "maximum": 100, "minimum": 10}
     assert lowered(150, schema, Place(name)) == []

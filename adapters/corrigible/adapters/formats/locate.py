@@ -150,7 +150,7 @@ def _referring(
         return place
     if place and (value_at(request, place) is not MISSING or is_declared(segments(place), vocabulary)):
         return place
-    return place_of_reference(names[0], request, vocabulary, sent) or place
+    return place_of_reference(names[0], error.message, request, vocabulary, sent) or place
 
 
 def _of_value(error: Violation, place: str, request: Request) -> Violation:

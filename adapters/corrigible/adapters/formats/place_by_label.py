@@ -31,14 +31,23 @@ _LABEL: Final = re.compile(
     r" (?:is|are|has|have|does|do|must|should|can|cannot|can't|may|needs|doesn't|isn't|hasn't)\b"
 )
 _UNTOLD: Final = frozenset({"id", "ids", "of", "the", "to", "a", "an", "field", "value", "in", "on", "for", "by"})
+ABOUT_RIGHTS: Final = re.compile(
+    r"(?i)credential|authori[sz]|authenti|logged in|sign(?:ed)? in|permi(?:t|ss)|denied|forbidden"
+    r"|(?:allowed|able|entitled) to|access|subscri"
+)
+"""Words of sentences about what the caller may do: "User is not allowed to ..." is not about `user_id`."""
 _SHORTEST: Final = 3
 _STEM: Final = 5
 _MOST: Final = 60
 """Members that are compared with a label."""
 
 
-def place_of_reference(name: str, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> str:
-    """Return the only member that refers to what is named, sent or else declared; empty where there is none."""
+def place_of_reference(
+    name: str, message: str, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]
+) -> str:
+    """Return the only member that refers to what a message names, sent or else declared; empty where there is none."""
+    if ABOUT_RIGHTS.search(message) is not None:
+        return ""
     names = list(_referring(name))
     spend(len(sent) // COMPARED_A_STEP)
     there = {one.pointer for one in sent if one.path and one.path[0] == "body" and one.folded[-1] in names}
@@ -57,7 +66,7 @@ def _referring(name: str) -> Iterator[str]:
 
 def has_label(message: str) -> bool:
     """Whether a sentence begins with what may be the label of a member, whatever that is called."""
-    return _LABEL.match(message) is not None
+    return _LABEL.match(message) is not None and ABOUT_RIGHTS.search(message) is None
 
 
 def place_like_label(message: str, sent: Sequence[SentValue]) -> str:

@@ -24,7 +24,7 @@ from corrigible.rules.safety.json_text import repaired_json
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
 
-from .place_by_label import place_like_label, place_of_reference
+from .place_by_label import ABOUT_RIGHTS, place_like_label, place_of_reference
 from .place_by_path import find_missing
 from .sent_places import COMPARED_A_STEP, PLACES_A_STEP, find_sent, sent_places
 
@@ -66,7 +66,7 @@ def suspected_place(message: str, request: Request) -> str:
 
     That is no proof: it is good for a question where nothing else says what is wrong.
     """
-    if not message or len(message) > _LONGEST:
+    if not message or len(message) > _LONGEST or ABOUT_RIGHTS.search(message) is not None:
         return ""
     sent = list(sent_places(request))
     spend(len(sent) // PLACES_A_STEP)
@@ -156,7 +156,7 @@ def place_by_text(error: Violation, request: Request, vocabulary: Vocabulary, se
         there = find_sent("body", names, sent)
         place = find_missing("body", names, request, vocabulary) if there == "" else there
         if place == "" and len(names) == 1:
-            place = place_of_reference(about["name"], request, vocabulary, sent)
+            place = place_of_reference(about["name"], message, request, vocabulary, sent)
         if place:
             return place
     if (headed := _HEADED.match(message)) is not None and len(places := _named(headed["name"], sent)) == 1:

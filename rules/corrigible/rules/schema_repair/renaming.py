@@ -122,7 +122,8 @@ def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Rena
     name = next(str(one) for one in present if one not in violation.siblings)
     free = [one for one in violation.siblings if one not in present]
     meant = segments(violation.pointer)[-1]
-    is_sure = is_longer_form(name, meant, free) or is_described(present[name], violation.schema)
+    is_plain = not any(may_limit(one) or not _SIDES.isdisjoint(words(one)) for one in (name, meant))
+    is_sure = is_longer_form(name, meant, free) or (is_plain and is_described(present[name], violation.schema))
     is_guess = not is_sure or _adds_identifier(name, meant)
     source = f"{parent}/{escape(name)}"
     proposal = _moved(violation, request, source, violation.pointer, present[name], is_guess=is_guess)

@@ -16,8 +16,8 @@ _LARGEST: Final = 40
 """Digits before or after the point: a text of ten letters can spell a number that fills the memory."""
 
 _MEASURE: Final = re.compile(
-    r"(?i)(?:^|[_.-])(?:ratio|percent(?:age)?|progress|share|probability|rating|grade|lat(?:itude)?|lon(?:gitude)?)$"
-    r"|(?<=[a-z])(?-i:Ratio|Percent(?:age)?|Progress|Share|Probability|Rating|Grade|Latitude|Longitude)$"
+    r"(?i)(?:^|[_.-])(?:percent(?:age)?|progress|rating|lat(?:itude)?|lon(?:gitude)?)$"
+    r"|(?<=[a-z])(?-i:Percent(?:age)?|Progress|Rating|Latitude|Longitude)$"
 )
 """Names of what is told as it is: 150 of 100 percent, or a latitude of 95 degrees, is no wish for the most there is."""
 
