@@ -26,16 +26,19 @@ def test_what_is_installed_is_not_missed() -> None:
     require("this", "proxy")
 
 
-@pytest.mark.parametrize("module", ["rapidfuzz", "google.protobuf"])
-def test_one_missing_package_is_enough(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("extra", "module"),
+    [("proxy", "rapidfuzz"), ("proxy", "google.protobuf"), ("grpc", "grpc"), ("grpc", "grpc_reflection")],
+)
+def test_one_missing_package_is_enough(extra: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     missing_module.cache_clear()
     try:
         with pytest.raises(MissingExtra) as info:
-            require("this", "proxy")
+            require("this", extra)
     finally:
         missing_module.cache_clear()
-    assert (str(info.value), info.value.name) == (needs("this", "proxy"), module)
+    assert (str(info.value), info.value.name) == (needs("this", extra), module)
 
 
 def test_readers_and_clients_do_without_all_extras() -> None:

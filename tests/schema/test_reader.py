@@ -312,6 +312,13 @@ def test_the_wait_and_the_key_come_from_retry() -> None:
     assert waiting == Next(POST, wait_seconds=7, applied=(0,))
 
 
+def test_who_is_told_of_a_new_key_and_no_time_does_not_wait() -> None:
+    said = feedback(setting(a=3), retry={"same_request": False, "idempotency_key": "new"})
+    result = apply(said, POST)
+    assert isinstance(result, Next)
+    assert (result.wait_seconds, result.new_idempotency_key) == (0, True)
+
+
 def test_steps_are_requests_of_their_own_with_the_callers_credentials() -> None:
     request = Request(
         "PUT", "/repos/acme/shop/contents/a", headers={"Authorization": "token t"}, body={"branch": "fix"}
