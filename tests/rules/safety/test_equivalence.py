@@ -38,6 +38,7 @@ from corrigible.rules.safety.equivalence import is_respelled, is_same_value
         ("#0af", "00aaff"),
         ("007", "7"),
         ("a, b;c", ["a", "b", "c"]),
+        (" a,b, ", ["a", "b"]),
         ("YWJjZA==", "YWJjZA"),
         ("YWJjZA-_", "YWJjZA+/"),
         ("abcde", "YWJjZGU="),

@@ -134,3 +134,9 @@ def test_what_still_stands_in_the_request_is_not_where_another_was() -> None:
     assert in_the_original(["/body/new"], Request("POST", "/x", body={"new": "z"}), among) == []
     both = Request("POST", "/x", body={"new": "t", "old": "t", "name": "t"})
     assert in_the_original(["/body/new"], both, before) == []
+
+
+def test_of_two_places_where_a_value_stood_the_first_is_told() -> None:
+    original = Request("POST", "/x", body={"a": 1, "b": 1, "kept": 2})
+    sent = Request("POST", "/x", body={"c": 1, "kept": 2})
+    assert in_the_original(["/body/c", "/body/kept"], sent, original) == ["/body/a", "/body/kept"]
