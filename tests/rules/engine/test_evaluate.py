@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 import pytest
 
+from corrigible.rules.budget import Budget, within
 from corrigible.rules.errors import RuleFault
 from corrigible.rules.lookup import LookupAnswer
 from tests._support.one_rule import MANIFEST, MODIFY, WritePack, consider, entry, result
@@ -118,3 +121,15 @@ def test_what_a_rule_holds_is_bounded(write_pack: WritePack, answer: bytes) -> N
 def test_further_errors_that_are_answered_too(write_pack: WritePack) -> None:
     assert result(write_pack(x=MODIFY)).also_resolves == frozenset()
     assert result(write_pack(x="also_resolves: '[1, 2]'\n" + MODIFY)).also_resolves == {1, 2}
+
+
+def test_what_a_rule_computes_counts_among_the_values_of_the_exchange(write_pack: WritePack) -> None:
+    budget = Budget(10**6)
+    text = "let: {names: \"['a', 'b', 'c']\"}\n" + entry("action: MODIFY_PARAMS, parameters: {amount: 300}")
+
+    def evaluated() -> Generator[None, None, None]:
+        yield from ()
+        result(write_pack(x=text))
+
+    assert next(within(budget, evaluated()), None) is None
+    assert budget.size == 4  # a list, and what is in it

@@ -162,3 +162,12 @@ def test_there_is_a_limit_and_the_work_is_counted() -> None:
     assert counted(lambda: edits({}, changes), size=8000)[1] >= 1000
     with pytest.raises(ValueError, match="129 changes at once, 128 are the most"):
         edits({}, [*changes, ["/b", 1]])
+
+
+def test_what_identifies_an_element_is_tested_once_for_several_edits() -> None:
+    place = "/body/spec/containers/1"
+    assert edits(POD, [[f"{place}/stdin", True], [f"{place}/tty", True]]) == [
+        {"op": "test", "path": f"{place}/name", "value": "log"},
+        {"op": "add", "path": f"{place}/stdin", "value": True},
+        {"op": "add", "path": f"{place}/tty", "value": True},
+    ]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.pointer import MISSING
-from corrigible.rules.schema_repair.body_form import FORM, MEDIA_TYPE, is_json, repair_body
+from corrigible.rules.schema_repair.body_form import BOUNDARY, FORM, MEDIA_TYPE, is_json, repair_body
 from corrigible.rules.schema_repair.patch_kind import JSON_PATCH, MERGE_PATCH
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
@@ -42,6 +42,7 @@ def sent_as(
         ({"size": 1}, [JSON], {"media": "application/x+json"}, JSON, MISSING),
         ({"size": 1}, [JSON], {}, JSON, {"size": 1}),
         ({"size": 1}, [FORM, JSON], {"media": "application/x+json"}, JSON, MISSING),
+        ({"size": 1}, [A, "text/csv", B], {}, None, [A, B]),
         ({"size": 1}, [A, JSON], {"media": "application/x+json"}, JSON, MISSING),
         (
             {"size": 1},
@@ -82,6 +83,14 @@ def test_the_same_values_in_a_media_type_that_is_taken(
     body: Any, taken: list[str], more: dict[str, Any], media: str | None, value: Any
 ) -> None:
     assert sent_as(body, *taken, **more) == (media, value)
+
+
+def test_a_boundary_that_nobody_knows_is_asked_for() -> None:
+    request = Request("POST", "/x", {}, {"content-type": "multipart/form-data"}, {"a": "1"}, True)
+    violation = SchemaViolation("/headers/content-type", BOUNDARY, {}, "multipart/form-data")
+    (suggestion,) = repair_body(violation, request, "1.f").suggestions
+    (place,) = suggestion["placeholders"]
+    assert (place["ask"], place["schema"]) == ("agent", {"type": "string", "pattern": "boundary="})
 
 
 def test_what_json_is() -> None:
