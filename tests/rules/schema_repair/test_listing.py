@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.budget import Budget, Exhausted, within
-from corrigible.rules.schema_repair.listing import Listing, read_listing
+from corrigible.rules.schema_repair.listing import Listing, read_listing, with_references
 
 A, B = {"id": "1", "name": "alpha"}, {"id": "2", "name": "beta"}
 
@@ -153,3 +153,19 @@ def test_what_is_near(value: str, near: list[str]) -> None:
         {"id": "b-2222", "name": 7, "title": "twinz"},
     ]
     assert Listing([*resources, {"id": "c", "name": "n" * 257}], True).near(value, "id") == near
+
+
+@pytest.mark.parametrize(
+    ("resource", "references"),
+    [
+        ({"owner": {"id": 7}}, {"owner_id": 7}),
+        ({"owner": {"name": "a"}}, {}),
+        ({"owner": {"id": 7}, "owner_id": 8}, {}),
+        ({"roles": [{"id": 1}, {"id": 2}]}, {"role_ids": [1, 2]}),
+        ({"roles": [{"id": 1}, {"name": "a"}]}, {}),
+        ({"roles": [{"id": 1}, 2]}, {}),
+        ({"roles": []}, {}),
+    ],
+)
+def test_a_resource_has_what_it_refers_to_as_requests_have_it(resource: Any, references: Any) -> None:
+    assert with_references(resource) == {**resource, **references}

@@ -237,3 +237,12 @@ def test_whom_a_longer_name_is_about_and_an_identifier_are_confirmed(name: str, 
     assert repaired is not None
     (suggestion,) = repaired.suggestions
     assert suggestion["safety"]["requires_confirmation"] is True
+
+
+def test_null_under_an_unknown_name_is_left_out_and_never_what_is_missing() -> None:
+    request = Request("POST", "/things", body={"colour": None})
+    schema = around("tint", tint={"type": "string"})
+    proposal = undeclared(SchemaViolation("/body/colour", "additionalProperties", schema, None), request, "1.")
+    assert proposal is not None
+    (left_out,) = proposal.suggestions
+    assert left_out["patch"][-1] == {"op": "remove", "path": "/body/colour"}

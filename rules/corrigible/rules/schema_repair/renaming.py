@@ -67,7 +67,7 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     if levels is not None and levels.is_certain:
         return Proposal([levels.suggestion]) if levels.is_first else None
     omission = _left_out(violation, request, name, value, group)
-    if omission is None or value is None:
+    if value is None:
         return omission
     meant = only_missing(parent, violation.schema, request)
     if meant is not None and is_longer_form(name, segments(meant)[-1], free):
@@ -244,7 +244,7 @@ _MOST_STRANGE: Final = 64
 """Undeclared members that are held against a missing one."""
 
 
-def _left_out(violation: SchemaViolation, request: Request, name: str, value: Json, group: str) -> Proposal | None:
+def _left_out(violation: SchemaViolation, request: Request, name: str, value: Json, group: str) -> Proposal:
     try:
         ops = guarded_edit(request, violation.pointer, value, {"op": "remove", "path": violation.pointer})
     except PatchError:
