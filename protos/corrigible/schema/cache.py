@@ -20,7 +20,8 @@ def cached(entries: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
 
         @functools.wraps(function)
         def call(*texts: str) -> T:
-            return kept(*texts) if sum(map(len, texts)) <= LONGEST else function(*texts)
+            length = len(texts[0]) if len(texts) == 1 else sum(map(len, texts))
+            return kept(*texts) if length <= LONGEST else function(*texts)
 
         return call
 

@@ -78,6 +78,6 @@ def test_the_first_pattern_counts_wherever_it_is_found() -> None:
 
 
 def test_what_cannot_be_found_is_no_candidate() -> None:
-    assert PatternList("a", "b").candidates("xyz") == []
-    assert PatternList("a", "b").candidates("xyzb") == [1]
+    assert list(PatternList("a", "b").candidates("xyz")) == []
+    assert list(PatternList("a", "b").candidates("xyzb")) == [1]
     assert list(PatternList("a", "b").candidates("é")) == [0, 1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import re2
@@ -32,24 +32,33 @@ class _AllPatterns:
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._set: re2.Set | None = None
-        self._last: tuple[str | None, Sequence[int] | None] = (None, None)
-        """The last text and its numbers: list after list is looked for in the same text."""
+        self._lists: list[int] = []
+        """Of each pattern the first number of its list."""
+        self._last: tuple[str | None, Mapping[int, Sequence[int]] | None] = (None, None)
+        """The last text and what may be found in it: list after list is looked for in the same text."""
 
-    def add(self, texts: Sequence[str]) -> tuple[int, int]:
-        """Return the first number that some patterns have among all, and the one after their last."""
+    def add(self, texts: Sequence[str]) -> int:
+        """Return the first number that the patterns of a list have among all."""
         first = len(self._texts)
         self._texts += texts
+        self._lists += [first] * len(texts)
         self._set, self._last = None, (None, None)
-        return first, len(self._texts)
+        return first
 
-    def candidates(self, text: str) -> Sequence[int] | None:
-        """Return the numbers of all patterns that may be found in a text, in order; None where RE2 cannot tell."""
-        last, numbers = self._last
+    def candidates(self, text: str) -> Mapping[int, Sequence[int]] | None:
+        """Return which patterns may be found in a text: by list the indexes in it. None where RE2 cannot tell."""
+        last, found = self._last
         if text is not last:
-            compiled = self._set or self._compiled()
-            numbers = sorted(compiled.Match(text) or ()) if _is_plain(text) else None
-            self._last = text, numbers
-        return numbers
+            found = self._searched(text) if _is_plain(text) else None
+            self._last = text, found
+        return found
+
+    def _searched(self, text: str) -> Mapping[int, Sequence[int]]:
+        found: dict[int, list[int]] = {}
+        for number in sorted((self._set or self._compiled()).Match(text) or ()):
+            first = self._lists[number]
+            found.setdefault(first, []).append(number - first)
+        return found
 
     def _compiled(self) -> re2.Set:
         options = re2.Options()
@@ -72,7 +81,7 @@ class PatternList:
 
     def __init__(self, *texts: str) -> None:
         self.texts = texts
-        self._first, self._end = _ALL.add(texts)
+        self._first = _ALL.add(texts)
 
     def search(self, text: str) -> PatternMatch | None:
         """Return the match of the first pattern that is found in a text."""
@@ -84,11 +93,8 @@ class PatternList:
 
     def candidates(self, text: str) -> Sequence[int]:
         """Return the numbers of the patterns that may be found in a text: no other one is."""
-        numbers = _ALL.candidates(text)
-        if numbers is None:
-            return range(len(self.texts))
-        first, end = self._first, self._end
-        return [number - first for number in numbers if first <= number < end]
+        found = _ALL.candidates(text)
+        return range(len(self.texts)) if found is None else found.get(self._first, ())
 
 
 def _is_plain(text: str) -> bool:
