@@ -129,3 +129,43 @@ def test_arguments_that_make_no_request(arguments: dict[str, Any], said: str) ->
 @pytest.mark.parametrize("document", [{}, {"paths": None}, {"paths": {"/a": None, "/b": {"get": None, "put": {}}}}])
 def test_a_broken_description_makes_the_tools_that_it_can(document: dict[str, Any]) -> None:
     assert [tool.name for tool in tools_of(document)] in ([], ["put_b"])
+
+
+@pytest.mark.parametrize(
+    "value", ["..", ".", "../admin", "a/../../admin", "%2e%2e", "..\\admin", "%252e%252e%252fadmin"]
+)
+def test_an_argument_does_not_leave_its_place_in_the_path(value: str) -> None:
+    tool = listed(path="/repos/{repo}/branches/{branch}", method="delete")
+    with pytest.raises(ArgumentProblem, match="another path"):
+        tool.request({"repo": "r", "branch": value})
+    assert tool.request({"repo": "..r", "branch": "https://a..b"}).path.startswith("/repos/..r/branches/https%3A")
+
+
+def test_a_path_that_would_be_part_of_the_host_makes_no_tool() -> None:
+    paths: dict[str, Any] = {"@other.example/a": {"get": {}}, "9/a": {"get": {}}, "/a": {"get": {}}}
+    assert [tool.path for tool in tools_of({"openapi": "3.1.0", "paths": paths})] == ["/a"]
+
+
+def test_a_long_chain_of_references_is_followed() -> None:
+    schemas: dict[str, Any] = {f"S{i}": {"items": {"$ref": f"#/components/schemas/S{i + 1}"}} for i in range(1500)}
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/S0"}}}}
+    document = {"components": {"schemas": schemas}, "paths": {"/a": {"post": {"requestBody": body}}}}
+    (tool,) = tools_of(document)
+    assert len(tool.definitions) == 1501
+
+
+def test_definitions_of_one_name_stay_apart() -> None:
+    schemas = {"a.b": {"type": "string"}, "a b": {"type": "integer"}}
+    refs = [{"$ref": f"#/components/schemas/{name}"} for name in schemas]
+    body = {"content": {"application/json": {"schema": {"anyOf": refs}}}}
+    (tool,) = tools_of({"components": {"schemas": schemas}, "paths": {"/a": {"post": {"requestBody": body}}}})
+    assert list(tool.definitions.values()) == list(schemas.values())
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [{"parameters": 5}, {"requestBody": {"content": []}}, {"requestBody": {"content": {"application/json": [1]}}}],
+)
+def test_an_operation_of_the_wrong_shape_stops_no_other(operation: dict[str, Any]) -> None:
+    document = {"paths": {"/a": {"post": operation, "get": {"operationId": "good"}}, "/b": {"parameters": 5}}}
+    assert "good" in [tool.name for tool in tools_of(document)]

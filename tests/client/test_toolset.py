@@ -143,3 +143,63 @@ def test_only_the_tools_that_are_wanted() -> None:
         toolset(Api(), names=["x"])
     with pytest.raises(ValueError, match="no OpenAPI 3"):
         Toolset({"swagger": "2.0"}, "http://127.0.0.1:1")
+
+
+def test_a_description_does_not_choose_the_host() -> None:
+    api = Api(httpx.Response(204))
+    description = {**DESCRIPTION, "servers": [{"url": "@other.example"}]}
+    Toolset(description, "http://127.0.0.1:1", transport=api, headers={"Authorization": "Bearer t"}).call(
+        "read", {"id": 1}
+    )
+    assert str(api.received[0].url) == "http://127.0.0.1:1/refunds/1"
+
+
+def test_a_model_does_not_change_the_caller_s_headers_and_the_host() -> None:
+    parameters = [{"name": name, "in": "header"} for name in ("X-Api-Key", "Host", "X-Other")]
+    description = {"openapi": "3.1.0", "paths": {"/a": {"get": {"operationId": "op", "parameters": parameters}}}}
+    api = Api(httpx.Response(204))
+    tools = Toolset(description, "http://127.0.0.1:1", transport=api, headers={"X-API-KEY": "mine"})
+    tools.call("op", {"X-Api-Key": "another", "Host": "other.example", "X-Other": "given"})
+    headers = api.received[0].headers
+    assert headers.get_list("x-api-key") == ["mine"]
+    assert (headers["host"], headers["x-other"]) == ("127.0.0.1:1", "given")
+
+
+def nested(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("read", {"id": "\ud800"}),
+        ("read", {"id": "a" * 70_000}),
+        ("refund", {"body": {"a": "\ud800"}}),
+        ("refund", {"body": nested(5000)}),
+    ],
+)
+def test_arguments_that_cannot_be_sent_are_told(name: str, arguments: dict[str, Any]) -> None:
+    result = toolset(Api()).call(name, arguments)
+    assert (result.is_error, result.text) == (
+        True,
+        f"The arguments of {name} cannot be sent: too long, too deep, or no valid text.",
+    )
+
+
+def test_an_error_that_quotes_what_would_be_sent_is_not_repeated() -> None:
+    api = Api(httpx.LocalProtocolError("Illegal header value b'Bearer s3cret\\n'"))
+    assert toolset(api).call("read", {"id": 1}).text == "read was not answered: LocalProtocolError"
+
+
+def test_a_call_that_deletes_or_changes_where_the_model_wanted_to_read_is_asked_about() -> None:
+    description = {"openapi": "3.1.0", "paths": {"/a/{id}": {m: {"operationId": m} for m in ("get", "put", "delete")}}}
+    to_delete = {**edit("/method", "DELETE"), "applicability": "MAYBE_INCORRECT"}
+    for method, expected in (("get", True), ("put", True)):
+        api = Api(refusal(to_delete))
+        result = Toolset(description, "http://127.0.0.1:1", transport=api).call(method, {"id": "1"})
+        assert result.corrected == ToolCall("delete", {"id": "1"})
+        assert result.needs_confirmation is expected
+        assert "If the user agrees, call delete" in result.text

@@ -6,7 +6,7 @@ Knows: OpenAPI 3 documents, the arguments of a call. Does not know: agents' fram
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote, unquote
@@ -25,6 +25,8 @@ _LEFT_OUT: Final = frozenset({"example", "examples", "externalDocs", "xml", "dis
 _LONGEST_NAME: Final = 64
 _LONGEST_DESCRIPTION: Final = 1000
 _DEEPEST: Final = 64
+_DECODINGS: Final = 3
+_SEGMENT_ENDS: Final = re.compile(r"[/\\]")
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _IN_BRACES: Final = re.compile(r"\{([^{}/]+)\}")
 
@@ -98,6 +100,8 @@ class Tool:
                 headers[parameter.name.lower()] = _text(value)
             else:
                 query |= _in_query(parameter, value)
+        if _has_dot_segment(path):
+            raise ArgumentProblem(f"The arguments of {self.name} lead to another path: '.' and '..' name no resource.")
         body = arguments.get(BODY)
         is_form = self.media_type == _FORM and body is not None
         if body is not None:
@@ -144,12 +148,14 @@ def tools_of(document: Mapping[str, Any]) -> Iterator[Tool]:
     taken = set[str]()
     paths = document.get("paths")
     for path, item in paths.items() if isinstance(paths, Mapping) else ():
+        if not str(path).startswith("/"):  # behind an address, `@other.example` or `9` would be another host
+            continue
         item = _resolved(document, item)
         for method in _METHODS:
             operation = item.get(method)
             if not isinstance(operation, Mapping):
                 continue
-            shared = item.get("parameters") or ()
+            shared = _listed(item)
             tool = _tool(document, method, str(path), operation, shared, taken)
             if tool is not None:
                 taken.add(tool.name)
@@ -165,13 +171,13 @@ def _tool(
     taken: set[str],
 ) -> Tool | None:
     body = _resolved(document, operation.get("requestBody") or {})
-    content = body.get("content") or {}
+    content = _mapping(body.get("content"))
     media = _media_type(content)
     if content and media is None:
         return None
-    used = dict[str, Any]()
-    parameters = tuple(_parameters(document, path, [*shared, *(operation.get("parameters") or ())], used))
-    schema = _schema(document, (content[media] or {}).get("schema") or {}, used) if media is not None else None
+    used = dict[str, str]()
+    parameters = tuple(_parameters(path, [_resolved(document, one) for one in (*shared, *_listed(operation))], used))
+    schema = _schema(_mapping(content[media]).get("schema") or {}, used) if media is not None else None
     text = str(operation.get("description") or operation.get("summary") or f"{method.upper()} {path}")
     return Tool(
         name=_name(str(operation.get("operationId") or f"{method}{path}"), taken),
@@ -182,12 +188,21 @@ def _tool(
         body=schema,
         is_body_required=bool(body.get("required")),
         media_type=(media or "").partition(";")[0].strip(),
-        definitions={name: inner for name, inner in used.items() if inner is not None},
+        definitions=_definitions(document, used),
     )
 
 
-def _name(wanted: str, taken: set[str]) -> str:
-    """Return a name that agents' frameworks accept, and that no other tool has."""
+def _listed(holder: Mapping[str, Any]) -> Sequence[Any]:
+    listed = holder.get("parameters")
+    return listed if isinstance(listed, list) else ()
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _name(wanted: str, taken: Container[str]) -> str:
+    """Return a name that agents' frameworks accept, and that no other tool or definition has."""
     name = _NO_NAME.sub("_", wanted).strip("_")[:_LONGEST_NAME] or "operation"
     number = 2
     unique = name
@@ -205,13 +220,10 @@ def _media_type(content: Mapping[str, Any]) -> str | None:
     return next(as_json, None) or next(as_form, None)
 
 
-def _parameters(
-    document: Mapping[str, Any], path: str, listed: Sequence[Any], used: dict[str, Any]
-) -> Iterator[Parameter]:
+def _parameters(path: str, listed: Sequence[Mapping[str, Any]], used: dict[str, str]) -> Iterator[Parameter]:
     """Yield the parameters; those of the operation replace those of the path with the same name and place."""
     found: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for each in listed:
-        parameter = _resolved(document, each)
+    for parameter in listed:
         name, place = str(parameter.get("name")), str(parameter.get("in"))
         if place in ("path", "query", "header") and not (place == "header" and name.lower() in _OWN_HEADERS):
             found[name, place] = parameter
@@ -229,7 +241,7 @@ def _parameters(
             name=name,
             place=place,
             argument=argument,
-            schema=_described(_schema(document, schema, used), parameter.get("description")),
+            schema=_described(_schema(schema, used), parameter.get("description")),
             is_required=place == "path" or bool(parameter.get("required")),
             is_exploded=bool(parameter.get("explode", style == "form")),
             is_deep=style == "deepObject",
@@ -240,27 +252,34 @@ def _described(schema: dict[str, Any], description: Any) -> dict[str, Any]:
     return schema if not description or "description" in schema else {**schema, "description": str(description)}
 
 
-def _schema(document: Mapping[str, Any], schema: Any, used: dict[str, Any], depth: int = 0) -> dict[str, Any]:
-    """Return a schema whose references lead to `$defs`; what they lead to is added to `used`."""
-    copied = _copied(document, schema, used, depth)
+def _definitions(document: Mapping[str, Any], used: dict[str, str]) -> dict[str, Any]:
+    """Return what the references lead to, by name, and what is referred to there: in turn, as chains may be long."""
+    definitions = dict[str, Any]()
+    while len(definitions) < len(used):
+        for reference, name in list(used.items())[len(definitions) :]:
+            definitions[name] = _schema(_at(document, reference), used)
+    return definitions
+
+
+def _schema(schema: Any, used: dict[str, str]) -> dict[str, Any]:
+    """Return a schema whose references lead to `$defs`; `used` gets the name of each."""
+    copied = _copied(schema, used, 0)
     return copied if isinstance(copied, dict) else {}
 
 
-def _copied(document: Mapping[str, Any], node: Any, used: dict[str, Any], depth: int) -> Any:
+def _copied(node: Any, used: dict[str, str], depth: int) -> Any:
     if depth > _DEEPEST:
         return {}
     if isinstance(node, list):
-        return [_copied(document, one, used, depth + 1) for one in node]
+        return [_copied(one, used, depth + 1) for one in node]
     if not isinstance(node, Mapping):
         return node
     reference = node.get("$ref")
     if isinstance(reference, str):
-        name = _NO_NAME.sub("_", unquote(reference.rpartition("/")[2])) or "schema"
-        if name not in used:
-            used[name] = None
-            used[name] = _schema(document, _at(document, reference), used)
-        return {"$ref": f"#/$defs/{name}"}
-    return {key: _copied(document, inner, used, depth + 1) for key, inner in node.items() if key not in _LEFT_OUT}
+        if reference not in used:
+            used[reference] = _name(unquote(reference.rpartition("/")[2]), used.values())
+        return {"$ref": f"#/$defs/{used[reference]}"}
+    return {key: _copied(inner, used, depth + 1) for key, inner in node.items() if key not in _LEFT_OUT}
 
 
 def _resolved(document: Mapping[str, Any], node: Any) -> Mapping[str, Any]:
@@ -277,6 +296,13 @@ def _at(document: Mapping[str, Any], reference: str) -> Any:
     for part in pointer_parts(unquote(reference.removeprefix("#"))) or () if reference.startswith("#/") else ("",):
         node = node.get(part) if isinstance(node, Mapping) else None
     return node
+
+
+def _has_dot_segment(path: str) -> bool:
+    """Whether a client, a proxy or a server that unescapes it would leave a segment of the path."""
+    for _ in range(_DECODINGS):
+        path = unquote(path)
+    return any(segment in (".", "..") for segment in _SEGMENT_ENDS.split(path))
 
 
 def _text(value: Json) -> str:

@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 
 import httpx
 
-from corrigible.schema.document import form_pairs, query_pairs
+from corrigible.schema.document import SENDERS_OWN, form_pairs, query_pairs
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback
 from corrigible.schema.printable import printable
@@ -81,6 +81,7 @@ class Toolset:
         self.tools: Final = tools
         self._base = base_url.rstrip("/") + _base_path(description, base_url)
         self._headers = dict(headers or {})
+        self._own = {*map(str.lower, self._headers), *SENDERS_OWN} - {"accept"}
         self._policy = policy
         self._transport, self._async_transport = transport, async_transport
 
@@ -93,7 +94,9 @@ class Toolset:
         transport = CorrigibleTransport(self._policy, transport=self._transport)
         try:
             with httpx.Client(transport=transport) as client:
-                response = client.send(self._native(sent, client))
+                response = client.send(self._native(name, sent, client))
+        except ArgumentProblem as problem:
+            return ToolResult(str(problem), is_error=True)
         except httpx.HTTPError as problem:
             return _unanswered(name, problem)
         return self._result(tool, sent, arguments, response)
@@ -107,7 +110,9 @@ class Toolset:
         transport = AsyncCorrigibleTransport(self._policy, transport=self._async_transport)
         try:
             async with httpx.AsyncClient(transport=transport) as client:
-                response = await client.send(self._native(sent, client))
+                response = await client.send(self._native(name, sent, client))
+        except ArgumentProblem as problem:
+            return ToolResult(str(problem), is_error=True)
         except httpx.HTTPError as problem:
             return _unanswered(name, problem)
         return self._result(tool, sent, arguments, response)
@@ -116,17 +121,25 @@ class Toolset:
         tool = self.tools.get(name)
         if tool is None:
             raise ArgumentProblem(f"There is no tool {name}. The tools are: {', '.join(self.tools)}.")
-        return tool, tool.request(arguments)
+        try:
+            return tool, tool.request(arguments)
+        except UnicodeError:
+            raise _unsendable(name) from None
 
-    def _native(self, sent: Request, client: httpx.Client | httpx.AsyncClient) -> httpx.Request:
-        query = urlencode(list(query_pairs(sent.query)))
-        content = None
-        if sent.body is not None:
-            text = urlencode(list(form_pairs(sent.body))) if sent.form else json.dumps(sent.body, ensure_ascii=False)
-            content = text.encode()
-        url = f"{self._base}{sent.path}{'?' if query else ''}{query}"
-        headers = {"accept": "application/json", **self._headers, **sent.headers}
-        return client.build_request(sent.method, url, headers=headers, content=content)
+    def _native(self, name: str, sent: Request, client: httpx.Client | httpx.AsyncClient) -> httpx.Request:
+        try:
+            query = urlencode(list(query_pairs(sent.query)))
+            content = None
+            if sent.body is not None:
+                is_form = sent.form
+                text = urlencode(list(form_pairs(sent.body))) if is_form else json.dumps(sent.body, ensure_ascii=False)
+                content = text.encode()
+            url = f"{self._base}{sent.path}{'?' if query else ''}{query}"
+            headers = httpx.Headers({"accept": "application/json", **self._headers})
+            headers.update({key: value for key, value in sent.headers.items() if key not in self._own})
+            return client.build_request(sent.method, url, headers=headers, content=content)
+        except (UnicodeError, RecursionError, httpx.InvalidURL):
+            raise _unsendable(name) from None
 
     def _result(self, tool: Tool, sent: Request, arguments: Mapping[str, Json], response: httpx.Response) -> ToolResult:
         outcome: Outcome | None = response.extensions.get(EXTENSION)
@@ -168,7 +181,8 @@ class Toolset:
             original = arguments if candidate is tool else {}
             found = candidate.arguments(after, before, original)
             if found is not None:
-                return ToolCall(candidate.name, found), needs_confirmation
+                is_more = candidate.method != tool.method and (tool.method == "GET" or candidate.method == "DELETE")
+                return ToolCall(candidate.name, found), needs_confirmation or is_more
         return None, False
 
 
@@ -185,11 +199,18 @@ def _base_path(description: Mapping[str, Any], base_url: str) -> str:
     url = servers[0].get("url") if isinstance(servers, list) and servers and isinstance(servers[0], dict) else None
     if not isinstance(url, str) or "{" in url or urlsplit(base_url).path not in ("", "/"):
         return ""
-    return urlsplit(url).path.rstrip("/")
+    path = urlsplit(url).path.rstrip("/")
+    return path if path.startswith("/") else ""  # behind an address, `@other.example` would be another host
+
+
+def _unsendable(name: str) -> ArgumentProblem:
+    return ArgumentProblem(f"The arguments of {name} cannot be sent: too long, too deep, or no valid text.")
 
 
 def _unanswered(name: str, problem: httpx.HTTPError) -> ToolResult:
-    return ToolResult(f"{name} was not answered: {type(problem).__name__}: {problem}", is_error=True)
+    # An error of what we would have sent quotes it, with the credentials.
+    why = "" if isinstance(problem, httpx.LocalProtocolError) else f": {_cut(str(problem), _LONGEST_ERROR)}"
+    return ToolResult(f"{name} was not answered: {type(problem).__name__}{why}", is_error=True)
 
 
 def _cut(text: str, longest: int) -> str:

@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     toolset = _toolset(args, file)
     if not toolset.tools:
         raise UsageError(f"--spec {spec_option.shown(args.spec)}: no operation that can be a tool")
-    print(f"{len(toolset.tools)} tools of {args.upstream}", file=sys.stderr)
+    print(f"{len(toolset.tools)} tools of {spec_option.shown(args.upstream)}", file=sys.stderr)
     asyncio.run(serve(toolset, "corrigible"))
     return 0
 
@@ -114,4 +114,7 @@ def _header(text: str) -> tuple[str, str]:
     unset = re.search(r"\$\{?(\w+)", expanded)
     if unset is not None and unset[0] in value:
         raise UsageError(f"--header {name.strip()}: the environment has no variable {unset[1]}")
-    return name.strip(), expanded
+    plain = expanded.strip()  # a file's last line end
+    if not (plain.isascii() and plain.isprintable()):
+        raise UsageError(f"--header {name.strip()}: the value has characters that a header cannot have")
+    return name.strip(), plain

@@ -1,0 +1,52 @@
+"""`corrigible mcp`: headers of the command line and the environment, and what it prints."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from corrigible.proxy.command import mcp
+from corrigible.proxy.command.usage_error import UsageError
+
+SPEC = """
+openapi: 3.0.0
+info: {title: t, version: "1"}
+paths:
+  /a: {get: {operationId: x, responses: {"200": {description: ok}}}}
+"""
+
+
+def test_the_value_of_a_header_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "s3cret\n")
+    assert mcp._header("Authorization: Bearer $TOKEN") == ("Authorization", "Bearer s3cret")
+
+
+@pytest.mark.parametrize("token", ["s3cret\nX-Other: 1", "s3cret\u00e9", "s3cret\x1b"])
+def test_a_value_that_no_header_can_have_is_refused_and_not_repeated(
+    token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", token)
+    with pytest.raises(UsageError) as refused:
+        mcp._header("Authorization: Bearer $TOKEN")
+    assert "s3cret" not in str(refused.value)
+
+
+def test_the_start_prints_no_credentials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def serve(toolset: object, name: str) -> None: ...
+
+    server = ModuleType("corrigible.proxy.mcp.server")
+    vars(server)["serve"] = serve
+    monkeypatch.setitem(sys.modules, "corrigible.proxy.mcp.server", server)
+    (tmp_path / "spec.yaml").write_text(SPEC, "utf-8")
+    parser = argparse.ArgumentParser()
+    mcp.add(parser.add_subparsers())
+    spec = str(tmp_path / "spec.yaml")
+    args = parser.parse_args(["mcp", "--upstream", "http://user:hunter2@127.0.0.1:9/", "--spec", spec])
+    assert args.run(args) == 0
+    assert capsys.readouterr().err == "1 tools of http://127.0.0.1:9/\n"
