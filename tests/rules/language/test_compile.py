@@ -75,6 +75,10 @@ def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, expect
             "ESCALATE is terminal: it has no set, patch, steps or ask",
         ),
         (
+            "action: ESCALATE, actor: somebody_else, set: {/body/x: 1}",
+            "ESCALATE is terminal: it has no set, patch, steps or ask",
+        ),
+        (
             "action: CALL_US, steps: [{method: \"'GET'\"}]",
             "CALL_US is terminal: it has no set, patch, steps or ask",
         ),

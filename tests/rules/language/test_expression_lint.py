@@ -1,0 +1,53 @@
+"""Expressions that compile and cannot mean what they say: a hint names what was probably meant, or what there is."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrigible.rules.language.expression import environment
+from corrigible.rules.language.expression_lint import unknown_captures, unknown_members, wrong_result
+
+
+@pytest.mark.parametrize(
+    ("text", "captures", "problems"),
+    [
+        ("captures.limt", ["limit"], ['match.message has no group "limt"; did you mean "limit"?']),
+        ("captures.x", ["limit", "unit"], ['match.message has no group "x"; it has limit, unit']),
+        ("captures['x'] + captures.limit", ["limit"], ['match.message has no group "x"; it has limit']),
+        ("captures.x", [], ['match.message has no group "x"; it has none']),
+        ("'captures.x'", [], []),
+        ("request.path", [], []),
+    ],
+)
+def test_groups_that_the_pattern_does_not_have(text: str, captures: list[str], problems: list[str]) -> None:
+    assert list(unknown_captures(environment().compile(text), captures)) == problems
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        ("request.pth", ['request has no member "pth"; did you mean "path"?']),
+        ("request.zzz", ['request has no member "zzz"; it has method, path, query, headers, body']),
+        ("exchange.starte", ['exchange has no member "starte"; did you mean "started"?']),
+        ("response.zzz", ['response has no member "zzz"; it has status, headers, body']),
+        ("response.body.x + request.body.y", []),
+        ("'request.pth'", []),
+    ],
+)
+def test_members_that_an_exchange_never_has(text: str, problems: list[str]) -> None:
+    assert list(unknown_members(environment().compile(text))) == problems
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        *[("1 == 1", "a boolean"), ("'a'", "a text"), ("1", "a number"), ("1.5", "a number"), ("1u", "a number")],
+        *[("[1]", "a list"), ("{'a': 1}", "a map"), ("null", "null"), ("b'a'", "bytes")],
+        *[("timestamp('2026-01-01T00:00:00Z')", "a timestamp"), ("duration('1s')", "a duration")],
+    ],
+)
+def test_the_kind_of_a_value_is_known_before_it_is_computed(text: str, kind: str) -> None:
+    expression = environment().compile(text)
+    assert wrong_result(expression, kind) is None
+    assert wrong_result(expression, "a wish") == f"the expression gives {kind}, expected a wish"
+    assert wrong_result(environment().compile("request.body"), kind) is None
