@@ -53,3 +53,7 @@ def test_what_is_no_pattern_is_told_once(capfd: pytest.CaptureFixture[str]) -> N
     with pytest.raises(ValueError, match=r"missing \)"):
         Pattern("(")
     assert capfd.readouterr() == ("", "")  # the library itself prints nothing
+
+
+def test_a_group_may_be_the_first_thing_of_a_message() -> None:
+    assert Pattern("(?P<name>[a-z]+) is not known").search("limit is not known") == {"name": "limit"}
