@@ -6,6 +6,7 @@ import type { Json } from "./json.ts";
 import type { Feedback, Operation, Placeholder, Suggestion } from "./read.ts";
 
 const LONGEST = 1000;
+const LONGEST_TEXT = 20_000;
 // Controls, zero-width and bidirectional marks: a person does not see them, a model does.
 const INVISIBLE = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
 
@@ -18,7 +19,8 @@ function literal(value: Json | undefined): string {
 
 /** What is wrong, the literal edit (`path: old -> new`), what to ask, to confirm or to wait for. */
 export function explain(feedback: Feedback, request?: Request): string {
-  return [...lines(feedback, request)].join("\n").replaceAll(INVISIBLE, "");
+  const text = [...lines(feedback, request)].join("\n").replaceAll(INVISIBLE, "");
+  return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}... (cut, ${text.length} characters)`;
 }
 
 function* lines(feedback: Feedback, request: Request | undefined): Generator<string> {
@@ -34,7 +36,7 @@ function* lines(feedback: Feedback, request: Request | undefined): Generator<str
   for (const [index, suggestion] of feedback.suggestions.entries()) {
     const message = plain(suggestion.message ?? "") || suggestion.action;
     yield isChoice ? `  ${index + 1}. ${condition(suggestion, "Only if the user agrees")}${message}` : `${heading(suggestion, feedback)}: ${message}`;
-    for (const step of suggestion.steps) yield `  first send ${plain(step.method)} ${plain(step.path)}${step.body === null ? "" : ` body ${literal(step.body)}`}`;
+    for (const step of suggestion.steps) yield `  first send ${plain(step.method)} ${plain(step.path)}${Object.keys(step.query).length > 0 ? ` query ${literal(step.query)}` : ""}${step.body === null ? "" : ` body ${literal(step.body)}`}`;
     for (const edit of edits(suggestion, request)) yield `  ${edit}`;
     for (const placeholder of suggestion.placeholders) yield `  ${question(placeholder)}`;
   }

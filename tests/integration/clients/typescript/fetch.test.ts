@@ -167,3 +167,66 @@ test("an invisible character does not reach a model", () => {
   const feedback = find({ recovery_feedback: { message: "a\u200bb\nc", suggestions: [] } });
   assert.equal(explain(feedback!), "ab c");
 });
+
+test("what is not sure is not sent where nobody can confirm it", async () => {
+  answers = [refusal(edit)];
+  assert.equal((await post({ onRefusal: "confirm" })).status, 422);
+  assert.equal(received.length, 1);
+});
+
+test("a body that is no text, or whose numbers would lose digits, is not written again", async () => {
+  const bodies: [string, BodyInit][] = [
+    ["application/octet-stream", new Uint8Array([0xff, 0xfe, 0])],
+    ["multipart/form-data; boundary=x", "--x--"],
+    ["application/json", '{"amount":5,"rate":0.12345678901234567891}'],
+    ["application/json", '{"amount":5,"rate":1e999}'],
+  ];
+  for (const [type, body] of bodies) {
+    received.length = 0;
+    answers = [refusal({ ...proved, patch: [{ op: "add", path: "/query/b", value: "1" }] })];
+    const response = await correcting(fetch, { onRefusal: "repair" })(`${url}/x`, { method: "POST", body, headers: { "content-type": type } });
+    assert.equal(response.status, 422);
+    assert.ok(response.recovery?.text);
+    assert.equal(received.length, 1);
+  }
+});
+
+test("no credential is shown, set or copied, and steps have it", async () => {
+  const headers = { "x-api-key": "s3cret", authorization: "Bearer s3cret" };
+  const send = () => correcting(fetch, { onRefusal: "repair" })(`${url}/x`, { method: "POST", body: "{}", headers });
+  for (const name of Object.keys(headers)) {
+    for (const patch of [{ op: "add", path: `/headers/${name}`, value: "other" }, { op: "copy", from: `/headers/${name}`, path: "/body/note" }]) {
+      received.length = 0;
+      answers = [refusal({ ...proved, patch: [patch] })];
+      const response = await send();
+      assert.equal(response.status, 422);
+      assert.doesNotMatch(response.recovery!.text, /s3cret/);
+      assert.equal(received.length, 1);
+    }
+  }
+  received.length = 0;
+  answers = [refusal({ ...proved, patch: [{ op: "add", path: "/body/a", value: 1 }], steps: [{ method: "PUT", path: "/limits" }] }), [200, {}, "{}"]];
+  assert.equal((await send()).status, 200);
+  assert.deepEqual(received.map(({ headers: { "x-api-key": key } }) => key), ["s3cret", "s3cret", "s3cret"]);
+});
+
+test("another host that a redirect leads to corrects nothing", async () => {
+  const [, , body] = refusal(proved);
+  const other = createServer((_, response) => response.writeHead(422, { "content-type": "application/json" }).end(body));
+  await new Promise<void>((ready) => other.listen(0, "127.0.0.1", () => ready()));
+  answers = [[307, { location: `http://127.0.0.1:${(other.address() as AddressInfo).port}/` }, ""]];
+  const response = await post({ onRefusal: "repair" });
+  other.close();
+  assert.equal(response.status, 422);
+  assert.equal(response.recovery, undefined);
+  assert.equal(received.length, 1);
+});
+
+test("what cannot be read or sent leaves the answer", async () => {
+  answers = [[422, {}, "[".repeat(500_000)], refusal({ ...proved, patch: [{ op: "replace", path: "/method", value: "TRACE" }] })];
+  for (const _ of [...answers]) assert.equal((await post({ onRefusal: "repair" })).status, 422);
+  received.length = 0;
+  answers = [refusal({ ...proved, steps: Array.from({ length: 17 }, () => ({ method: "PUT", path: "/limits" })) })];
+  assert.equal((await post({ onRefusal: "repair" })).status, 422);
+  assert.equal(received.length, 1);
+});
