@@ -163,6 +163,37 @@ class TestRepair:
         assert len(server.requests) == times
         assert outcome.explanation.endswith(f"Not sent: it has been sent again {times} times.")
 
+    def test_another_spelling_of_what_was_sent_is_not_sent_again(self) -> None:
+        to_path = edit("/path", "/v1/orders", "/v1/\u00e9")
+        del to_path["patch"][0]
+        server = Server(refusal(to_path))
+        policy = Policy(on_refusal=OnRefusal.REPAIR, max_corrections=9)
+        outcome = run(sent(ORDER), refusal(to_path), policy, server)
+        assert [request.url for request in server.requests] == ["https://api.example.com/v1/%C3%A9"]
+        assert outcome.explanation.endswith("Not sent: the same request was refused before.")
+
+    def test_many_steps_are_not_sent(self) -> None:
+        steps = [{"method": "PUT", "path": "/limits"}] * 17
+        server = Server()
+        outcome = run(sent(ORDER), refusal({**NEAR, "steps": steps}), REPAIR, server)
+        assert outcome.explanation.endswith("Not sent: 17 requests have to come first, more than 16.")
+
+    @pytest.mark.parametrize(("path", "value"), [("/headers/x-a", "\u20ac"), ("/path", "/" + "a" * 70_000)])
+    def test_what_no_library_can_write_is_not_sent(self, path: str, value: str) -> None:
+        suggestion = edit(path, "", value)
+        suggestion["patch"] = [{"op": "add", "path": path, "value": value}]
+        outcome = run(sent(ORDER), refusal(suggestion), REPAIR, Server())
+        assert "\nNot sent: the " in outcome.explanation
+        assert "would" in outcome.explanation
+
+    def test_feedback_beyond_all_measure_is_not_read(self) -> None:
+        for answer in (refusal(*[NEAR] * 65), refusal({**NEAR, "message": "m" * (1 << 20)})):
+            assert run(sent(ORDER), answer, REPAIR, Server()).feedback is None
+
+    def test_a_text_is_not_longer_than_a_model_reads(self) -> None:
+        outcome = run(sent(ORDER), refusal({**NEAR, "message": "m" * 100_000}), Policy(), Server())
+        assert len(outcome.explanation) < 21_000
+
     def test_what_was_refused_before_is_not_sent_again(self) -> None:
         server = Server(refusal(edit("/body/sort", "new", "neu")))
         policy = Policy(on_refusal=OnRefusal.REPAIR, max_corrections=9)

@@ -389,3 +389,10 @@ def test_one_operation_leaves_the_given_document_as_it_was(operation: dict[str, 
     else:
         assert apply_operation(DOCUMENT, operation) == after
     assert orjson.dumps(DOCUMENT) == before
+
+
+def test_copies_of_copies_are_limited() -> None:
+    patch = [{"op": "copy", "from": "/body", "path": f"/body/c{i}"} for i in range(40)]
+    suggestion = Suggestion.model_validate({"action": "MODIFY_PARAMS", "parameters": {}, "patch": patch})
+    with pytest.raises(NotApplicable, match="more than 50000 values"):
+        after_suggestion(suggestion, Request("POST", "/", {}, {}, {"a": 1}))

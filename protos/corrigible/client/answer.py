@@ -17,6 +17,9 @@ from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import Feedback, parse
 
 RELATION: Final = "recovery-feedback"
+_MOST_BYTES: Final = 1 << 20
+"""Of an answer with feedback: no proxy adds it to a larger one."""
+_MOST_SUGGESTIONS: Final = 64
 _LEAST_REFUSAL: Final = 400
 _LENGTH: Final = re.compile(r"[0-9]{1,6}")
 """Of an answer below 400 that is read to see whether it refuses (GraphQL, `"success": false`): less than 1 MB."""
@@ -51,12 +54,12 @@ def may_refuse(status: int, headers: Iterable[tuple[str, str]]) -> bool:
 
 def feedback_in(answer: Answer) -> Feedback | None:
     """Return the feedback in the body of an answer that refuses; None if there is none that can be read."""
-    return _readable(find(_parsed(answer.body), answer.status))
+    return _readable(find(_parsed(answer.body), answer.status)) if len(answer.body) <= _MOST_BYTES else None
 
 
 def linked_feedback(answer: Answer) -> Feedback | None:
     """Return the feedback that a `Link` led to."""
-    return None if answer.refuses else _readable(_parsed(answer.body))
+    return None if answer.refuses or len(answer.body) > _MOST_BYTES else _readable(_parsed(answer.body))
 
 
 def feedback_links(answer: Answer) -> Iterator[str]:
@@ -72,9 +75,10 @@ def _readable(feedback: Json) -> Feedback | None:
     if feedback is None:
         return None
     try:
-        return parse(feedback)
+        parsed = parse(feedback)
     except (ReaderError, RecursionError):
         return None
+    return parsed if len(parsed.suggestions) <= _MOST_SUGGESTIONS else None
 
 
 def _parsed(body: bytes) -> Json:

@@ -22,10 +22,11 @@ from .decision import Ask, Confirm, NotSent, decide
 from .difference import difference
 from .explanation import explain
 from .policy import Policy
-from .sent_request import NotSendable, SentRequest
+from .sent_request import KEY, NotSendable, SentRequest
 
 log: Final = logging.getLogger("corrigible.client")
 _MOST_LINKS: Final = 2
+_MOST_STEPS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +85,18 @@ def correct(sent: SentRequest, answer: Answer, policy: Policy) -> Correction:
         most = feedback.retry.max_attempts if feedback.retry is not None else None
         if len(corrections) >= policy.max_corrections or (most is not None and len(corrections) + 1 >= most):
             return stop(f"it has been sent again {len(corrections)} times")
+        if len(following.steps) > _MOST_STEPS:
+            return stop(f"{len(following.steps)} requests have to come first, more than {_MOST_STEPS}")
         try:
             request = _next_request(current, following, feedback)
             steps = [current.step(step) for step in following.steps]
         except NotSendable as problem:
             return stop(str(problem))
         # `decide` knows whether the same request may be sent again at once; an earlier one never is.
-        if request.content() != current.content() and request.content() in already_sent:
+        # What differs in the document may be the same in writing: a path with its escapes.
+        is_repeated = bool(following.steps) or following.request.document() == document.document()
+        is_repeated |= request.header(KEY) != current.header(KEY)
+        if request.content() in already_sent and not (is_repeated and request.content() == current.content()):
             return stop("the same request was refused before")
         if following.wait_seconds:
             yield Wait(following.wait_seconds)

@@ -28,6 +28,7 @@ from corrigible.schema.word import (
 
 _LONGEST_VALUE: Final = 1000
 """Characters of a literal value: the text says where a longer one is cut."""
+_LONGEST_TEXT: Final = 20_000
 _LONGEST_SCHEMA: Final = 300
 _LONGEST_INDEX: Final = 10
 _ABSENT: Final = object()
@@ -50,7 +51,8 @@ def explain(feedback: Feedback | Suggestion | Mapping[str, Json], request: Reque
     if isinstance(feedback, Suggestion):
         feedback = Feedback(type=FeedbackType.RECOVERY_GUIDANCE, message="", suggestions=(feedback,))
     parsed = feedback if isinstance(feedback, Feedback) else parse(feedback)
-    return printable("\n".join(_lines(parsed, request)))
+    text = printable("\n".join(_lines(parsed, request)))
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}... (cut, {len(text)} characters)"
 
 
 def _lines(feedback: Feedback, request: Request | None) -> Iterator[str]:

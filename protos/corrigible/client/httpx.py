@@ -17,7 +17,7 @@ from .correction import Outcome
 from .driver import run, run_async
 from .explanation import explain
 from .policy import Policy, PolicyMembers, policy_of
-from .sent_request import SentRequest
+from .sent_request import NotSendable, SentRequest
 
 __all__ = [
     "EXTENSION",
@@ -125,7 +125,10 @@ def _raise_if_explained(response: httpx.Response) -> None:
     feedback = feedback_in(Answer(response.status_code, headers, response.content))
     if feedback is None:
         return
-    document = _sent(response.request).document()
+    try:
+        document = _sent(response.request).document()
+    except NotSendable:  # too many fields: the old values are not shown
+        document = None
     text = f"{response.status_code} {response.reason_phrase} for url '{response.url}'\n{explain(feedback, document)}"
     raise httpx.HTTPStatusError(text, request=response.request, response=response)
 

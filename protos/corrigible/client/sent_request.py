@@ -25,6 +25,7 @@ KEY: Final = "idempotency-key"
 _JSON: Final = "application/json"
 _UNREAD: Final = ("multipart/", "application/yaml", "application/x-yaml", "application/apply-patch+yaml", "text/yaml")
 _PATH_CHARACTERS: Final = "/%:@!$&'()*+,;=-._~"
+_LONGEST_URL: Final = 65_536
 _FRAMING: Final = frozenset({"content-length", "transfer-encoding"})
 _CHECKSUMS: Final = frozenset({"content-md5", "digest", "content-digest", "repr-digest", "x-amz-content-sha256"})
 _SIGNATURES: Final = frozenset({"signature", "signature-input"})
@@ -98,6 +99,7 @@ class SentRequest:
             if body and not media:
                 headers.append(("Content-Type", _JSON))
         edited = SentRequest(after.method, self._url(before, after), tuple(headers), body)
+        _require_writable(edited)
         if edited != self:
             self._require_unsigned(body_changes=body != self.body)
         return edited
@@ -130,7 +132,9 @@ class SentRequest:
         query = urlencode(list(query_pairs(step.query)))
         url = urlunsplit((parts.scheme, parts.netloc, quote(step.path, safe=_PATH_CHARACTERS), query, ""))
         self._require_unsigned(body_changes=False)
-        return SentRequest(step.method, url, tuple(headers), body)
+        request = SentRequest(step.method, url, tuple(headers), body)
+        _require_writable(request)
+        return request
 
     def same_origin(self, target: str) -> str | None:
         """Return the absolute URL of a link in the answer; None if it leads to another origin."""
@@ -234,6 +238,15 @@ def _require_documented(names: Iterable[str]) -> None:
     for name in names:
         if name in UNDOCUMENTED:
             raise NotSendable(f"the correction sets the header {name}, which is the caller's own")
+
+
+def _require_writable(request: SentRequest) -> None:
+    """Raise NotSendable for what HTTP libraries refuse to write."""
+    if len(request.url) > _LONGEST_URL:
+        raise NotSendable(f"the address would be longer than {_LONGEST_URL} characters")
+    for name, value in request.headers:
+        if any(ord(character) > 0xFF for character in value):
+            raise NotSendable(f"the header {name} would have characters that no header can have")
 
 
 def _media(headers: Mapping[str, str]) -> str:

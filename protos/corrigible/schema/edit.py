@@ -19,6 +19,7 @@ from .feedback import PatchOperation, StepRequest, Suggestion
 from .word import PatchVerb
 
 MAX_REQUEST_DEPTH: Final = 100
+MOST_COPIED: Final = 50_000
 """Maximum nesting of a request body: nothing is applied to a deeper one."""
 
 _TROUBLE: Final = (
@@ -170,7 +171,10 @@ def _patched(patch: tuple[PatchOperation, ...], request: Request) -> Request:
     secret = {name: headers.pop(name) for name in CREDENTIALS & headers.keys()}
     document: dict[str, Any] = {**request.document(), "headers": headers}
     _measure(document)
+    copied = 0
     for operation in patch:
+        if operation.op is PatchVerb.COPY:
+            copied += _size(document, _fold(operation.from_), MOST_COPIED - copied)
         document = _operated(document, operation, form=request.form)
     return _request(document, request, secret)
 
@@ -300,6 +304,29 @@ def _measure(document: Json) -> None:
         if not level:
             return
     raise NotApplicable(f"nested deeper than {MAX_REQUEST_DEPTH} levels")
+
+
+def _size(document: Json, pointer: str | None, most: int) -> int:
+    """Return how many values are at a place. Raises NotApplicable beyond a limit: copies of copies double."""
+    value = document
+    for part in pointer_parts(pointer or "") or ():
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, list) and _is_index(part) and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return 0  # nothing is there, as the copy will tell
+    waiting, count = [value], 0
+    while waiting:
+        one = waiting.pop()
+        count += 1
+        if count > most:
+            raise NotApplicable(f"the copies of a patch have more than {MOST_COPIED} values")
+        if isinstance(one, Mapping):
+            waiting += one.values()
+        elif isinstance(one, list | tuple):
+            waiting += one
+    return count
 
 
 def _copy(value: Json, depth: int = 0) -> Any:

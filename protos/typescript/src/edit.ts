@@ -37,6 +37,21 @@ function isPath(path: string): boolean { // one place, however often its escapes
   return false;
 }
 
+const MOST_COPIED = 50_000;
+
+/** How many values there are. Throws Inapplicable beyond a limit: copies of copies double. */
+function size(value: Json, most: number): number {
+  const waiting = [value];
+  let count = 0;
+  for (let one = waiting.pop(); one !== undefined; one = waiting.pop()) {
+    count += 1;
+    fits(count <= most, "too many values are copied");
+    if (Array.isArray(one)) for (const inner of one) waiting.push(inner);
+    else if (isObject(one)) for (const name of Object.keys(one)) waiting.push(one[name]!);
+  }
+  return count;
+}
+
 const isMethod = (method: string): boolean => /^([A-Z][A-Z-]{0,19}|\/[A-Za-z_][\w.]*\/[A-Za-z_]\w*)$/.test(method);
 
 export function fits(holds: boolean, why: string): asserts holds {
@@ -108,6 +123,7 @@ function patched(operations: Operation[], request: Request): Request {
     (SECRET.includes(low) ? secrets : before)[low] = request.headers[name]!;
   }
   const document = bare({ method: request.method, path: request.path, query: clone(request.query), headers: clone(before), body: clone(request.body) });
+  let copied = 0;
   for (const { verb, path, from, hasValue, value } of operations) {
     const parts = tokens(path);
     fits(hasValue || !["add", "replace", "test"].includes(verb), `${verb} needs a value`);
@@ -118,6 +134,7 @@ function patched(operations: Operation[], request: Request): Request {
     else if (verb === "move" || verb === "copy") {
       fits(from !== undefined, `${verb} needs from`);
       fits(verb === "copy" || !`${path}/`.startsWith(`${from}/`) || path === from, "nothing moves into itself");
+      if (verb === "copy") copied += size(read(document, tokens(from)), MOST_COPIED - copied);
       put(document, parts, verb === "move" ? take(document, tokens(from)) : clone(read(document, tokens(from))), false);
     } else put(document, parts, clone(value), verb === "replace");
   }

@@ -225,6 +225,8 @@ test("another host that a redirect leads to corrects nothing", async () => {
 test("what cannot be read or sent leaves the answer", async () => {
   answers = [[422, {}, "[".repeat(500_000)], refusal({ ...proved, patch: [{ op: "replace", path: "/method", value: "TRACE" }] })];
   for (const _ of [...answers]) assert.equal((await post({ onRefusal: "repair" })).status, 422);
+  answers = [refusal({ ...proved, patch: Array.from({ length: 40 }, (_, i) => ({ op: "copy", from: "/body", path: `/body/c${i}` })) })];
+  assert.equal((await post({ onRefusal: "repair" })).status, 422);
   received.length = 0;
   answers = [refusal({ ...proved, steps: Array.from({ length: 17 }, () => ({ method: "PUT", path: "/limits" })) })];
   assert.equal((await post({ onRefusal: "repair" })).status, 422);
