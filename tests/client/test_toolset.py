@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from corrigible.client import OnRefusal, Policy
+from corrigible.client import OnRefusal, Policy, anthropic, openai
 from corrigible.client.toolset import ToolCall, Toolset
 
 BODY = {"content": {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}}}
@@ -179,6 +179,8 @@ def nested(levels: int) -> dict[str, Any]:
         ("read", {"id": "a" * 70_000}),
         ("refund", {"body": {"a": "\ud800"}}),
         ("refund", {"body": nested(5000)}),
+        ("read", {"id": 10**5000}),
+        ("refund", {"body": {"a": 10**5000}}),
     ],
 )
 def test_arguments_that_cannot_be_sent_are_told(name: str, arguments: dict[str, Any]) -> None:
@@ -203,3 +205,19 @@ def test_a_call_that_deletes_or_changes_where_the_model_wanted_to_read_is_asked_
         assert result.corrected == ToolCall("delete", {"id": "1"})
         assert result.needs_confirmation is expected
         assert "If the user agrees, call delete" in result.text
+
+
+@pytest.mark.parametrize("charset", ["rot13", "zlib", "idna", "none-such"])
+def test_an_answer_of_a_strange_encoding_is_told(charset: str) -> None:
+    headers = {"content-type": f"text/plain; charset={charset}"}
+    for status in (200, 400):
+        result = toolset(Api(httpx.Response(status, headers=headers, content=b"hello"))).call("read", {"id": 1})
+        assert result.status == status
+
+
+def test_arguments_that_are_no_object_are_told_to_the_model() -> None:
+    function = {"name": "read", "arguments": "[" * 100_000}
+    (message,) = openai.results(toolset(Api()), [{"id": "1", "function": function}])
+    assert message["content"].startswith("The arguments of read are no JSON: ")
+    (block,) = anthropic.results(toolset(Api()), [{"type": "tool_use", "id": "1", "name": "read", "input": [1]}])
+    assert (block["content"], block["is_error"]) == ("The arguments of read are no JSON object.", True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .toolset import Toolset
+from .toolset import ToolResult, Toolset
 
 __all__ = ["definitions", "results"]
 
@@ -29,7 +29,11 @@ def results(toolset: Toolset, content: Iterable[Any]) -> list[dict[str, Any]]:
     for block in content:
         if _of(block, "type") != "tool_use":
             continue
-        result = toolset.call(_of(block, "name"), _of(block, "input") or {})
+        name, arguments = _of(block, "name"), _of(block, "input") or {}
+        if isinstance(arguments, dict):
+            result = toolset.call(name, arguments)
+        else:
+            result = ToolResult(f"The arguments of {name} are no JSON object.", is_error=True)
         blocks.append(
             {
                 "type": "tool_result",

@@ -39,7 +39,7 @@ def _called(toolset: Toolset, call: Any) -> ToolResult:
     name = str(_of(function, "name"))
     try:
         arguments = json.loads(_of(function, "arguments") or "{}")
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         return ToolResult(f"The arguments of {name} are no JSON: {problem}.", is_error=True)
     if not isinstance(arguments, dict):
         return ToolResult(f"The arguments of {name} are no JSON object.", is_error=True)

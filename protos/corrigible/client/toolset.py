@@ -123,7 +123,9 @@ class Toolset:
             raise ArgumentProblem(f"There is no tool {name}. The tools are: {', '.join(self.tools)}.")
         try:
             return tool, tool.request(arguments)
-        except UnicodeError:
+        except ArgumentProblem:
+            raise
+        except (ValueError, RecursionError):  # no Unicode, or a number of thousands of digits
             raise _unsendable(name) from None
 
     def _native(self, name: str, sent: Request, client: httpx.Client | httpx.AsyncClient) -> httpx.Request:
@@ -138,7 +140,7 @@ class Toolset:
             headers = httpx.Headers({"accept": "application/json", **self._headers})
             headers.update({key: value for key, value in sent.headers.items() if key not in self._own})
             return client.build_request(sent.method, url, headers=headers, content=content)
-        except (UnicodeError, RecursionError, httpx.InvalidURL):
+        except (ValueError, RecursionError, httpx.InvalidURL):
             raise _unsendable(name) from None
 
     def _result(self, tool: Tool, sent: Request, arguments: Mapping[str, Json], response: httpx.Response) -> ToolResult:
@@ -146,13 +148,13 @@ class Toolset:
         status = response.status_code
         feedback = outcome.feedback if outcome is not None else None
         if feedback is None and status < 400:
-            text = _cut(response.text, _LONGEST_RESULT) or f"{status} {response.reason_phrase}"
+            text = _cut(_decoded(response), _LONGEST_RESULT) or f"{status} {response.reason_phrase}"
             corrections = outcome.corrections if outcome is not None else ()
             history = [f"Corrected and sent again: {correction}" for correction in corrections]
             return ToolResult("\n".join([*history, text]), status=status)
         refused = f"{tool.name} was refused ({status} {response.reason_phrase})"
         if outcome is None or feedback is None:
-            return ToolResult(f"{refused}: {_cut(response.text, _LONGEST_ERROR)}", is_error=True, status=status)
+            return ToolResult(f"{refused}: {_cut(_decoded(response), _LONGEST_ERROR)}", is_error=True, status=status)
         base = urlsplit(self._base).path
         document = Request(
             sent.method, base + sent.path, query=sent.query, headers=sent.headers, body=sent.body, form=sent.form
@@ -211,6 +213,13 @@ def _unanswered(name: str, problem: httpx.HTTPError) -> ToolResult:
     # An error of what we would have sent quotes it, with the credentials.
     why = "" if isinstance(problem, httpx.LocalProtocolError) else f": {_cut(str(problem), _LONGEST_ERROR)}"
     return ToolResult(f"{name} was not answered: {type(problem).__name__}{why}", is_error=True)
+
+
+def _decoded(response: httpx.Response) -> str:
+    try:
+        return response.text
+    except Exception:  # `charset=zlib` and others name codecs that are no encodings of text
+        return response.content.decode("utf-8", "replace")
 
 
 def _cut(text: str, longest: int) -> str:
