@@ -236,6 +236,32 @@ def test_secrets_of_the_request(body: Any, query: Any, parameters: Any, kept: bo
             encoded(where, request=request, secrets=SECRETS)
 
 
+def test_a_secret_in_another_form_is_asked_for() -> None:
+    request = Request("POST", "/login", body={"password": 100920})
+    cast = suggestion(
+        parameters={"password": "100920"},
+        patch=[
+            {"op": "test", "path": "/body/password", "value": 100920},
+            {"op": "replace", "path": "/body/password", "value": "100920"},
+        ],
+        applicability="MAYBE_INCORRECT",
+    )
+    feedback = {"type": "recovery_guidance", "message": "m", "recovery": "correctable", "suggestions": [cast]}
+    data = encode(feedback, request, frozenset({"password"}), Limits())
+    assert b"100920" not in data
+    (asked,) = orjson.loads(data)["suggestions"]
+    assert asked["placeholders"] == [{"pointer": "/body/password", "ask": "agent", "schema": {"type": "string"}}]
+    assert (asked["applicability"], asked["parameters"], "patch" in asked) == ("HAS_PLACEHOLDERS", {}, False)
+
+
+def test_a_secret_that_a_rule_gives_stays() -> None:
+    request = Request("POST", "/login", body={"password": "hunter22"})
+    given = suggestion(parameters={}, patch=[{"op": "replace", "path": "/body/password", "value": "pm_card_visa"}])
+    feedback = {"type": "recovery_guidance", "message": "m", "recovery": "correctable", "suggestions": [given]}
+    (kept,) = orjson.loads(encode(feedback, request, frozenset({"password"}), Limits()))["suggestions"]
+    assert kept["patch"][0]["value"] == "pm_card_visa"
+
+
 @pytest.mark.parametrize(
     ("place", "said"),
     [

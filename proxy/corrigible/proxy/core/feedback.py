@@ -14,7 +14,7 @@ from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pointer import is_among, segments, value_at
 from corrigible.rules.schema_repair.repair import DIAGNOSES
-from corrigible.schema.document import is_path
+from corrigible.schema.document import is_path, scalar_text
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import SCHEMA
 
@@ -94,6 +94,9 @@ def drop_stray_paths(feedback: dict[str, Json], request: Request) -> None:
 def encode(feedback: dict[str, Json], request: Request, secrets: frozenset[str], limits: Limits) -> bytes:
     """Return compact JSON, without alternatives that do not fit. FeedbackRejected where nothing is safe to send."""
     moved = _unnamed_secrets(feedback, request, secrets) if secrets else []
+    sent = _secret_values(request, secrets)
+    if sent:
+        _ask_for_secrets(feedback, secrets, frozenset(sent))
     while len(feedback["suggestions"]) > limits.suggestions:
         _cut(feedback["suggestions"])
     data = orjson.dumps(feedback)
@@ -109,7 +112,7 @@ def encode(feedback: dict[str, Json], request: Request, secrets: frozenset[str],
             raise FeedbackRejected("an edit of invisible characters cannot be shown")
         feedback.update(_visible(feedback))
         data = orjson.dumps(feedback)
-    for secret in [*_secret_values(request, secrets), *moved]:
+    for secret in [*sent, *moved]:
         if len(secret) < _SHORTEST_SECRET:
             repeated = _holds(feedback["suggestions"], secret)
         else:
@@ -179,6 +182,26 @@ def _unnamed_secrets(feedback: dict[str, Json], request: Request, secrets: froze
             if not any(part.isdecimal() for place in from_places for part in segments(place)):  # there it is needed
                 suggestion["patch"] = [op for op in patch if op["op"] != "test" or op["path"] not in from_places]
     return values
+
+
+def _ask_for_secrets(feedback: dict[str, Json], secrets: frozenset[str], sent: frozenset[str]) -> None:
+    """Ask for a secret that an edit would write in another form, such as a number as text: it is never repeated."""
+    for suggestion in feedback["suggestions"]:
+        edits = [op for op in suggestion.get("patch", ()) if op["op"] in ("add", "replace")]
+        values = [op for op in edits if is_among(segments(op["path"])[-1], secrets) and op.get("value") is not None]
+        if not values or len(edits) != len(values) or any(scalar_text(op["value"]) not in sent for op in values):
+            continue
+        del suggestion["patch"]
+        suggestion["parameters"] = {}
+        suggestion["applicability"] = "HAS_PLACEHOLDERS"
+        suggestion["placeholders"] = [
+            *suggestion.get("placeholders", ()),
+            *({"pointer": op["path"], "ask": "agent", "schema": {"type": _TYPES[type(op["value"])]}} for op in values),
+        ]
+        suggestion.pop("verification", None)
+
+
+_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 def _cut(suggestions: list[dict[str, Json]]) -> None:
