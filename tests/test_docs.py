@@ -126,6 +126,16 @@ def test_every_command_of_the_suite_shown_is_one_that_its_parser_takes(line: str
     assert callable(conformance.parser().parse_args(shlex.split(line)[1:]).run)
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_includes_exists(page: str) -> None:
+    lines = [line for line in (ROOT / page).read_text("utf-8").splitlines() if re.match(r"-+\s*8\s*<", line)]
+    for line in lines:
+        included = re.fullmatch(r'--8<-- "([\w./-]+?)(?::(\w+))?"', line)
+        assert included is not None, line
+        text = (ROOT / included[1]).read_text("utf-8")
+        assert included[2] is None or f"[start:{included[2]}]" in text
+
+
 def test_the_picture_is_what_the_rule_makes_of_that_request() -> None:
     picture = blocks("README.md", "")[0]
     sent = re.search(r"POST (\S+) charge=(\S+) amount=(\d+)", picture)

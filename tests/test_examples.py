@@ -40,9 +40,11 @@ def test_a_refund_with_stripes_sdk(run_example: RunExample, stripe_proxy: Runnin
     assert shown.endswith("{'amount': 300} [y/n] 300\n")
 
 
-def test_tools_of_an_agent_and_a_service_that_corrects_itself(run_example: RunExample) -> None:
+def test_tools_of_an_agent_and_a_service_that_corrects_itself(run_example: RunExample, tmp_path: Path) -> None:
+    (tmp_path / "fastapi_service.py").write_bytes((EXAMPLES / "fastapi_service.py").read_bytes())
+
     def command(port: int) -> Command:
-        words = ["-m", "uvicorn", "--app-dir", str(EXAMPLES), "fastapi_service:app", "--port", str(port)]
+        words = ["-m", "uvicorn", "--app-dir", str(tmp_path), "fastapi_service:app", "--port", str(port)]
         return Command([sys.executable, *words, "--log-level", "error"])
 
     with Server("service", "uvicorn", "none", command).start() as service:

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Literal
 
 from fastapi import FastAPI
@@ -24,6 +23,6 @@ def create(booking: Booking) -> Booking:
     return booking
 
 
-description = Path(mkdtemp()) / "openapi.json"
+description = Path(__file__).with_name("openapi.json")
 description.write_text(json.dumps(service.openapi()), "utf-8")
 app = ReflectiveMiddleware(service, spec=description)
