@@ -175,12 +175,12 @@ class SentRequest:
             return BodyForm.UNREAD, None
         try:
             if media == FORM and text[:1] not in ("{", "["):
-                return BodyForm.FORM, nested(fields(text))
+                return _read_form(text)
             return BodyForm.JSON, json.loads(text, parse_constant=_no_constant)
         except RecursionError:
             return BodyForm.UNREAD, None
         except ValueError:
-            return (BodyForm.FORM, nested(fields(text))) if media == FORM else (BodyForm.TEXT, text)
+            return _read_form(text) if media == FORM else (BodyForm.TEXT, text)
 
     def _edited_body(self, before: Json, after: Json, media: str) -> bytes:
         written, _ = self._read_body()
@@ -238,6 +238,13 @@ def _require_documented(names: Iterable[str]) -> None:
     for name in names:
         if name in UNDOCUMENTED:
             raise NotSendable(f"the correction sets the header {name}, which is the caller's own")
+
+
+def _read_form(text: str) -> tuple[BodyForm, Json]:
+    try:
+        return BodyForm.FORM, nested(fields(text))
+    except ValueError:  # too many fields
+        return BodyForm.UNREAD, None
 
 
 def _require_writable(request: SentRequest) -> None:
