@@ -26,6 +26,11 @@ class Violation(NamedTuple):
     stated: Mapping[str, Json] = MappingProxyType({})
     """JSON Schema keywords that the answer itself gives for the place: `{"enum": ["a", "b"]}`, `{"maximum": 200}`."""
 
+    @property
+    def written_code(self) -> str:
+        """The code as the API writes it, where `code` is another spelling of it: `not_found` for NOT_FOUND."""
+        return str(self.native.get("written_code", ""))
+
     def at(self, pointer: str, constraint: str, stated: Mapping[str, Json]) -> Violation:
         """Return the same error at a place, with what it says of it. (`_replace` takes four times as long.)"""
         code, message, _, _, type, param, native, _ = self

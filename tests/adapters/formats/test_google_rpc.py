@@ -36,6 +36,15 @@ def test_code_and_message_alone() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("written", "code"),
+    [("not_found", "NOT_FOUND"), ("canceled", "CANCELLED"), (5, "NOT_FOUND"), ("NOT_FOUND", "NOT_FOUND")],
+)
+def test_the_code_as_it_is_written(written: str | int, code: str) -> None:
+    (one,) = read({"error": {"code": written, "message": "gone"}})
+    assert (one.code, one.written_code) == (code, "" if written == code else str(written))
+
+
 def test_every_field_of_a_bad_request_is_a_violation() -> None:
     one, two = read(
         status(

@@ -86,3 +86,15 @@ def test_why_a_rule_is_not_asked(index: RuleIndex, rule: str, violation: Violati
 def test_a_rule_that_names_a_value_twice_is_asked_once(write_pack: Callable[..., Path]) -> None:
     pack = load_pack(write_pack(twice=f"match: {{operation: [A, A], status: [400, 400]}}\n{SAYS}"))
     assert len(RuleIndex(pack.rules).candidates("A", 400, Violation())) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "matches"), [("NOT_FOUND", 1), ("not_found", 1), ("[not_found, NOT_FOUND]", 1), ("Not_Found", 0)]
+)
+def test_a_code_matches_as_it_is_read_and_as_the_api_writes_it(
+    write_pack: Callable[..., Path], code: str, matches: int
+) -> None:
+    (rule,) = load_pack(write_pack(coded=f"match: {{code: {code}}}\n{SAYS}")).rules
+    error = Violation(code="NOT_FOUND", native={"written_code": "not_found"})
+    assert len(RuleIndex([rule]).candidates("", 404, error)) == matches
+    assert (why_not(rule, "", 404, error) is None) == bool(matches)

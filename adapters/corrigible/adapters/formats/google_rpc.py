@@ -72,7 +72,7 @@ class GoogleRpcFormat:
         status = _status(body)
         if status is None:
             return ()
-        code, message, details = status
+        code, written, message, details = status
         native: dict[str, Json] = {"status_code": code, "top": message}
         placed: list[Violation] = []
         for detail in details:
@@ -92,8 +92,11 @@ class GoogleRpcFormat:
             for field_message in field_messages(message)
         ]
         if not placed:
-            return [Violation(code=native.get("reason") or code, message=message, type=code, native=native)]
-        return [violation._replace(native={**native, **violation.native}) for violation in placed]
+            placed = [Violation(code=native.get("reason") or code, message=message, type=code)]
+        spelling: dict[str, Json] = {"written_code": written} if written != code else {}
+        return [
+            one._replace(native={**native, **(spelling if one.code == code else {}), **one.native}) for one in placed
+        ]
 
 
 def _of_prose(error: Violation, exchange: Exchange) -> list[Violation]:
@@ -137,8 +140,8 @@ def _is_about_two(read: Violation, error: Violation, exchange: Exchange) -> bool
     return len(words & {str(name) for name in body}) > 1
 
 
-def _status(body: Json) -> tuple[str, str, list[Mapping[str, Json]]] | None:
-    """Return the code's name, the message and the details; None where the body is no status."""
+def _status(body: Json) -> tuple[str, str, str, list[Mapping[str, Json]]] | None:
+    """Return the code's name, the code as it is written, message and details; None where the body is no status."""
     if isinstance(body, list) and len(body) == 1:
         body = body[0]  # a stream that ended before its first message, as gateways write it
     inner = body.get("error") if isinstance(body, dict) and isinstance(body.get("error"), dict) else body
@@ -147,6 +150,7 @@ def _status(body: Json) -> tuple[str, str, list[Mapping[str, Json]]] | None:
     details = inner.get("details")
     message = inner.get("message", inner.get("msg"))
     code = inner.get("status") if isinstance(inner.get("status"), str) else inner.get("code")
+    written = str(code)
     if isinstance(code, int) and not isinstance(code, bool) and 0 < code < len(CODES):
         code = CODES[code]
     if not isinstance(code, str) or not isinstance(message, str | None):
@@ -160,7 +164,7 @@ def _status(body: Json) -> tuple[str, str, list[Mapping[str, Json]]] | None:
     meta = inner.get("meta")
     if isinstance(meta, dict) and isinstance(meta.get("argument"), str):  # Twirp
         listed.append({"@type": "google.rpc.BadRequest.FieldViolation", "field": meta["argument"]})
-    return code, message or "", listed
+    return code, written, message or "", listed
 
 
 def _detail_kind(detail: Mapping[str, Json]) -> str:

@@ -62,7 +62,9 @@ class RuleIndex:
         """Return the rules whose `match` holds, the one to ask first in front."""
         matches: list[tuple[int, Rule]] = []
         code, kind, param = violation.code, violation.type, violation.param
-        keys = ((status, code), (status, ANY), (0, code), (0, ANY)) if code else ((status, ANY), (0, ANY))
+        keys = [(status, code), (status, ANY), (0, code), (0, ANY)] if code else [(status, ANY), (0, ANY)]
+        if written := violation.written_code:
+            keys += [(status, written), (0, written)]
         for shelf in (self._buckets.get(operation), self._buckets.get(ANY) if operation else None):
             if shelf is None:
                 continue
@@ -75,12 +77,8 @@ class RuleIndex:
                     if (not on.types or kind in on.types) and (not on.params or param in on.params):
                         matches.append(entry)
         if len(matches) > 1:
-            matches.sort(key=_rank)
+            matches = sorted(dict(matches).items())  # a rule that lists two spellings of a code is a candidate once
         return [rule for _, rule in matches]
-
-
-def _rank(entry: tuple[int, Rule]) -> int:
-    return entry[0]
 
 
 def why_not(rule: Rule, operation: str, status: int, violation: Violation) -> str | None:
@@ -94,7 +92,7 @@ def why_not(rule: Rule, operation: str, status: int, violation: Violation) -> st
         ("param", on.params, violation.param),
     )
     for name, wanted, given in checks:
-        if wanted and given not in wanted:
+        if wanted and given not in wanted and not (name == "code" and violation.written_code in wanted):
             return (
                 f"{name} is {given or 'not named'}, the rule listens for {', '.join(map(str, sorted(wanted, key=str)))}"
             )
