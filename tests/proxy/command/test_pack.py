@@ -174,6 +174,21 @@ def test_new_lints_and_passes(tmp_path: Path, capsys: Capture) -> None:
     assert run(capsys, "pack", "new", folder) == (2, [], [f"{folder}: is there already and not empty"])
 
 
+def test_new_says_that_a_folder_is_missing(tmp_path: Path, capsys: Capture) -> None:
+    status, out, (message,) = run(capsys, "pack", "new", tmp_path / "nopack" / "x")
+    assert (status, out) == (2, [])
+    assert message.startswith(f"{tmp_path}/nopack: there is no pack: a pack is a folder with pack.yaml. ")
+    assert f"corrigible pack new {tmp_path}/nopack makes it" in message
+    assert not (tmp_path / "nopack").exists()
+
+
+def test_a_rule_matches_the_code_as_the_api_writes_it(tmp_path: Path, capsys: Capture) -> None:
+    folder = tmp_path / "apex"
+    run(capsys, "pack", "new", folder)
+    run(capsys, "pack", "new", folder / "not-found")
+    assert run(capsys, "pack", "test", folder) == (0, [f"{folder}: 4 passed, 0 failed"], [])
+
+
 def test_docs_and_schema(write_pack: WritePack, capsys: Capture) -> None:
     status, out, err = run(capsys, "pack", "docs", write_pack(x=RULE))
     assert (status, out[0], err) == (0, "# Apex", [])

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from corrigible.proxy.access_log.entry import Entry
 from corrigible.proxy.cli import main
 from corrigible.proxy.recording.reader import Recording, read_recording
 from corrigible.rules.errors import AuthoringError
@@ -161,6 +162,9 @@ def test_flow_files(tmp_path: Path) -> None:
     assert recording.fetch(Lookup("/v1/y")) == LookupAnswer(200, b'{"n":1}')
 
 
+LOGGED = json.dumps(Entry(0.0, "x", "POST", "/v1/x", 400, "untouched", milliseconds=1.0).document()).encode() + b"\n"
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -183,6 +187,9 @@ def test_flow_files(tmp_path: Path) -> None:
         (b"5:hello,", "1: not a flow file: "),
         (b"2:{},", "1: not a flow file: "),
         (b"0:}", "1: not a flow file: "),
+        (LOGGED, "1: this is a log of corrigible proxy --log: it has no bodies; record with mitmdump -w FILE"),
+        (LOGGED * 2, "1: this is a log of corrigible proxy --log: it has no bodies; record with mitmdump -w FILE"),
+        (b'{"time":"2026-01-01T00:00:00.000+00:00","dropped":2}\n', "1: this is a log of corrigible proxy --log: "),
     ],
 )
 def test_files_that_are_none(tmp_path: Path, data: bytes, said: str) -> None:

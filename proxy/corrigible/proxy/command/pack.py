@@ -17,7 +17,7 @@ from corrigible.proxy.pack_tools.case_runner import PackResult, run_cases
 from corrigible.proxy.pack_tools.lint import KINDS, lint_pack
 from corrigible.proxy.pack_tools.sarif import sarif
 from corrigible.proxy.recording.reader import read_recording
-from corrigible.rules.errors import AuthoringError
+from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.language.editor_schema import editor_schemas
 from corrigible.rules.pack.load import built_in, find_pack, load_pack
 from corrigible.rules.pack.markdown import page
@@ -113,6 +113,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def _new(args: argparse.Namespace) -> int:
     path: Path = args.path
     create = new_rule if (path.parent / "pack.yaml").is_file() else new_pack
+    if not path.parent.is_dir():
+        raise AuthoringError(
+            Place(path.parent, 0),
+            f"there is no pack: a pack is a folder with pack.yaml. corrigible pack new {path.parent} makes it; then "
+            f"repeat this command. (To make the pack {path.name} in a new folder, make the folder first.)",
+        )
     created = create(path, author=args.author or getpass.getuser(), date=datetime.date.today().isoformat())
     for file in created:
         print(file)

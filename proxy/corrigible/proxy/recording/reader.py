@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 import orjson
@@ -42,6 +42,8 @@ def read_recording(path: Path) -> Recording:
     try:
         document = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as problem:
+        if _is_access_log(data):
+            raise AuthoringError(Place(path), _NO_BODIES) from None
         if _looks_like_flows(data):
             try:
                 from .flow_file import read_flows
@@ -66,6 +68,8 @@ def read_recording(path: Path) -> Recording:
         raise AuthoringError(Place(path), f"malformed: {problem}") from None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
         raise AuthoringError(Place(path), f"malformed: {type(problem).__name__}: {problem}") from None
+    if _is_access_log(data):  # of one line
+        raise AuthoringError(Place(path), _NO_BODIES)
     raise AuthoringError(Place(path), 'expected HAR ("log"), or a capture ("request" and "response"), or a flow file')
 
 
@@ -86,6 +90,23 @@ def decoded(headers: Sequence[tuple[str, str]], body: bytes) -> bytes:
             with suppress(ValueError):
                 return scheme.decode(body, Limits().body)
     return body
+
+
+_NO_BODIES: Final = (
+    "this is a log of corrigible proxy --log: it has no bodies; record with mitmdump -w FILE or a HAR export"
+)
+
+
+def _is_access_log(data: bytes) -> bool:
+    """Whether the first line is an entry of the access log."""
+    try:
+        entry = orjson.loads(data.partition(b"\n")[0])
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(entry, dict) and (entry.keys() >= {"time", "method", "outcome"} or entry.keys() == _DROPPED)
+
+
+_DROPPED: Final = {"time", "dropped"}
 
 
 def _looks_like_flows(data: bytes) -> bool:
