@@ -60,7 +60,7 @@ def test_two_apis_behind_one_proxy(stripe_server: Running, tmp_path: Path) -> No
     text = (EXAMPLES / "corrigible.yaml").read_text("utf-8")
     changes = {
         "http://127.0.0.1:12111": stripe_server.url,
-        "admin: 127.0.0.1:9090\n": "",
+        "admin: 127.0.0.1:8081\n": "",
         "listen: 127.0.0.1:8080\n": "",
     }
     for old, new in changes.items():

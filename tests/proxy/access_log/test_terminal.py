@@ -22,11 +22,15 @@ def annotated(**feedback: Any) -> Entry:
 
 
 WAIT = {"recovery": "transient", "retry": {"after_seconds": 5}, "suggestions": [{"action": "WAIT_AND_RETRY"}]}
+LATE = "over the time limit of 1 s (--time-limit): took 1445 ms"
 LINES = {
     "404 GET /v1/a unchanged: no rule matches": REFUSED,
     "404 GET /v1/a (ListA) unchanged: no rule matches": replace(REFUSED, operation="ListA"),
     "404 GET /v1/a unchanged: no reason is known": replace(REFUSED, reason=None),
     "404 GET /v1/a unchanged, an error of Corrigible: KeyError: 1": replace(REFUSED, error="KeyError: 1"),
+    "404 GET /v1/a unchanged: over the time limit of 1 s (--time-limit): took 1445 ms": replace(
+        REFUSED, error=LATE, reason=LATE
+    ),
     "404 GET /v1/\\u001b[31m unchanged: no rule matches": replace(REFUSED, path="/v1/\x1b[31m"),
     "NOT_FOUND /a.B/C unchanged: no rule matches": replace(REFUSED, method="GRPC", path="/a.B/C", code="NOT_FOUND"),
     "404 GET /v1/a try again in 5 s: WAIT_AND_RETRY (a.b) [812 µs]": annotated(**WAIT),
@@ -37,6 +41,9 @@ LINES = {
         annotated(suggestions=[{"action": "MODIFY_PARAMS", "placeholders": [{"pointer": "/body/a"}]}]),
         correction=1.5,
         lookups=2,
+    ),
+    "404 GET /v1/a no retry helps, attempt 4: ESCALATE [812 µs]": replace(
+        annotated(recovery="terminal", suggestions=[{"action": "ESCALATE"}], loop={"attempt": 4}), rules=()
     ),
     "404 GET /v1/a asks for a choice: A, B (a.b) [812 µs]": annotated(
         type="intent_disambiguation", suggestions=[{"action": "A"}, {"action": "B"}, {"action": "A"}]

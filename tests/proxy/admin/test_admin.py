@@ -82,6 +82,11 @@ def test_a_running_proxy_tells_what_it_did(bench: Any, write_pack: Any, capsys: 
             finally:
                 process.kill()
     assert main(["status", "--admin", at]) == 1
+    assert capsys.readouterr().err.endswith("Connection refused: is the proxy running with --admin?\n")
+    page = bench.message(b"200 OK", b"", b"<html>ok</html>")
+    with bench.upstream({"/healthz": page, "/metrics": page}) as other:
+        assert main(["status", "--admin", f"127.0.0.1:{other.port}"]) == 1
+    assert "this is no Corrigible: not the admin address of a proxy" in capsys.readouterr().err
 
 
 def test_an_event_loop_that_does_not_answer_is_not_well(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,7 @@ def run(capsys: Capture, *arguments: str | Path) -> tuple[int, str, str]:
 def test_cases_that_are_added_to_a_rule_lint_and_pass(capsys: Capture, pack: Path, recording: Path) -> None:
     file = pack / "over.cases.yaml"
     assert run(capsys, "case", recording, "--rule", pack / "over") == (0, f"{file}: 3 cases added, 0 were there\n", "")
-    assert run(capsys, "lint", pack) == (0, "apex 2.1.0: 1 rules, 3 cases, 0 tables, no mistakes\n", "")
+    assert run(capsys, "lint", pack) == (0, "apex 2.1.0: 1 rule, 3 cases, 0 tables, no mistakes\n", "")
     assert run(capsys, "test", pack) == (0, f"{pack}: 3 passed, 0 failed\n", "")
     matched, other, page = yaml.safe_load(file.read_text("utf-8"))
     assert (matched["name"], matched["origin"], matched["source"]) == (
@@ -113,7 +113,7 @@ def test_of_refusals_that_are_not_matched_one_of_a_kind_is_enough(capsys: Captur
     others = [entry("POST", "/v1/refunds", {"n": n}, 409, {"error": {"code": "other"}}) for n in range(5)]
     file.write_text(json.dumps({"log": {"entries": others}}), "utf-8")
     _, out, _ = run(capsys, "case", file, "--rule", pack / "over")
-    assert out == f"{pack / 'over.cases.yaml'}: 1 cases added, 4 were there\n"
+    assert out == f"{pack / 'over.cases.yaml'}: 1 case added, 4 were there\n"
 
 
 def test_no_secret_gets_into_a_case(capsys: Capture, pack: Path, recording: Path) -> None:

@@ -56,6 +56,7 @@ def test_several_apis_by_prefix_and_by_host(bench: Any, write_pack: Any, tmp_pat
             set: {/path: "'/v1/right'"}
         """
     )
+    log = tmp_path / "log.jsonl"
     refusal = bench.message(b"400 No", JSON, REFUSAL)
     moved = bench.message(b"307 Moved", b"Location: /v1/there\r\n", b"")
     with (
@@ -69,7 +70,7 @@ def test_several_apis_by_prefix_and_by_host(bench: Any, write_pack: Any, tmp_pat
             f"  - {{name: one, prefix: /one, upstream: 'http://127.0.0.1:{first.port}', pack: [apex]}}\n"
             f"  - {{name: two, host: two.test, upstream: 'http://127.0.0.1:{second.port}', pack: [http]}}\n"
         )
-        with running(bench, "--config", str(config)) as (process, port, line):
+        with running(bench, "--config", str(config), "--log", str(log)) as (process, port, line):
             assert line.endswith("-> 2 APIs (one, two)\n")
             answer = bench.ask(port, "/one/v1/wrong", "POST", b"{}", JSON)
             body = json.loads(answer.partition(b"\r\n\r\n")[2])
@@ -87,16 +88,18 @@ def test_several_apis_by_prefix_and_by_host(bench: Any, write_pack: Any, tmp_pat
             assert b"HTTP/1.1 404 " in bench.ask(port, "/v1/wrong")
             process.send_signal(signal.SIGTERM)
             lines = process.communicate(timeout=60)[1].splitlines()
+        written = [json.loads(line)["path"] for line in log.read_text().splitlines()]
+        assert sorted(written) == ["/one/v1/moved", "/one/v1/wrong", "/one/v1/wrong", "/v1/wrong", "/v1/wrong"]
         assert f"host: 127.0.0.1:{first.port}".encode() in first.requests[0].lower()
         assert first.requests[0].startswith(b"POST /v1/wrong HTTP/1.1\r\n")
         assert f"host: 127.0.0.1:{second.port}".encode() in second.requests[0].lower()
     assert f"corrigible proxy: two: two.test -> http://127.0.0.1:{second.port} (http; reflective)" in lines
-    assert any("404 GET /v1/wrong unchanged: the configuration has no API for this" in line for line in lines)
+    assert any(" 404 GET /v1/wrong unchanged: the configuration has no API for this" in line for line in lines)
     assert any(" POST /one/v1/wrong corrected: MODIFY_PARAMS" in line for line in lines)
 
 
 def test_options_go_before_the_environment_and_that_before_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = tmp_path / "c.yaml"
     (tmp_path / "mine").mkdir()
@@ -123,6 +126,10 @@ def test_options_go_before_the_environment_and_that_before_the_file(
     assert (args.mode, args.pack) == ("traditional", ["etcd"])
     with pytest.raises(UsageError, match="CORRIGIBLE_QUIET=maybe: expected 1 or 0"):
         resolved(CORRIGIBLE_QUIET="maybe")
+    capsys.readouterr()
+    resolved(CORRIGIBLE_LISTN="127.0.0.1:1", CORRIGIBLE_ADMISSION_PLUGINS="x", CORRIGIBLE_SOAK_SECONDS="1")
+    problem = 'CORRIGIBLE_LISTN is the environment variable of no option; did you mean "CORRIGIBLE_LISTEN"?'
+    assert capsys.readouterr().err == f"corrigible proxy: {problem}\n"
 
 
 def test_one_api_without_host_and_prefix_gets_all(bench: Any, tmp_path: Path) -> None:
@@ -160,6 +167,8 @@ WRONG = {
     "- {name: b, upstream: 'http://b.test', pack: [http]}\n": '3: "b" has the host and prefix of "a"',
     "pack: [http]\napis:\n- {name: a, upstream: 'http://a.test', pack: [http]}\n": "1: pack cannot stand beside apis",
     "time_limit: 0\n": "1: ",
+    "apis:\n- {name: a, upstream: 'http://a.test', prefix: desk, pack: [http]}\n": '2: prefix "desk" must begin with /',
+    "apis:\n- {name: a, upstream: 'http://a.test', prefix: /a/, pack: [http]}\n": '2: prefix "/a/" must be a path ',
 }
 
 

@@ -44,7 +44,7 @@ def run(capsys: Capture, *arguments: str | Path) -> tuple[int, list[str], list[s
 def test_lint_of_a_pack_in_order(write_pack: WritePack, capsys: Capture) -> None:
     folder = write_pack(x=RULE)
     (folder / "x.cases.yaml").write_text(CASES % 300, "utf-8")
-    assert run(capsys, "pack", "lint", folder) == (0, ["apex 2.1.0: 1 rules, 2 cases, 0 tables, no mistakes"], [])
+    assert run(capsys, "pack", "lint", folder) == (0, ["apex 2.1.0: 1 rule, 2 cases, 0 tables, no mistakes"], [])
 
 
 def test_lint_wants_a_loss_to_be_claimed(write_pack: WritePack, capsys: Capture) -> None:
@@ -106,7 +106,7 @@ def test_test(write_pack: WritePack, capsys: Capture) -> None:
     (folder / "x.cases.yaml").write_text("- name: n\n", "utf-8")
     status, out, err = run(capsys, "pack", "test", folder)
     assert (status, err[0]) == (2, f'{folder}/x.cases.yaml:1: "origin" is missing')
-    assert out == [f"{folder}: 0 passed, 0 failed; 1 files are malformed, their cases were not run"]
+    assert out == [f"{folder}: 0 passed, 0 failed; 1 file is malformed, its cases were not run"]
 
 
 def test_test_goes_on_after_a_rule_that_is_wrong(write_pack: WritePack, capsys: Capture) -> None:
@@ -114,7 +114,7 @@ def test_test_goes_on_after_a_rule_that_is_wrong(write_pack: WritePack, capsys: 
     (folder / "x.cases.yaml").write_text(CASES % 300, "utf-8")
     assert run(capsys, "pack", "test", folder) == (
         2,
-        [f"{folder}: 2 passed, 0 failed; 1 files are malformed, their cases were not run"],
+        [f"{folder}: 2 passed, 0 failed; 1 file is malformed, its cases were not run"],
         [f'{folder}/y.yaml:8: unknown key "wen"; did you mean "when"?'],
     )
 

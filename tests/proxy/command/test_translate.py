@@ -235,3 +235,9 @@ def test_a_recording_moves_no_cursor(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert main(["translate", str(file), "--pack", "stripe", "--all", *more]) == 0
     out, err = capsys.readouterr()
     assert not set("\x1b\x07\x9b\u202e") & set(out + err)
+
+
+def test_secrets_of_a_target_are_left_out(said: Callable[..., list[str]]) -> None:
+    entries = [entry("/v1/x?api_key=abc&a=1", 404, {"error": {"code": "other"}}, "GET")]
+    assert said(entries)[0] == "1 GET /v1/x?api_key=[redacted]&a=1: 404 annotated: apex.c"
+    assert json.loads(said(entries, "--json")[0])["name"] == "1 GET /v1/x?api_key=[redacted]&a=1"

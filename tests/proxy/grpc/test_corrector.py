@@ -59,7 +59,7 @@ def test_a_correction_that_takes_too_long_is_withheld_and_does_not_count() -> No
     loops = build_loops()
     (late,) = corrected(Limits(seconds=0.0), loops, refused())
     assert late.outcome.rewrite is None
-    assert str(late.outcome.error).endswith("the limit is 0")
+    assert "over the time limit of 0 s " in str(late.outcome.error)
     in_time = corrected(Limits(seconds=60, seconds_with_lookups=60), loops, refused(), refused())
     assert [one.outcome.feedback.get("loop", {}).get("attempt") for one in in_time] == [None, 2]
 

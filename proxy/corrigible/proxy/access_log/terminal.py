@@ -138,10 +138,11 @@ def _told(entry: Entry) -> str:
             seconds = (feedback.get("retry") or {}).get("after_seconds")
             return f"try again {'later' if seconds is None else f'in {seconds:g} s'}: {actions}{by}"
         case Verdict.FINAL:
-            return f"no retry helps: {actions}{by}"
+            attempt = (feedback.get("loop") or {}).get("attempt")
+            return f"no retry helps{f', attempt {attempt}' if attempt else ''}: {actions}{by}"
         case Verdict.DIAGNOSED:
             return f"{entry.outcome}{by}"
-    if entry.error:
+    if entry.error and entry.error != entry.reason:
         return f"unchanged, an error of Corrigible: {redact(entry.error)}"
     return f"unchanged: {redact(entry.reason) if entry.reason else 'no reason is known'}{by}"
 
@@ -154,7 +155,7 @@ def _needs_confirmation(feedback: Any) -> bool:
 def _effort(entry: Entry) -> str:
     if entry.correction is None:
         return ""
-    lookups = f"{entry.lookups} look-up{'' if entry.lookups == 1 else 's'}, " if entry.lookups else ""
+    lookups = f"{counted(entry.lookups, 'look-up')}, " if entry.lookups else ""
     return f" [{lookups}{duration(entry.correction)}]"
 
 
@@ -163,6 +164,11 @@ def duration(seconds: float) -> str:
     if seconds < 0.001:
         return f"{seconds * 1e6:.0f} µs"
     return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things: 1 rule, 1,200 rules."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _clock(entry: Entry) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import yaml
 
+from corrigible.proxy.access_log.terminal import counted
 from corrigible.proxy.build import described, load_profiles, profile_of
 from corrigible.proxy.core.api_profile import ApiProfile
 from corrigible.proxy.pack_tools.made_case import MadeCase, make_case, refusals
@@ -114,7 +115,8 @@ def _added(file: Path, made: Sequence[MadeCase]) -> int:
     if added:
         end = "" if not before or before.endswith("\n") else "\n"
         file.write_text(before + end + "".join(added), "utf-8")
-    print(f"{file}: {len(added)} cases added, {len(made) - len(added)} were there")
+    there = len(made) - len(added)
+    print(f"{file}: {counted(len(added), 'case')} added, {there} {'was' if there == 1 else 'were'} there")
     return 0
 
 

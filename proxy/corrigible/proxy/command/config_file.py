@@ -5,12 +5,13 @@ Knows: the members of the file, and where each stands in it. Does not know: what
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.own_location import Rewritten
@@ -21,7 +22,18 @@ from corrigible.rules.pack.load import built_in
 _PATHS: Final = ("relay_key", "log", "upstream_ca", "upstream_cert", "tls_cert", "tls_key", "descriptors")
 """Members that are files, relative to the folder of the configuration."""
 
-Prefix = Annotated[str, Field(pattern=r"^(/[A-Za-z0-9._~-]+)+$")]
+_PREFIX: Final = r"^(/[A-Za-z0-9._~-]+)+$"
+
+
+def _prefix(text: str) -> str:
+    if not text.startswith("/"):
+        raise ValueError(f'"{text}" must begin with /')
+    if not re.fullmatch(_PREFIX, text):
+        raise ValueError(f'"{text}" must be a path such as /billing, without a slash at its end')
+    return text
+
+
+Prefix = Annotated[str, AfterValidator(_prefix), Field(json_schema_extra={"pattern": _PREFIX})]
 Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9.-]+$")]
 ModeName = Literal["none", "traditional", "verbose", "reflective"]
 Seconds = Annotated[float, Field(gt=0, le=3600)]

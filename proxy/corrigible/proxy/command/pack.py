@@ -12,6 +12,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
+from corrigible.proxy.access_log.terminal import counted
 from corrigible.proxy.build import build_corrector, described
 from corrigible.proxy.pack_tools.case_runner import PackResult, run_cases
 from corrigible.proxy.pack_tools.lint import KINDS, lint_pack
@@ -184,7 +185,8 @@ def _lint(args: argparse.Namespace) -> int:
             continue
         mistakes += wrong
         if args.format == "text" and not wrong:
-            print(f"{pack.label}: {len(pack.rules)} rules, {cases} cases, {len(pack.tables)} tables, no mistakes")
+            counts = [(len(pack.rules), "rule"), (cases, "case"), (len(pack.tables), "table")]
+            print(f"{pack.label}: {', '.join(counted(*count) for count in counts)}, no mistakes")
     if args.format == "sarif":
         print(sarif(mistakes, KINDS, version("corrigible"), Path.cwd()), end="")
     for mistake in mistakes if args.format == "text" else ():
@@ -198,7 +200,8 @@ def _test(args: argparse.Namespace) -> int:
         result = run_cases(name)
         failed += _print(result)
         malformed = len({one.place.path for one in result.problems if one.kind == "invalid"})
-        rest = f"; {malformed} files are malformed, their cases were not run" if malformed else ""
+        files = "file is malformed, its cases" if malformed == 1 else "files are malformed, their cases"
+        rest = f"; {malformed} {files} were not run" if malformed else ""
         print(f"{name}: {result.passed} passed, {len(result.cases) - result.passed} failed{rest}")
         unread += malformed
     return 2 if unread else 1 if failed else 0

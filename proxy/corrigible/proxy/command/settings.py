@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
 from .config_file import Config, read_config
 from .usage_error import UsageError
 
+_PREFIX: Final = "CORRIGIBLE_"
+_OTHERS: Final = ("ADMISSION_PLUGINS", "CACHE")
+"""What other commands and the cache of descriptions read."""
 _YES: Final = ("1", "true", "yes", "on")
 _NO: Final = ("0", "false", "no", "off")
 
@@ -29,6 +34,8 @@ class Settings:
 
     def resolved(self, args: argparse.Namespace) -> tuple[argparse.Namespace, Config | None]:
         """Return the arguments with a value for each option, and the file. Raises UsageError and AuthoringError."""
+        for line in _misspelt(self.actions):
+            print(f"corrigible proxy: {line}", file=sys.stderr)
         told = [action for action in self.actions if os.environ.get(variable(action))]
         environment = {action.dest: _of_environment(action) for action in told}
         given = {**environment, **vars(args)}
@@ -39,7 +46,7 @@ class Settings:
 
 def variable(action: argparse.Action) -> str:
     """Return the environment variable of an option: CORRIGIBLE_TIME_LIMIT of --time-limit."""
-    return f"CORRIGIBLE_{action.dest.upper()}"
+    return f"{_PREFIX}{action.dest.upper()}"
 
 
 def settings_of(parser: argparse.ArgumentParser) -> Settings:
@@ -56,6 +63,15 @@ def settings_of(parser: argparse.ArgumentParser) -> Settings:
         f"{names}. Lists are separated by commas; a switch is 1 or 0."
     )
     return Settings(actions, defaults)
+
+
+def _misspelt(actions: Iterable[argparse.Action]) -> Iterator[str]:
+    """Yield a line for each variable that is nearly an option's. Kubernetes sets others, named after a service."""
+    names = [variable(action).removeprefix(_PREFIX) for action in actions]
+    for name in sorted(os.environ):
+        word = name.removeprefix(_PREFIX)
+        if word != name and word not in names and word not in _OTHERS and (near := get_close_matches(word, names, n=1)):
+            yield f'{name} is the environment variable of no option; did you mean "{_PREFIX}{near[0]}"?'
 
 
 def _of_environment(action: argparse.Action) -> Any:

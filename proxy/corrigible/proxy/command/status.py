@@ -6,12 +6,13 @@ import argparse
 import sys
 import time
 
-from corrigible.proxy.access_log.terminal import duration
+from corrigible.proxy.access_log.terminal import counted, duration
 from corrigible.schema.extra import needs
 
 from .usage_error import UsageError
 
 _SECONDS = 5.0
+_OTHER_SERVER = "this is no Corrigible: not the admin address of a proxy"
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -40,14 +41,18 @@ def run(args: argparse.Namespace) -> int:
     try:
         with httpx.Client(base_url=url, timeout=_SECONDS, trust_env=False) as client:
             health, metrics = client.get("/healthz"), client.get("/metrics")
+    except httpx.ConnectError as problem:
+        return _not_well(f"{url}: {problem}: is the proxy running with --admin?")
     except (httpx.HTTPError, httpx.InvalidURL) as problem:
         return _not_well(f"{url}: {problem}")
+    if 404 in (health.status_code, metrics.status_code):
+        return _not_well(f"{url}: {_OTHER_SERVER}")
     if health.status_code != 200 or metrics.status_code != 200:
         return _not_well(f"{url}: {(health if health.status_code != 200 else metrics).text.strip()[:200]}")
     try:
         scraped = read(metrics.text)
     except (ValueError, KeyError):
-        return _not_well(f"{url}: this is not the admin address of a proxy")
+        return _not_well(f"{url}: {_OTHER_SERVER}")
     statistics = scraped.statistics
     print(f"corrigible {scraped.info.get('version', '')} is well: {scraped.info.get('serves', '')}")
     facts = []
@@ -57,8 +62,8 @@ def run(args: argparse.Namespace) -> int:
         facts.append(f"{scraped.memory / (1 << 20):,.0f} MiB")
     if corrections := sum(statistics.durations):
         facts.append(f"{duration(statistics.seconds / corrections)} for a refusal on average")
-    facts.append(f"{statistics.lookups:,} look-ups")
-    facts += [f"{count:,} reloads {result}" for result, count in statistics.reloads.items()]
+    facts.append(counted(statistics.lookups, "look-up"))
+    facts += [f"{counted(count, 'reload')} {result}" for result, count in statistics.reloads.items()]
     print(", ".join(facts))
     for line in statistics.summary() if statistics.requests else ("no requests yet",):
         print(line)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from corrigible.proxy.access_log.entry import redact_target
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.core.api_profile import Explanation
 from corrigible.proxy.core.mode import Mode
@@ -77,7 +78,7 @@ def report(corrector: HttpCorrector, recording: Recording, args: argparse.Namesp
                 result["reading"], result["explanation"] = explanation.reading, explanation.lines
             print(json.dumps(result, ensure_ascii=False))
             continue
-        print(f"{exchange.name}: {exchange.response.status} {result['outcome']}: {result['reason']}")
+        print(f"{result['name']}: {exchange.response.status} {result['outcome']}: {result['reason']}")
         if args.explain:
             for line in (*explanation.reading, *explanation.lines):
                 print(f"  {line}")
@@ -92,7 +93,7 @@ def translated(
     corrector: HttpCorrector, recording: Recording, exchange: Recorded, explanation: Explanation
 ) -> dict[str, Json]:
     """Return what would be sent for one recorded exchange."""
-    head: dict[str, Json] = {"name": exchange.name, "status": exchange.response.status}
+    head: dict[str, Json] = {"name": _name(exchange), "status": exchange.response.status}
     if not corrector.wants_body(exchange.request, exchange.response):
         return {**head, "outcome": "untouched", "reason": "not a refusal in a body that is looked at"}
     outcome = run_with_lookups_sync(
@@ -120,3 +121,9 @@ def translated(
         "headers": outcome.rewrite.headers,
         "body": body,
     }
+
+
+def _name(exchange: Recorded) -> str:
+    """Return the number, method and target of an exchange, secrets left out as in the proxy's log."""
+    before, space, target = exchange.name.rpartition(" ")
+    return f"{before}{space}{redact_target(target)}"

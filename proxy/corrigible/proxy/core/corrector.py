@@ -77,13 +77,17 @@ class Outcome(Generic[Embedded]):
     feedback: Json = None
     rules: tuple[str, ...] = ()
     error: str | None = None
-    """A mistake of ours, for the log."""
+    """A mistake of ours, for the log. The same as the reason where a limit was exceeded."""
     seal: tuple[str, float] | None = None
     """By which the feedback was believed, and when."""
 
     def unchanged(self, error: str) -> Outcome[Embedded]:
         """Return the outcome that leaves every byte, for a mistake of ours."""
         return replace(self, rewrite=None, reason=OUR_ERROR, feedback=None, rules=(), error=error)
+
+    def over_limit(self, reason: str) -> Outcome[Embedded]:
+        """Return the outcome that leaves every byte, for a limit that an operator can raise."""
+        return replace(self.unchanged(reason), reason=reason)
 
 
 class Corrector(Generic[Native, Embedded]):

@@ -137,6 +137,11 @@ class CorrectionAddon:
         api = self._apis.only or flow.metadata.get(API)
         return api if isinstance(api, ApiRoute) else next(iter(self._apis))
 
+    def _prefix(self, flow: http.HTTPFlow) -> str:
+        """Return what was taken off the path of a request; nothing if no API is for it."""
+        api = self._apis.only or flow.metadata.get(API)
+        return api.prefix if isinstance(api, ApiRoute) else ""
+
     def _choose_mode(self, flow: http.HTTPFlow, response: http.Response) -> ModeChoice | None:
         status = response.data.status_code
         if status < 200 or status in _BODILESS or flow.request.data.method.upper() == b"HEAD":
@@ -277,7 +282,7 @@ class CorrectionAddon:
             time=started,
             id=flow.id,
             method=flow.request.method,
-            path=self._api(flow).prefix + flow.metadata.get(TARGET, flow.request.path),
+            path=self._prefix(flow) + flow.metadata.get(TARGET, flow.request.path),
             status=flow.response.status_code if flow.response is not None else None,
             outcome=outcome_word,
             milliseconds=(time.time() - started) * 1000,

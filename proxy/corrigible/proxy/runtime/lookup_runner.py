@@ -77,7 +77,8 @@ class LookupBudget:
         seconds = time.monotonic() - self._started
         limit = self._limits.seconds_with_lookups if self._answers else self._limits.seconds
         if seconds > limit and isinstance(result, Outcome):
-            return cast(T, result.unchanged(f"took {seconds * 1000:.0f} ms, the limit is {limit * 1000:.0f}"))
+            exceeded = f"over the time limit of {limit:.3g} s (--time-limit)"
+            return cast(T, result.over_limit(f"{exceeded}: took {seconds * 1000:.0f} ms"))
         return result
 
 
