@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.schema_repair.json_schema import all_types, choices, kind_of, member, parts, types
+from corrigible.rules.schema_repair.json_schema import all_types, choices, is_shaped, kind_of, member, parts, types
 from tests._support.counted import counted
 
 
@@ -122,3 +122,23 @@ def test_members(schemas: list[Any], name: str, inner: list[Any]) -> None:
 def test_who_walks_a_schema_counts_it() -> None:
     schema = {"allOf": [{"type": "x"} for _ in range(100)]}
     assert counted(lambda: [*parts(schema, {})])[1] >= 100
+
+
+@pytest.mark.parametrize(
+    ("schema", "shaped"),
+    [
+        ({"example": "0 5 * * *"}, True),
+        ({"examples": ["a@example.com", "10:30"]}, True),
+        ({"example": "0E:02:9A"}, True),
+        ({"example": "94110"}, False),
+        ({"example": "+49 30 1234"}, False),
+        ({"example": "Ann"}, False),
+        ({"example": "c2db17b8-4f9f-4fb1"}, False),
+        ({"example": "10:30", "examples": ["7"]}, False),
+        ({"example": 5}, False),
+        ({"examples": {"a": {"value": "10:30"}}}, False),
+        ({}, False),
+    ],
+)
+def test_examples_that_show_another_form_than_a_number(schema: dict[str, Any], shaped: bool) -> None:
+    assert is_shaped(schema) is shaped

@@ -19,6 +19,8 @@ from corrigible.rules.errors import AuthoringError, Place
 
 from .description import Description
 
+_TRANSLATION = 3
+"""Of what schemas become, in the same format: what an earlier version left in the cache is not used."""
 _SMALL = 512 * 1024
 """Bytes up to which a description is compiled in this process: a larger one would leave its memory behind here."""
 
@@ -33,7 +35,7 @@ def load(path: Path, *, cache: Path | None = None, check: bool = False, base: st
     content = digest(path)
     # Problems name the file, so what was checked is not used for a copy at another path.
     checked = f"-checked-{sha256(os.fsencode(path)).hexdigest()[:12]}" if check else ""
-    file = folder / f"{content[:24]}{checked}.{FORMAT}"
+    file = folder / f"{content[:24]}{checked}.{FORMAT}.{_TRANSLATION}"
     return Description(_opened(file, path) or _compiled_into(file, path, content, check=check), base)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -14,6 +15,19 @@ Schema = Mapping[str, Json]
 ALTERNATIVES: Final = ("anyOf", "oneOf")
 _BESIDE: Final = ("allOf", *ALTERNATIVES)
 _LONGEST_CHAIN: Final = 32
+
+
+SHAPED: Final = "x-shaped"
+"""Whether the examples of a text show that it is no number as text: `0 5 * * *`, `a@example.com`, `10:30`."""
+_SHAPE: Final = re.compile(r"[:/@*]")
+
+
+def is_shaped(schema: Schema) -> bool:
+    """Whether a schema as it is written has only examples of such texts."""
+    examples = schema.get("examples")
+    shown = [schema.get("example"), *(examples if isinstance(examples, list) else ())]
+    texts = [one for one in shown if isinstance(one, str) and one]
+    return bool(texts) and all(_SHAPE.search(text) for text in texts)
 
 
 def types(schema: Schema) -> tuple[str, ...]:

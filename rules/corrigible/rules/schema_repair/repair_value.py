@@ -22,7 +22,7 @@ from corrigible.schema.exchange import Json
 
 from . import repair_number
 from .first_violation import first_violation, is_fully_checked, same
-from .json_schema import Schema, choices, types
+from .json_schema import SHAPED, Schema, choices, types
 from .value_place import Place
 
 
@@ -196,21 +196,9 @@ def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         ((name, inner),) = value.items()
         if not _NAMING.isdisjoint(words(str(name))[-1:]) and isinstance(inner, str):
             return [Spelling(inner, "the only value of the object is sent in its place")]
-    if isinstance(value, int | float) and _is_shaped(schema):
+    if isinstance(value, int | float) and schema.get(SHAPED):
         return []
     return _scalar(value, schema, place, _as_text)
-
-
-def _is_shaped(schema: Schema) -> bool:
-    """Whether the examples of a text show that it is no number as text: `0 5 * * *`, `a@example.com`, `10:30`."""
-    examples = schema.get("examples")
-    shown = [schema.get("example"), *(examples if isinstance(examples, list) else ())]
-    texts = [one for one in shown if isinstance(one, str) and one]
-    return bool(texts) and all(_SHAPE.search(text) and not _NUMERIC.fullmatch(text) for text in texts)
-
-
-_SHAPE: Final = re.compile(r"[:/@*]|\d\D+\d")
-_NUMERIC: Final = re.compile(r"[+-]?\d[\d.,_ -]*")
 
 
 _NAMING: Final = frozenset({"id", "name", "key", "slug", "uuid", "value", "code"})
