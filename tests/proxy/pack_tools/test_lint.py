@@ -158,6 +158,20 @@ def test_an_operation_that_nobody_knows(write_pack: WritePack) -> None:
     assert linted(write_pack(x=RULE.replace("code: bad", "code: bad, operation: CreateThing"))) == []
 
 
+def test_an_operation_that_requests_name_and_the_pack_does_not_list(write_pack: WritePack) -> None:
+    rule = RULE.replace("code: bad", "code: bad, operation: [PutItem, put_item, Other]")
+    names = "operation: [{header: x-target}]\n"
+    assert linted(write_pack(manifest=f"{names}operations: {{put_item: PutItem}}\n", x=rule)) == [
+        'x.yaml:6: "put_item" is no operation of pack.yaml or of the API\'s adapter; did you mean "PutItem"?',
+        'x.yaml:6: "Other" is no operation of pack.yaml or of the API\'s adapter (of requests: add it to operations)',
+    ]
+
+
+def test_a_pack_that_lists_no_operation_may_name_any_of_requests(write_pack: WritePack) -> None:
+    rule = RULE.replace("code: bad", "code: bad, operation: PutItem")
+    assert linted(write_pack(manifest="operation: [{header: x-target}]\n", x=rule)) == []
+
+
 def test_a_mistake_in_one_rule_does_not_stop_the_others(write_pack: WritePack) -> None:
     manifest = 'functions: {"f(": "1"}\n'
     folder = write_pack(manifest=manifest, a=RULE + "wen: 1\n", x=RULE)

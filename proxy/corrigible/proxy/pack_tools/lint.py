@@ -81,18 +81,17 @@ def lint_pack(name_or_path: str | Path, description: Described | None = None) ->
 
 
 def _unknown_operations(profile: ApiProfile, rule: Rule, file: Path) -> Iterator[AuthoringError]:
-    """Yield the operations of a rule that neither the pack nor the adapter nor a description has, if they list any.
-
-    If requests name their operation themselves, every name is possible.
-    """
+    """Yield the operations of a rule that neither the pack nor the adapter nor a description has, if they list any."""
     known = {*profile.pack.text.operations.values(), *profile.adapter.operations.names}
-    if not known or profile.pack.operation is not None:
+    if not known:
         return
+    names_itself = profile.pack.operation is not None
+    elsewhere = " (of requests: add it to operations)" if names_itself else " (of a description: give it with --spec)"
     source = read_source(file)
     for index, name in enumerate(rule.match.operations):
         if name not in known and "/" not in name:  # a gRPC method is its own operation
             trail = ("match", "operation", index)
-            hint = suggest_spelling(name, known) or " (of a description: give it with --spec)"
+            hint = suggest_spelling(name, known) or elsewhere
             problem = f'"{name}" is no operation of pack.yaml or of the API\'s adapter{hint}'
             yield source.error(trail, problem, kind="unknown-operation")
 
