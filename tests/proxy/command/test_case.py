@@ -93,7 +93,7 @@ def test_cases_that_are_added_to_a_rule_lint_and_pass(capsys: Capture, pack: Pat
     assert run(capsys, "test", pack) == (0, f"{pack}: 3 passed, 0 failed\n", "")
     matched, other, page = yaml.safe_load(file.read_text("utf-8"))
     assert (matched["name"], matched["origin"], matched["source"]) == (
-        "CreateRefund: 400 bad",
+        "CreateRefund: 400 bad: too much: [redacted] [redacted] [redacted]",
         "recorded",
         "traffic.har",
     )
@@ -114,6 +114,31 @@ def test_of_refusals_that_are_not_matched_one_of_a_kind_is_enough(capsys: Captur
     file.write_text(json.dumps({"log": {"entries": others}}), "utf-8")
     _, out, _ = run(capsys, "case", file, "--rule", pack / "over")
     assert out == f"{pack / 'over.cases.yaml'}: 1 case added, 4 were there\n"
+
+
+def test_refusals_with_other_messages_or_bodies_are_kept(capsys: Capture, pack: Path, tmp_path: Path) -> None:
+    file = tmp_path / "traffic.har"
+    errors = [
+        {"code": "other", "message": "no such charge"},
+        {
+            "code": "other",
+            "message": "the charge is\nin dispute, and nothing of it can be given back before that has ended",
+        },
+        {"code": "other", "message": "no such charge", "param": "charge"},
+        {"code": "other", "message": "no such charge"},
+    ]
+    entries = [entry("POST", "/v1/refunds", {"n": n}, 409, {"error": error}) for n, error in enumerate(errors)]
+    file.write_text(json.dumps({"log": {"entries": entries}}), "utf-8")
+    cases = pack / "over.cases.yaml"
+    assert run(capsys, "case", file, "--rule", pack / "over")[1] == f"{cases}: 3 cases added, 1 were there\n"
+    assert [case["name"] for case in yaml.safe_load(cases.read_text("utf-8"))] == [
+        "CreateRefund: 409 other: no such charge",
+        "CreateRefund: 409 other: the charge is in dispute, and nothing of it can be given ...",
+        "CreateRefund: 409 other: no such charge (2)",
+    ]
+    assert run(capsys, "case", file, "--rule", pack / "over")[1] == f"{cases}: 0 cases added, 4 were there\n"
+    printed = [case["name"] for case in yaml.safe_load(run(capsys, "case", file)[1])]
+    assert len(printed) == len(set(printed)) == 4
 
 
 def test_no_secret_gets_into_a_case(capsys: Capture, pack: Path, recording: Path) -> None:
@@ -139,8 +164,8 @@ def test_by_the_rules_of_a_pack(capsys: Capture, pack: Path, recording: Path) ->
 def test_without_a_pack_nothing_is_claimed(capsys: Capture, recording: Path) -> None:
     cases = yaml.safe_load(run(capsys, "case", recording)[1])
     assert [(case["name"], case["expect"]) for case in cases] == [
-        ("POST /v1/refunds: 400 bad", {}),
-        ("POST /v1/refunds: 409 other", {}),
+        (f"POST /v1/refunds: 400 bad: too much: {SECRETS[3]} [redacted] [redacted]", {}),
+        ("POST /v1/refunds: 409 other: else", {}),
         ("POST /v1/refunds: 502 Bad Gateway", {}),
     ]
 

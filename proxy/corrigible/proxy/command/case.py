@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -82,10 +83,29 @@ def _printed(profile: ApiProfile, made: Sequence[MadeCase], *, judged: bool) -> 
         if rule:
             print(f"# {rule}" if rule == _NO_RULE else f"# {profile.pack.path.name}/{rule}.cases.yaml")
         distinct = {text(_claimed(one, judged=judged)): one for one in cases}
-        for shown, one in distinct.items():
+        names: set[str] = set()
+        for one in distinct.values():
+            case = _named_apart(_claimed(one, judged=judged), names)
             if one.body is not None:
-                print(f"{one.case['name']}: the answer is no JSON: --rule writes it to a file", file=sys.stderr)
-            print(shown, end="")
+                print(f"{case['name']}: the answer is no JSON: --rule writes it to a file", file=sys.stderr)
+            print(text(case), end="")
+
+
+def _named_apart(case: dict[str, Json], names: set[str]) -> dict[str, Json]:
+    """Return the case under a name that none of `names` is, and add that to them."""
+    number, name = 1, case["name"]
+    while name in names:
+        number += 1
+        name = f"{case['name']} ({number})"
+    names.add(name)
+    return {**case, "name": name}
+
+
+def _kind(case: Mapping[str, Json]) -> tuple[str, str]:
+    """Return what is equal for refusals that show the same: the name without its number, and the body of the answer."""
+    response = case.get("response") or {}
+    body = (response.get("body"), response.get("body_file")) if isinstance(response, dict) else response
+    return re.sub(r" \(\d+\)$", "", str(case.get("name"))), json.dumps(body, sort_keys=True, default=str)
 
 
 def _claimed(one: MadeCase, *, judged: bool) -> dict[str, Json]:
@@ -98,20 +118,22 @@ def _claimed(one: MadeCase, *, judged: bool) -> dict[str, Json]:
 def _added(file: Path, made: Sequence[MadeCase]) -> int:
     """Add the cases that a file does not have yet."""
     before = file.read_text("utf-8") if file.exists() else ""
-    known = (read_source(file).data or []) if before else []
-    exchanges = [(one.get("request"), one.get("response")) for one in known if isinstance(one, dict)]
-    unmatched = {one.get("name") for one in known if isinstance(one, dict) and one.get("no_match")}
+    known = [one for one in (read_source(file).data or []) if isinstance(one, dict)] if before else []
+    exchanges = [(one.get("request"), one.get("response")) for one in known]
+    unmatched = {_kind(one) for one in known if one.get("no_match")}
+    names = {str(one.get("name")) for one in known}
     added: list[str] = []
     for one in made:
-        if one.case.get("no_match") and one.case["name"] in unmatched:
-            continue  # one of each kind shows that the rule leaves it alone
         if one.body is not None:
             one.case["response"]["body_file"] = _body_file(file, one)
+        if one.case.get("no_match") and _kind(one.case) in unmatched:
+            continue  # one of each kind shows that the rule leaves it alone
         exchange = (one.case["request"], one.case["response"])
         if exchange not in exchanges:
             exchanges.append(exchange)
-            unmatched.add(one.case["name"] if one.case.get("no_match") else "")
-            added.append(text(one.case))
+            if one.case.get("no_match"):
+                unmatched.add(_kind(one.case))
+            added.append(text(_named_apart(one.case, names)))
     if added:
         end = "" if not before or before.endswith("\n") else "\n"
         file.write_text(before + end + "".join(added), "utf-8")

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from http import HTTPStatus
+from textwrap import shorten
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -43,6 +44,10 @@ _OF_ERRORS: Final = re.compile(
 )
 """Headers of answers that may say something of an error."""
 _PLAIN: Final = ("application/json", "application/x-www-form-urlencoded")
+
+
+_LONGEST_PIECE: Final = 60
+"""Characters of a message in the name of a case."""
 
 
 class MadeCase(NamedTuple):
@@ -142,7 +147,11 @@ def _name(profile: ApiProfile, exchange: Exchange, secrets: _Secrets) -> str:
     where = match.operation if match is not None and match.operation else f"{request.method} {request.path}"
     errors = parse_errors(match, exchange, _json(exchange.body)) if match is not None else ()
     code = next((error.code or error.type for error in errors if error.code or error.type), "")
-    return secrets.text(f"{where}: {exchange.status} {code or HTTPStatus(exchange.status).phrase}".strip())
+    kind = secrets.text(f"{where}: {exchange.status} {code or HTTPStatus(exchange.status).phrase}".strip())
+    message = " ".join(next((error.message for error in errors if error.message), "").split())
+    # Half a secret is no longer found: the text is cut last.
+    piece = shorten(secrets.text(message), _LONGEST_PIECE, placeholder=" ...") if message else ""
+    return f"{kind}: {piece}" if piece and piece != code else kind
 
 
 def _request(exchange: Exchange, profile: ApiProfile, secrets: _Secrets) -> dict[str, Json]:
