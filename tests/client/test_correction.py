@@ -585,5 +585,5 @@ def test_an_adapter_takes_a_policy_or_its_members() -> None:
     assert policy_of(None, on_refusal="repair") == REPAIR == policy_of(REPAIR)
     with pytest.raises(TypeError, match="not both"):
         policy_of(REPAIR, max_wait=3)
-    with pytest.raises(ValueError, match="'often' is not a valid"):
+    with pytest.raises(ValueError, match="'often': give one of 'explain', 'repair', 'confirm'"):
         policy_of(None, on_refusal="often")

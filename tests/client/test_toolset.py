@@ -221,3 +221,20 @@ def test_arguments_that_are_no_object_are_told_to_the_model() -> None:
     assert message["content"].startswith("The arguments of read are no JSON: ")
     (block,) = anthropic.results(toolset(Api()), [{"type": "tool_use", "id": "1", "name": "read", "input": [1]}])
     assert (block["content"], block["is_error"]) == ("The arguments of read are no JSON object.", True)
+
+
+def test_a_description_that_is_text_is_an_error() -> None:
+    with pytest.raises(TypeError, match=r"give the OpenAPI document as a dict .*, not a str"):
+        Toolset("openapi.json", "http://127.0.0.1:1")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"on_refusal": "fix"}, "on_refusal='fix': give one of 'explain', 'repair', 'confirm'"),
+        ({"cap": "SURE"}, "cap='SURE': give one of 'MACHINE_APPLICABLE', "),
+    ],
+)
+def test_a_wrong_word_of_a_policy_is_an_error_with_the_allowed_ones(members: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Policy(**members)

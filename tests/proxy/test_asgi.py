@@ -455,3 +455,16 @@ def test_it_counts_and_logs_as_the_other_front_ends_do(folder: Path, caplog: pyt
         "400 POST /v1/x unchanged: no rule matches",
         "404 POST /v1/x unchanged: answers of the type image/png are not read",
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"packs": "stripe"}, r"packs='stripe': give a list of packs: packs=\['stripe'\]"),
+        ({"packs": Path("stripe")}, r"packs='stripe': give a list"),
+        ({"spec": {"openapi": "3.1.0"}}, "spec: give the path of a file with the description, not a dict"),
+    ],
+)
+def test_packs_that_are_no_list_and_a_spec_that_is_no_path_are_errors(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        ReflectiveMiddleware(sends(), **options)

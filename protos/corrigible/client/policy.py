@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypedDict, Unpack
+from typing import TypedDict, TypeVar, Unpack
 
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import Placeholder, Suggestion
 from corrigible.schema.reader import Choice
 from corrigible.schema.word import Applicability
+
+_Word = TypeVar("_Word", bound=StrEnum)
 
 
 class OnRefusal(StrEnum):
@@ -59,12 +61,21 @@ class Policy:
     """Seconds; a longer wait is explained."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "on_refusal", OnRefusal(self.on_refusal))  # its value as text will do
-        object.__setattr__(self, "cap", Applicability(self.cap))
+        object.__setattr__(self, "on_refusal", _word(OnRefusal, "on_refusal", self.on_refusal))
+        object.__setattr__(self, "cap", _word(Applicability, "cap", self.cap))
         if self.cap is Applicability.HAS_PLACEHOLDERS:
             raise ValueError("cap='HAS_PLACEHOLDERS': values that are missing are asked for")
         if self.on_refusal is OnRefusal.CONFIRM and self.confirm is None:
             raise ValueError("on_refusal='confirm' needs a `confirm` function")
+
+
+def _word(words: type[_Word], member: str, value: str) -> _Word:
+    """Return the word that a value is, or is the text of. Raises ValueError with the words."""
+    try:
+        return words(value)
+    except ValueError:
+        allowed = ", ".join(repr(str(word)) for word in words)
+        raise ValueError(f"{member}={value!r}: give one of {allowed}") from None
 
 
 class PolicyMembers(TypedDict, total=False):

@@ -67,8 +67,13 @@ class Toolset:
         """`description` is an OpenAPI 3 document. `names` are the tools that are wanted; by default all.
 
         `policy` says what is sent again without the model; by default nothing. Raises ValueError for a description of
-        another kind and for names that it has not.
+        another kind and for names that it has not, and TypeError for a description that is no mapping.
         """
+        if not isinstance(description, Mapping):
+            kind = type(description).__name__
+            raise TypeError(
+                f"description: give the OpenAPI document as a dict (json.load, yaml.safe_load), not a {kind}"
+            )
         if not str(description.get("openapi", "")).startswith("3."):
             raise ValueError("the description is no OpenAPI 3 document")
         tools = {tool.name: tool for tool in tools_of(description)}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 import uuid
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
@@ -63,7 +64,9 @@ class ReflectiveMiddleware:
         Corrections are made on the app's own event loop. Where a request and its answer are longer than `largest` bytes
         together, that would take too long for its other callers: the answer passes as it is.
         Each refusal is a line of the logger `corrigible.proxy.asgi` (level INFO); `recorder.statistics` counts them.
+        Raises TypeError for `packs` that are no list and a `spec` that is no path.
         """
+        _check(packs, spec)
         self.recorder = recorder or Recorder()
         self.app = app
         self.dispatcher = Dispatcher(largest_here=largest)
@@ -91,6 +94,13 @@ class ReflectiveMiddleware:
             await send({"type": "http.response.body", "body": document.body})
             return
         await responder.run()
+
+
+def _check(packs: object, spec: object) -> None:
+    if isinstance(packs, (str, bytes, os.PathLike)):
+        raise TypeError(f"packs={str(packs)!r}: give a list of packs: packs=[{str(packs)!r}]")
+    if spec is not None and not isinstance(spec, (str, os.PathLike)):
+        raise TypeError(f"spec: give the path of a file with the description, not a {type(spec).__name__}")
 
 
 def _mode(name: Mode | str) -> Mode:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import signal
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,6 +33,33 @@ def test_mcp(run_agent: RunAgent, bookings: Bookings) -> None:
     assert (is_error, json.loads(text)["room"]) == (False, "double")
     assert result["unknown"] == [True, "createBooking has no argument booking. Its arguments are: body."]
     assert result["listed"] == [False, '["closed","5"]']
+
+
+def test_ctrl_c_ends_mcp_on_a_terminal(
+    agent_python: Path, agent_environment: dict[str, str], bookings: Bookings
+) -> None:
+    code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
+    options = ["mcp", "--upstream", bookings.direct, "--spec", str(bookings.spec)]
+    terminal, its_end = pty.openpty()
+    process = subprocess.Popen(
+        [agent_python, "-c", code, *options],
+        stdin=its_end,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=agent_environment,
+    )
+    assert process.stdout is not None
+    try:
+        os.write(terminal, b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        assert json.loads(process.stdout.readline())["id"] == 1
+        process.send_signal(signal.SIGINT)  # a thread waits for the next line now
+        _, errors = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        os.close(terminal)
+        os.close(its_end)
+    assert process.returncode == 130
+    assert b"Traceback" not in errors
 
 
 def test_langchain(run_agent: RunAgent, bookings: Bookings) -> None:

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from .usage_error import UsageError
 if TYPE_CHECKING:
     from corrigible.client.toolset import Toolset
 
+_INTERRUPTED = 130
 _SECONDS = 60
 """Until the API has answered."""
 
@@ -75,9 +77,18 @@ def run(args: argparse.Namespace) -> int:
     toolset = _toolset(args, file)
     if not toolset.tools:
         raise UsageError(f"--spec {spec_option.shown(args.spec)}: no operation that can be a tool")
-    print(f"{len(toolset.tools)} tools of {spec_option.shown(args.upstream)}", file=sys.stderr)
-    asyncio.run(serve(toolset, "corrigible"))
+    before = signal.signal(signal.SIGINT, _end)
+    try:
+        print(f"{len(toolset.tools)} tools of {spec_option.shown(args.upstream)}", file=sys.stderr)
+        asyncio.run(serve(toolset, "corrigible"))
+    finally:
+        signal.signal(signal.SIGINT, before)
     return 0
+
+
+def _end(number: int, frame: object) -> None:
+    """End at once: a thread waits for the next line of standard input, and nothing can interrupt it."""
+    os._exit(_INTERRUPTED)
 
 
 def _toolset(args: argparse.Namespace, file: Path) -> Toolset:
