@@ -174,6 +174,22 @@ def test_new_lints_and_passes(tmp_path: Path, capsys: Capture) -> None:
     assert run(capsys, "pack", "new", folder) == (2, [], [f"{folder}: is there already and not empty"])
 
 
+def test_lint_notes_what_is_left_of_the_template(tmp_path: Path, capsys: Capture) -> None:
+    folder = tmp_path / "apex"
+    run(capsys, "pack", "new", folder)
+    rule = folder / "unknown-parameter.yaml"
+    note = f"note: {rule}:{{}}: still the template of corrigible pack new: {{}}"
+    summary = "apex 1.0.0: 1 rule, 2 cases, 0 tables, no mistakes"
+    assert run(capsys, "pack", "lint", folder) == (0, [summary], [note.format(5, "references, suggest, diagnosis")])
+    scan = json.loads("\n".join(run(capsys, "pack", "lint", folder, "--format", "sarif")[1]))["runs"][0]
+    assert [(one["ruleId"], one["level"]) for one in scan["results"]] == [("template", "note")]
+    text = rule.read_text("utf-8").replace("example.com", "shop.test").replace("Leave out", "Omit")
+    rule.write_text(text, "utf-8")
+    assert run(capsys, "pack", "lint", folder) == (0, [summary], [note.format(15, "diagnosis")])
+    rule.write_text(text.replace("diagnosis: The", "diagnosis: This"), "utf-8")
+    assert run(capsys, "pack", "lint", folder) == (0, [summary], [])
+
+
 def test_new_says_that_a_folder_is_missing(tmp_path: Path, capsys: Capture) -> None:
     status, out, (message,) = run(capsys, "pack", "new", tmp_path / "nopack" / "x")
     assert (status, out) == (2, [])

@@ -177,20 +177,24 @@ def _watched(run: Callable[[argparse.Namespace], int], args: argparse.Namespace)
 def _lint(args: argparse.Namespace) -> int:
     description = described(args.spec) if args.spec is not None else None
     mistakes: list[AuthoringError] = []
+    notes: list[AuthoringError] = []
     for name in args.packs or built_in():
         try:
-            pack, cases, wrong = lint_pack(name, description)
+            pack, cases, wrong, unfinished = lint_pack(name, description)
         except AuthoringError as error:
             mistakes += error.all_errors()
             continue
         mistakes += wrong
+        notes += unfinished
         if args.format == "text" and not wrong:
             counts = [(len(pack.rules), "rule"), (cases, "case"), (len(pack.tables), "table")]
             print(f"{pack.label}: {', '.join(counted(*count) for count in counts)}, no mistakes")
     if args.format == "sarif":
-        print(sarif(mistakes, KINDS, version("corrigible"), Path.cwd()), end="")
+        print(sarif([*mistakes, *notes], KINDS, version("corrigible"), Path.cwd()), end="")
     for mistake in mistakes if args.format == "text" else ():
         print(mistake, file=sys.stderr)
+    for note in notes if args.format == "text" else ():
+        print(f"note: {note}", file=sys.stderr)
     return 1 if mistakes else 0
 
 

@@ -19,6 +19,7 @@ from corrigible.rules.language.yaml_source import read_source
 from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import MANIFEST, Pack, load_pack, rule_files
 from corrigible.rules.pack.portable import portability_problems
+from corrigible.rules.pack.scaffold import unchanged_members
 from corrigible.schema.exchange import Json
 
 from .case_runner import evaluate_rules, missing_kinds, orphans
@@ -38,6 +39,7 @@ KINDS: Final[Mapping[str, str]] = {
     "missing-rule": "Cases need a rule.",
     "undeclared-loss": "A case shows a loss that its rule does not declare.",
     "unclaimed-intent": "No case would notice if the rule no longer said that it changes the intent.",
+    "template": "A rule has parts of the template of `corrigible pack new`.",
 }
 """The kinds of mistakes. A pack with one of the first kind is refused by the proxy."""
 
@@ -48,6 +50,8 @@ class LintResult(NamedTuple):
     cases: int
     mistakes: tuple[AuthoringError, ...]
     """By file and line."""
+    notes: tuple[AuthoringError, ...] = ()
+    """What is to be finished, and is no mistake."""
 
 
 def lint_pack(name_or_path: str | Path, description: Described | None = None) -> LintResult:
@@ -59,6 +63,7 @@ def lint_pack(name_or_path: str | Path, description: Described | None = None) ->
     profile = profile_of(pack, description)
     rules = {rule.id.partition(".")[2]: rule for rule in pack.rules}
     count = 0
+    notes: list[AuthoringError] = []
     for file in rule_files(pack.path):
         try:
             cases = load_cases(file)
@@ -69,6 +74,7 @@ def lint_pack(name_or_path: str | Path, description: Described | None = None) ->
         rule = rules.get(file.stem)
         if rule is None:
             continue  # it is among the mistakes
+        notes += _template(file)
         mistakes += _unknown_operations(profile, rule, file)
         mistakes += _unknown_tables(pack, rule, file)
         if rule.status != "deprecated":
@@ -77,7 +83,15 @@ def lint_pack(name_or_path: str | Path, description: Described | None = None) ->
         mistakes += _unclaimed_intent(rule, file, cases)
     mistakes += orphans(pack.path)
     ordered = sorted(mistakes, key=lambda one: (one.place.path.name != MANIFEST, str(one.place.path), one.place.line))
-    return LintResult(pack, count, tuple(ordered))
+    return LintResult(pack, count, tuple(ordered), tuple(notes))
+
+
+def _template(file: Path) -> Iterator[AuthoringError]:
+    """Yield a rule that is as `pack new` made it, in part at least."""
+    source = read_source(file)
+    if unchanged := unchanged_members(source.data):
+        problem = f"still the template of corrigible pack new: {', '.join(unchanged)}"
+        yield source.error((unchanged[0],), problem, kind="template")
 
 
 def _unknown_operations(profile: ApiProfile, rule: Rule, file: Path) -> Iterator[AuthoringError]:

@@ -17,6 +17,9 @@ from corrigible.schema.exchange import Json
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
+_LEVELS: Final[Mapping[str, str]] = {"invalid": "error", "template": "note"}
+
+
 def sarif(mistakes: Sequence[AuthoringError], kinds: Mapping[str, str], version: str, folder: Path) -> str:
     """Return the document. Files are named from `folder`, where they are below it."""
     used = list(dict.fromkeys(one.kind for one in mistakes))
@@ -40,7 +43,7 @@ def _result(mistake: AuthoringError, used: Sequence[str], folder: Path) -> Json:
     return {
         "ruleId": mistake.kind,
         "ruleIndex": used.index(mistake.kind),
-        "level": "error" if mistake.kind == "invalid" else "warning",
+        "level": _LEVELS.get(mistake.kind, "warning"),
         "message": {"text": mistake.problem},
         "locations": [
             {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": mistake.place.line}}}

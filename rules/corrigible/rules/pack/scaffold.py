@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
+
+import yaml
 
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.language.editor_schema import editor_schemas
 from corrigible.rules.language.pack_model import PackText
 from corrigible.rules.language.validate import checked
 from corrigible.rules.language.yaml_source import read_source
+from corrigible.schema.exchange import Json
 
 _PACK = """\
 # yaml-language-server: $schema=pack.schema.json
@@ -98,6 +103,12 @@ def new_rule(path: Path, *, author: str, date: str) -> list[Path]:
     )
     cases.write_text(_CASES.format(schema="cases.schema.json", code=code), "utf-8")
     return [rule, cases]
+
+
+def unchanged_members(rule: Mapping[str, Json]) -> list[str]:
+    """Return the members of a rule that are as the template has them, and that each rule needs of its own."""
+    template = yaml.safe_load(_RULE.format_map(defaultdict(str)))
+    return [name for name in ("references", "suggest", "diagnosis") if rule.get(name) == template[name]]
 
 
 def quoted(text: str) -> str:
