@@ -130,7 +130,7 @@ def test_refusals_with_other_messages_or_bodies_are_kept(capsys: Capture, pack: 
     entries = [entry("POST", "/v1/refunds", {"n": n}, 409, {"error": error}) for n, error in enumerate(errors)]
     file.write_text(json.dumps({"log": {"entries": entries}}), "utf-8")
     cases = pack / "over.cases.yaml"
-    assert run(capsys, "case", file, "--rule", pack / "over")[1] == f"{cases}: 3 cases added, 1 were there\n"
+    assert run(capsys, "case", file, "--rule", pack / "over")[1] == f"{cases}: 3 cases added, 1 was there\n"
     assert [case["name"] for case in yaml.safe_load(cases.read_text("utf-8"))] == [
         "CreateRefund: 409 other: no such charge",
         "CreateRefund: 409 other: the charge is in dispute, and nothing of it can be given ...",
