@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +37,11 @@ class Running:
             if text in line:
                 return line
         raise AssertionError("".join(seen))
+
+    def next_line(self) -> str:
+        """Return the next line on the terminal."""
+        assert self.process.stderr is not None
+        return self.process.stderr.readline()
 
     def correction(self, size: int = 0) -> tuple[Any, int]:
         """Return what the pack suggests for `a`, and the number of the attempt."""
@@ -74,13 +81,12 @@ def test_packs_are_loaded_anew_and_a_broken_one_changes_nothing(bench: Any, writ
     with proxied(bench, "--pack", str(pack), "--reload") as proxy:
         assert [proxy.correction(), proxy.correction(LARGE)] == [(1, 1), (1, 1)]
         write_pack(x=rule("2"))
-        proxy.line_with("packs and descriptions reloaded")
-        # What was advised last is no longer advised, so this is no repetition; but it is the second attempt.
-        assert [proxy.correction()[1], proxy.correction(LARGE)[1]] == [2, 2]
+        assert proxy.line_with("packs and descriptions reloaded").endswith(f"reloaded: {pack / 'x.yaml'}\n")
+        assert [proxy.correction(), proxy.correction(LARGE)] == [(2, 1), (2, 1)]  # nothing of before is repeated
         write_pack(x=rule("{"))
         line = proxy.line_with("not reloaded, everything stays as it was: ")
         assert f"{pack / 'x.yaml'}:" in line
-        assert proxy.correction()[1] == 3
+        assert [proxy.correction()[1], proxy.correction(LARGE)[1]] == [2, 2]
         write_pack(x=rule("3"))
         proxy.line_with("packs and descriptions reloaded")
         for size in (1, LARGE + 1):  # of callers who are new
@@ -95,6 +101,34 @@ def test_a_hangup_loads_anew(bench: Any, write_pack: Callable[..., Path]) -> Non
         write_pack(x=rule("2"))
         proxy.process.send_signal(signal.SIGHUP)
         proxy.line_with("packs and descriptions reloaded")
-        assert proxy.correction(1) == (2, 1)
+        assert [proxy.correction(), proxy.correction(LARGE)] == [(2, 1), (2, 1)]
+        for attempt in (2, 3):  # the log was rotated, nothing else changed
+            proxy.process.send_signal(signal.SIGHUP)
+            assert proxy.line_with("packs and descriptions reloaded").endswith("reloaded\n")
+            assert [proxy.correction()[1], proxy.correction(LARGE)[1]] == [attempt, attempt]
         proxy.process.terminate()
         assert proxy.process.wait(60) == 0
+
+
+def test_what_is_told_of_a_description_a_broken_save_and_the_configuration(bench: Any, tmp_path: Path) -> None:
+    spec, config = tmp_path / "api.json", tmp_path / "corrigible.yaml"
+    paths: dict[str, Any] = {"/x": {"get": {"operationId": "x", "responses": {"200": {"description": "ok"}}}}}
+    api = {"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": paths}
+    spec.write_text(json.dumps(api))
+    config.write_text("quiet: true\n")
+    with proxied(bench, "--spec", str(spec), "--reload", "--config", str(config)) as proxy:
+        proxy.line_with("1 operations")
+        config.write_text("quiet: false\n")
+        assert proxy.line_with("corrigible.yaml").endswith(": corrigible.yaml changed: restart to apply\n")
+        proxy.line_with("packs and descriptions reloaded")
+        paths["/y"] = {"get": {"operationId": "y", "responses": {"200": {"$ref": "#/components/responses/gone"}}}}
+        spec.write_text(json.dumps(api))
+        proxy.line_with("(the description is used all the same)")
+        proxy.line_with(f"packs and descriptions reloaded: {spec}")
+        spec.write_text("{")
+        assert str(spec) in proxy.line_with("not reloaded")
+        os.utime(spec, (1, 1))  # it is saved again as it is
+        time.sleep(1.5)
+        paths.pop("/y")
+        spec.write_text(json.dumps(api))
+        assert proxy.next_line().endswith("1 operations\n")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,15 +28,15 @@ _MOST_LINES = 8
 class Part:
     """What can be loaded anew."""
 
-    load: Callable[[], Any]
-    """Returns what `use` takes. Raises an exception whose text says what is wrong."""
+    load: Callable[[], tuple[Any, Sequence[str]]]
+    """Returns what `use` takes, and lines for the operator. Raises an exception whose text says what is wrong."""
     use: Callable[[Any], None]
 
 
 def reload_all(parts: Sequence[Part]) -> None:
     """Load everything, then use it. Raises what loading raises; then nothing has changed."""
     loaded = [part.load() for part in parts]
-    for part, value in zip(parts, loaded, strict=True):
+    for part, (value, _lines) in zip(parts, loaded, strict=True):
         part.use(value)
 
 
@@ -43,41 +44,56 @@ class Reloader:
     """Loads anew when asked to, once at a time."""
 
     def __init__(
-        self, parts: Sequence[Part], files: Callable[[], Iterable[Path]], recorder: Recorder, dispatcher: Dispatcher
+        self,
+        parts: Sequence[Part],
+        files: Callable[[], Iterable[Path]],
+        recorder: Recorder,
+        dispatcher: Dispatcher,
+        config: Path | None = None,
     ) -> None:
-        """`files` yields what is watched; workers know reloading by the name `reload`."""
+        """`files` yields what is watched; workers know reloading by the name `reload`. `config` is never read anew."""
         self._parts, self._files, self._recorder, self._dispatcher = parts, files, recorder, dispatcher
+        self._config = [config] if config is not None else []
+        self._config_digest = _digests(self._config)
+        self._digests = _digests(files())
+        """Of what is loaded."""
+        self._failure: tuple[str, object] | None = None
+        """The last one that was told, and the files that had it."""
         self._task: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._is_asked = False
 
     def ask(self) -> None:
-        """Load anew soon. Call it on the event loop."""
+        """Load anew soon, and tell what comes of it even if it is as before. Call it on the event loop."""
+        self._failure = None
+        self._start()
+
+    def _start(self) -> None:
         self._is_asked = True
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     def watch(self) -> None:
         """Load anew whenever a file changes, from now on."""
-        self._watching = asyncio.get_running_loop().create_task(self._watch())
+        self._watching = asyncio.get_running_loop().create_task(self._watch(self._times()))
 
-    async def _watch(self) -> None:
-        before = await asyncio.to_thread(self._times)
+    async def _watch(self, before: dict[Path, tuple[int, int]]) -> None:
         while True:
             await asyncio.sleep(PAUSE)
             now = await asyncio.to_thread(self._times)
             if now == before:
                 continue
+            await asyncio.sleep(PAUSE / 5)
             while (later := await asyncio.to_thread(self._times)) != now:  # an editor is writing
                 now = later
                 await asyncio.sleep(PAUSE / 5)
             before = now
-            self.ask()
+            self._start()
 
     def _times(self) -> dict[Path, tuple[int, int]]:
         times = {}
         with suppress(OSError):
-            for file in self._files():
+            for file in (*self._config, *self._files()):
                 with suppress(OSError):  # it may go while we look
                     status = file.stat()
                     times[file] = (status.st_mtime_ns, status.st_size)
@@ -86,22 +102,62 @@ class Reloader:
     async def _run(self) -> None:
         while self._is_asked:
             self._is_asked = False
+            digests = await asyncio.to_thread(lambda: _digests(self._files()))
+            self._tell_changed_config()
             try:
                 with _short_turns():
                     loaded = await asyncio.to_thread(lambda: [part.load() for part in self._parts])
-                for part, value in zip(self._parts, loaded, strict=True):
+                for part, (value, _lines) in zip(self._parts, loaded, strict=True):
                     part.use(value)
             except Exception as problem:
                 self._recorder.statistics.reloads["failed"] += 1
-                first, *others = str(problem).splitlines() or [type(problem).__name__]
-                self._recorder.say(f"not reloaded, everything stays as it was: {first}")
-                for line in others[:_MOST_LINES]:
-                    self._recorder.say(line)
+                self._tell_failure(str(problem) or type(problem).__name__, digests)
                 continue
+            changed = _changed(self._digests, digests)
+            self._digests, self._failure = digests, None
             with suppress(Exception):  # a worker that does not know it is replaced when it is needed
-                await self._dispatcher.reload("reload")
+                # Whoever mended a description wants to see it work: what was repeated before counts no more.
+                await self._dispatcher.reload("reload", forget=bool(changed))
             self._recorder.statistics.reloads["done"] += 1
-            self._recorder.say("packs and descriptions reloaded")
+            for line in (line for _, lines in loaded for line in lines if changed):
+                self._recorder.say(line)
+            self._recorder.say(f"packs and descriptions reloaded{_listed(changed)}")
+
+    def _tell_failure(self, failure: str, digests: object) -> None:
+        """Tell it once for the same files, however often they are looked at."""
+        if self._failure == (failure, digests):
+            return
+        self._failure = failure, digests
+        first, *others = failure.splitlines()
+        self._recorder.say(f"not reloaded, everything stays as it was: {first}")
+        for line in others[:_MOST_LINES]:
+            self._recorder.say(line)
+
+    def _tell_changed_config(self) -> None:
+        digest = _digests(self._config)
+        if digest != self._config_digest:
+            self._config_digest = digest
+            self._recorder.say(f"{self._config[0].name} changed: restart to apply")
+
+
+def _digests(files: Iterable[Path]) -> dict[Path, bytes]:
+    """Return what tells contents of files apart; those that cannot be read are left out."""
+    digests = {}
+    with suppress(OSError):
+        for file in files:
+            with suppress(OSError):
+                digests[file] = blake2b(file.read_bytes(), digest_size=16).digest()
+    return digests
+
+
+def _changed(before: Mapping[Path, bytes], now: Mapping[Path, bytes]) -> list[Path]:
+    return sorted(file for file in {*before, *now} if before.get(file) != now.get(file))
+
+
+def _listed(files: Sequence[Path]) -> str:
+    names = ", ".join(map(str, files[:_MOST_LINES]))
+    more = f" and {len(files) - _MOST_LINES} more" if len(files) > _MOST_LINES else ""
+    return f": {names}{more}" if names else ""
 
 
 @contextmanager

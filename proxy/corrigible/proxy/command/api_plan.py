@@ -66,7 +66,7 @@ class ApiPlan:
 
     def part(self, relay: Relay | None, route: ApiRoute) -> Part:
         """Return what can be loaded anew of it."""
-        return Part(lambda: self.load(relay)[0], route.corrector.use)
+        return Part(lambda: self.load(relay), route.corrector.use)
 
     def described(self, engine: Engine) -> str:
         """Return where it is, and what is loaded for it."""

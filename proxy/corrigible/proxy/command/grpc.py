@@ -87,7 +87,7 @@ def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -
             engine,
             recorder=watch.recorder,
             started=lambda loop, dispatcher, parts: watch.started(
-                loop, Reloader(parts, files, watch.recorder, dispatcher)
+                loop, Reloader(parts, files, watch.recorder, dispatcher, Path(args.config) if args.config else None)
             ),
             load_engine=load_engine,
             line=lambda at: f"corrigible: {at} -> {target} ({label})",

@@ -196,6 +196,8 @@ def run(args: argparse.Namespace) -> int:
     }
     parts = [plan.part(relay, route) for plan, route in zip(plans, routes, strict=True)]
 
+    config_file = config.source.path if config is not None else None
+
     def files() -> Iterator[Path]:
         folders = [profile.pack.path for route in routes for profile in route.corrector.engine.profiles]
         return files_of(folders, [spec for plan in plans for spec in plan.specs])
@@ -205,7 +207,7 @@ def run(args: argparse.Namespace) -> int:
             settings,
             apis,
             recorder=watch.recorder,
-            started=lambda loop: watch.started(loop, Reloader(parts, files, watch.recorder, dispatcher)),
+            started=lambda loop: watch.started(loop, Reloader(parts, files, watch.recorder, dispatcher, config_file)),
             line=lambda at: f"corrigible: {at} {label}",
             dispatcher=dispatcher,
         )

@@ -74,10 +74,10 @@ def run(
     def descriptors_of(engine: Engine) -> Descriptors | None:
         return load(settings.descriptors) if settings.descriptors is not None else shipped_descriptors(engine)
 
-    def load_anew() -> tuple[Engine, Descriptors | None]:
+    def load_anew() -> tuple[tuple[Engine, Descriptors | None], tuple[str, ...]]:
         engine = load_engine()
         engine.warm_up()
-        return engine, descriptors_of(engine)
+        return (engine, descriptors_of(engine)), ()
 
     descriptors = descriptors_of(engine)
     engine.warm_up()

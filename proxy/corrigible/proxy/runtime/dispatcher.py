@@ -159,10 +159,12 @@ class Dispatcher:
         if self._workers is not None:
             self._workers.learn(name, arguments)
 
-    async def reload(self, name: str) -> None:
-        """Have workers load anew what this process has loaded anew; what they remember of loops stays."""
+    async def reload(self, name: str, *, forget: bool) -> None:
+        """Have workers load anew what this process has loaded anew. `forget` ends all loops, which stay otherwise."""
+        if forget and self._loops is not None:
+            self._loops.clear()
         if self._workers is not None:
-            await self._workers.reload(name, LOOPS_STATE, LOOPS_RESTORE)
+            await self._workers.reload(name, LOOPS_STATE, None if forget else LOOPS_RESTORE)
 
     def close(self) -> None:
         """End the workers."""

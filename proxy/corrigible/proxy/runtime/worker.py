@@ -107,8 +107,8 @@ class _Worker:
             data = pickle.dumps((NOTE, name, arguments), pickle.HIGHEST_PROTOCOL)
             self._streams[1].write(LENGTH.pack(len(data)) + data)
 
-    async def renew(self, state: str, restore: str) -> None:
-        """Replace it by a new one that knows what the server has learned, and remembers what this one did."""
+    async def renew(self, state: str, restore: str | None) -> None:
+        """Replace it by a new one that knows what the server has learned; with `restore`, and what this one did."""
         if self._streams is None:
             return
         number, connection = self._server.spawn()
@@ -116,7 +116,7 @@ class _Worker:
         try:
             await _asked(streams, (RUN, state, (), {}), _LEARNING)  # it is there once the server has learned
             async with self._free:
-                if self._streams is not None:
+                if self._streams is not None and restore is not None:
                     remembered = await _asked(self._streams, (RUN, state, (), {}), _MOMENT)
                     await _asked(streams, (RUN, restore, (remembered,), {}), _MOMENT)
         except BaseException:
@@ -186,8 +186,8 @@ class Workers:
         self._server.learn(name, arguments)
         self.end()
 
-    async def reload(self, name: str, state: str, restore: str) -> None:
-        """Have all workers learn something, without forgetting: `state` of each goes to `restore` of the next."""
+    async def reload(self, name: str, state: str, restore: str | None) -> None:
+        """Have all workers learn something: `state` of each goes to `restore` of the next, or is forgotten."""
         self._server.learn(name, ())
         for worker in self._workers:
             with contextlib.suppress(OSError, EOFError, TimeoutError, WorkerLost):

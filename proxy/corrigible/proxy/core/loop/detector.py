@@ -115,6 +115,13 @@ class Loops:
         if not self._places.get(caller, True):
             del self._places[caller]
 
+    def clear(self) -> None:
+        """End all loops."""
+        self._groups.clear()
+        self._places.clear()
+        self._counted.clear()
+        self._count = 0
+
     def has_loop(self, caller: str) -> bool:
         """Whether a caller has a loop that a success could end."""
         return caller in self._places

@@ -39,6 +39,10 @@ class SharedLoops(Loops):
         if len(self._remote_callers) > MOST:
             self._remote_callers.popitem(last=False)
 
+    def clear(self) -> None:
+        super().clear()
+        self._remote_callers.clear()
+
     def has_loop(self, caller: str) -> bool:
         return caller in self._remote_callers or super().has_loop(caller)
 
