@@ -81,7 +81,7 @@ def test_a_url_is_fetched_and_told(api: str) -> None:
         assert colour_after(f"{url}/flowers") == "red"
         process.terminate()
         assert process.stderr is not None
-        assert f"corrigible proxy: {api}/openapi.json: 1 operations\n" in process.stderr.read()
+        assert f"corrigible proxy: {api}/openapi.json: 1 operation\n" in process.stderr.read()
 
 
 def test_a_url_that_gives_nothing(api: str) -> None:

@@ -117,7 +117,7 @@ def test_what_is_told_of_a_description_a_broken_save_and_the_configuration(bench
     spec.write_text(json.dumps(api))
     config.write_text("quiet: true\n")
     with proxied(bench, "--spec", str(spec), "--reload", "--config", str(config)) as proxy:
-        proxy.line_with("1 operations")
+        proxy.line_with("1 operation")
         config.write_text("quiet: false\n")
         assert proxy.line_with("corrigible.yaml").endswith(": corrigible.yaml changed: restart to apply\n")
         proxy.line_with("packs and descriptions reloaded")
@@ -131,4 +131,4 @@ def test_what_is_told_of_a_description_a_broken_save_and_the_configuration(bench
         time.sleep(1.5)
         paths.pop("/y")
         spec.write_text(json.dumps(api))
-        assert proxy.next_line().endswith("1 operations\n")
+        assert proxy.next_line().endswith("1 operation\n")

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from corrigible.adapters.cache import cache_folder
 from corrigible.proxy.access_log.entry import redact
+from corrigible.proxy.access_log.terminal import counted
 from corrigible.proxy.core.api_profile import ApiProfile
 
 from .usage_error import UsageError
@@ -114,7 +115,7 @@ def described(profiles: Sequence[ApiProfile], specs: Sequence[str]) -> Iterator[
         names = set(description.operations.names)
         bases = [base for base in description.operations.base_paths() if base]
         below = f", also below {', '.join(bases)}" if bases else ""
-        yield f"{shown(specs[len(seen) - 1])}: {len(names)} operations{below}"
+        yield f"{shown(specs[len(seen) - 1])}: {counted(len(names), 'operation')}{below}"
 
 
 class UnmatchedPaths:
