@@ -157,10 +157,10 @@ def _type(schema: Mapping[str, Any], titles: Mapping[str, str]) -> str:
             return f"[map](#{_anchor(title)})"
         case {"anyOf": list(parts)}:
             return " or ".join(dict.fromkeys(_type(one, titles) for one in parts if one.get("type") != "null"))
+        case {"const": word}:  # pydantic 2.9 writes `enum`, too
+            return f"`{json.dumps(word)}`"
         case {"enum": list(words)}:
             return " or ".join(f"`{word}`" for word in words)
-        case {"const": word}:
-            return f"`{json.dumps(word)}`"
         case {"type": "array", "items": dict(inner)}:
             return f"list of {_plural(_type(inner, titles))}"
         case {"type": "object"}:
