@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from corrigible.schema.document import pointer_parts
+from corrigible.schema.document import pointer_parts, scalar_text
 from corrigible.schema.exchange import Json, Request
 
 BODY: Final = "body"
@@ -95,9 +95,9 @@ class Tool:
             if parameter.place == "path":
                 if isinstance(value, (dict, list)) or value == "":
                     raise ArgumentProblem(f"The argument {parameter.argument} of {self.name} is one text or number.")
-                path = path.replace(f"{{{parameter.name}}}", quote(_text(value), safe=""))
+                path = path.replace(f"{{{parameter.name}}}", quote(scalar_text(value), safe=""))
             elif parameter.place == "header":
-                headers[parameter.name.lower()] = _text(value)
+                headers[parameter.name.lower()] = scalar_text(value)
             else:
                 query |= _in_query(parameter, value)
         if _has_dot_segment(path):
@@ -305,24 +305,18 @@ def _has_dot_segment(path: str) -> bool:
     return any(segment in (".", "..") for segment in _SEGMENT_ENDS.split(path))
 
 
-def _text(value: Json) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
-
-
 def _in_query(parameter: Parameter, value: Json) -> dict[str, Json]:
     """OpenAPI 3, section 4.8.12.3: the styles `form` and `deepObject`."""
     match value:
         case list() if parameter.is_exploded:
-            return {parameter.name: [_text(one) for one in value]}
+            return {parameter.name: [scalar_text(one) for one in value]}
         case list():
-            return {parameter.name: ",".join(map(_text, value))}
+            return {parameter.name: ",".join(map(scalar_text, value))}
         case dict() if parameter.is_deep:
-            return {f"{parameter.name}[{name}]": _text(inner) for name, inner in value.items()}
+            return {f"{parameter.name}[{name}]": scalar_text(inner) for name, inner in value.items()}
         case dict():
-            return {name: _text(inner) for name, inner in value.items()}
-    return {parameter.name: _text(value)}
+            return {name: scalar_text(inner) for name, inner in value.items()}
+    return {parameter.name: scalar_text(value)}
 
 
 def _from_query(parameter: Parameter, query: Mapping[str, Json]) -> tuple[Json, set[str]]:
