@@ -254,6 +254,19 @@ def test_a_secret_in_another_form_is_asked_for() -> None:
     assert (asked["applicability"], asked["parameters"], "patch" in asked) == ("HAS_PLACEHOLDERS", {}, False)
 
 
+def test_a_secret_in_another_form_beside_another_edit_is_not_repeated() -> None:
+    request = Request("POST", "/login", body={"password": 100920, "old": 1})
+    patch = [{"op": "remove", "path": "/body/old"}, {"op": "replace", "path": "/body/password", "value": "100920"}]
+    feedback = {
+        "type": "recovery_guidance",
+        "message": "m",
+        "recovery": "correctable",
+        "suggestions": [suggestion(parameters={}, patch=patch)],
+    }
+    with pytest.raises(FeedbackRejected, match="a secret of the request would be repeated"):
+        encode(feedback, request, frozenset({"password"}), Limits())
+
+
 def test_a_secret_that_a_rule_gives_stays() -> None:
     request = Request("POST", "/login", body={"password": "hunter22"})
     given = suggestion(parameters={}, patch=[{"op": "replace", "path": "/body/password", "value": "pm_card_visa"}])

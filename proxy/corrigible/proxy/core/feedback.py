@@ -13,6 +13,7 @@ from corrigible.rules.engine.pace import slower
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pointer import is_among, segments, value_at
+from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.schema_repair.repair import DIAGNOSES
 from corrigible.schema.document import is_path, scalar_text
 from corrigible.schema.exchange import Json, Request
@@ -187,8 +188,8 @@ def _unnamed_secrets(feedback: dict[str, Json], request: Request, secrets: froze
 def _ask_for_secrets(feedback: dict[str, Json], secrets: frozenset[str], sent: frozenset[str]) -> None:
     """Ask for a secret that an edit would write in another form, such as a number as text: it is never repeated."""
     for suggestion in feedback["suggestions"]:
-        edits = [op for op in suggestion.get("patch", ()) if op["op"] in ("add", "replace")]
-        values = [op for op in edits if is_among(segments(op["path"])[-1], secrets) and op.get("value") is not None]
+        edits = [op for op in suggestion.get("patch", ()) if op["op"] != "test"]
+        values = [op for op in edits if op.get("value") is not None and is_among(segments(op["path"])[-1], secrets)]
         if not values or len(edits) != len(values) or any(scalar_text(op["value"]) not in sent for op in values):
             continue
         del suggestion["patch"]
@@ -196,12 +197,9 @@ def _ask_for_secrets(feedback: dict[str, Json], secrets: frozenset[str], sent: f
         suggestion["applicability"] = "HAS_PLACEHOLDERS"
         suggestion["placeholders"] = [
             *suggestion.get("placeholders", ()),
-            *({"pointer": op["path"], "ask": "agent", "schema": {"type": _TYPES[type(op["value"])]}} for op in values),
+            *({"pointer": op["path"], "ask": "agent", "schema": {"type": kind_of(op["value"])}} for op in values),
         ]
         suggestion.pop("verification", None)
-
-
-_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 def _cut(suggestions: list[dict[str, Json]]) -> None:
