@@ -154,6 +154,17 @@ def test_what_is_not_there_is_a_name_in_the_path(
     )
 
 
+@pytest.mark.parametrize("pointer", ["", "/path"])
+def test_a_refused_name_in_the_path_is_found_whether_its_place_is_told_or_not(
+    write_pack: WritePack, pointer: str
+) -> None:
+    (profile,) = described(write_pack(x=FIX)).profiles
+    exchange = Exchange(replace(REQUEST, method="GET", path="/widgets/abc"), 400, {}, b"", "e", 1.0)
+    case = RefusalCase(exchange, MatchedOperation(profile, "Op", {"id": "abc"}), None, None, ())
+    found = by_elimination(case, Violation(message="abc is not a valid UUID", pointer=pointer), Places(KNOWN))
+    assert (found and found[:2], found and found.value) == (("/path", "value"), "abc")
+
+
 ORDERS = """
 openapi: 3.0.3
 info: {title: t, version: '1'}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,11 +37,15 @@ def correct(write_pack: Callable[..., Path]) -> Correct:
     corrector = HttpCorrector(Engine([replace(profile, adapter=adapter)]))
 
     def outcome(
-        accept: str | None, *headers: tuple[str, str], body: bytes = PAGE.encode(), prefer: str = ""
+        accept: str | None,
+        *headers: tuple[str, str],
+        body: bytes = PAGE.encode(),
+        prefer: str = "",
+        media: Sequence[tuple[str, str]] = (HTML,),
     ) -> HttpOutcome:
         sent = [("Accept", accept)] if accept is not None else []
         request = RequestHead("POST", "/v1/x", [*sent, *([("Prefer", prefer)] if prefer else [])])
-        response = ResponseHead(502, [HTML, ("Server", "nginx"), *headers])
+        response = ResponseHead(502, [*media, ("Server", "nginx"), *headers])
         steps = corrector.correct(HttpExchange(request, b"", response, body), id="1", started=1.0)
         return run_with_lookups_sync(steps, lambda path: LookupAnswer(404, b""))
 
@@ -65,6 +69,32 @@ def test_who_prefers_json_gets_a_problem_document(correct: Correct) -> None:
     assert headers["Content-Length"] == str(len(rewrite.body))
     assert [value for name, value in rewrite.headers if name == "Vary"] == ["Accept, Prefer"]
     assert headers["Server"] == "nginx"
+
+
+@pytest.mark.parametrize("media", [(), [("Content-Type", "text/plain")], [("Content-Length", "0")]])
+def test_an_empty_answer_becomes_a_problem_document(correct: Correct, media: Sequence[tuple[str, str]]) -> None:
+    rewrite = correct("application/json", body=b"", media=media).rewrite
+    assert rewrite is not None
+    problem, headers = json.loads(rewrite.body), dict(rewrite.headers)
+    assert problem.pop("recovery_feedback")["suggestions"][0]["action"] == "ESCALATE"
+    assert problem == {"type": "about:blank", "status": 502, "title": "Bad Gateway"}
+    assert headers["Content-Type"] == "application/problem+json"
+    assert headers["Content-Length"] == str(len(rewrite.body))
+    assert "Link" not in headers
+
+
+def test_an_empty_answer_stays_empty_for_everybody_else(correct: Correct) -> None:
+    rewrite = correct("*/*", body=b"", media=()).rewrite
+    assert rewrite is not None
+    assert rewrite.body == b""
+    assert "Content-Type" not in dict(rewrite.headers)
+    assert "Link" in dict(rewrite.headers)
+
+
+def test_a_text_stays_a_text(correct: Correct) -> None:
+    rewrite = correct("application/json", body=b"down", media=[("Content-Type", "text/plain")]).rewrite
+    assert rewrite is not None
+    assert rewrite.body == b"down"
 
 
 def test_the_content_coding_stays(correct: Correct) -> None:

@@ -65,7 +65,7 @@ def _missing_name(case: RefusalCase, error: Violation) -> SchemaViolation | None
 def _refused_name(case: RefusalCase, error: Violation) -> SchemaViolation | None:
     """Return the value in the path that a message refuses: it repeats that alone, or the name of the variable."""
     message, status = error.message[:_READ], case.exchange.status
-    if error.pointer or status not in _MAY_REFUSE_A_NAME or not case.match.operation:
+    if error.pointer not in ("", "/path") or status not in _MAY_REFUSE_A_NAME or not case.match.operation:
         return None
     if _REFUSED.search(message) is None or (status != 405 and ABOUT_STATE.search(message) is not None):
         return None

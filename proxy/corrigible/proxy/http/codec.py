@@ -32,7 +32,7 @@ from .digest_headers import DIGESTS, covers_body
 from .feedback_store import DOCUMENTS, DocumentResponse, Documents
 from .messages import Headers, HttpExchange, RequestHead, ResponseHead, Rewrite
 from .prefixed_feedback import with_prefix
-from .problem_page import headers_of_problem, is_page, prefers_json, problem_document
+from .problem_page import headers_of_problem, is_no_document, prefers_json, problem_document
 from .request_reader import read_request
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -142,7 +142,7 @@ class HttpCodec:
             return rewrite
         if not isinstance(decision, Annotate) or mode is not Mode.REFLECTIVE:
             return Unplaced(_reason_not_embedded(mode, has_digest=has_digest))
-        if not has_digest and is_page(response.headers) and prefers_json(native.request.headers):
+        if not has_digest and is_no_document(response.headers, exchange.body) and prefers_json(native.request.headers):
             body = problem_document(response.status, decision)
             return _rewrite(exchange, decision, headers_of_problem(response.headers), body, applied)
         return self._linked(native, exchange, decision, applied)

@@ -1,4 +1,4 @@
-"""The error page of a gateway as a problem document (RFC 9457), for callers who prefer JSON.
+"""An HTML page or an empty body as a problem document (RFC 9457), for callers who prefer JSON.
 
 Knows: `Accept`, the members of a problem document. Does not know: what the page or the feedback says.
 """
@@ -39,24 +39,25 @@ def prefers_json(headers: Headers) -> bool:
     return of_json > of_pages
 
 
-def is_page(headers: Headers) -> bool:
-    """Whether an answer says that it is HTML."""
-    return any(
+def is_no_document(headers: Headers, body: bytes) -> bool:
+    """Whether an answer is an HTML page, or empty: a program that asked for JSON can read nothing in it."""
+    return not body or any(
         name.lower() == "content-type" and value.strip().lower().startswith("text/html") for name, value in headers
     )
 
 
 def headers_of_problem(headers: Headers) -> Headers:
-    """Return the headers of a page for the problem document in its place."""
-    others = [(name, _MEDIA_TYPE if name.lower() == "content-type" else value) for name, value in headers]
-    return [*others, ("Vary", "Accept")]
+    """Return the headers of a page or an empty body for the problem document in its place."""
+    named = [(name, _MEDIA_TYPE if name.lower() == "content-type" else value) for name, value in headers]
+    missing = [] if any(name.lower() == "content-type" for name, _ in headers) else [("Content-Type", _MEDIA_TYPE)]
+    return [*named, *missing, ("Vary", "Accept")]
 
 
 def problem_document(status: int, decision: Annotate) -> bytes:
-    """Return the text of a page and the feedback as one JSON object."""
+    """Return the text of a page, if there is one, and the feedback as one JSON object."""
     problem: dict[str, Json] = {"type": "about:blank", "status": status}
     if status in responses:
         problem["title"] = responses[status]
-    if isinstance(decision.case.text, str):
+    if isinstance(decision.case.text, str) and decision.case.text:
         problem["detail"] = decision.case.text
     return splice(orjson.dumps(problem), problem, {"": [b'"' + MEMBER.encode() + b'":' + decision.encoded]})
