@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -154,12 +155,16 @@ class Container:
 
 @contextmanager
 def running(objects: Rendered, root: Path, upstream: str) -> Iterator[Container]:
-    """Run the container's command with its files and the variables of the image. Only the addresses are others."""
+    """Run the container's command with its files and the variables of the image, until it is ready as a pod is.
+
+    Only the addresses are others, and there is more time: a machine that runs tests is busy.
+    """
     image = dict(re.findall(r"(\w+)=(\S+)", dict(dockerfile())["ENV"]))
     admin = f"{HOST}:{free_port()}"
     environment = {name: f"{root}{image[name]}" for name in ("HOME", "CORRIGIBLE_CACHE")}
     environment |= {name: below(root, value) for name, value in objects.environment.items()}
-    environment |= {"TMPDIR": f"{root}/tmp", "CORRIGIBLE_ADMIN": admin, "CORRIGIBLE_UPSTREAM": upstream}
+    environment |= {"TMPDIR": f"{root}/tmp", "CORRIGIBLE_TIME_LIMIT": "20"}
+    environment |= {"CORRIGIBLE_ADMIN": admin, "CORRIGIBLE_UPSTREAM": upstream}
     words = [below(root, word) for word in objects.container["args"]]
     code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
 
@@ -167,7 +172,12 @@ def running(objects: Rendered, root: Path, upstream: str) -> Iterator[Container]
         listen = {"CORRIGIBLE_LISTEN": f"{HOST}:{port}"}
         return Command(python_arguments(code, *words), root, {**environment, **listen})
 
+    def is_ready(_: int) -> bool:
+        path = objects.probes[0]["httpGet"]["path"]
+        with urllib.request.urlopen(f"http://{admin}{path}", timeout=10) as answer:
+            return bool(answer.status == 200)
+
     scheme = "https" if "CORRIGIBLE_TLS_CERT" in objects.environment else "http"
-    server = Server(name="proxy", title="corrigible proxy", deviation="", command=command, scheme=scheme)
+    server = Server("proxy", "corrigible proxy", "", command, scheme=scheme, is_ready=is_ready)
     with server.start() as proxy:
         yield Container(proxy, f"http://{admin}")

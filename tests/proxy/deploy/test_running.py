@@ -44,7 +44,7 @@ def secrets(tmp_path: Path) -> dict[str, dict[str, str]]:
 def probed(objects: Rendered, container: Container) -> list[tuple[int, str]]:
     """Return what the probes get."""
     assert {probe["httpGet"]["port"] for probe in objects.probes} == {"admin"}
-    answers = [httpx.get(f"{container.admin}{probe['httpGet']['path']}") for probe in objects.probes]
+    answers = [httpx.get(f"{container.admin}{probe['httpGet']['path']}", timeout=60) for probe in objects.probes]
     return [(answer.status_code, answer.text) for answer in answers]
 
 
@@ -70,7 +70,7 @@ def test_the_proxy_in_front_of_an_api(
         assert by_description["suggestions"][0]["parameters"] == {"room": "double"}
         assert by_rule["suggestions"][0]["evidence"]["rule"] == "bookings.longest-stay@1"
         annotations = objects.one("Deployment")["spec"]["template"]["metadata"]["annotations"]
-        page = httpx.get(f"{container.admin}{annotations['prometheus.io/path']}").text
+        page = httpx.get(f"{container.admin}{annotations['prometheus.io/path']}", timeout=60).text
         assert f'{metric()[0]}{{status="422"}} 2.0' in page.splitlines()
         container.proxy.process.send_signal(signal.SIGTERM)
         assert container.proxy.process.wait(objects.pod["terminationGracePeriodSeconds"]) == 0
