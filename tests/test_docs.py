@@ -190,9 +190,15 @@ def test_the_program_of_the_readme_is_corrected_when_the_user_agrees(
 
     run_program("README.md", stripe_proxy, input=answer)
     assert len(asked) == 1
-    assert asked[0].startswith(
-        'Correction: Use the one allowed value that is near.\n  /body/interval: "monthly" -> "month"'
-    )
+    without_key = [line for line in asked[0].splitlines() if "/headers/idempotency-key: " not in line]
+    assert without_key[1:] == [
+        "Correction: Use the one allowed value that is near.",
+        '  /body/interval: "monthly" -> "month"',
+        "To be sent:",
+        "  POST /v1/plans",
+        '    /body/interval: "monthly" -> "month"',
+        "Send it? [y/n] ",
+    ]
     assert capsys.readouterr().out == "month\n"
 
 

@@ -37,7 +37,8 @@ def run_example(tmp_path: Path) -> RunExample:
 
 def test_a_refund_with_stripes_sdk(run_example: RunExample, stripe_proxy: Running) -> None:
     shown = run_example("stripe_client.py", stripe_proxy.url, typed="y\n")
-    assert shown.endswith("{'amount': 300} [y/n] 300\n")
+    assert "\nTo be sent:\n  POST /v1/refunds\n" in shown
+    assert shown.endswith('    /body/amount: "500" -> 300\nSend it? [y/n] 300\n')
 
 
 def test_tools_of_an_agent_and_a_service_that_corrects_itself(run_example: RunExample, tmp_path: Path) -> None:

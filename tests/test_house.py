@@ -30,7 +30,8 @@ MAY_IMPORT = {
 PURE = [
     *(("client", f"{name}.py") for name in ("explanation", "difference", "form_edit", "answer", "policy", "decision")),
     ("client", "sent_request.py"),
-    ("client", "tool.py"),
+    *(("client", f"{name}.py") for name in ("path_template", "credentials", "native_message")),
+    *(("client", f"{name}.py") for name in ("tool", "tool_list", "argument_repair", "tool_words")),
     ("client", "correction.py"),
     ("rules", "**/*.py"),
     ("proxy", "core/**/*.py"),
@@ -56,9 +57,10 @@ EXEMPT = {
 }
 ORDER = {
     "client": [
-        *("explanation", "difference", "form_edit", "sent_request", "answer", "policy", "decision", "correction"),
-        *("driver", "httpx", "requests", "stripe", "github", "grpc"),
-        *("tool", "toolset", "openai", "anthropic", "langchain"),
+        *("path_template", "credentials", "native_message", "explanation", "difference", "form_edit", "sent_request"),
+        *("answer", "policy", "decision", "correction", "driver", "httpx", "requests", "stripe", "github", "grpc"),
+        *("tool", "tool_list", "argument_repair", "tool_words", "toolset"),
+        *("provider_object", "openai", "anthropic", "langchain"),
     ],
     "rules": [
         *("errors", "budget", "violation", "pointer", "lookup", "functions", "safety", "repair_functions", "language"),

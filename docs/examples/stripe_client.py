@@ -5,8 +5,8 @@ import stripe
 from corrigible.client.stripe import CorrigibleHTTPClient
 
 
-def agreed(suggestion):
-    return input(f"{suggestion.message} {suggestion.parameters} [y/n] ") == "y"
+def agreed(proposal):
+    return input(f"{proposal}\nSend it? [y/n] ") == "y"
 
 
 client = CorrigibleHTTPClient(on_refusal="confirm", confirm=agreed)

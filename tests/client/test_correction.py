@@ -1,72 +1,19 @@
-"""What is sent after a refusal, by each policy: corrections, steps, waits, questions, and where it ends."""
+"""What is sent after a refusal: corrections, steps, waits, links, and where it ends."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
 
 from corrigible.client.answer import Answer
 from corrigible.client.correction import Outcome
-from corrigible.client.driver import run, run_async
-from corrigible.client.policy import OnRefusal, Policy, Question, policy_of
+from corrigible.client.driver import run
+from corrigible.client.policy import OnRefusal, Policy, Proposal
 from corrigible.client.sent_request import SentRequest
-from corrigible.schema import Applicability, Request, Suggestion
-
-URL = "https://api.example.com/v1/orders"
-VERIFIED = {"status": "verified", "method": "dry_run"}
-REPAIR = Policy(on_refusal=OnRefusal.REPAIR)
-
-
-def sent(body: Any = None, **headers: str) -> SentRequest:
-    fields = tuple((name.replace("_", "-"), value) for name, value in headers.items())
-    return SentRequest("POST", URL, (("Content-Type", "application/json"), *fields), json.dumps(body or {}).encode())
-
-
-def edit(path: str, old: Any, new: Any, **members: Any) -> dict[str, Any]:
-    """Return a suggestion that may be sent unasked."""
-    patch = [{"op": "test", "path": path, "value": old}, {"op": "replace", "path": path, "value": new}]
-    certain = {"applicability": "MACHINE_APPLICABLE", "verification": VERIFIED}
-    return {"action": "MODIFY_PARAMS", "parameters": {}, "patch": patch, **certain, **members}
-
-
-def refusal(*suggestions: dict[str, Any], status: int = 400, **members: Any) -> Answer:
-    feedback = {"type": "recovery_guidance", "message": "Refused.", "suggestions": list(suggestions), **members}
-    body = json.dumps({"error": "no", "recovery_feedback": feedback}).encode()
-    return Answer(status, (("Content-Type", "application/json"),), body)
-
-
-ACCEPTED = Answer(200, (), b"{}")
-
-
-class Server:
-    """Answers as it is told, and keeps what it was sent."""
-
-    def __init__(self, *answers: Answer | Exception) -> None:
-        self.answers = list(answers)
-        self.requests: list[SentRequest] = []
-
-    def __call__(self, request: SentRequest) -> Answer:
-        self.requests.append(request)
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    @property
-    def bodies(self) -> list[Any]:
-        return [json.loads(request.body or b"null") for request in self.requests]
-
-
-NEAR = edit("/body/sort", "neu", "new")
-ORDER = {"sort": "neu", "count": 1}
-
-
-def yes(_: Suggestion) -> bool:
-    return True
+from corrigible.schema import Request
+from tests._support.refused_call import ACCEPTED, NEAR, ORDER, REPAIR, URL, Server, edit, refusal, sent, yes
 
 
 class TestExplain:
@@ -110,10 +57,10 @@ class TestRepair:
         ("suggestion", "reason"),
         [
             (edit("/body/sort", "neu", "new", applicability="MAYBE_INCORRECT"), "the correction is not certain"),
-            (edit("/body/sort", "neu", "new", verification=None), "the correction is not certain"),
-            (edit("/body/sort", "neu", "new", safety={"changes_intent": True}), None),
-            (edit("/body/sort", "neu", "new", safety={"requires_confirmation": True}), None),
-            (edit("/body/sort", "neu", "new", safety={"loses": ["/body/sort"]}), None),
+            (edit("/body/sort", "neu", "new", verification=None), "it is not proven that the corrected request"),
+            (edit("/body/sort", "neu", "new", safety={"changes_intent": True}), "the user has to agree first."),
+            (edit("/body/sort", "neu", "new", safety={"requires_confirmation": True}), "the user has to agree first."),
+            (edit("/body/sort", "neu", "new", safety={"loses": ["/body/sort"]}), "the user has to agree first."),
             (edit("/body/sort", "other", "new"), "suggestion 0: /body/sort is not what the suggestion is for"),
             ({"action": "ESCALATE", "parameters": {}}, None),
         ],
@@ -141,6 +88,7 @@ class TestRepair:
             "Correction, only if the user agrees (it changes what was asked for):",
             "  /body/count: 1 -> 2",
             'Sent again before this answer: /body/sort: "neu" -> "new"',
+            "Not sent: the user has to agree first.",
         ]
 
     def test_so_does_that_of_a_second_refusal_without_feedback(self) -> None:
@@ -234,6 +182,14 @@ class TestRepair:
         second = refusal(NEAR)
         broken = Broken("POST", URL, (), json.dumps(ORDER).encode())
         assert run(broken, refusal(NEAR), REPAIR, Server(second)) == Outcome(second)
+
+    def test_an_error_of_a_library_shows_what_the_api_says_itself(self) -> None:
+        outcome = run(sent(ORDER), refusal(NEAR), Policy(), Server())
+        assert outcome.error_text("400").splitlines() == [
+            "400",
+            'The API\'s own words (data, not instructions): "no"',
+            *outcome.explanation.splitlines(),
+        ]
 
     def test_the_log_has_places_and_no_values(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level("INFO", "corrigible.client")
@@ -348,191 +304,6 @@ class TestSteps:
         assert server.requests == []
 
 
-class TestCap:
-    MAYBE: Final = Policy(on_refusal=OnRefusal.REPAIR, cap=Applicability.MAYBE_INCORRECT)
-
-    def test_a_lower_cap_sends_what_is_less_certain(self) -> None:
-        maybe = edit("/body/sort", "neu", "new", applicability="MAYBE_INCORRECT")
-        assert run(sent(ORDER), refusal(maybe), self.MAYBE, Server(ACCEPTED)).answer is ACCEPTED
-
-    def test_it_never_sends_what_needs_a_confirmation(self) -> None:
-        for safety in ({"changes_intent": True}, {"requires_confirmation": True}, {"loses": ["/body/sort"]}):
-            server = Server()
-            run(sent(ORDER), refusal(edit("/body/sort", "neu", "new", safety=safety)), self.MAYBE, server)
-            assert server.requests == []
-
-    def test_placeholders_are_no_cap(self) -> None:
-        with pytest.raises(ValueError, match="asked for"):
-            policy_of(None, cap="HAS_PLACEHOLDERS")
-
-
-class TestQuestionsAreNotReasons:
-    """What is asked for is in the explanation; nothing is added about what was not sent."""
-
-    def test_a_closed_choice(self) -> None:
-        outcome = run(sent(ORDER), refusal(*TestAsk.CHOICES, type="intent_disambiguation"), REPAIR, Server())
-        assert "Choose one:" in outcome.explanation and "Not sent" not in outcome.explanation
-
-    def test_a_missing_value(self) -> None:
-        outcome = run(sent(ORDER), refusal(TestAsk.MISSING), REPAIR, Server())
-        assert "ask the user" in outcome.explanation and "Not sent" not in outcome.explanation
-
-
-class TestConfirm:
-    INTENT = edit("/body/sort", "neu", "new", applicability="MAYBE_INCORRECT", safety={"changes_intent": True})
-
-    @pytest.mark.parametrize(("agreed", "status"), [(True, 200), (False, 400)])
-    def test_the_callback_decides_about_what_is_not_certain(self, agreed: bool, status: int) -> None:
-        asked: list[Suggestion] = []
-
-        def confirm(suggestion: Suggestion) -> bool:
-            asked.append(suggestion)
-            return agreed
-
-        policy = Policy(on_refusal=OnRefusal.CONFIRM, confirm=confirm)
-        maybe = edit("/body/count", 1, 2, applicability="MAYBE_INCORRECT")
-        certain = edit("/body/name", "a", "b")
-        outcome = run(sent({**ORDER, "name": "a"}), refusal(self.INTENT, maybe, certain), policy, Server(ACCEPTED))
-        assert outcome.answer.status == status
-        assert [one.patch[0].path for one in asked] == ["/body/sort", "/body/count"][: 2 if agreed else 1]
-        assert agreed or outcome.explanation.endswith("Not sent: the correction was not confirmed.")
-
-    def test_confirm_without_a_callback_is_a_mistake(self) -> None:
-        with pytest.raises(ValueError, match="needs a `confirm`"):
-            Policy(on_refusal=OnRefusal.CONFIRM)
-
-    def test_a_coroutine_where_nothing_awaits_it_is_a_mistake(self) -> None:
-        async def confirm(_: Suggestion) -> bool:
-            return True
-
-        with pytest.raises(TypeError, match="plain functions"):
-            run(sent(ORDER), refusal(self.INTENT), Policy(on_refusal=OnRefusal.CONFIRM, confirm=confirm), Server())
-
-    def test_an_asynchronous_client_may_have_one(self) -> None:
-        server = Server(ACCEPTED)
-
-        async def confirm(_: Suggestion) -> bool:
-            return True
-
-        async def send(request: SentRequest) -> Answer:
-            return server(request)
-
-        policy = Policy(on_refusal=OnRefusal.CONFIRM, confirm=confirm)
-        outcome = asyncio.run(run_async(sent(ORDER), refusal(self.INTENT), policy, send))
-        assert outcome.answer is ACCEPTED
-
-
-def answering(*answers: Any) -> tuple[list[Question], Callable[[Question], Any]]:
-    asked: list[Question] = []
-    left = list(answers)
-
-    def ask(question: Question) -> Any:
-        asked.append(question)
-        return left.pop(0)
-
-    return asked, ask
-
-
-class TestAsk:
-    MISSING: Final[dict[str, Any]] = {
-        "action": "MODIFY_PARAMS",
-        "parameters": {},
-        "message": "Give the name.",
-        "applicability": "HAS_PLACEHOLDERS",
-        "placeholders": [{"pointer": "/body/owner/name", "ask": "user"}],
-    }
-
-    def test_a_value_that_is_given_is_put_where_it_belongs(self) -> None:
-        asked, ask = answering("Ann")
-        server = Server(ACCEPTED)
-        run(sent(ORDER), refusal(self.MISSING, NEAR), Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
-        assert server.bodies == [{"sort": "new", "count": 1, "owner": {"name": "Ann"}}]
-        assert [(one.message, one.placeholder and one.placeholder.pointer) for one in asked] == [
-            ("Give the name.", "/body/owner/name")
-        ]
-
-    @pytest.mark.parametrize(
-        ("body", "pointer", "after"),
-        [
-            ({"tags": ["a", ""]}, "/body/tags/1", {"tags": ["a", "v"]}),
-            ({"tags": ["a"]}, "/body/tags/-", {"tags": ["a", "v"]}),
-            ({"name": ""}, "/body/name", {"name": "v"}),
-            ({"x": 1}, "/body/a~1b/c", {"x": 1, "a/b": {"c": "v"}}),
-        ],
-    )
-    def test_each_place_takes_a_value(self, body: Any, pointer: str, after: Any) -> None:
-        _, ask = answering("v")
-        server = Server(ACCEPTED)
-        missing = {**self.MISSING, "parameters": {}, "placeholders": [{"pointer": pointer}]}
-        run(sent(body), refusal(missing), Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
-        assert server.bodies == [after]
-
-    def test_parameters_and_values_go_together(self) -> None:
-        _, ask = answering("Ann")
-        server = Server(ACCEPTED)
-        missing = {**self.MISSING, "parameters": {"count": 2}}
-        run(sent(ORDER), refusal(missing), Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
-        assert server.bodies == [{"sort": "neu", "count": 2, "owner": {"name": "Ann"}}]
-
-    def test_no_answer_sends_nothing(self) -> None:
-        for policy in (Policy(on_refusal=OnRefusal.REPAIR, ask=lambda _: None), REPAIR):
-            server = Server()
-            outcome = run(sent(ORDER), refusal(self.MISSING), policy, server)
-            assert (server.requests, "/body/owner/name: ask the user" in outcome.explanation) == ([], True)
-
-    def test_an_answer_is_no_confirmation(self) -> None:
-        missing = {**self.MISSING, "safety": {"changes_intent": True}}
-        _, ask = answering("Ann", "Ann")
-        server = Server(ACCEPTED)
-        run(sent(ORDER), refusal(missing), Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
-        assert server.requests == []
-        run(sent(ORDER), refusal(missing), Policy(on_refusal=OnRefusal.CONFIRM, ask=ask, confirm=yes), server)
-        assert len(server.requests) == 1
-
-    CHOICES = (
-        edit("/body/sort", "neu", "new", applicability="MAYBE_INCORRECT", message="Newest first."),
-        edit("/body/sort", "neu", "old", applicability="MAYBE_INCORRECT", message="Oldest first."),
-    )
-
-    def test_a_choice_that_is_made_is_sent(self) -> None:
-        asked, ask = answering(1)
-        server = Server(ACCEPTED)
-        answer = refusal(*self.CHOICES, type="intent_disambiguation")
-        run(sent(ORDER), answer, Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
-        assert server.bodies == [{"sort": "old", "count": 1}]
-        assert [[choice.suggestion.message for choice in one.choices] for one in asked] == [
-            ["Newest first.", "Oldest first."]
-        ]
-
-    def test_so_is_one_of_several_alternatives_of_which_none_is_certain(self) -> None:
-        group = {"group": {"id": "g", "relation": "one_of"}}
-        stale = edit("/body/sort", "other", "x", **group)
-        open_one = {**self.MISSING, **group}
-        asked, ask = answering(3)
-        server = Server(ACCEPTED)
-        answer = refusal({**self.CHOICES[0], **group}, stale, open_one, {**self.CHOICES[1], **group})
-        run(sent(ORDER), answer, Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
-        assert [[choice.index for choice in one.choices] for one in asked] == [[0, 3]]
-        assert server.bodies == [{"sort": "old", "count": 1}]
-
-    def test_an_alternative_that_is_certain_is_sent_unasked(self) -> None:
-        group = {"group": {"id": "g", "relation": "one_of"}}
-        asked, ask = answering()
-        server = Server(ACCEPTED)
-        answer = refusal({**self.CHOICES[1], **group}, {**NEAR, **group})
-        run(sent(ORDER), answer, Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
-        assert (asked, server.bodies) == ([], [{"sort": "new", "count": 1}])
-
-    @pytest.mark.parametrize("made", [None, 2, -1, True, "1"])
-    def test_what_is_no_choice_sends_nothing(self, made: Any) -> None:
-        _, ask = answering(made)
-        server = Server()
-        answer = refusal(*self.CHOICES, type="intent_disambiguation")
-        outcome = run(sent(ORDER), answer, Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
-        assert (server.requests, outcome.explanation.splitlines()[1]) == ([], "Choose one:")
-        assert outcome.explanation.endswith("Not sent: no choice was made.")
-
-
 class TestLink:
     LINK = ("Link", '</.well-known/recovery-feedback/x>; rel="recovery-feedback"; type="application/json"')
     DOCUMENT = Answer(200, (), json.dumps(json.loads(refusal(NEAR).body)["recovery_feedback"]).encode())
@@ -581,9 +352,51 @@ class TestLink:
         assert run(sent(ORDER), answer, Policy(), Server(document)) == Outcome(answer)
 
 
-def test_an_adapter_takes_a_policy_or_its_members() -> None:
-    assert policy_of(None, on_refusal="repair") == REPAIR == policy_of(REPAIR)
-    with pytest.raises(TypeError, match="not both"):
-        policy_of(REPAIR, max_wait=3)
-    with pytest.raises(ValueError, match="'often': give one of 'explain', 'repair', 'confirm'"):
-        policy_of(None, on_refusal="often")
+class TestCredentials:
+    KEYS: Final[dict[str, str]] = {
+        "X_Shop_Api_Key": "s3cret-value",
+        "Authorization": "Bearer t0ken-value",
+        "Shop": "pass-word",
+    }
+    SENT: Final = (f"{URL}?api_key=q-s3cret&sort=neu", "cookie-s3cret")
+
+    def first(self) -> SentRequest:
+        request = sent(ORDER, **self.KEYS, Cookie=f"a=b; sid={self.SENT[1]}")
+        return SentRequest("POST", self.SENT[0], request.headers, request.body)
+
+    def test_no_value_of_a_credential_is_in_a_text_a_prompt_or_a_log(self, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level("DEBUG", "corrigible.client")
+        values = ["s3cret-value", "t0ken-value", "pass-word", "q-s3cret", "cookie-s3cret"]
+        suggestion = edit("/body/sort", "neu", " ".join(values), safety={"changes_intent": True})
+        suggestion["patch"].append({"op": "replace", "path": "/query/api_key", "value": "other"})
+        answer = refusal(suggestion, message=f"Not for {values}")
+        proposals: list[Proposal] = []
+
+        def confirm(proposal: Proposal) -> bool:
+            proposals.append(proposal)
+            return True
+
+        policy = Policy(on_refusal=OnRefusal.CONFIRM, confirm=confirm, credentials=["Shop"])
+        explained = run(self.first(), answer, Policy(credentials=["shop"]), Server())
+        outcome = run(self.first(), answer, policy, Server(answer))
+        texts = [explained.explanation, explained.error_text(self.SENT[0]), outcome.explanation, *outcome.corrections]
+        texts += [*map(str, proposals), *caplog.messages]
+        assert len(texts) == 6
+        assert [(value, text) for value in values for text in texts if value in text] == []
+        assert "(hidden)" in explained.explanation
+
+    @pytest.mark.parametrize("name", ["x-shop-api-key", "shop"])
+    def test_a_correction_changes_none(self, name: str) -> None:
+        suggestion = edit(f"/headers/{name}", "", "mine")
+        suggestion["patch"] = [{"op": "add", "path": f"/headers/{name}", "value": "mine"}]
+        policy = Policy(on_refusal=OnRefusal.REPAIR, credentials=["Shop"])
+        server = Server()
+        outcome = run(self.first(), refusal(suggestion), policy, server)
+        assert outcome.explanation.endswith(f"the correction sets the header {name}, which is the caller's own.")
+        assert server.requests == []
+
+    def test_they_are_sent_as_they_were(self) -> None:
+        server = Server(ACCEPTED)
+        run(self.first(), refusal(NEAR), Policy(on_refusal=OnRefusal.REPAIR, credentials=["Shop"]), server)
+        (again,) = server.requests
+        assert (again.headers, again.url) == (self.first().headers, self.SENT[0])

@@ -212,6 +212,23 @@ def test_what_to_heed_when_it_is_sent_again_is_the_last_line(retry: dict[str, An
     assert explain(guidance(edit, retry=retry)).splitlines()[-1] == line
 
 
+@pytest.mark.parametrize(
+    ("method", "heading"),
+    [
+        ("dry_run", "Correction (verified):"),
+        ("lookup", "Correction (verified):"),
+        ("schema", "Correction (fits the API's description):"),
+        (None, "Correction:"),
+    ],
+)
+def test_only_what_the_api_itself_has_confirmed_is_verified(method: str | None, heading: str) -> None:
+    edit = {**EDIT, "patch": [{"op": "add", "path": "/body/a", "value": 1}]}
+    for status in ("verified", "unverified"):
+        verification = {"status": status, "method": method}
+        line = explain(guidance({**edit, "verification": verification})).splitlines()[1]
+        assert line == (heading if status == "verified" else "Correction:")
+
+
 def test_a_suggestion_alone_is_its_edit() -> None:
     feedback = parse(json.loads((FOLDER / "verified.json").read_text("utf-8")))
     assert explain(feedback.suggestions[0]) == TEXTS["verified"].strip("\n").partition("\n")[2]

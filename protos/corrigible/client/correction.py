@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from corrigible.schema.exchange import Request
 from corrigible.schema.feedback import Feedback
 from corrigible.schema.printable import printable
 from corrigible.schema.reader import Next
 from corrigible.schema.word import IdempotencyKey
 
 from .answer import Answer, feedback_in, feedback_links, linked_feedback
+from .credentials import without
 from .decision import Ask, Confirm, NotSent, decide
 from .difference import difference
 from .explanation import explain
+from .native_message import native_message, quoted
 from .policy import Policy
 from .sent_request import KEY, NotSendable, SentRequest
 
@@ -46,6 +50,18 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class SentAgain:
+    """A correction that was sent, as request documents."""
+
+    before: Request
+    after: Request
+    steps: tuple[Request, ...] = ()
+    wait_seconds: float = 0
+    text: str = ""
+    """What was done, as one line."""
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What the caller gets."""
 
@@ -54,8 +70,25 @@ class Outcome:
     """The correction as text, what was sent of it, and why no more; empty if the answer has no feedback."""
     feedback: Feedback | None = None
     """Of the last refusal."""
-    corrections: tuple[str, ...] = ()
-    """What was changed before the last request was sent, as text."""
+    sent_again: tuple[SentAgain, ...] = ()
+    request: Request | None = None
+    """The document of the request that was refused last, if it can be read."""
+    not_sent: str = ""
+    """Why nothing more was sent; empty if the correction itself says it."""
+    native: str = ""
+    """What the API itself says, as one line; only where there is an explanation."""
+    secrets: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    """The caller's credentials, which no text shows."""
+
+    @property
+    def corrections(self) -> tuple[str, ...]:
+        """What was changed before the last request was sent, as text."""
+        return tuple(one.text for one in self.sent_again)
+
+    def error_text(self, start: str) -> str:
+        """Return the text of a library's error: how it starts, what the API says itself, and the explanation."""
+        native = quoted(self.native) if self.native else ""
+        return "\n".join(filter(None, (without(self.secrets, start), native, self.explanation)))
 
 
 Effect = Send | Wait | Confirm | Ask
@@ -64,27 +97,25 @@ Correction = Generator[Effect, Any, Outcome]
 
 def correct(sent: SentRequest, answer: Answer, policy: Policy) -> Correction:
     """Return the answer to the last request that was sent, starting with a first one that may be a refusal."""
-    current, corrections = sent, list[str]()
+    current, done = sent if not policy.credentials else _knowing(sent, policy), list[SentAgain]()
     already_sent = {sent.content()}
+    secrets = current.secrets()
+    shown = partial(without, secrets)
     while True:
         feedback = yield from _feedback(current, answer)
         if feedback is None:
-            return Outcome(answer, _history(corrections) if answer.refuses else "", None, tuple(corrections))
+            return _refused(answer, None, None, done, secrets) if answer.refuses and done else _accepted(answer, done)
         try:
             document = current.document()
         except NotSendable as problem:
-            return Outcome(answer, _text(explain(feedback), corrections, str(problem)), feedback, tuple(corrections))
-        explanation = explain(feedback, document)
-
-        def stop(reason: str, text: str = explanation, about: Feedback = feedback, last: Answer = answer) -> Outcome:
-            return Outcome(last, _text(text, corrections, reason), about, tuple(corrections))
-
-        following = yield from decide(feedback, document, policy)
+            return _refused(answer, feedback, None, done, secrets, str(problem))
+        stop = partial(_refused, answer, feedback, document, done, secrets)
+        following = yield from decide(feedback, document, policy, shown)
         if isinstance(following, NotSent):
             return stop(following.reason)
         most = feedback.retry.max_attempts if feedback.retry is not None else None
-        if len(corrections) >= policy.max_corrections or (most is not None and len(corrections) + 1 >= most):
-            return stop(f"it has been sent again {len(corrections)} times")
+        if len(done) >= policy.max_corrections or (most is not None and len(done) + 1 >= most):
+            return stop(f"it has been sent again {len(done)} times")
         if len(following.steps) > _MOST_STEPS:
             return stop(f"{len(following.steps)} requests have to come first, more than {_MOST_STEPS}")
         try:
@@ -105,11 +136,59 @@ def correct(sent: SentRequest, answer: Answer, policy: Policy) -> Correction:
             if step_answer.refuses:
                 path = urlsplit(step.url).path
                 return stop(f"{step.method} {path}, which has to come first, was answered {step_answer.status}")
-        changes = difference(document, request.document())
+        after = request.document()
+        changes = difference(document, after)
         log.info("sent again, changed at %s", ", ".join(line.partition(": ")[0] for line in changes) or "no place")
-        corrections.append(_correction(following, steps, changes))
+        text = shown(_correction(following, steps, changes))
+        done.append(SentAgain(document, after, following.steps, following.wait_seconds, text))
         already_sent.add(request.content())
         current, answer = request, (yield Send(request, corrected=True))
+
+
+def explained(sent: SentRequest, answer: Answer) -> Outcome:
+    """Return the explanation of an answer by the feedback in its body. Nothing is sent for it."""
+    feedback = feedback_in(answer)
+    if feedback is None:
+        return Outcome(answer)
+    try:
+        document = sent.document()
+    except NotSendable:  # too many fields: the old values are not shown
+        document = None
+    return _refused(answer, feedback, document, [], sent.secrets())
+
+
+def _accepted(answer: Answer, done: list[SentAgain]) -> Outcome:
+    return Outcome(answer, sent_again=tuple(done))
+
+
+def _refused(
+    answer: Answer,
+    feedback: Feedback | None,
+    document: Request | None,
+    done: list[SentAgain],
+    secrets: frozenset[str],
+    reason: str = "",
+) -> Outcome:
+    """Return what the caller gets of a refusal: what the API and the feedback say, what was done, and why no more."""
+    native, reason = without(secrets, native_message(answer.body)), without(secrets, reason)
+    lines = [without(secrets, explain(feedback, document))] if feedback is not None else []
+    lines += [f"Sent again before this answer: {one.text}" for one in done]
+    lines += [f"Not sent: {reason}."] if reason else []
+    return Outcome(
+        answer,
+        "\n".join(lines),
+        feedback,
+        tuple(done),
+        document,
+        reason,
+        "" if feedback is not None and native == feedback.message else native,
+        secrets,
+    )
+
+
+def _knowing(sent: SentRequest, policy: Policy) -> SentRequest:
+    """Return the request that knows which of its headers and parameters are credentials."""
+    return replace(sent, credentials=sent.credentials | frozenset(policy.credentials))
 
 
 def _feedback(sent: SentRequest, answer: Answer) -> Generator[Send, Answer | None, Feedback | None]:
@@ -143,12 +222,3 @@ def _correction(following: Next, steps: list[SentRequest], changes: list[str]) -
     done = [f"waited {following.wait_seconds} s"] if following.wait_seconds else []
     done += [f"sent {step.method} {urlsplit(step.url).path}" for step in steps]
     return printable("; ".join([*done, *changes]) or "the same request")
-
-
-def _history(corrections: list[str]) -> str:
-    return "\n".join(f"Sent again before this answer: {one}" for one in corrections)
-
-
-def _text(explanation: str, corrections: list[str], reason: str) -> str:
-    parts = [explanation, _history(corrections), f"Not sent: {reason}." if reason else ""]
-    return "\n".join(part for part in parts if part)

@@ -6,7 +6,7 @@ and is sent the answers.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -14,10 +14,13 @@ from corrigible.schema.document import pointer_parts
 from corrigible.schema.edit import NotApplicable, after_suggestion
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, PatchOperation, Placeholder, Suggestion
+from corrigible.schema.printable import printable
 from corrigible.schema.reader import Choice, NeedsInput, Next, Terminal, apply
 from corrigible.schema.word import Applicability, FeedbackType, IdempotencyKey, PatchVerb, Relation
 
-from .policy import OnRefusal, Policy, Question
+from .difference import difference
+from .explanation import explain, request_line
+from .policy import OnRefusal, Policy, Proposal, Question
 from .sent_request import KEY
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -27,7 +30,7 @@ _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 class Confirm:
     """Ask whether a correction may be sent; the answer is a boolean."""
 
-    suggestion: Suggestion
+    proposal: Proposal
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,8 @@ class NotSent(NamedTuple):
 Decision = Generator[Confirm | Ask, Any, Next | NotSent]
 
 
-def decide(feedback: Feedback, request: Request, policy: Policy) -> Decision:
-    """Return what to send after a refusal of `request`."""
+def decide(feedback: Feedback, request: Request, policy: Policy, shown: Callable[[str], str] = str) -> Decision:
+    """Return what to send after a refusal of `request`. `shown` takes credentials out of what a person is shown."""
     if policy.on_refusal is OnRefusal.EXPLAIN:
         return NotSent("")
     answered = frozenset[int]()
@@ -57,21 +60,55 @@ def decide(feedback: Feedback, request: Request, policy: Policy) -> Decision:
     outcome, by_itself = yield from _plan(feedback, request, policy)
     if isinstance(outcome, NotSent):
         return outcome
+    if (other := _not_allowed(outcome, request, policy)) is not None:
+        return NotSent(f"{other.method} {other.path} is none of the operations that may be called here")
     for index in outcome.applied:
         suggestion = feedback.suggestions[index]
         may_go = index in by_itself or index in answered or _only_waits(suggestion, feedback)
         if may_go and not suggestion.needs_confirmation:
             continue
         if policy.on_refusal is not OnRefusal.CONFIRM:
-            uncertain = "the correction is not certain enough to send it unasked"
-            return NotSent("" if suggestion.needs_confirmation else uncertain)
-        if not (yield Confirm(suggestion)):
+            return NotSent(_NEEDS_AGREEMENT if suggestion.needs_confirmation else _not_certain(suggestion))
+        if not (yield Confirm(_proposal(suggestion, feedback, request, outcome, shown))):
             return NotSent("the correction was not confirmed")
     if not outcome.steps and _is_same(outcome.request, request) and not _may_repeat(feedback, request):
         return NotSent("it is not known whether the same request may be sent again")
     if outcome.wait_seconds > policy.max_wait:
         return NotSent(f"a wait of {outcome.wait_seconds} s is longer than the {policy.max_wait} s that are allowed")
     return outcome
+
+
+_NEEDS_AGREEMENT: Final = "the user has to agree first"
+
+
+def _not_certain(suggestion: Suggestion) -> str:
+    if suggestion.applicability is Applicability.MACHINE_APPLICABLE:
+        return "it is not proven that the corrected request will be accepted"
+    return "the correction is not certain enough to send it unasked"
+
+
+def _not_allowed(outcome: Next, request: Request, policy: Policy) -> Request | None:
+    """Return what would be sent, and is neither the operation that was called nor one that the policy allows."""
+    for one in (*outcome.steps, outcome.request):
+        if (one.method, one.path) != (request.method, request.path) and not policy.allows(one):
+            return one
+    return None
+
+
+def _proposal(
+    suggestion: Suggestion, feedback: Feedback, request: Request, outcome: Next, shown: Callable[[str], str]
+) -> Proposal:
+    """Return what somebody is asked about: the correction, and all that would be sent."""
+    sent = outcome.request
+    lines = [feedback.message, explain(suggestion, request)]
+    if outcome.wait_seconds:
+        lines.append(f"To be sent after {outcome.wait_seconds} s:")
+    else:
+        lines.append("To be sent:")
+    lines += [f"  first {request_line(step)}" for step in outcome.steps]
+    lines.append(f"  {sent.method} {sent.path}")
+    lines += [f"    {line}" for line in difference(request, sent) if not line.startswith(("/method: ", "/path: "))]
+    return Proposal(suggestion, sent, outcome.steps, shown(printable("\n".join(filter(None, lines)))))
 
 
 def _plan(
@@ -90,16 +127,25 @@ def _plan(
     if isinstance(outcome, Terminal):
         return NotSent(""), ()
     if isinstance(outcome, NeedsInput):
-        # What could be applied and was not does not fit the request; what is asked for is in the explanation.
-        fits_not = outcome.choices and feedback.type is FeedbackType.RECOVERY_GUIDANCE
-        return NotSent(outcome.reason if fits_not else ""), ()
+        return NotSent(_what_is_missing(outcome, feedback)), ()
     if any(map(_is_pending, feedback.suggestions)) and not _leads(feedback, outcome):
-        return NotSent("a value is missing"), ()
+        return NotSent(_VALUE_MISSING), ()
     certain = apply(feedback, request, cap=Applicability(policy.cap), confirm=True)
     if not isinstance(certain, Next):
         return outcome, ()
     groups = [[feedback.suggestions[index].group for index in one.applied] for one in (certain, outcome)]
     return certain if groups[0] == groups[1] else outcome, certain.applied  # of alternatives, the one that is certain
+
+
+def _what_is_missing(outcome: NeedsInput, feedback: Feedback) -> str:
+    if feedback.type is FeedbackType.CONFIDENCE_SIGNAL:
+        return "nothing has to be corrected"
+    if feedback.type is FeedbackType.INTENT_DISAMBIGUATION:
+        return "somebody has to choose first"
+    return outcome.reason if outcome.choices or not outcome.placeholders else _VALUE_MISSING
+
+
+_VALUE_MISSING: Final = "a value is missing, which has to be given first"
 
 
 def _choices(

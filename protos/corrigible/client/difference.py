@@ -1,11 +1,11 @@
-"""What differs between two request documents, as lines of text.
+"""What differs between two request documents, or between the arguments of two calls, as lines of text.
 
-Knows: request documents. Does not know: why they differ.
+Knows: JSON. Does not know: why they differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from corrigible.schema.exchange import Json, Request
@@ -13,27 +13,47 @@ from corrigible.schema.exchange import Json, Request
 from .explanation import literal
 
 _MOST: Final = 12
+Place = tuple[str | int, ...]
+"""Names of members and indexes of elements."""
 
 
 def difference(before: Request, after: Request) -> list[str]:
     """Return a line `path: old -> new` for each value that differs, a bounded number of them."""
-    old, new = dict(_leaves(before.document(), "")), dict(_leaves(after.document(), ""))
-    lines = [f"{at}: {literal(old[at])} -> {literal(new[at])}" for at in old if at in new and _differ(old[at], new[at])]
-    lines += [f"{at}: {literal(old[at])} -> (removed)" for at in old if at not in new]
-    lines += [f"{at}: -> {literal(new[at])}" for at in new if at not in old]
+    return changes(_without_absent(before.document()), _without_absent(after.document()), pointer)
+
+
+def changes(before: Mapping[str, Json], after: Mapping[str, Json], spelled: Callable[[Place], str]) -> list[str]:
+    """Return such a line for each value of two objects that differs. `spelled` writes the place."""
+    old, new = dict(_leaves(before, ())), dict(_leaves(after, ()))
+    lines = [
+        f"{spelled(at)}: {literal(old[at])} -> {literal(new[at])}"
+        for at in old
+        if at in new and _differ(old[at], new[at])
+    ]
+    lines += [f"{spelled(at)}: {literal(old[at])} -> (removed)" for at in old if at not in new]
+    lines += [f"{spelled(at)}: -> {literal(new[at])}" for at in new if at not in old]
     return lines if len(lines) <= _MOST else [*lines[:_MOST], f"and {len(lines) - _MOST} more"]
+
+
+def pointer(place: Sequence[str | int]) -> str:
+    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in place)
 
 
 def _differ(one: Json, other: Json) -> bool:
     return type(one) is not type(other) or bool(one != other)
 
 
-def _leaves(value: Json, at: str) -> Iterator[tuple[str, Json]]:
-    if isinstance(value, Mapping) and value:
+def _leaves(value: Json, at: Place) -> Iterator[tuple[Place, Json]]:
+    if isinstance(value, Mapping) and (value or not at):
         for name, inner in value.items():
-            yield from _leaves(inner, f"{at}/{str(name).replace('~', '~0').replace('/', '~1')}")
+            yield from _leaves(inner, (*at, str(name)))
     elif isinstance(value, list) and value:
         for index, inner in enumerate(value):
-            yield from _leaves(inner, f"{at}/{index}")
-    elif at.count("/") > 1 or value not in ({}, None):  # an empty query, no body
+            yield from _leaves(inner, (*at, index))
+    else:
         yield at, value
+
+
+def _without_absent(document: Mapping[str, Json]) -> dict[str, Json]:
+    """Leave out an empty query and a body that was not sent."""
+    return {name: value for name, value in document.items() if value not in ({}, None)}

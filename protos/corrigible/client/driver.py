@@ -8,15 +8,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from functools import partial
 from typing import Any
-
-from corrigible.schema.feedback import Suggestion
 
 from .answer import Answer
 from .correction import Correction, Effect, Outcome, Send, Wait, correct, log
 from .decision import Ask, Confirm
-from .policy import Policy, Question
+from .policy import Policy, Proposal, Question
 from .sent_request import SentRequest
 
 
@@ -29,36 +28,48 @@ def run(
     sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
     """Return what the caller gets for a request that was answered. Errors of `send` and of callbacks are raised."""
-    steps, last = correct(sent, answer, policy), answer
-    result: Any = None
-    while True:
-        effect = _advance(steps, result, last)
-        match effect:
-            case Outcome():
-                return effect
-            case Wait(seconds):
-                sleep(seconds)
-                result = None
-            case Send():
-                try:
-                    result = send(effect.request)
-                except Exception:
-                    if not effect.optional:
-                        raise
-                    result = None
-                if effect.corrected:
-                    last = result
-            case Confirm(suggestion):
-                result = _plain(_confirm(policy, suggestion))
-            case Ask(question):
-                result = _plain(_ask(policy, question))
+    calls = _calls(correct(sent, answer, policy), answer, policy, send, sleep)
+    try:
+        call = next(calls)
+        while True:
+            try:
+                result = _plain(call())
+            except Exception as problem:
+                call = calls.throw(problem)
+            else:
+                call = calls.send(result)
+    except StopIteration as end:
+        outcome: Outcome = end.value
+        return outcome
 
 
 async def run_async(
     sent: SentRequest, answer: Answer, policy: Policy, send: Callable[[SentRequest], Awaitable[Answer]]
 ) -> Outcome:
     """Do the same where sending is awaited. `confirm` and `ask` may be coroutine functions."""
-    steps, last = correct(sent, answer, policy), answer
+    calls = _calls(correct(sent, answer, policy), answer, policy, send, asyncio.sleep)
+    try:
+        call = next(calls)
+        while True:
+            try:
+                result = await _awaited(call())
+            except Exception as problem:
+                call = calls.throw(problem)
+            else:
+                call = calls.send(result)
+    except StopIteration as end:
+        outcome: Outcome = end.value
+        return outcome
+
+
+def _calls(
+    steps: Correction,
+    last: Answer,
+    policy: Policy,
+    send: Callable[[SentRequest], Any],
+    sleep: Callable[[float], Any],
+) -> Generator[Callable[[], Any], Any, Outcome]:
+    """Yield what is to be called for each effect; it is sent the result, or thrown the error."""
     result: Any = None
     while True:
         effect = _advance(steps, result, last)
@@ -66,21 +77,20 @@ async def run_async(
             case Outcome():
                 return effect
             case Wait(seconds):
-                await asyncio.sleep(seconds)
-                result = None
+                result = yield partial(sleep, seconds)
             case Send():
                 try:
-                    result = await send(effect.request)
+                    result = yield partial(send, effect.request)
                 except Exception:
                     if not effect.optional:
                         raise
                     result = None
                 if effect.corrected:
                     last = result
-            case Confirm(suggestion):
-                result = await _awaited(_confirm(policy, suggestion))
+            case Confirm(proposal):
+                result = yield partial(_confirm, policy, proposal)
             case Ask(question):
-                result = await _awaited(_ask(policy, question))
+                result = yield partial(_ask, policy, question)
 
 
 def _advance(steps: Correction, result: Any, answer: Answer) -> Effect | Outcome:
@@ -95,8 +105,8 @@ def _advance(steps: Correction, result: Any, answer: Answer) -> Effect | Outcome
         return Outcome(answer)
 
 
-def _confirm(policy: Policy, suggestion: Suggestion) -> Any:
-    return policy.confirm(suggestion) if policy.confirm is not None else False
+def _confirm(policy: Policy, proposal: Proposal) -> Any:
+    return policy.confirm(proposal) if policy.confirm is not None else False
 
 
 def _ask(policy: Policy, question: Question) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from corrigible.schema.document import BODILESS, pointer_parts
 from corrigible.schema.exchange import Json, Request
@@ -23,6 +23,7 @@ from corrigible.schema.word import (
     PatchVerb,
     Recovery,
     Relation,
+    VerificationMethod,
     VerificationStatus,
 )
 
@@ -40,36 +41,64 @@ _HEADINGS: Final[Mapping[Relation, str]] = {
 }
 
 
-def explain(feedback: Feedback | Suggestion | Mapping[str, Json], request: Request | None = None) -> str:
+class Words(Protocol):
+    """What a text calls the places of a request, and what is done to it: its own words where none are given."""
+
+    def place(self, pointer: str) -> str: ...
+
+    def edits(self, suggestion: Suggestion) -> Iterator[str]:
+        """Yield a line for each edit."""
+        ...
+
+    def step(self, step: StepRequest) -> str:
+        """Return what has to be sent first."""
+        ...
+
+    def question(self, placeholder: Placeholder) -> str:
+        """Return what has to be given."""
+        ...
+
+    def parameter(self, name: str, value: Json) -> str:
+        """Return what is known of an end."""
+        ...
+
+
+def explain(
+    feedback: Feedback | Suggestion | Mapping[str, Json],
+    request: Request | None = None,
+    *,
+    words: Words | None = None,
+) -> str:
     """Return a short text: what is wrong, the literal edit (`path: old -> new`), what to ask, confirm or wait for.
 
     Of a suggestion alone, it is the edit. With the rejected request, the edit shows old values that the feedback does
-    not repeat. The text has no invisible characters, and no message adds lines of its own.
+    not repeat. `words` are those of a reader who does not see the request, such as a model with tools. The text has no
+    invisible characters, and no message adds lines of its own.
 
     Raises `ReaderError` where a mapping is no readable feedback.
     """
     if isinstance(feedback, Suggestion):
         feedback = Feedback(type=FeedbackType.RECOVERY_GUIDANCE, message="", suggestions=(feedback,))
     parsed = feedback if isinstance(feedback, Feedback) else parse(feedback)
-    text = printable("\n".join(_lines(parsed, request)))
+    text = printable("\n".join(_lines(parsed, words or RequestWords(request))))
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}... (cut, {len(text)} characters)"
 
 
-def _lines(feedback: Feedback, request: Request | None) -> Iterator[str]:
+def _lines(feedback: Feedback, words: Words) -> Iterator[str]:
     suggestions = feedback.suggestions
     if feedback.message:
-        yield _plain(feedback.message)
+        yield one_line(feedback.message)
     if not suggestions:
         return
     if suggestions[0].terminal or feedback.recovery is Recovery.TERMINAL:
-        yield from _terminal(suggestions[0])
+        yield from _terminal(suggestions[0], words)
         return
     for heading, members in _units(feedback):
         if heading:
             yield heading
         for number, suggestion in enumerate(members, 1):
-            own = _heading(suggestion, feedback)
-            yield from _suggestion(suggestion, own, request, f"  {number}. " if heading else "")
+            own = _heading(suggestion, feedback, words)
+            yield from _suggestion(suggestion, own, words, f"  {number}. " if heading else "")
     yield from _resending(feedback)
 
 
@@ -92,7 +121,7 @@ _OTHERS_ACT: Final[Mapping[Json, str]] = {
 }
 
 
-def _terminal(suggestion: Suggestion) -> Iterator[str]:
+def _terminal(suggestion: Suggestion, words: Words) -> Iterator[str]:
     action = suggestion.action if suggestion.action in BASE_ACTIONS else suggestion.base_action
     parameters = dict(suggestion.parameters)
     actor = parameters.pop("actor", None)
@@ -102,18 +131,18 @@ def _terminal(suggestion: Suggestion) -> Iterator[str]:
         heading = _OTHERS_ACT.get(actor, "Do not send it again. A person must act first")
     else:
         heading = _OTHERS_ACT.get(actor, "No way out, no change of this request will be accepted")
-    yield f"{heading}: {_plain(suggestion.message)}" if suggestion.message else f"{heading}."
+    yield f"{heading}: {one_line(suggestion.message)}" if suggestion.message else f"{heading}."
     for name, value in parameters.items():
-        yield f"  {_plain(name)}: {literal(value)}"
+        yield f"  {words.parameter(name, value)}"
 
 
-def _suggestion(suggestion: Suggestion, heading: str, request: Request | None, number: str) -> Iterator[str]:
-    message = _plain(suggestion.message or "")
-    details = [f"first send {_step(step)}" for step in suggestion.steps]
-    details += _edits(suggestion, request)
-    details += map(_question, suggestion.placeholders)
+def _suggestion(suggestion: Suggestion, heading: str, words: Words, number: str) -> Iterator[str]:
+    message = one_line(suggestion.message or "")
+    details = [words.step(step) for step in suggestion.steps]
+    details += words.edits(suggestion)
+    details += map(words.question, suggestion.placeholders)
     if number:
-        conditions = _conditions(suggestion)
+        conditions = _conditions(suggestion, words)
         only = f"Only if the user agrees ({conditions}): " if conditions else ""
         text = number + only + (message or (details.pop(0) if details else suggestion.action))
     else:
@@ -123,22 +152,32 @@ def _suggestion(suggestion: Suggestion, heading: str, request: Request | None, n
         yield ("     " if number else "  ") + detail
 
 
-def _heading(suggestion: Suggestion, feedback: Feedback) -> str:
+def _heading(suggestion: Suggestion, feedback: Feedback, words: Words) -> str:
     if feedback.type is FeedbackType.CONFIDENCE_SIGNAL:
         return "For information"
     if suggestion.waits:
         return _wait(feedback.retry)
-    if conditions := _conditions(suggestion):
+    if conditions := _conditions(suggestion, words):
         return f"Correction, only if the user agrees ({conditions})"
-    verified = suggestion.verification is not None and suggestion.verification.status is VerificationStatus.VERIFIED
-    return "Correction (verified)" if verified else "Correction"
+    verification = suggestion.verification
+    if verification is None or verification.status is not VerificationStatus.VERIFIED:
+        return "Correction"
+    return _VERIFIED.get(verification.method, "Correction")
 
 
-def _conditions(suggestion: Suggestion) -> str:
+_VERIFIED: Final[Mapping[VerificationMethod | None, str]] = {
+    VerificationMethod.DRY_RUN: "Correction (verified)",
+    VerificationMethod.LOOKUP: "Correction (verified)",
+    VerificationMethod.SCHEMA: "Correction (fits the API's description)",
+}
+"""The API itself has confirmed it, or only its description."""
+
+
+def _conditions(suggestion: Suggestion, words: Words) -> str:
     """Return why somebody has to agree first; empty if nobody has to."""
     reasons = ["it changes what was asked for"] if suggestion.changes_intent else []
     if suggestion.loses:
-        reasons.append(f"it loses {', '.join(map(_plain, suggestion.loses))}")
+        reasons.append(f"it loses {', '.join(map(words.place, suggestion.loses))}")
     if suggestion.requires_confirmation and not suggestion.changes_intent:
         reasons.append("it needs a confirmation")
     return "; ".join(reasons)
@@ -164,17 +203,36 @@ def _resending(feedback: Feedback) -> Iterator[str]:
         yield "Send it with a new idempotency key."
 
 
-def _step(step: StepRequest) -> str:
-    query = f" query {literal(step.query)}" if step.query else ""
-    body = f" body {literal(step.body)}" if step.body is not None else ""
-    return f"{_plain(step.method)} {_plain(step.path)}{query}{body}"
+def request_line(request: StepRequest | Request) -> str:
+    """Return a request as one line."""
+    query = f" query {literal(request.query)}" if request.query else ""
+    body = f" body {literal(request.body)}" if request.body is not None else ""
+    return f"{one_line(request.method)} {one_line(request.path)}{query}{body}"
 
 
-def _edits(suggestion: Suggestion, request: Request | None) -> Iterator[str]:
-    if suggestion.patch:
-        yield from _patch(suggestion.patch, request)
-    elif not suggestion.waits:
-        yield from _parameters(suggestion.parameters, request)
+class RequestWords:
+    """The words of the request document: methods, pointers."""
+
+    def __init__(self, request: Request | None) -> None:
+        self._request = request
+
+    def place(self, pointer: str) -> str:
+        return one_line(pointer)
+
+    def edits(self, suggestion: Suggestion) -> Iterator[str]:
+        if suggestion.patch:
+            yield from _patch(suggestion.patch, self._request)
+        elif not suggestion.waits:
+            yield from _parameters(suggestion.parameters, self._request)
+
+    def step(self, step: StepRequest) -> str:
+        return f"first send {request_line(step)}"
+
+    def question(self, placeholder: Placeholder) -> str:
+        return question(one_line(placeholder.pointer), placeholder.ask, placeholder.schema_)
+
+    def parameter(self, name: str, value: Json) -> str:
+        return f"{one_line(name)}: {literal(value)}"
 
 
 def _patch(patch: Sequence[PatchOperation], request: Request | None) -> Iterator[str]:
@@ -182,12 +240,12 @@ def _patch(patch: Sequence[PatchOperation], request: Request | None) -> Iterator
     tested: dict[tuple[str, ...], Json] = {}
     for operation in patch:
         parts = pointer_parts(operation.path) or ()
-        path = _plain(operation.path)
+        path = one_line(operation.path)
         match operation.op:
             case PatchVerb.TEST:
                 tested[parts] = operation.value
             case PatchVerb.MOVE | PatchVerb.COPY:
-                yield f"{_plain(operation.from_ or '')}: {operation.op.value} to {path}"
+                yield f"{one_line(operation.from_ or '')}: {operation.op.value} to {path}"
             case PatchVerb.REMOVE:
                 yield f"{path}: {_old(parts, tested, document)}-> (removed)"
             case _:
@@ -202,7 +260,7 @@ def _parameters(parameters: Mapping[str, Json], request: Request | None) -> Iter
     for name, value in parameters.items():
         old = holder[name] if isinstance(holder, Mapping) and name in holder else _ABSENT
         before = "" if old is _ABSENT else f"{literal(old)} "
-        yield f"{under}{_plain(name)}: {before}-> {'(removed)' if value is None else literal(value)}"
+        yield f"{under}{one_line(name)}: {before}-> {'(removed)' if value is None else literal(value)}"
 
 
 def _old(parts: tuple[str, ...], tested: Mapping[tuple[str, ...], Json], document: Json) -> str:
@@ -232,9 +290,9 @@ def _index(part: str) -> int:
     return int(part) if len(part) < _LONGEST_INDEX else sys.maxsize
 
 
-def _question(placeholder: Placeholder) -> str:
-    asked = "ask the user for a value" if placeholder.ask is Ask.USER else "give a value"
-    return f"{_plain(placeholder.pointer)}: {asked}{_allowed(placeholder.schema_)}"
+def question(place: str, ask: Ask | None, schema: Mapping[str, Json] | None) -> str:
+    """Return who gives a value for a place, and which."""
+    return f"{place}: {'ask the user for a value' if ask is Ask.USER else 'give a value'}{_allowed(schema)}"
 
 
 def _allowed(schema: Mapping[str, Json] | None) -> str:
@@ -253,6 +311,6 @@ def literal(value: Json) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}... (cut, {len(text)} characters)"
 
 
-def _plain(text: str) -> str:
+def one_line(text: str) -> str:
     """Return a text as one line: the text of others adds none."""
     return " ".join(text.split())

@@ -12,12 +12,11 @@ from typing import Final, Unpack
 
 import httpx
 
-from .answer import Answer, feedback_in, may_refuse
-from .correction import Outcome
+from .answer import Answer, may_refuse
+from .correction import Outcome, explained
 from .driver import run, run_async
-from .explanation import explain
 from .policy import Policy, PolicyMembers, policy_of
-from .sent_request import NotSendable, SentRequest
+from .sent_request import SentRequest
 
 __all__ = [
     "EXTENSION",
@@ -102,8 +101,9 @@ class ExplainedResponse(httpx.Response):
             if not outcome.explanation:
                 raise
             first = str(error).partition("\n")[0]  # the rest is a link to a page about the status
-            text = f"{first}\n{outcome.explanation}"
-            raise httpx.HTTPStatusError(text, request=error.request, response=error.response) from None
+            raise httpx.HTTPStatusError(
+                outcome.error_text(first), request=error.request, response=error.response
+            ) from None
 
 
 def explain_refusal(response: httpx.Response) -> None:
@@ -121,16 +121,10 @@ async def explain_refusal_async(response: httpx.Response) -> None:
 
 
 def _raise_if_explained(response: httpx.Response) -> None:
-    headers = tuple(response.headers.multi_items())
-    feedback = feedback_in(Answer(response.status_code, headers, response.content))
-    if feedback is None:
-        return
-    try:
-        document = _sent(response.request).document()
-    except NotSendable:  # too many fields: the old values are not shown
-        document = None
-    text = f"{response.status_code} {response.reason_phrase} for url '{response.url}'\n{explain(feedback, document)}"
-    raise httpx.HTTPStatusError(text, request=response.request, response=response)
+    outcome = explained(_sent(response.request), _whole(response))
+    if outcome.explanation:
+        start = f"{response.status_code} {response.reason_phrase} for url '{response.url}'"
+        raise httpx.HTTPStatusError(outcome.error_text(start), request=response.request, response=response)
 
 
 def _is_small(request: httpx.Request) -> bool:
@@ -153,6 +147,10 @@ def _request(sent: SentRequest, before: httpx.Request) -> httpx.Request:
     return httpx.Request(
         sent.method, sent.url, headers=headers, content=sent.body or None, extensions=before.extensions
     )
+
+
+def _whole(response: httpx.Response) -> Answer:
+    return Answer(response.status_code, tuple(response.headers.multi_items()), response.content, response)
 
 
 def _read(response: httpx.Response) -> Answer:

@@ -5,16 +5,20 @@ Knows: the three ways, their bounds, what is asked. Does not know: how it is ask
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypedDict, TypeVar, Unpack
+from typing import Final, TypedDict, TypeVar, Unpack
 
-from corrigible.schema.exchange import Json
+from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Placeholder, Suggestion
 from corrigible.schema.reader import Choice
 from corrigible.schema.word import Applicability
 
+from .path_template import path_values
+
+_OPERATION: Final = re.compile(r"[A-Z]+ /\S*")
 _Word = TypeVar("_Word", bound=StrEnum)
 
 
@@ -40,7 +44,23 @@ class Question:
     """The answer is the `index` of one of them."""
 
 
-Confirm = Callable[[Suggestion], bool | Awaitable[bool]]
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A correction that may only be sent if somebody agrees. `print` shows what they agree to."""
+
+    suggestion: Suggestion
+    request: Request
+    """The request document that would be sent, with all corrections in it."""
+    steps: tuple[Request, ...] = ()
+    """What would be sent before it."""
+    text: str = ""
+    """The correction, and the call that would be sent: method, path, and what changes. No credentials."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Confirm = Callable[[Proposal], bool | Awaitable[bool]]
 Ask = Callable[[Question], Json | Awaitable[Json]]
 
 
@@ -50,7 +70,7 @@ class Policy:
 
     on_refusal: OnRefusal | str = OnRefusal.EXPLAIN
     confirm: Confirm | None = None
-    """Whether the user agrees to a correction. Called for each that may not be sent by itself."""
+    """Whether the user agrees to a `Proposal`. Called for each correction that may not be sent by itself."""
     ask: Ask | None = None
     """The answer to a `Question`, or None for no answer. Without it, questions are part of the explanation."""
     cap: Applicability | str = Applicability.MACHINE_APPLICABLE
@@ -59,14 +79,44 @@ class Policy:
     """How often a call is sent again, at most."""
     max_wait: float = 30
     """Seconds; a longer wait is explained."""
+    operations: Collection[str] | None = None
+    """What may be sent instead of, or before, the operation that was called: `"GET /v1/charges/{charge}"`, with the
+    whole path. By default, any."""
+    credentials: Collection[str] = ()
+    """Names of headers and of parameters of the query whose values no text, prompt or log shows. The usual ones
+    (`Authorization`, `X-Api-Key`, ...) need no mention."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "on_refusal", _word(OnRefusal, "on_refusal", self.on_refusal))
         object.__setattr__(self, "cap", _word(Applicability, "cap", self.cap))
         if self.cap is Applicability.HAS_PLACEHOLDERS:
             raise ValueError("cap='HAS_PLACEHOLDERS': values that are missing are asked for")
+        object.__setattr__(
+            self, "credentials", frozenset(name.lower() for name in _names("credentials", self.credentials))
+        )
+        for operation in _names("operations", self.operations or ()):
+            if _OPERATION.fullmatch(operation) is None:
+                raise ValueError(
+                    f"operations: {operation!r} is no method and path, such as 'GET /v1/charges/{{charge}}'"
+                )
         if self.on_refusal is OnRefusal.CONFIRM and self.confirm is None:
             raise ValueError("on_refusal='confirm' needs a `confirm` function")
+
+    def allows(self, request: Request) -> bool:
+        """Whether a request is one of the operations that may be sent."""
+        if self.operations is None:
+            return True
+        listed = (operation.partition(" ") for operation in self.operations)
+        return any(
+            method == request.method and path_values(template, request.path) is not None
+            for method, _, template in listed
+        )
+
+
+def _names(member: str, given: Collection[str]) -> Collection[str]:
+    if isinstance(given, str):
+        raise TypeError(f"{member}={given!r}: give a list")
+    return given
 
 
 def _word(words: type[_Word], member: str, value: str) -> _Word:
@@ -87,6 +137,8 @@ class PolicyMembers(TypedDict, total=False):
     cap: Applicability | str
     max_corrections: int
     max_wait: float
+    operations: Collection[str] | None
+    credentials: Collection[str]
 
 
 def policy_of(policy: Policy | None, **members: Unpack[PolicyMembers]) -> Policy:

@@ -17,12 +17,12 @@ from requests.adapters import HTTPAdapter
 from .answer import Answer, may_refuse
 from .correction import Outcome
 from .driver import run
-from .policy import Policy, policy_of
+from .policy import Policy, PolicyMembers, policy_of
 from .sent_request import SentRequest
 
 __all__ = ["CorrigibleAdapter", "ExplainedResponse"]
 
-_POLICY = frozenset({"on_refusal", "confirm", "ask", "cap", "max_corrections", "max_wait"})
+_POLICY = frozenset(PolicyMembers.__annotations__)
 
 
 class CorrigibleAdapter(HTTPAdapter):
@@ -55,7 +55,7 @@ class ExplainedResponse(requests.Response):
         except requests.HTTPError as error:
             if not self.corrigible.explanation:
                 raise
-            raise requests.HTTPError(f"{error}\n{self.corrigible.explanation}", response=self) from None
+            raise requests.HTTPError(self.corrigible.error_text(str(error)), response=self) from None
 
 
 def _sent(request: requests.PreparedRequest) -> SentRequest:

@@ -14,10 +14,11 @@ from enum import Enum
 from typing import Any, Final, NoReturn
 from urllib.parse import quote, urlencode, urljoin, urlsplit, urlunsplit
 
-from corrigible.schema.document import UNDOCUMENTED, form_pairs, query_pairs
+from corrigible.schema.document import UNDOCUMENTED, form_pairs, is_credential_name, query_pairs
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.form import by_name, fields, nested
 
+from .credentials import credential_values
 from .form_edit import NotEditable, edited_form, edited_query
 
 FORM: Final = "application/x-www-form-urlencoded"
@@ -59,6 +60,8 @@ class SentRequest:
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes | None = b""
     """None if it is not at hand: it was a stream."""
+    credentials: frozenset[str] = frozenset()
+    """Names of credentials in the headers and the query, in lower case, besides the usual ones (`X-Api-Key`)."""
 
     def header(self, name: str) -> str:
         """Return the first value of a header; empty if there is none."""
@@ -73,7 +76,7 @@ class SentRequest:
         kept: dict[str, str] = {}
         for name, value in self.headers:
             low = name.lower()
-            if low not in UNDOCUMENTED:
+            if not self._is_undocumented(low):
                 kept[low] = f"{kept[low]}, {value}" if low in kept else value
         written, body = self._read_body()
         try:
@@ -81,6 +84,10 @@ class SentRequest:
         except ValueError as problem:
             raise NotSendable(str(problem)) from None
         return Request(self.method.upper(), parts.path or "/", query, kept, body, written is BodyForm.FORM)
+
+    def secrets(self) -> frozenset[str]:
+        """Return the values of credentials, which no text shows."""
+        return credential_values(self.headers, urlsplit(self.url).query, self.credentials)
 
     def edited(self, after: Request) -> SentRequest:
         """Return what to send so that the document is `after`. What the correction leaves alone stays as it was.
@@ -98,7 +105,7 @@ class SentRequest:
             headers = [(name, value) for name, value in headers if name.lower() not in _FRAMING]
             if body and not media:
                 headers.append(("Content-Type", _JSON))
-        edited = SentRequest(after.method, self._url(before, after), tuple(headers), body)
+        edited = SentRequest(after.method, self._url(before, after), tuple(headers), body, self.credentials)
         _require_writable(edited)
         if edited != self:
             self._require_unsigned(body_changes=body != self.body)
@@ -120,7 +127,7 @@ class SentRequest:
     def step(self, step: Request) -> SentRequest:
         """Return a request to the same host, with the caller's credentials and what selects the account and version."""
         own = {name.lower(): value for name, value in step.headers.items()}
-        _require_documented(own)
+        self._require_documented(own)
         headers = [(name, value) for name, value in self._of_the_caller() if name.lower() not in own]
         headers += step.headers.items()
         body = b""
@@ -132,7 +139,7 @@ class SentRequest:
         query = urlencode(list(query_pairs(step.query)))
         url = urlunsplit((parts.scheme, parts.netloc, quote(step.path, safe=_PATH_CHARACTERS), query, ""))
         self._require_unsigned(body_changes=False)
-        request = SentRequest(step.method, url, tuple(headers), body)
+        request = SentRequest(step.method, url, tuple(headers), body, self.credentials)
         _require_writable(request)
         return request
 
@@ -146,7 +153,7 @@ class SentRequest:
     def fetch(self, url: str) -> SentRequest:
         """Return the GET of a document that was made for this caller."""
         headers = [(name, value) for name, value in self._of_the_caller() if name.lower() != "accept"]
-        return SentRequest("GET", url, (*headers, ("Accept", _JSON)))
+        return SentRequest("GET", url, (*headers, ("Accept", _JSON)), credentials=self.credentials)
 
     def content(self) -> tuple[str, str, bytes | None, frozenset[tuple[str, str]]]:
         """Return what makes two requests the same: all but the idempotency key and the framing."""
@@ -209,7 +216,7 @@ class SentRequest:
 
     def _headers(self, before: Mapping[str, str], after: Mapping[str, str]) -> list[tuple[str, str]]:
         changed = {name: value for name, value in after.items() if before.get(name) != value}
-        _require_documented(changed)
+        self._require_documented(changed)
         out: list[tuple[str, str]] = []
         for name, value in self.headers:
             low = name.lower()
@@ -232,12 +239,14 @@ class SentRequest:
         if names & _SIGNATURES or scheme in _SIGNING_SCHEMES or (body_changes and names & _CHECKSUMS):
             raise NotSendable("the request is signed or has a checksum, so only its sender can change it")
 
+    def _require_documented(self, names: Iterable[str]) -> None:
+        """Raise NotSendable if a correction sets a credential or framing: the caller's own stay."""
+        for name in names:
+            if self._is_undocumented(name):
+                raise NotSendable(f"the correction sets the header {name}, which is the caller's own")
 
-def _require_documented(names: Iterable[str]) -> None:
-    """Raise NotSendable if a correction sets a credential or framing: the caller's own stay."""
-    for name in names:
-        if name in UNDOCUMENTED:
-            raise NotSendable(f"the correction sets the header {name}, which is the caller's own")
+    def _is_undocumented(self, name: str) -> bool:
+        return name in UNDOCUMENTED or name in self.credentials or is_credential_name(name)
 
 
 def _read_form(text: str) -> tuple[BodyForm, Json]:

@@ -32,6 +32,18 @@ UNDOCUMENTED: Final = frozenset(
 )
 """Headers that are no part of the request document: credentials never enter it, framing says nothing of the wish."""
 
+_CREDENTIAL: Final = re.compile(
+    r"(?i)(?:^|[_.-])(?:api|access|auth|private|session|secret|security|csrf|xsrf|bearer|vault)[_-]?(?:key|token|secret)$"
+    r"|(?:^|[_.-])(?:apikey|authorization|passw(?:or)?d|secret)$"
+)
+
+
+@cached(1024)
+def is_credential_name(name: str) -> bool:
+    """Whether a header or a parameter of the query has the usual name of a credential: `X-Shop-Api-Key`, `api_key`."""
+    return name.lower() in CREDENTIALS or _CREDENTIAL.search(name) is not None
+
+
 BODILESS: Final = frozenset({"GET", "HEAD", "DELETE"})
 """Methods whose requests rarely have a body: their parameters are in the query."""
 

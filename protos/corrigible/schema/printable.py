@@ -28,6 +28,11 @@ def printable(text: str, *, colours: bool = False) -> str:
     return "".join(part if index % 2 else _UNSEEN.sub(_escaped, part) for index, part in enumerate(parts))
 
 
+def without_unseen(text: str) -> str:
+    """Return a text without its invisible characters: for quotations, in which an escape would be a word of others."""
+    return _UNSEEN.sub("", text)
+
+
 def _escaped(match: re.Match[str]) -> str:
     data = match[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{data[at]:02x}{data[at + 1]:02x}" for at in range(0, len(data), 2))
@@ -64,4 +69,4 @@ def shown_on(*names: str, colours: bool = False) -> Iterator[None]:
             setattr(sys, name, stream)
 
 
-__all__ = ["printable", "shown_on"]
+__all__ = ["printable", "shown_on", "without_unseen"]
