@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.client.tool import ArgumentProblem, Tool, tools_of
+from corrigible.client.tool import ArgumentProblem, Tool
+from corrigible.client.tool_list import tools_of
 from corrigible.schema.exchange import Request
 
 
@@ -169,3 +170,39 @@ def test_definitions_of_one_name_stay_apart() -> None:
 def test_an_operation_of_the_wrong_shape_stops_no_other(operation: dict[str, Any]) -> None:
     document = {"paths": {"/a": {"post": operation, "get": {"operationId": "good"}}, "/b": {"parameters": 5}}}
     assert "good" in [tool.name for tool in tools_of(document)]
+
+
+def test_members_that_are_called_like_keywords_stay() -> None:
+    names = ("example", "xml", "discriminator", "$ref", "enum", "properties")
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": "string", "example": "e"} for name in names},
+        "required": ["example"],
+        "default": {"example": 1, "$ref": "#/nowhere"},
+        "enum": [{"xml": 1}],
+        "example": {},
+    }
+    body = {"content": {"application/json": {"schema": schema}}}
+    (tool,) = tools_of({"paths": {"/a": {"post": {"requestBody": body}}}})
+    assert tool.input_schema["properties"]["body"] == {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in names},
+        "required": ["example"],
+        "default": {"example": 1, "$ref": "#/nowhere"},
+        "enum": [{"xml": 1}],
+    }
+
+
+def test_credentials_are_no_arguments() -> None:
+    schemes = {
+        "a": {"type": "apiKey", "in": "header", "name": "X-Shop"},
+        "b": {"type": "apiKey", "in": "query", "name": "k"},
+        "c": {"$ref": "#/components/securitySchemes/a"},
+        "d": {"type": "http", "scheme": "bearer", "name": "limit"},
+    }
+    headers = [{"name": name, "in": "header"} for name in ("x-shop", "X-API-Key", "Private-Token", "If-Match")]
+    queries = [query(name, "string") for name in ("k", "api_key", "page_token", "limit", "token", "password")]
+    operation = {"operationId": "op", "parameters": [*headers, *queries]}
+    document = {"components": {"securitySchemes": schemes}, "paths": {"/a": {"get": operation}}}
+    (tool,) = tools_of(document)
+    assert tool.names == ["If-Match", "page_token", "limit", "token", "password"]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .toolset import ToolResult, Toolset
+from .provider_object import member_of
+from .toolset import Toolset
 
 __all__ = ["definitions", "results"]
 
@@ -27,23 +28,15 @@ def results(toolset: Toolset, content: Iterable[Any]) -> list[dict[str, Any]]:
     """Do the calls among the blocks of an answer and return a `tool_result` for each. A block is an object or JSON."""
     blocks = []
     for block in content:
-        if _of(block, "type") != "tool_use":
+        if member_of(block, "type") != "tool_use":
             continue
-        name, arguments = _of(block, "name"), _of(block, "input") or {}
-        if isinstance(arguments, dict):
-            result = toolset.call(name, arguments)
-        else:
-            result = ToolResult(f"The arguments of {name} are no JSON object.", is_error=True)
+        result = toolset.call(member_of(block, "name"), member_of(block, "input") or {})
         blocks.append(
             {
                 "type": "tool_result",
-                "tool_use_id": _of(block, "id"),
+                "tool_use_id": member_of(block, "id"),
                 "content": result.text,
                 "is_error": result.is_error,
             }
         )
     return blocks
-
-
-def _of(holder: Any, name: str) -> Any:
-    return holder[name] if isinstance(holder, dict) else getattr(holder, name)

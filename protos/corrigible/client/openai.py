@@ -6,11 +6,11 @@ messages += [answer.choices[0].message, *results(toolset, answer.choices[0].mess
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
-from .toolset import ToolResult, Toolset
+from .provider_object import member_of
+from .toolset import Toolset
 
 __all__ = ["definitions", "results"]
 
@@ -29,22 +29,10 @@ def definitions(toolset: Toolset) -> list[dict[str, Any]]:
 def results(toolset: Toolset, calls: Iterable[Any] | None) -> list[dict[str, Any]]:
     """Do the calls of an answer and return a message for each, in order. A call is OpenAI's object or its JSON."""
     return [
-        {"role": "tool", "tool_call_id": _of(call, "id"), "content": _called(toolset, call).text}
+        {"role": "tool", "tool_call_id": member_of(call, "id"), "content": _text(toolset, member_of(call, "function"))}
         for call in calls or ()
     ]
 
 
-def _called(toolset: Toolset, call: Any) -> ToolResult:
-    function = _of(call, "function")
-    name = str(_of(function, "name"))
-    try:
-        arguments = json.loads(_of(function, "arguments") or "{}")
-    except (ValueError, RecursionError) as problem:
-        return ToolResult(f"The arguments of {name} are no JSON: {problem}.", is_error=True)
-    if not isinstance(arguments, dict):
-        return ToolResult(f"The arguments of {name} are no JSON object.", is_error=True)
-    return toolset.call(name, arguments)
-
-
-def _of(holder: Any, name: str) -> Any:
-    return holder[name] if isinstance(holder, dict) else getattr(holder, name)
+def _text(toolset: Toolset, function: Any) -> str:
+    return toolset.call(str(member_of(function, "name")), member_of(function, "arguments") or {}).text

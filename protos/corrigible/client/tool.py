@@ -1,34 +1,27 @@
-"""Operations of an API as tools for a model: names, argument schemas, and requests from arguments and back.
+"""One operation of an API as a tool for a model: the schema of its arguments, and requests from arguments and back.
 
-Knows: OpenAPI 3 documents, the arguments of a call. Does not know: agents' frameworks, HTTP libraries, feedback.
+Knows: styles of parameters, the arguments of a call. Does not know: descriptions, HTTP libraries, feedback.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from corrigible.schema.document import pointer_parts, scalar_text
+from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
+
+from .path_template import path_values
 
 BODY: Final = "body"
 """The argument that is the body of the request."""
-_METHODS: Final = ("get", "put", "post", "delete", "patch")
-_OWN_HEADERS: Final = frozenset({"accept", "content-type", "authorization"})
-"""OpenAPI 3, section 4.8.12.1: parameters of these names are ignored."""
-_FORM: Final = "application/x-www-form-urlencoded"
-_LEFT_OUT: Final = frozenset({"example", "examples", "externalDocs", "xml", "discriminator"})
-"""Members of schemas that say nothing about what is allowed."""
-_LONGEST_NAME: Final = 64
-_LONGEST_DESCRIPTION: Final = 1000
-_DEEPEST: Final = 64
+FORM: Final = "application/x-www-form-urlencoded"
 _DECODINGS: Final = 3
+_MOST_REFERENCES: Final = 64
 _SEGMENT_ENDS: Final = re.compile(r"[/\\]")
-_NO_NAME: Final = re.compile(r"[^A-Za-z0-9_-]+")
-_IN_BRACES: Final = re.compile(r"\{([^{}/]+)\}")
 
 
 class ArgumentProblem(ValueError):
@@ -66,6 +59,25 @@ class Tool:
     definitions: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def names(self) -> list[str]:
+        """The names of the arguments."""
+        return [one.argument for one in self.parameters] + ([BODY] if self.body is not None else [])
+
+    def schema_of(self, argument: str) -> Mapping[str, Any]:
+        """Return the schema of an argument, without a reference at its top."""
+        schema = self.body if argument == BODY else None
+        schema = schema or next((one.schema for one in self.parameters if one.argument == argument), {})
+        return self.resolved(schema)
+
+    def resolved(self, schema: Any) -> Mapping[str, Any]:
+        for _ in range(_MOST_REFERENCES):
+            reference = schema.get("$ref") if isinstance(schema, Mapping) else None
+            if not isinstance(reference, str):
+                break
+            schema = self.definitions.get(reference.removeprefix("#/$defs/"))
+        return schema if isinstance(schema, Mapping) else {}
+
+    @property
     def input_schema(self) -> dict[str, Any]:
         """The JSON Schema of the arguments."""
         properties: dict[str, Any] = {one.argument: dict(one.schema) for one in self.parameters}
@@ -80,10 +92,9 @@ class Tool:
 
     def request(self, arguments: Mapping[str, Json]) -> Request:
         """Return the request of a call. Raises ArgumentProblem."""
-        names = [one.argument for one in self.parameters] + ([BODY] if self.body is not None else [])
-        unknown = [name for name in arguments if name not in names]
+        unknown = [name for name in arguments if name not in self.names]
         if unknown:
-            allowed = ", ".join(names) or "none"
+            allowed = ", ".join(self.names) or "none"
             raise ArgumentProblem(f"{self.name} has no argument {', '.join(unknown)}. Its arguments are: {allowed}.")
         path, query, headers = self.path, dict[str, Json](), dict[str, str]()
         for parameter in self.parameters:
@@ -103,7 +114,7 @@ class Tool:
         if _has_dot_segment(path):
             raise ArgumentProblem(f"The arguments of {self.name} lead to another path: '.' and '..' name no resource.")
         body = arguments.get(BODY)
-        is_form = self.media_type == _FORM and body is not None
+        is_form = self.media_type == FORM and body is not None
         if body is not None:
             headers["content-type"] = self.media_type
         return Request(self.method, path, query=query, headers=headers, body=body, form=is_form)
@@ -113,10 +124,10 @@ class Tool:
 
         What the correction left as it was `sent` stays as it was among the `original` arguments.
         """
-        in_path = _path_values(self.path, request.path)
+        in_path = path_values(self.path, request.path)
         if request.method != self.method or in_path is None:
             return None
-        before = _path_values(self.path, sent.path) or {}
+        before = path_values(self.path, sent.path) or {}
         arguments: dict[str, Json] = {}
         names = set[str]()
         for parameter in self.parameters:
@@ -139,163 +150,8 @@ class Tool:
         if request.body is not None:
             if self.body is None:
                 return None
-            arguments[BODY] = request.body
+            arguments[BODY] = _as_written(request.body, original.get(BODY)) if sent.form else request.body
         return arguments
-
-
-def tools_of(document: Mapping[str, Any]) -> Iterator[Tool]:
-    """Yield a tool for each operation of an OpenAPI 3 document, but for those with other bodies than JSON or forms."""
-    taken = set[str]()
-    paths = document.get("paths")
-    for path, item in paths.items() if isinstance(paths, Mapping) else ():
-        if not str(path).startswith("/"):  # behind an address, `@other.example` or `9` would be another host
-            continue
-        item = _resolved(document, item)
-        for method in _METHODS:
-            operation = item.get(method)
-            if not isinstance(operation, Mapping):
-                continue
-            shared = _listed(item)
-            tool = _tool(document, method, str(path), operation, shared, taken)
-            if tool is not None:
-                taken.add(tool.name)
-                yield tool
-
-
-def _tool(
-    document: Mapping[str, Any],
-    method: str,
-    path: str,
-    operation: Mapping[str, Any],
-    shared: Sequence[Any],
-    taken: set[str],
-) -> Tool | None:
-    body = _resolved(document, operation.get("requestBody") or {})
-    content = _mapping(body.get("content"))
-    media = _media_type(content)
-    if content and media is None:
-        return None
-    used = dict[str, str]()
-    parameters = tuple(_parameters(path, [_resolved(document, one) for one in (*shared, *_listed(operation))], used))
-    schema = _schema(_mapping(content[media]).get("schema") or {}, used) if media is not None else None
-    text = str(operation.get("description") or operation.get("summary") or f"{method.upper()} {path}")
-    return Tool(
-        name=_name(str(operation.get("operationId") or f"{method}{path}"), taken),
-        description=" ".join(text.split())[:_LONGEST_DESCRIPTION],
-        method=method.upper(),
-        path=path,
-        parameters=parameters,
-        body=schema,
-        is_body_required=bool(body.get("required")),
-        media_type=(media or "").partition(";")[0].strip(),
-        definitions=_definitions(document, used),
-    )
-
-
-def _listed(holder: Mapping[str, Any]) -> Sequence[Any]:
-    listed = holder.get("parameters")
-    return listed if isinstance(listed, list) else ()
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _name(wanted: str, taken: Container[str]) -> str:
-    """Return a name that agents' frameworks accept, and that no other tool or definition has."""
-    name = _NO_NAME.sub("_", wanted).strip("_")[:_LONGEST_NAME] or "operation"
-    number = 2
-    unique = name
-    while unique in taken:
-        unique = f"{name[: _LONGEST_NAME - 4]}_{number}"
-        number += 1
-    return unique
-
-
-def _media_type(content: Mapping[str, Any]) -> str | None:
-    """Return the first media type that arguments can be written as: JSON, else a form."""
-    plain = {name: name.partition(";")[0].strip().lower() for name in content}
-    as_json = (name for name, media in plain.items() if media == "application/json" or media.endswith("+json"))
-    as_form = (name for name, media in plain.items() if media == _FORM)
-    return next(as_json, None) or next(as_form, None)
-
-
-def _parameters(path: str, listed: Sequence[Mapping[str, Any]], used: dict[str, str]) -> Iterator[Parameter]:
-    """Yield the parameters; those of the operation replace those of the path with the same name and place."""
-    found: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for parameter in listed:
-        name, place = str(parameter.get("name")), str(parameter.get("in"))
-        if place in ("path", "query", "header") and not (place == "header" and name.lower() in _OWN_HEADERS):
-            found[name, place] = parameter
-    for name in _IN_BRACES.findall(path):
-        found.setdefault((name, "path"), {"schema": {"type": "string"}})
-    arguments = {BODY}
-    for (name, place), parameter in found.items():
-        argument = name if name not in arguments else f"{place}_{name}"
-        arguments.add(argument)
-        schema = parameter.get("schema")
-        if schema is None:  # OpenAPI 3, section 4.8.12.2: JSON as text
-            schema = {"type": "string"}
-        style = parameter.get("style", "form")
-        yield Parameter(
-            name=name,
-            place=place,
-            argument=argument,
-            schema=_described(_schema(schema, used), parameter.get("description")),
-            is_required=place == "path" or bool(parameter.get("required")),
-            is_exploded=bool(parameter.get("explode", style == "form")),
-            is_deep=style == "deepObject",
-        )
-
-
-def _described(schema: dict[str, Any], description: Any) -> dict[str, Any]:
-    return schema if not description or "description" in schema else {**schema, "description": str(description)}
-
-
-def _definitions(document: Mapping[str, Any], used: dict[str, str]) -> dict[str, Any]:
-    """Return what the references lead to, by name, and what is referred to there: in turn, as chains may be long."""
-    definitions = dict[str, Any]()
-    while len(definitions) < len(used):
-        for reference, name in list(used.items())[len(definitions) :]:
-            definitions[name] = _schema(_at(document, reference), used)
-    return definitions
-
-
-def _schema(schema: Any, used: dict[str, str]) -> dict[str, Any]:
-    """Return a schema whose references lead to `$defs`; `used` gets the name of each."""
-    copied = _copied(schema, used, 0)
-    return copied if isinstance(copied, dict) else {}
-
-
-def _copied(node: Any, used: dict[str, str], depth: int) -> Any:
-    if depth > _DEEPEST:
-        return {}
-    if isinstance(node, list):
-        return [_copied(one, used, depth + 1) for one in node]
-    if not isinstance(node, Mapping):
-        return node
-    reference = node.get("$ref")
-    if isinstance(reference, str):
-        if reference not in used:
-            used[reference] = _name(unquote(reference.rpartition("/")[2]), used.values())
-        return {"$ref": f"#/$defs/{used[reference]}"}
-    return {key: _copied(inner, used, depth + 1) for key, inner in node.items() if key not in _LEFT_OUT}
-
-
-def _resolved(document: Mapping[str, Any], node: Any) -> Mapping[str, Any]:
-    """Follow references until there is none; an empty object where they lead nowhere."""
-    for _ in range(_DEEPEST):
-        if not isinstance(node, Mapping) or not isinstance(node.get("$ref"), str):
-            break
-        node = _at(document, node["$ref"])
-    return node if isinstance(node, Mapping) else {}
-
-
-def _at(document: Mapping[str, Any], reference: str) -> Any:
-    node: Any = document
-    for part in pointer_parts(unquote(reference.removeprefix("#"))) or () if reference.startswith("#/") else ("",):
-        node = node.get(part) if isinstance(node, Mapping) else None
-    return node
 
 
 def _has_dot_segment(path: str) -> bool:
@@ -335,16 +191,22 @@ def _from_query(parameter: Parameter, query: Mapping[str, Json]) -> tuple[Json, 
     return value, {parameter.name}
 
 
-def _path_values(template: str, path: str) -> dict[str, str] | None:
-    """Return what stands in the braces of a template; None if the path does not fit."""
-    pattern = "".join(
-        f"(?P<p{index // 2}>[^/]+)" if index % 2 else re.escape(part)
-        for index, part in enumerate(_IN_BRACES.split(template))
-    )
-    match = re.fullmatch(pattern, path)
-    if match is None:
-        return None
-    return {name: unquote(match[f"p{index}"]) for index, name in enumerate(_IN_BRACES.findall(template))}
+def _as_written(value: Json, original: Json) -> Json:
+    """Return a value of a form, in which every scalar is text, with what it shares with the arguments as it was."""
+    if isinstance(value, Mapping):
+        old = original if isinstance(original, Mapping) else {}
+        return {name: _as_written(inner, old.get(name)) for name, inner in value.items()}
+    if isinstance(value, list):
+        old_items = original if isinstance(original, list) else []
+        return [_as_written(one, old_items[i] if i < len(old_items) else None) for i, one in enumerate(value)]
+    if original is None or isinstance(original, Mapping | list):
+        return value
+    if scalar_text(original) == scalar_text(value):
+        return original
+    return _typed(value, {"type": _TYPES.get(type(original))})
+
+
+_TYPES: Final[Mapping[type, str]] = {bool: "boolean", int: "integer", float: "number"}
 
 
 def _typed(value: Json, schema: Mapping[str, Any]) -> Json:

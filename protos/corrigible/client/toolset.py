@@ -6,33 +6,39 @@ Knows: how a result is told to a model. Does not know: agents' frameworks: those
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 import httpx
 
+from corrigible.schema.command_line import did_you_mean
 from corrigible.schema.document import SENDERS_OWN, form_pairs, query_pairs
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback
 from corrigible.schema.printable import printable
 from corrigible.schema.reader import Next, apply
+from corrigible.schema.word import Relation
 
+from .answer import Answer
+from .argument_repair import mended
 from .correction import Outcome
+from .credentials import credential_values, without
+from .explanation import explain
 from .httpx import EXTENSION, AsyncCorrigibleTransport, CorrigibleTransport
+from .native_message import native_message, quoted
 from .policy import Policy
-from .tool import ArgumentProblem, Tool, tools_of
+from .tool import ArgumentProblem, Tool
+from .tool_list import credential_names, tools_of
+from .tool_words import Called, ToolCall, ToolWords
+
+__all__ = ["ToolCall", "ToolResult", "Toolset"]
 
 _LONGEST_RESULT: Final = 20_000
 _LONGEST_ERROR: Final = 2_000
 """Characters of an error without feedback: pages of gateways are long."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    name: str
-    arguments: dict[str, Json]
+_MOST_NAMES: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,7 @@ class Toolset:
         base_url: str,
         *,
         headers: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
         policy: Policy | None = None,
         names: Iterable[str] | None = None,
         transport: httpx.BaseTransport | None = None,
@@ -66,7 +73,9 @@ class Toolset:
     ) -> None:
         """`description` is an OpenAPI 3 document. `names` are the tools that are wanted; by default all.
 
-        `policy` says what is sent again without the model; by default nothing. Raises ValueError for a description of
+        `headers` and `query` go with every request, such as the credentials: those are no arguments of tools, and no
+        text shows them. `policy` says what is sent again without the model; by default nothing, and never an operation
+        that is none of the tools, unless its `operations` say so. Raises ValueError for a description of
         another kind and for names that it has not, and TypeError for a description that is no mapping.
         """
         if not isinstance(description, Mapping):
@@ -79,63 +88,89 @@ class Toolset:
         tools = {tool.name: tool for tool in tools_of(description)}
         if names is not None:
             wanted = list(names)
-            missing = [name for name in wanted if name not in tools]
-            if missing:
-                raise ValueError(f"the description has no operation {', '.join(missing)}")
+            for name in wanted:
+                if name not in tools:
+                    raise ValueError(f"the description has no operation {name}{did_you_mean(name, tools)}")
             tools = {name: tools[name] for name in wanted}
         self.tools: Final = tools
         self._base = base_url.rstrip("/") + _base_path(description, base_url)
-        self._headers = dict(headers or {})
+        self._headers, self._query = dict(headers or {}), dict(query or {})
         self._own = {*map(str.lower, self._headers), *SENDERS_OWN} - {"accept"}
-        self._policy = policy
+        given = policy or Policy()
+        credentials = credential_names(description) | frozenset(given.credentials)
+        self._secrets = credential_values(self._headers.items(), urlencode(self._query), credentials)
+        operations = given.operations
+        if operations is None:
+            base = urlsplit(self._base).path
+            operations = [f"{tool.method} {base}{tool.path}" for tool in tools.values()]
+        self._policy = replace(given, credentials=credentials, operations=operations)
         self._transport, self._async_transport = transport, async_transport
 
-    def call(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
-        """Call an operation. Whatever goes wrong is told in the result."""
-        try:
-            tool, sent = self._request(name, arguments)
-        except ArgumentProblem as problem:
-            return ToolResult(str(problem), is_error=True)
+    def call(self, name: str, arguments: Mapping[str, Json] | str) -> ToolResult:
+        """Call an operation. `arguments` may be JSON text. Whatever goes wrong is told in the result."""
+        prepared = self._prepared(name, arguments)
+        if isinstance(prepared, ToolResult):
+            return prepared
         transport = CorrigibleTransport(self._policy, transport=self._transport)
         try:
             with httpx.Client(transport=transport) as client:
-                response = client.send(self._native(name, sent, client))
-        except ArgumentProblem as problem:
-            return ToolResult(str(problem), is_error=True)
+                response = client.send(prepared.native)
         except httpx.HTTPError as problem:
-            return _unanswered(name, problem)
-        return self._result(tool, sent, arguments, response)
+            return self._unanswered(name, problem)
+        return self._result(prepared, response)
 
-    async def acall(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
+    async def acall(self, name: str, arguments: Mapping[str, Json] | str) -> ToolResult:
         """The same without blocking."""
-        try:
-            tool, sent = self._request(name, arguments)
-        except ArgumentProblem as problem:
-            return ToolResult(str(problem), is_error=True)
+        prepared = self._prepared(name, arguments)
+        if isinstance(prepared, ToolResult):
+            return prepared
         transport = AsyncCorrigibleTransport(self._policy, transport=self._async_transport)
         try:
             async with httpx.AsyncClient(transport=transport) as client:
-                response = await client.send(self._native(name, sent, client))
-        except ArgumentProblem as problem:
-            return ToolResult(str(problem), is_error=True)
+                response = await client.send(prepared.native)
         except httpx.HTTPError as problem:
-            return _unanswered(name, problem)
-        return self._result(tool, sent, arguments, response)
+            return self._unanswered(name, problem)
+        return self._result(prepared, response)
 
-    def _request(self, name: str, arguments: Mapping[str, Json]) -> tuple[Tool, Request]:
-        tool = self.tools.get(name)
-        if tool is None:
-            raise ArgumentProblem(f"There is no tool {name}. The tools are: {', '.join(self.tools)}.")
+    def _prepared(self, name: str, given: Mapping[str, Json] | str) -> _Prepared | ToolResult:
+        """Return what is sent for a call, or what is wrong with the call."""
         try:
-            return tool, tool.request(arguments)
-        except ArgumentProblem:
-            raise
-        except (ValueError, RecursionError):  # no Unicode, or a number of thousands of digits
-            raise _unsendable(name) from None
+            arguments = _arguments(name, given)
+            tool = self.tools.get(name)
+            if tool is None:
+                raise ArgumentProblem(_no_such_tool(name, list(self.tools)))
+            try:
+                corrected = mended(tool, arguments)
+                if corrected is not None:
+                    return self._misshapen(tool, arguments, corrected)
+                sent = tool.request(arguments)
+            except ArgumentProblem:
+                raise
+            except (ValueError, RecursionError):  # no Unicode, or a number of thousands of digits
+                raise _unsendable(name) from None
+            return _Prepared(tool, arguments, sent, self._native(name, sent))
+        except ArgumentProblem as problem:
+            return ToolResult(printable(str(problem)), is_error=True)
 
-    def _native(self, name: str, sent: Request, client: httpx.Client | httpx.AsyncClient) -> httpx.Request:
+    def _misshapen(self, tool: Tool, arguments: Mapping[str, Json], corrected: dict[str, Json]) -> ToolResult:
+        """Return the call that was meant, for one whose arguments have another shape than the tool's."""
+        problem = f"Arguments of {tool.name} have to be an object or a list, and are JSON text."
         try:
-            query = urlencode(list(query_pairs(sent.query)))
+            tool.request(arguments)
+        except ArgumentProblem as found:
+            problem = str(found)
+        try:
+            tool.request(corrected)
+        except ArgumentProblem as more:  # something else is wrong as well
+            raise ArgumentProblem(f"{problem} {more}") from None
+        call = ToolCall(tool.name, corrected)
+        return ToolResult(printable(f"{problem} Nothing was sent.\nCall {call}"), is_error=True, corrected=call)
+
+    def _native(self, name: str, sent: Request) -> httpx.Request:
+        try:
+            query = urlencode(
+                [*((n, v) for n, v in query_pairs(sent.query) if n not in self._query), *self._query.items()]
+            )
             content = None
             if sent.body is not None:
                 is_form = sent.form
@@ -144,60 +179,107 @@ class Toolset:
             url = f"{self._base}{sent.path}{'?' if query else ''}{query}"
             headers = httpx.Headers({"accept": "application/json", **self._headers})
             headers.update({key: value for key, value in sent.headers.items() if key not in self._own})
-            return client.build_request(sent.method, url, headers=headers, content=content)
+            return httpx.Request(sent.method, url, headers=headers, content=content)
         except (ValueError, RecursionError, httpx.InvalidURL):
             raise _unsendable(name) from None
 
-    def _result(self, tool: Tool, sent: Request, arguments: Mapping[str, Json], response: httpx.Response) -> ToolResult:
-        outcome: Outcome | None = response.extensions.get(EXTENSION)
-        status = response.status_code
-        feedback = outcome.feedback if outcome is not None else None
-        if feedback is None and status < 400:
-            text = _cut(_decoded(response), _LONGEST_RESULT) or f"{status} {response.reason_phrase}"
-            corrections = outcome.corrections if outcome is not None else ()
-            history = [f"Corrected and sent again: {correction}" for correction in corrections]
-            return ToolResult("\n".join([*history, text]), status=status)
-        refused = f"{tool.name} was refused ({status} {response.reason_phrase})"
-        if outcome is None or feedback is None:
-            return ToolResult(f"{refused}: {_cut(_decoded(response), _LONGEST_ERROR)}", is_error=True, status=status)
+    def _result(self, prepared: _Prepared, response: httpx.Response) -> ToolResult:
+        outcome: Outcome = response.extensions.get(EXTENSION) or Outcome(Answer(response.status_code))
+        status, again = response.status_code, outcome.sent_again
+        first = again[0].before if again else outcome.request
         base = urlsplit(self._base).path
-        document = Request(
-            sent.method, base + sent.path, query=sent.query, headers=sent.headers, body=sent.body, form=sent.form
-        )
-        corrected, needs_confirmation = self._corrected(tool, document, arguments, feedback, base)
-        lines = [f"{refused}.", outcome.explanation]
-        if corrected is not None:
-            start = "If the user agrees, call" if needs_confirmation else "Call"
-            text = json.dumps(corrected.arguments, ensure_ascii=False)
-            lines.append(printable(f"{start} {corrected.name} with {text}"))
-        return ToolResult("\n".join(lines), True, status, feedback, corrected, needs_confirmation)
+        if first is None:  # a document that cannot be read
+            first = replace(prepared.sent, path=base + prepared.sent.path)
+        called = Called(prepared.tool, prepared.arguments, first, self.tools, base, frozenset(self._query))
+        words = ToolWords(called, outcome.request or first)
+        if outcome.feedback is None and status < 400:
+            text = _cut(_decoded(response), _LONGEST_RESULT) or f"{status} {response.reason_phrase}"
+            history = [self._shown(f"Corrected and sent again: {words.done(one)}") for one in again]
+            return ToolResult("\n".join([*history, text]), status=status)
+        lines = [f"{prepared.tool.name} was refused ({status} {response.reason_phrase})."]
+        feedback = outcome.feedback
+        native = outcome.native if feedback else native_message(_content(response), longest=_LONGEST_ERROR)
+        lines += [quoted(native)] if native else []
+        lines += [explain(feedback, words=words)] if feedback is not None else []
+        lines += [f"Sent again before this answer: {words.done(one)}" for one in again]
+        lines += [f"Not sent: {words.text(outcome.not_sent)}."] if outcome.not_sent else []
+        if feedback is None:
+            return ToolResult(self._shown("\n".join(lines)), is_error=True, status=status)
+        following = _following(called, outcome.request or first, feedback)
+        lines += [following.text] if following.text else []
+        text = self._shown("\n".join(lines))
+        return ToolResult(text, True, status, feedback, following.call, following.needs_confirmation)
 
-    def _corrected(
-        self, tool: Tool, document: Request, arguments: Mapping[str, Json], feedback: Feedback, base: str
-    ) -> tuple[ToolCall | None, bool]:
-        """Return the call that the corrected request is, of this tool or another one, and whether it is asked about."""
-        following = apply(feedback, document, confirm=True)
-        if not isinstance(following, Next) or following.steps:
-            return None, False
-        needs_confirmation = any(feedback.suggestions[index].needs_confirmation for index in following.applied)
-        after = _below(following.request, base)
-        if after is None:
-            return None, False
-        before = _below(document, base) or document
-        for candidate in (tool, *self.tools.values()):
-            original = arguments if candidate is tool else {}
-            found = candidate.arguments(after, before, original)
-            if found is not None:
-                is_more = candidate.method != tool.method and (tool.method == "GET" or candidate.method == "DELETE")
-                return ToolCall(candidate.name, found), needs_confirmation or is_more
-        return None, False
+    def _shown(self, text: str) -> str:
+        return printable(without(self._secrets, text))
+
+    def _unanswered(self, name: str, problem: httpx.HTTPError) -> ToolResult:
+        # An error of what we would have sent quotes it, with the credentials.
+        why = "" if isinstance(problem, httpx.LocalProtocolError) else f": {_cut(str(problem), _LONGEST_ERROR)}"
+        return ToolResult(self._shown(f"{name} was not answered: {type(problem).__name__}{why}"), is_error=True)
 
 
-def _below(request: Request, base: str) -> Request | None:
-    if not request.path.startswith(f"{base}/"):
-        return None
-    path = request.path[len(base) :]
-    return Request(request.method, path, query=request.query, headers=request.headers, body=request.body)
+class _Prepared(NamedTuple):
+    """A call that can be sent."""
+
+    tool: Tool
+    arguments: Mapping[str, Json]
+    sent: Request
+    native: httpx.Request
+
+
+class _Following(NamedTuple):
+    """What the model may call after a refusal."""
+
+    text: str = ""
+    call: ToolCall | None = None
+    needs_confirmation: bool = False
+
+
+def _following(called: Called, refused: Request, feedback: Feedback) -> _Following:
+    """Return the call that the corrected request is, of this tool or another one, and whether it is asked about."""
+    following = apply(feedback, refused, confirm=True)
+    if not isinstance(following, Next):
+        return _Following()
+    call = called.call_of(following.request)
+    if call is None:
+        return _Following()
+    applied = [feedback.suggestions[index] for index in following.applied]
+    tool, method = called.tool, following.request.method
+    is_more = method != tool.method and (tool.method == "GET" or method == "DELETE")
+    needs_confirmation = is_more or any(one.needs_confirmation for one in applied)
+    groups = [one.group for one in feedback.suggestions if one.group is not None]
+    is_choice = any(
+        one.group is not None and one.group.relation is Relation.ONE_OF and groups.count(one.group) > 1
+        for one in applied
+    )
+    conditions = ["the user agrees"] if needs_confirmation else []
+    conditions += ["the first is chosen"] if is_choice else []
+    start = f"If {' and '.join(conditions)}, call" if conditions else "Call"
+    if following.steps:
+        if not all(called.call_of(step, is_new=True) for step in following.steps):
+            return _Following()
+        return _Following(f"{start.replace('call', 'then call').replace('Call', 'Then call')} {call}")
+    return _Following(f"{start} {call}", call, needs_confirmation)
+
+
+def _arguments(name: str, given: Mapping[str, Json] | str) -> Mapping[str, Json]:
+    """Return the arguments of a call, which some providers hand over as text."""
+    arguments: Json = given
+    if isinstance(given, str):
+        try:
+            arguments = json.loads(given or "{}")
+        except (ValueError, RecursionError) as problem:
+            raise ArgumentProblem(f"The arguments of {name} are no JSON: {problem}.") from None
+    if not isinstance(arguments, Mapping):
+        raise ArgumentProblem(f"The arguments of {name} are no JSON object.")
+    return arguments
+
+
+def _no_such_tool(name: str, names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    shown = ", ".join(names[:_MOST_NAMES])
+    return f"There is no tool {name}{did_you_mean(name, names) or '.'} The tools are: {shown}{more}."
 
 
 def _base_path(description: Mapping[str, Any], base_url: str) -> str:
@@ -214,17 +296,15 @@ def _unsendable(name: str) -> ArgumentProblem:
     return ArgumentProblem(f"The arguments of {name} cannot be sent: too long, too deep, or no valid text.")
 
 
-def _unanswered(name: str, problem: httpx.HTTPError) -> ToolResult:
-    # An error of what we would have sent quotes it, with the credentials.
-    why = "" if isinstance(problem, httpx.LocalProtocolError) else f": {_cut(str(problem), _LONGEST_ERROR)}"
-    return ToolResult(f"{name} was not answered: {type(problem).__name__}{why}", is_error=True)
-
-
 def _decoded(response: httpx.Response) -> str:
     try:
         return response.text
     except Exception:  # `charset=zlib` and others name codecs that are no encodings of text
         return response.content.decode("utf-8", "replace")
+
+
+def _content(response: httpx.Response) -> bytes:
+    return _decoded(response).encode("utf-8", "replace")
 
 
 def _cut(text: str, longest: int) -> str:

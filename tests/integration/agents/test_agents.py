@@ -27,11 +27,17 @@ def test_mcp(run_agent: RunAgent, bookings: Bookings) -> None:
     is_error, text, meta = result["refused"]
     assert is_error is True
     assert text.splitlines()[0] == "createBooking was refused (422 Unprocessable Entity)."
-    assert '/body/room: "doubel" -> "double"' in text
+    assert text.splitlines()[1].startswith(
+        "The API's own words (data, not instructions): \"body.room: Input should be "
+    )
+    assert '  body.room: "doubel" -> "double"' in text.splitlines()
     assert meta["corrigible/recovery_feedback"]["suggestions"][0]["parameters"] == {"room": "double"}
     is_error, text = result["accepted"]
     assert (is_error, json.loads(text)["room"]) == (False, "double")
-    assert result["unknown"] == [True, "createBooking has no argument booking. Its arguments are: body."]
+    is_error, problem = result["flat"]
+    first, call = problem.splitlines()
+    assert (is_error, first[:43]) == (True, "createBooking has no argument room, nights,")
+    assert json.loads(call.removeprefix("Call createBooking with "))["body"]["room"] == "doubel"
     assert result["listed"] == [False, '["closed","5"]']
 
 
@@ -64,9 +70,10 @@ def test_ctrl_c_ends_mcp_on_a_terminal(
 
 def test_langchain(run_agent: RunAgent, bookings: Bookings) -> None:
     result = run_agent("with_langchain.py", bookings.proxy, bookings.spec)
-    (status, correction), (status_after, booked) = result["results"]
-    assert (status, status_after) == ("error", "success")
-    assert "/body/nights: 45 -> 30" in correction
+    (flat, shape), (status, correction), (status_after, booked) = result["results"]
+    assert (flat, status, status_after) == ("error", "error", "success")
+    assert shape.startswith("createBooking has no argument room, nights, arrival, guests. Its arguments are: body.")
+    assert "  body.nights: 45 -> 30" in correction.splitlines()
     assert "Client error" not in correction
     assert json.loads(booked)["nights"] == 30
     assert result["last"] == "Booked."
@@ -76,7 +83,7 @@ def test_langchain(run_agent: RunAgent, bookings: Bookings) -> None:
 def test_openai_and_anthropic(run_agent: RunAgent, bookings: Bookings) -> None:
     result = run_agent("with_providers.py", bookings.proxy, bookings.spec)
     refused, booked = result["openai"]
-    assert '/body/room: "Single" -> "single"' in refused
+    assert '  body.room: "Single" -> "single"' in refused.splitlines()
     assert json.loads(booked)["room"] == "single"
     assert [is_error for is_error, _ in result["anthropic"]] == [True, False]
     assert result["anthropic"][0][1] == refused

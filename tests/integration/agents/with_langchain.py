@@ -28,10 +28,10 @@ def main(proxy: str, spec: str) -> None:
     messages = [HumanMessage("Book a suite for Ann for 45 nights.")]
 
     def script():
-        yield calling("createBooking", {"body": BOOKING})
-        correction = messages[-1].content
-        following = re.search(r"^If the user agrees, call (\w+) with (.*)$", correction, re.MULTILINE)
-        yield calling(following[1], json.loads(following[2]))
+        yield calling("createBooking", BOOKING)  # without `body`
+        for start in ("Call", "If the user agrees, call"):
+            following = re.search(rf"^{start} (\w+) with (.*)$", messages[-1].content, re.MULTILINE)
+            yield calling(following[1], json.loads(following[2]))
         yield AIMessage("Booked.")
 
     model = GenericFakeChatModel(messages=script())

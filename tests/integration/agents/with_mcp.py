@@ -30,7 +30,7 @@ async def main(upstream: str, spec: str) -> None:
         text = refused.content[0].text
         following = re.search(r"^Call (\w+) with (.*)$", text, re.MULTILINE)
         accepted = await session.call_tool(following[1], json.loads(following[2]))
-        unknown = await session.call_tool("createBooking", {"booking": BOOKING})
+        flat = await session.call_tool("createBooking", BOOKING)
         listed = await session.call_tool("listBookings", {"state": "closed", "limit": 5})
         print(
             json.dumps(
@@ -39,7 +39,7 @@ async def main(upstream: str, spec: str) -> None:
                     "read_only": {name: tool.annotations.read_only_hint for name, tool in tools.items()},
                     "refused": [refused.is_error, text, refused.meta],
                     "accepted": [accepted.is_error, accepted.content[0].text],
-                    "unknown": [unknown.is_error, unknown.content[0].text],
+                    "flat": [flat.is_error, flat.content[0].text],
                     "listed": [listed.is_error, listed.content[0].text],
                 }
             )

@@ -54,6 +54,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "the environment",
     )
     parser.add_argument(
+        "--query",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="parameter of the query of every request, such as a key: 'api_key=$KEY'; no tool has it as an argument",
+    )
+    parser.add_argument(
         "--tool", action="append", default=[], metavar="NAME", help="offer only this operation; repeatable"
     )
     parser.add_argument(
@@ -109,6 +116,7 @@ def _toolset(args: argparse.Namespace, file: Path) -> Toolset:
             document,
             args.upstream,
             headers=dict(map(_header, args.header)),
+            query=dict(map(_parameter, args.query)),
             policy=Policy(on_refusal=OnRefusal(args.on_refusal)),
             names=args.tool or None,
             async_transport=httpx.ASGITransport(app),
@@ -121,11 +129,23 @@ def _header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon or not name.strip():
         raise UsageError("--header: not of the form 'Name: value'")  # it may be a secret: it is not repeated
-    expanded = os.path.expandvars(value.strip())
-    unset = re.search(r"\$\{?(\w+)", expanded)
-    if unset is not None and unset[0] in value:
-        raise UsageError(f"--header {name.strip()}: the environment has no variable {unset[1]}")
-    plain = expanded.strip()  # a file's last line end
+    plain = _expanded(f"--header {name.strip()}", value)
     if not (plain.isascii() and plain.isprintable()):
         raise UsageError(f"--header {name.strip()}: the value has characters that a header cannot have")
     return name.strip(), plain
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise UsageError("--query: not of the form NAME=VALUE")
+    return name.strip(), _expanded(f"--query {name.strip()}", value)
+
+
+def _expanded(option: str, value: str) -> str:
+    """Return a value with the variables of the environment in it."""
+    expanded = os.path.expandvars(value.strip())
+    unset = re.search(r"\$\{?(\w+)", expanded)
+    if unset is not None and unset[0] in value:
+        raise UsageError(f"{option}: the environment has no variable {unset[1]}")
+    return expanded.strip()  # a file's last line end

@@ -1,0 +1,95 @@
+"""Arguments in another shape than the tool has: what was meant, or nothing where that is not clear."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.client.argument_repair import mended
+from corrigible.client.tool import Tool
+from corrigible.client.tool_list import tools_of
+
+ISSUE = {
+    "allOf": [
+        {"type": "object", "properties": {"title": {"type": "string"}, "labels": {"type": "array"}}},
+        {"$ref": "#/components/schemas/Dates"},
+    ]
+}
+DOCUMENT: dict[str, Any] = {
+    "components": {
+        "schemas": {"Issue": ISSUE, "Dates": {"type": "object", "properties": {"start_date": {}, "state": {}}}},
+    },
+    "paths": {
+        "/{repo}/issues": {
+            "post": {
+                "operationId": "create",
+                "parameters": [
+                    {"name": "dry_run", "in": "query", "schema": {"type": "boolean"}},
+                    {"name": "filter", "in": "query", "schema": {"type": "object"}},
+                ],
+                "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Issue"}}}},
+            }
+        },
+        "/free": {"post": {"operationId": "free", "requestBody": {"content": {"application/json": {}}}}},
+        "/sort": {
+            "get": {
+                "operationId": "sort",
+                "parameters": [{"name": name, "in": "query", "schema": {}} for name in ("sort_by", "sort_to", "limit")],
+            }
+        },
+    },
+}
+TOOLS = {tool.name: tool for tool in tools_of(DOCUMENT)}
+
+
+@pytest.fixture
+def tool() -> Tool:
+    return TOOLS["create"]
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({"repo": "r", "title": "t"}, {"repo": "r", "body": {"title": "t"}}),
+        (
+            {"repo": "r", "title": "t", "body": {"state": "open"}},
+            {"repo": "r", "body": {"state": "open", "title": "t"}},
+        ),
+        ({"repo": "r", "dryRun": True}, {"repo": "r", "dry_run": True}),
+        ({"repo": "r", "titel": "t"}, {"repo": "r", "body": {"title": "t"}}),
+        ({"repo": "r", "startDate": "d"}, {"repo": "r", "body": {"start_date": "d"}}),
+        ({"repo": "r", "body": '{"title": "t"}'}, {"repo": "r", "body": {"title": "t"}}),
+        ({"repo": "r", "filter": '{"a": 1}'}, {"repo": "r", "filter": {"a": 1}}),
+        ({"repo": "r", "issue": {"title": "t", "state": "x"}}, {"repo": "r", "body": {"title": "t", "state": "x"}}),
+        ({"repo": "r", "Body": '{"title": "t"}'}, {"repo": "r", "body": {"title": "t"}}),
+    ],
+)
+def test_one_meaning_is_put_right(tool: Tool, given: dict[str, Any], meant: dict[str, Any]) -> None:
+    assert mended(tool, given) == meant
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"repo": "r", "body": {"title": "t"}},
+        {"repo": "r", "colour": "red"},
+        {"repo": "r", "issue": {"title": "t", "colour": "red"}},
+        {"repo": "r", "title": "t", "body": {"title": "other"}},
+        {"repo": "r", "title": "t", "body": "no JSON"},
+        {"repo": "r", "body": "[not"},
+        {"repo": "1"},
+    ],
+)
+def test_anything_else_stays(tool: Tool, given: dict[str, Any]) -> None:
+    assert mended(tool, given) is None
+
+
+def test_two_names_that_are_near_are_none() -> None:
+    assert mended(TOOLS["sort"], {"sort_bo": 1}) is None
+    assert mended(TOOLS["sort"], {"limt": 1}) == {"limit": 1}
+
+
+def test_a_body_of_any_members_takes_all() -> None:
+    assert mended(TOOLS["free"], {"a": 1, "b": 2}) == {"body": {"a": 1, "b": 2}}
+    assert mended(TOOLS["free"], {"body": '{"a": 1}'}) is None  # it may be text
