@@ -3,6 +3,7 @@
 import type { Request } from "./edit.ts";
 import { at, own, writeJson } from "./json.ts";
 import type { Json } from "./json.ts";
+import { line } from "./proposal.ts";
 import type { Feedback, Operation, Placeholder, Suggestion } from "./read.ts";
 
 const LONGEST = 1000;
@@ -10,9 +11,9 @@ const LONGEST_TEXT = 20_000;
 // Controls, zero-width and bidirectional marks: a person does not see them, a model does.
 const INVISIBLE = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
 
-const plain = (text: string): string => text.split(/\s+/).filter(Boolean).join(" ");
+export const plain = (text: string): string => text.split(/\s+/).filter(Boolean).join(" ");
 
-function literal(value: Json | undefined): string {
+export function literal(value: Json | undefined): string {
   const text = value === undefined ? "" : writeJson(value);
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}... (cut, ${text.length} characters)`;
 }
@@ -36,7 +37,7 @@ function* lines(feedback: Feedback, request: Request | undefined): Generator<str
   for (const [index, suggestion] of feedback.suggestions.entries()) {
     const message = plain(suggestion.message ?? "") || suggestion.action;
     yield isChoice ? `  ${index + 1}. ${condition(suggestion, "Only if the user agrees")}${message}` : `${heading(suggestion, feedback)}: ${message}`;
-    for (const step of suggestion.steps) yield `  first send ${plain(step.method)} ${plain(step.path)}${Object.keys(step.query).length > 0 ? ` query ${literal(step.query)}` : ""}${step.body === null ? "" : ` body ${literal(step.body)}`}`;
+    for (const step of suggestion.steps) yield `  first send ${line(step)}`;
     for (const edit of edits(suggestion, request)) yield `  ${edit}`;
     for (const placeholder of suggestion.placeholders) yield `  ${question(placeholder)}`;
   }
@@ -54,8 +55,18 @@ function* terminal(suggestion: Suggestion): Generator<string> {
 
 function heading(suggestion: Suggestion, feedback: Feedback): string {
   if (feedback.type === "confidence_signal") return "For information";
-  if (suggestion.kind === "wait_and_retry") return `${feedback.wait ? `Wait ${feedback.wait} s, then send` : "Send"} the same request again`;
-  return condition(suggestion, "Correction, only if the user agrees").replace(/: $/, "") || (suggestion.status === "verified" ? "Correction (verified)" : "Correction");
+  if (suggestion.kind === "wait_and_retry") {
+    const same = feedback.key === "reuse" ? " with the same idempotency key" : "";
+    const most = feedback.maxAttempts ? ` (at most ${feedback.maxAttempts} times)` : "";
+    return `${feedback.wait ? `Wait ${feedback.wait} s, then send` : "Send"} the same request again${same}${most}`;
+  }
+  return condition(suggestion, "Correction, only if the user agrees").replace(/: $/, "") || `Correction${verified(suggestion)}`;
+}
+
+/** The API itself has confirmed it (a dry run, a look-up), or only its description. */
+function verified({ status, method }: Suggestion): string {
+  if (status !== "verified" || method === undefined) return "";
+  return method === "schema" ? " (fits the API's description)" : " (verified)";
 }
 
 function condition(suggestion: Suggestion, start: string): string {

@@ -2,12 +2,14 @@
 
 import { apply } from "./apply.ts";
 import type { Next, Outcome } from "./apply.ts";
+import { Credentials } from "./credentials.ts";
 import type { Request as Document } from "./edit.ts";
 import { explain } from "./explain.ts";
 import { find } from "./find.ts";
 import { byName, formPairs, nested, queryPairs } from "./form.ts";
 import { bare, isObject, parseJson, writeJson } from "./json.ts";
-import type { Json } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
+import { proposed } from "./proposal.ts";
 import { readFeedback } from "./read.ts";
 import type { Feedback, Suggestion } from "./read.ts";
 
@@ -16,9 +18,6 @@ type Fetch = typeof globalThis.fetch;
 const MOST_STEPS = 16;
 /** Of an answer or a document, in characters: no proxy adds feedback to a larger one. */
 const LONGEST = 1 << 20;
-/** Credentials never enter the document: no correction reads, changes or shows them. */
-const CREDENTIALS = ["authorization", "cookie", "proxy-authorization", "x-api-key", "api-key", "apikey", "x-auth-token", "x-amz-security-token",
-  "x-goog-api-key", "x-access-token", "x-vault-token", "x-csrf-token", "private-token"];
 /** Only the sender can change a request that is signed or has a checksum. */
 const SIGNATURES = ["signature", "signature-input", "content-md5", "digest", "content-digest", "repr-digest", "x-amz-content-sha256"];
 const SIGNING = /^(aws4-hmac-sha256|digest|signature|oauth|hawk|sharedkey)\b/i;
@@ -30,12 +29,17 @@ export interface Policy {
    * `confirm` is asked about the rest.
    */
   onRefusal?: "explain" | "repair" | "confirm";
-  /** Asked before anything is sent that is not sure, changes the intent or loses a value. `text` explains the whole. */
+  /**
+   * Asked before anything is sent that is not sure, changes the intent or loses a value. `text` explains the whole, and shows the call that
+   * would be sent: method, path, and what changes.
+   */
   confirm?: (suggestion: Suggestion, text: string) => boolean | Promise<boolean>;
   /** How often one call is corrected at most. */
   maxCorrections?: number;
   /** The longest wait in seconds: a call that would have to wait longer is not sent again. */
   maxWait?: number;
+  /** Names of headers and of parameters of the query whose values no text shows, besides the usual ones (`Authorization`, `X-Api-Key`). */
+  credentials?: readonly string[];
 }
 
 /** What a refused answer says about the next request. */
@@ -51,30 +55,39 @@ export type CorrectedResponse = Response & { recovery?: Recovery };
 /** Return a `fetch` like the given one. A refused answer that is not corrected has `recovery`. */
 export function correcting(
   fetch: Fetch = globalThis.fetch,
-  { onRefusal = "explain", confirm, maxCorrections = 2, maxWait = 60 }: Policy = {},
+  { onRefusal = "explain", confirm, maxCorrections = 2, maxWait = 60, credentials }: Policy = {},
 ): (input: string | URL | Request, init?: RequestInit) => Promise<CorrectedResponse> {
+  const secrets = new Credentials(credentials);
   return async (input, init) => {
     let sending = new Request(input, init);
     const kept = init?.body instanceof ReadableStream ? undefined : sending.clone();
     let response: CorrectedResponse = await fetch(sending);
     if (kept === undefined || response.status < 400) return response;
-    const read = await attempt(() => documentOf(kept));
+    const shown = secrets.hiding(sending);
+    const read = await attempt(() => documentOf(kept, secrets));
     let document = read?.document;
     for (let corrections = 0; document !== undefined && response.status >= 400; corrections += 1) {
       if (response.redirected && new URL(response.url).origin !== new URL(sending.url).origin) break; // another host does not correct this one
-      const recovery = await recoveryOf(response, document, sending, fetch, onRefusal === "repair" ? "MACHINE_APPLICABLE" : "MAYBE_INCORRECT");
+      const recovery = await recoveryOf(response, document, sending, fetch, shown, onRefusal === "repair" ? "MACHINE_APPLICABLE" : "MAYBE_INCORRECT");
       if (recovery === undefined) break;
-      const most = Math.min(maxCorrections, (recovery.feedback.maxAttempts ?? Infinity) - 1);
       response.recovery = recovery;
-      const next = read?.editable && corrections < most ? await agreed(recovery, document, onRefusal, confirm) : undefined;
-      if (next === undefined || Number(next.waitSeconds) > maxWait || next.steps.length > MOST_STEPS) break;
+      const stop = (reason: string): void => {
+        if (onRefusal !== "explain" && reason !== "") recovery.text += `\nNot sent: ${shown(reason)}.`;
+      };
+      const most = Math.min(maxCorrections, (recovery.feedback.maxAttempts ?? Infinity) - 1);
+      const next = await decided(recovery, document, onRefusal, confirm, shown);
+      if (typeof next === "string") { stop(next); break; }
+      if (!read?.editable) { stop("the request is signed, or its body is not edited"); break; }
+      if (corrections >= most) { stop(`it has been sent again ${corrections} times`); break; }
+      if (Number(next.waitSeconds) > maxWait) { stop(`a wait of ${next.waitSeconds} s is longer than the ${maxWait} s that are allowed`); break; }
+      if (next.steps.length > MOST_STEPS) { stop(`${next.steps.length} requests have to come first, more than ${MOST_STEPS}`); break; }
       const [corrected, before] = [withKey(next, document), sending];
       const toSend = [...stepsOf(next, document), corrected];
-      const requests: Request[] | undefined = await attempt(() => toSend.map((one) => requestOf(one, before)));
+      const requests: Request[] | undefined = await attempt(() => toSend.map((one) => requestOf(one, before, secrets)));
       const last = requests?.pop();
-      if (requests === undefined || last === undefined) break;
+      if (requests === undefined || last === undefined) { stop("the corrected request cannot be sent as it should be"); break; }
       await new Promise((resolve) => setTimeout(resolve, Number(next.waitSeconds) * 1000));
-      if (!(await sendSteps(requests, fetch))) break;
+      if (!(await sendSteps(requests, fetch))) { stop("what has to come first was refused"); break; }
       document = corrected;
       sending = last;
       response = await fetch(sending.clone());
@@ -83,32 +96,59 @@ export function correcting(
   };
 }
 
-async function agreed(
-  { feedback, outcome, text }: Recovery,
+/** Return what to send, or why nothing is sent: an empty text where the explanation says it. */
+async function decided(
+  { feedback, text }: Recovery,
   document: Document,
   onRefusal: Policy["onRefusal"],
   confirm: Policy["confirm"],
-): Promise<Next | undefined> {
-  if (onRefusal === "explain") return undefined;
-  if (onRefusal === "repair") return outcome.kind === "next" ? outcome : undefined;
-  if (confirm === undefined) { // nobody is there to agree: as repair
-    const certain = apply(feedback, document, { cap: "MACHINE_APPLICABLE" });
-    return certain.kind === "next" ? certain : undefined;
-  }
+  shown: (text: string) => string,
+): Promise<Next | string> {
+  if (onRefusal === "explain") return "";
   const wanted = apply(feedback, document, { confirm: true });
-  if (wanted.kind !== "next") return undefined;
+  if (wanted.kind === "terminal") return "";
+  if (wanted.kind === "needs_input") return missing(wanted.placeholders.length > 0, feedback);
   const sure = apply(feedback, document, { cap: "MACHINE_APPLICABLE" });
-  if (sure.kind === "next" && sure.applied.join() === wanted.applied.join()) return sure;
-  for (const index of wanted.applied) if (!(await confirm(feedback.suggestions[index]!, text))) return undefined;
-  return wanted;
+  const asks = onRefusal === "confirm" && confirm !== undefined;
+  let next: Next = wanted;
+  if (sure.kind === "next" && (!asks || sure.applied.join() === wanted.applied.join())) next = sure;
+  else {
+    for (const index of wanted.applied) {
+      const suggestion = feedback.suggestions[index]!;
+      if (onlyWaits(suggestion, feedback)) continue;
+      if (!asks) return suggestion.confirm ? "the user has to agree first" : "the correction is not certain enough to send it unasked";
+      if (!(await confirm(suggestion, shown(`${text}\n${proposed(wanted, document)}`)))) return "the correction was not confirmed";
+    }
+  }
+  const repeats = next.steps.length === 0 && writeJson(content(next.request)) === writeJson(content(document));
+  return repeats && !mayRepeat(feedback, document) ? "it is not known whether the same request may be sent again" : next;
 }
 
+function missing(value: boolean, { type }: Feedback): string {
+  if (type === "confidence_signal") return "nothing has to be corrected";
+  if (type === "intent_disambiguation") return "somebody has to choose first";
+  return value ? "a value is missing, which has to be given first" : "no correction fits this request";
+}
+
+/** Whether it is the same request later, and that is known to be safe. */
+function onlyWaits(suggestion: Suggestion, { sameRequest }: Feedback): boolean {
+  const isWait = suggestion.kind === "wait_and_retry" && suggestion.patch.length === 0 && suggestion.steps.length === 0;
+  return !suggestion.confirm && isWait && sameRequest === true;
+}
+
+/** Whether the same content may be sent again: it is safe, the feedback says so, or the key changes. */
+function mayRepeat({ sameRequest, key }: Feedback, { method, headers }: Document): boolean {
+  return ["GET", "HEAD", "OPTIONS"].includes(method) || sameRequest === true || (key === "new" && headers["idempotency-key"] !== undefined);
+}
+
+const content = ({ method, path, query, headers, body }: Document): JsonObject => ({ method, path, query, headers, body });
+
 /** What a refused answer says; undefined without feedback that can be read. The body of the answer stays unread. */
-async function recoveryOf(response: Response, document: Document, sent: Request, fetch: Fetch, cap: string): Promise<Recovery | undefined> {
+async function recoveryOf(response: Response, document: Document, sent: Request, fetch: Fetch, shown: (text: string) => string, cap: string): Promise<Recovery | undefined> {
   return attempt(async () => {
     const feedback = (await inBody(response)) ?? (await linked(response, sent, fetch));
     if (feedback === undefined) return undefined;
-    return { feedback, outcome: apply(feedback, document, { cap }), text: explain(feedback, document) };
+    return { feedback, outcome: apply(feedback, document, { cap }), text: shown(explain(feedback, document)) };
   });
 }
 
@@ -139,7 +179,7 @@ async function linked(response: Response, sent: Request, fetch: Fetch): Promise<
 }
 
 /** The document of a request, and whether it can be written again: else it is only explained. */
-async function documentOf(request: Request): Promise<{ document: Document; editable: boolean }> {
+async function documentOf(request: Request, secrets: Credentials): Promise<{ document: Document; editable: boolean }> {
   const url = new URL(request.url);
   const headers = bare(Object.fromEntries(request.headers));
   const media = request.headers.get("content-type") ?? "";
@@ -147,7 +187,7 @@ async function documentOf(request: Request): Promise<{ document: Document; edita
   const coded = !["", "identity"].includes(request.headers.get("content-encoding") ?? "");
   const text = coded || UNREAD.test(media) ? undefined : await attempt(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
   const signed = SIGNATURES.some((name) => request.headers.has(name)) || SIGNING.test(request.headers.get("authorization") ?? "");
-  for (const name of CREDENTIALS) delete headers[name];
+  for (const name of Object.keys(headers)) if (secrets.has(name)) delete headers[name];
   const form = media.includes("x-www-form-urlencoded");
   const body = text === undefined || text === "" ? null : form ? nested(new URLSearchParams(text)) : jsonOrText(text);
   const editable = !signed && text !== undefined && (form || typeof body === "string" || isExact(text));
@@ -171,17 +211,14 @@ function jsonOrText(text: string): Json {
   }
 }
 
-function requestOf({ method, path, query, headers, body, form }: Document, sent: Request): Request {
+function requestOf({ method, path, query, headers, body, form }: Document, sent: Request, secrets: Credentials): Request {
   const url = new URL(sent.url);
   url.pathname = path;
   url.search = new URLSearchParams([...queryPairs(query)]).toString();
   const all = new Headers(Object.entries(headers) as [string, string][]);
   all.delete("content-length");
-  for (const name of CREDENTIALS) {
-    if (all.has(name)) throw new TypeError("a correction sets a credential, which is the caller's own");
-    const own = sent.headers.get(name);
-    if (own !== null) all.set(name, own);
-  }
+  for (const name of Object.keys(headers)) if (secrets.has(name)) throw new TypeError("a correction sets a credential, which is the caller's own");
+  for (const [name, value] of sent.headers) if (secrets.has(name)) all.set(name, value);
   const bodiless = body === null || method === "GET" || method === "HEAD";
   if (bodiless) all.delete("content-type");
   else if (!all.has("content-type")) all.set("content-type", "application/json");

@@ -130,12 +130,13 @@ function stripped(feedback: Feedback): Feedback | undefined {
   });
   if (suggestions.length === 0) return undefined;
   const type = feedback.type === "intent_disambiguation" ? feedback.type : "recovery_guidance";
-  return { type, message: "", recovery: "correctable", wait: 0, maxAttempts: undefined, key: undefined, suggestions };
+  return { type, message: "", recovery: "correctable", wait: 0, sameRequest: undefined, maxAttempts: undefined, key: undefined, suggestions };
 }
 
 // The Any in proto-JSON: camel case, words behind the name of their type, literals as JSON text.
 const PREFIXES: Record<string, string> = { type: "FEEDBACK_TYPE_", recovery: "RECOVERY_", idempotency_key: "IDEMPOTENCY_KEY_",
-  op: "PATCH_VERB_", applicability: "APPLICABILITY_", ask: "ASK_", status: "VERIFICATION_STATUS_", basis: "CONFIDENCE_BASIS_",
+  op: "PATCH_VERB_", applicability: "APPLICABILITY_", ask: "ASK_", status: "VERIFICATION_STATUS_", method: "VERIFICATION_METHOD_",
+  basis: "CONFIDENCE_BASIS_",
   side_effects: "SIDE_EFFECTS_", relation: "RELATION_" };
 
 function fromProtoJson(message: JsonObject): JsonObject | undefined {

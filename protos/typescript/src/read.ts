@@ -16,6 +16,7 @@ const WORDS = {
   ask: ["agent", "user"],
   effects: ["none", "possible", "certain"],
   status: ["verified", "refuted", "unverified", "not_possible"],
+  method: ["schema", "dry_run", "lookup"],
   basis: ["author", "spec", "observed"],
   base: ["modify_params", "wait_and_retry", "use_alternative_endpoint", "resolve_precondition", "already_done", "escalate",
     "no_recovery_available"],
@@ -62,6 +63,8 @@ export interface Suggestion {
   placeholders: Placeholder[];
   applicability: Word<"applicability">;
   status: Word<"status"> | undefined;
+  /** How it was verified. */
+  method: Word<"method"> | undefined;
   /** Enough observations speak for it [1.9]. */
   proven: boolean;
   /** Somebody has to agree before it is sent [4.10]. */
@@ -78,6 +81,8 @@ export interface Feedback {
   recovery: Word<"recovery"> | undefined;
   /** Seconds to wait. */
   wait: number | bigint;
+  /** Whether the same request may be sent again. */
+  sameRequest: boolean | undefined;
   maxAttempts: number | undefined;
   key: Word<"key"> | undefined;
   suggestions: Suggestion[];
@@ -203,7 +208,7 @@ function readSuggestion(value: Json, what: string): Suggestion {
   const changesIntent = optional(safety, "changes_intent", flag, false);
   const requiresConfirmation = optional(safety, "requires_confirmation", flag, false);
   const loses = optional(safety, "loses", texts, []);
-  const status: Reader<Word<"status">> = (v) => required(object(v, "verification"), "status", word("status"));
+  const verification = attempt(() => optional(given, "verification", readVerification), undefined);
   return {
     action: action.toUpperCase(),
     message: attempt(() => optional(given, "message", text), undefined), // [3.3]
@@ -214,7 +219,8 @@ function readSuggestion(value: Json, what: string): Suggestion {
     steps: optional(given, "steps", list(readStep), []),
     placeholders: optional(given, "placeholders", list(readPlaceholder), []),
     applicability: optional(given, "applicability", word("applicability"), "unspecified"),
-    status: attempt(() => optional(given, "verification", status), undefined),
+    status: verification?.status,
+    method: verification?.method,
     proven: attempt(() => optional(given, "confidence", proven, false), false),
     confirm: changesIntent || requiresConfirmation || loses.length > 0, // [4.10]
     changesIntent,
@@ -226,6 +232,11 @@ function readSuggestion(value: Json, what: string): Suggestion {
     })),
   };
 }
+
+const readVerification: Reader<{ status: Word<"status">; method: Word<"method"> | undefined }> = (value, what) => {
+  const given = object(value, what);
+  return { status: required(given, "status", word("status")), method: optional(given, "method", word("method")) };
+};
 
 function proven(value: Json): boolean { // [1.9]: 20 trials, and the lower end of the 95 % Wilson interval
   const confidence = object(value, "confidence");
@@ -249,7 +260,7 @@ export function readFeedback(value: Json): Feedback {
     return v;
   }, 0);
   const maxAttempts = optional(retry, "max_attempts", count);
-  optional(retry, "same_request", flag);
+  const sameRequest = optional(retry, "same_request", flag);
   const key = optional(retry, "idempotency_key", word("key"));
   const suggestions = optional(given, "suggestions", (v) => {
     need(Array.isArray(v), "suggestions is no array");
@@ -260,6 +271,7 @@ export function readFeedback(value: Json): Feedback {
     message: attempt(() => optional(given, "message", text, ""), ""),
     recovery: optional(given, "recovery", word("recovery")),
     wait,
+    sameRequest,
     maxAttempts,
     key,
     suggestions,

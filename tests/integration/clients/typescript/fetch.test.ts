@@ -86,6 +86,7 @@ for (const [agrees, status] of [[true, 200], [false, 422]] as const) {
     assert.equal((await post({ onRefusal: "confirm", confirm })).status, status);
     assert.equal(asked.length, 1);
     assert.match(asked[0]![1], /only if the user agrees \(it changes what was asked for; it loses \/body\/amount\)/);
+    assert.ok(asked[0]![1].endsWith("\nTo be sent:\n  POST /refunds\n    /body/amount: 5 -> 3"));
   });
 }
 
@@ -95,7 +96,7 @@ test("without confirm nothing that changes the intent is sent", async () => {
 });
 
 test("corrections end", async () => {
-  answers = [5, 4, 3, 2, 1].map((value) => refusal({ ...proved, patch: [{ op: "replace", path: "/body/amount", value }] }));
+  answers = [4, 3, 2, 1, 0].map((value) => refusal({ ...proved, patch: [{ op: "replace", path: "/body/amount", value }] }));
   assert.equal((await post({ onRefusal: "repair", maxCorrections: 2 })).status, 422);
   assert.equal(received.length, 3);
 });
@@ -231,4 +232,95 @@ test("what cannot be read or sent leaves the answer", async () => {
   answers = [refusal({ ...proved, steps: Array.from({ length: 17 }, () => ({ method: "PUT", path: "/limits" })) })];
   assert.equal((await post({ onRefusal: "repair" })).status, 422);
   assert.equal(received.length, 1);
+});
+
+test("only what the API itself has confirmed is called verified", () => {
+  const of = (verification: object) => explain(find(JSON.parse(refusal({ ...edit, verification })[2]), 422)!).split("\n")[1];
+  assert.equal(of({ status: "verified", method: "dry_run" }), "Correction (verified): Take less.");
+  assert.equal(of({ status: "verified", method: "lookup" }), "Correction (verified): Take less.");
+  assert.equal(of({ status: "verified", method: "schema" }), "Correction (fits the API's description): Take less.");
+  assert.equal(of({ status: "verified" }), "Correction: Take less.");
+  assert.equal(of({ status: "unverified", method: "schema" }), "Correction: Take less.");
+});
+
+const wait = { action: "WAIT_AND_RETRY", parameters: {} };
+
+test("the same request is sent again after the wait where the feedback says so", async () => {
+  const started = Date.now();
+  answers = [refusal(wait, { retry: { same_request: true, after_seconds: 0.2, idempotency_key: "reuse" } })];
+  assert.equal((await post({ onRefusal: "repair" })).status, 200);
+  assert.ok(Date.now() - started >= 195);
+  assert.deepEqual(received[1], received[0]);
+  received.length = 0;
+  answers = [refusal(wait, { retry: { same_request: true } })];
+  assert.equal((await post({ onRefusal: "confirm", confirm: () => assert.fail() })).status, 200);
+});
+
+for (const retry of [{ same_request: false }, {}]) {
+  test(`it is not sent again otherwise: ${JSON.stringify(retry)}`, async () => {
+    for (const policy of [{ onRefusal: "repair" }, { onRefusal: "confirm", confirm: () => true }] as Policy[]) {
+      received.length = 0;
+      answers = [refusal({ ...wait, applicability: "MACHINE_APPLICABLE", verification: { status: "verified", method: "lookup" } }, { retry })];
+      const response = await post(policy);
+      assert.equal(response.status, 422);
+      assert.ok(response.recovery?.text.endsWith("Not sent: it is not known whether the same request may be sent again."));
+      assert.equal(received.length, 1);
+    }
+  });
+}
+
+test("a wait that is more than a wait is not sent unasked", async () => {
+  answers = [refusal({ ...wait, patch: [{ op: "add", path: "/body/force", value: true }] }, { retry: { same_request: true } })];
+  assert.equal((await post({ onRefusal: "repair" })).status, 422);
+  assert.equal(received.length, 1);
+});
+
+test("a safe request may be sent again, and a call with a key under a new one", async () => {
+  answers = [refusal(wait)];
+  assert.equal((await correcting(fetch, { onRefusal: "confirm", confirm: () => true })(`${url}/a`)).status, 200);
+  received.length = 0;
+  answers = [refusal(wait, { retry: { same_request: false, idempotency_key: "new" } })];
+  assert.equal((await post({ onRefusal: "confirm", confirm: () => true })).status, 200);
+  assert.notEqual(received[1]!.headers["idempotency-key"], "k");
+});
+
+test("the text says why nothing was sent", async () => {
+  const why: [object, object, string][] = [
+    [{ ...proved, safety: { changes_intent: true } }, {}, "the user has to agree first"],
+    [edit, {}, "the correction is not certain enough to send it unasked"],
+    [{ ...edit, patch: [], parameters: {}, placeholders: [{ pointer: "/body/why" }] }, {}, "a value is missing, which has to be given first"],
+    [proved, { type: "intent_disambiguation" }, "somebody has to choose first"],
+    [proved, { retry: { after_seconds: 61 } }, "a wait of 61 s is longer than the 60 s that are allowed"],
+  ];
+  for (const [suggestion, more, reason] of why) {
+    answers = [refusal(suggestion, more)];
+    assert.equal((await post({ onRefusal: "repair" })).recovery?.text.split("\n").at(-1), `Not sent: ${reason}.`);
+  }
+  answers = [refusal({ action: "ESCALATE", parameters: {} })];
+  assert.doesNotMatch((await post({ onRefusal: "repair" })).recovery!.text, /Not sent/);
+});
+
+test("credentials of any name are in no text, and no correction sets them", async () => {
+  const values = ["header-secret", "query-secret", "listed-secret", "bearer-secret"];
+  const headers = { "x-shop-api-key": values[0]!, "shop-pass": values[2]!, authorization: `Bearer ${values[3]}` };
+  const texts: string[] = [];
+  const confirm = (_: Suggestion, text: string) => (texts.push(text), false);
+  const send = (policy: Policy) =>
+    correcting(fetch, { ...policy, credentials: ["Shop-Pass"] })(`${url}/a?api_key=${values[1]}`, { method: "POST", headers, body: "{}" });
+  answers = [refusal({ ...edit, message: values.join(), patch: [{ op: "add", path: "/query/api_key", value: "x" }] })];
+  texts.push((await send({ onRefusal: "confirm", confirm })).recovery!.text);
+  assert.equal(texts.length, 2);
+  for (const text of texts) {
+    assert.ok(text.includes("(hidden)"));
+    for (const value of values) assert.ok(!text.includes(value), text);
+  }
+  for (const name of ["shop-pass", "x-shop-api-key"]) {
+    received.length = 0;
+    answers = [refusal({ ...proved, patch: [{ op: "add", path: `/headers/${name}`, value: "mine" }] })];
+    assert.equal((await send({ onRefusal: "repair" })).status, 422);
+    assert.equal(received.length, 1);
+  }
+  answers = [refusal({ ...proved, patch: [{ op: "add", path: "/body/a", value: 1 }] })];
+  assert.equal((await send({ onRefusal: "repair" })).status, 200);
+  assert.equal(received.at(-1)!.headers["shop-pass"], values[2]);
 });
