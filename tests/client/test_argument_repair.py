@@ -31,6 +31,7 @@ DOCUMENT: dict[str, Any] = {
                 "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Issue"}}}},
             }
         },
+        "/charges/{charge}": {"get": {"operationId": "read"}},
         "/free": {"post": {"operationId": "free", "requestBody": {"content": {"application/json": {}}}}},
         "/sort": {
             "get": {
@@ -88,6 +89,13 @@ def test_anything_else_stays(tool: Tool, given: dict[str, Any]) -> None:
 def test_two_names_that_are_near_are_none() -> None:
     assert mended(TOOLS["sort"], {"sort_bo": 1}) is None
     assert mended(TOOLS["sort"], {"limt": 1}) == {"limit": 1}
+
+
+def test_another_name_for_the_one_that_is_left() -> None:
+    assert mended(TOOLS["read"], {"id": "ch_1"}) == {"charge": "ch_1"}
+    assert mended(TOOLS["read"], {"id": "ch_1", "other": 1}) is None
+    assert mended(TOOLS["read"], {"id": "ch_1", "charge": "ch_2"}) is None
+    assert mended(TOOLS["sort"], {"colour": 1}) is None
 
 
 def test_a_body_of_any_members_takes_all() -> None:

@@ -86,6 +86,15 @@ def test_names_that_are_no_words_are_quoted() -> None:
     assert told(added)[1] == '  body["price list"]: -> 1'
 
 
+def test_a_misspelt_member_is_moved() -> None:
+    moved = {"patch": [{"op": "move", "from": "/body/name", "path": "/body/nom"}]}
+    assert told(moved)[1] == "  body.name: move to body.nom"
+    two = [{"op": "remove", "path": "/body/name"}, {"op": "add", "path": "/body/a", "value": "Suit"}]
+    two.append({"op": "add", "path": "/body/b", "value": "Suit"})
+    lines = ['  body.name: "Suit" -> (removed)', '  body.a: -> "Suit"', '  body.b: -> "Suit"']
+    assert told({"patch": two})[1:4] == lines
+
+
 def test_parameters_without_a_patch_are_members_of_the_body() -> None:
     assert told({"parameters": {"name": "Suite"}})[1] == '  body.name: "Suit" -> "Suite"'
 
@@ -126,7 +135,7 @@ def test_what_is_lost_is_named_by_its_argument() -> None:
 @pytest.mark.parametrize(
     ("pointer", "schema", "line"),
     [
-        ("/body/note", {"type": "string"}, 'body.note: ask the user for a value of the schema {"type": "string"}'),
+        ("/body/note", {"type": "string"}, "body.note: ask the user for a value (string)"),
         ("/body/guests/-", None, "body.guests (a new element): ask the user for a value"),
         ("/query/page[size]", None, "page.size: ask the user for a value"),
         ("/query/dry", {"enum": ["true"]}, 'dry: ask the user for a value, one of "true"'),
@@ -139,12 +148,12 @@ def test_what_is_lost_is_named_by_its_argument() -> None:
         (
             "/path",
             {"type": "string", "pattern": "^/api/hotels/ritz/rooms/-?[0-9]+$"},
-            'room: ask the user for a value of the schema {"type": "integer"}',
+            "room: ask the user for a value (integer)",
         ),
         (
             "/path",
             {"type": "string", "pattern": "^/api/hotels/[^/]+/rooms/12$"},
-            'hotel: ask the user for a value of the schema {"type": "string"}',
+            "hotel: ask the user for a value (string)",
         ),
         ("/path", {"type": "string"}, "hotel, room: ask the user for a value"),
         ("/path", {"pattern": "^/"}, "another call: ask the user which one of the other tools does what was meant"),

@@ -251,11 +251,11 @@ def test_arguments_that_are_no_object_are_told_to_the_model() -> None:
             "refund",
             {"body": '{"amount": 5}'},
             [
-                "Arguments of refund have to be an object or a list, and are JSON text. Nothing was sent.",
+                "The argument body of refund is an object or a list, not JSON text. Nothing was sent.",
                 'Call refund with {"body": {"amount": 5}}',
             ],
         ),
-        ("read", {"colour": 7}, ["read has no argument colour. Its arguments are: id."]),
+        ("read", {"colour": 7, "a": 1}, ["read has no arguments colour, a. Its arguments are: id."]),
     ],
 )
 def test_arguments_of_another_shape_are_answered_with_the_call(

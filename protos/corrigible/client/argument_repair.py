@@ -14,15 +14,16 @@ from corrigible.schema.exchange import Json
 
 from .tool import BODY, Tool
 
-_NEAR: Final = 0.75
-"""Of `difflib`: `limt` and `limit` have 0.89."""
+_NEAR: Final = 0.8
+"""Of `difflib`: `titel` and `title` have 0.8."""
 _DEEPEST: Final = 8
 
 
 def mended(tool: Tool, arguments: Mapping[str, Json]) -> dict[str, Json] | None:
     """Return the arguments in the tool's shape; None if they have it, or if it is not clear what was meant.
 
-    Put right are: JSON text for an object or a list, members of the body beside it, misspelt names.
+    Put right are: JSON text for an object or a list, members of the body beside it, misspelt names, another name
+    for the one argument that is left.
     """
     given = {name: _parsed(tool, name, value) for name, value in arguments.items()}
     unknown = [name for name in given if name not in tool.names]
@@ -35,18 +36,25 @@ def mended(tool: Tool, arguments: Mapping[str, Json]) -> dict[str, Json] | None:
         free = [one for one in tool.names if one not in given]
         if takes_members and name in members and name not in in_body:
             given[BODY] = {**in_body, name: value}
-        elif (near := _nearest(name, free)) is not None:
+        elif (near := nearest(name, free)) is not None:
             given[near] = _parsed(tool, near, value)
-        elif takes_members and (near := _nearest(name, members - in_body.keys())) is not None:
+        elif takes_members and (near := nearest(name, members - in_body.keys())) is not None:
             given[BODY] = {**in_body, near: value}
         elif takes_members and body is None and isinstance(value, dict) and value and value.keys() <= members:
             given[BODY] = value  # the body under a name of its own
         elif takes_members and not members and len(tool.names) == 1:  # a body of any members
             given[BODY] = {**in_body, name: value}
+        elif len(unknown) == len(free) == 1 and free[0] in tool.required and free[0] != BODY:  # it is the only one left
+            given[free[0]] = value
         else:
             return None
     is_same = given.keys() == arguments.keys() and all(given[name] is arguments[name] for name in given)
     return None if is_same else given
+
+
+def as_text(tool: Tool, arguments: Mapping[str, Json]) -> list[str]:
+    """Return the arguments that are JSON text where the tool has an object or a list."""
+    return [name for name, value in arguments.items() if _parsed(tool, name, value) is not value]
 
 
 def _parsed(tool: Tool, argument: str, value: Json) -> Json:
@@ -84,7 +92,7 @@ def _members(tool: Tool, schema: Any, depth: int = 0) -> Iterator[str]:
             yield from _members(tool, one, depth + 1)
 
 
-def _nearest(name: str, known: Collection[str]) -> str | None:
+def nearest(name: str, known: Collection[str]) -> str | None:
     """Return the one name that is near; None if there are several, or none."""
     plain = {one: _letters(one) for one in known}
     same = [one for one, letters in plain.items() if letters == _letters(name)]

@@ -22,10 +22,19 @@ def difference(before: Request, after: Request) -> list[str]:
     return changes(_without_absent(before.document()), _without_absent(after.document()), pointer)
 
 
-def changes(before: Mapping[str, Json], after: Mapping[str, Json], spelled: Callable[[Place], str]) -> list[str]:
-    """Return such a line for each value of two objects that differs. `spelled` writes the place."""
+def changes(
+    before: Mapping[str, Json], after: Mapping[str, Json], spelled: Callable[[Place], str], *, moves: bool = False
+) -> list[str]:
+    """Return such a line for each value of two objects that differs. `spelled` writes the place.
+
+    With `moves`, a value that is gone from one place and alone new at another one was moved.
+    """
     old, new = dict(_leaves(before, ())), dict(_leaves(after, ()))
-    lines = [
+    lines = list[str]()
+    for at, to in _moved(old, new) if moves else ():
+        lines.append(f"{spelled(at)}: move to {spelled(to)}")
+        del old[at], new[to]
+    lines += [
         f"{spelled(at)}: {literal(old[at])} -> {literal(new[at])}"
         for at in old
         if at in new and _differ(old[at], new[at])
@@ -33,6 +42,13 @@ def changes(before: Mapping[str, Json], after: Mapping[str, Json], spelled: Call
     lines += [f"{spelled(at)}: {literal(old[at])} -> (removed)" for at in old if at not in new]
     lines += [f"{spelled(at)}: -> {literal(new[at])}" for at in new if at not in old]
     return lines if len(lines) <= _MOST else [*lines[:_MOST], f"and {len(lines) - _MOST} more"]
+
+
+def _moved(old: Mapping[Place, Json], new: Mapping[Place, Json]) -> list[tuple[Place, Place]]:
+    gone, added = [at for at in old if at not in new], [at for at in new if at not in old]
+    pairs = [(at, to) for at in gone for to in added if not _differ(old[at], new[to])]
+    alone = [pair for pair in pairs if all(pair is one or not {*pair} & {*one} for one in pairs)]
+    return alone if len(gone) <= _MOST else []
 
 
 def pointer(place: Sequence[str | int]) -> str:

@@ -301,6 +301,8 @@ def _allowed(schema: Mapping[str, Json] | None) -> str:
     choices = schema.get("enum")
     if isinstance(choices, list):
         text = f", one of {', '.join(map(literal, choices))}"
+    elif schema.keys() == {"type"} and isinstance(schema["type"], str):
+        text = f" ({one_line(schema['type'])})"
     else:
         text = f" of the schema {json.dumps(schema, ensure_ascii=False)}"
     return text if len(text) <= _LONGEST_SCHEMA else f"{text[:_LONGEST_SCHEMA]}... (cut)"

@@ -71,9 +71,14 @@ def _messages(value: Json, depth: int) -> Iterator[str]:
             held = (value[name] for name in _HOLDERS if value.get(name) and value[name] != own)
             inner = [text for one in held for text in _messages(one, depth + 1)]
             if own is not None:
-                yield f"{place}: {own}" if (place := _place(value)) else own
+                place = _place(value)
+                is_said = place.rpartition(".")[2].lower() in own.lower()
+                yield own if is_said else f"{place}: {own}"
             yield from inner
-            if own is None and not inner:  # {"name": ["is too short"]}
+            code = value.get("code") if depth else None
+            if own is None and not inner and isinstance(code, str):  # {"field": "title", "code": "missing_field"}
+                yield f"{place}: {code}" if (place := _place(value)) else code
+            elif own is None and not inner:  # {"name": ["is too short"]}
                 for name, texts_of_member in value.items():
                     for one in texts_of_member if isinstance(texts_of_member, list) else ():
                         if isinstance(one, str) and one.strip():

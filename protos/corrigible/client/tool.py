@@ -63,6 +63,12 @@ class Tool:
         """The names of the arguments."""
         return [one.argument for one in self.parameters] + ([BODY] if self.body is not None else [])
 
+    @property
+    def required(self) -> list[str]:
+        """The names of the arguments that have to be given."""
+        names = [one.argument for one in self.parameters if one.is_required]
+        return [*names, BODY] if self.body is not None and self.is_body_required else names
+
     def schema_of(self, argument: str) -> Mapping[str, Any]:
         """Return the schema of an argument, without a reference at its top."""
         schema = self.body if argument == BODY else None
@@ -81,13 +87,11 @@ class Tool:
     def input_schema(self) -> dict[str, Any]:
         """The JSON Schema of the arguments."""
         properties: dict[str, Any] = {one.argument: dict(one.schema) for one in self.parameters}
-        required = [one.argument for one in self.parameters if one.is_required]
         if self.body is not None:
             properties[BODY] = dict(self.body)
-            required += [BODY] if self.is_body_required else []
         schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-        if required:
-            schema["required"] = required
+        if self.required:
+            schema["required"] = self.required
         return {**schema, "$defs": dict(self.definitions)} if self.definitions else schema
 
     def request(self, arguments: Mapping[str, Json]) -> Request:
@@ -95,7 +99,8 @@ class Tool:
         unknown = [name for name in arguments if name not in self.names]
         if unknown:
             allowed = ", ".join(self.names) or "none"
-            raise ArgumentProblem(f"{self.name} has no argument {', '.join(unknown)}. Its arguments are: {allowed}.")
+            which = f"argument{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}"
+            raise ArgumentProblem(f"{self.name} has no {which}. Its arguments are: {allowed}.")
         path, query, headers = self.path, dict[str, Json](), dict[str, str]()
         for parameter in self.parameters:
             value = arguments.get(parameter.argument)

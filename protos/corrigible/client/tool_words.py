@@ -168,7 +168,7 @@ class ToolWords:
         elif call.name != self._called.tool.name:
             yield f"call another tool: {call}"
         else:
-            yield from changes(self._arguments, call.arguments, _spelled)
+            yield from changes(self._arguments, call.arguments, _spelled, moves=True)
 
     def _operations(self, suggestion: Suggestion) -> Iterator[str]:
         """Yield the edits of a correction that does not fit what was sent."""

@@ -22,7 +22,7 @@ from corrigible.schema.reader import Next, apply
 from corrigible.schema.word import Relation
 
 from .answer import Answer
-from .argument_repair import mended
+from .argument_repair import as_text, mended, nearest
 from .correction import Outcome
 from .credentials import credential_values, without
 from .explanation import explain
@@ -154,11 +154,15 @@ class Toolset:
 
     def _misshapen(self, tool: Tool, arguments: Mapping[str, Json], corrected: dict[str, Json]) -> ToolResult:
         """Return the call that was meant, for one whose arguments have another shape than the tool's."""
-        problem = f"Arguments of {tool.name} have to be an object or a list, and are JSON text."
+        problems = [
+            f"The argument {name} of {tool.name} is an object or a list, not JSON text."
+            for name in as_text(tool, arguments)
+        ]
         try:
             tool.request(arguments)
         except ArgumentProblem as found:
-            problem = str(found)
+            problems.append(str(found))
+        problem = " ".join(problems)
         try:
             tool.request(corrected)
         except ArgumentProblem as more:  # something else is wrong as well
@@ -279,7 +283,9 @@ def _arguments(name: str, given: Mapping[str, Json] | str) -> Mapping[str, Json]
 def _no_such_tool(name: str, names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     shown = ", ".join(names[:_MOST_NAMES])
-    return f"There is no tool {name}{did_you_mean(name, names) or '.'} The tools are: {shown}{more}."
+    near = nearest(name, names)
+    meant = f"; did you mean {near}?" if near is not None else "."
+    return f"There is no tool {name}{meant} The tools are: {shown}{more}."
 
 
 def _base_path(description: Mapping[str, Any], base_url: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from corrigible.adapters.openapi.description import Description
+from corrigible.adapters.openapi.document.source_files import SourceFiles
 from corrigible.adapters.openapi.load import load
 from corrigible.schema.exchange import Json, Request
 
@@ -153,3 +154,13 @@ def test_what_an_operation_produces(tmp_path: Path, own: str, produced: tuple[st
         f"      operationId: a\n      {own}\n      responses: {{'200': {{description: ok, schema: {{}}}}}}\n"
     )
     assert load(path, cache=tmp_path).produced("a") == (produced or ("text/xml", "text/plain"))
+
+
+def test_the_names_of_keys_stay(tmp_path: Path) -> None:
+    document: dict[str, Any] = yaml.safe_load(SWAGGER)
+    key = {"type": "apiKey", "in": "header", "name": "Shop-Pass"}
+    document["securityDefinitions"] = {"key": key, "login": {"type": "basic"}}
+    path = tmp_path / "swagger.yaml"
+    path.write_text(yaml.safe_dump(document), "utf-8")
+    converted: Any = SourceFiles(path).document
+    assert converted["components"] == {"securitySchemes": {"key": key}}

@@ -36,7 +36,7 @@ def test_mcp(run_agent: RunAgent, bookings: Bookings) -> None:
     assert (is_error, json.loads(text)["room"]) == (False, "double")
     is_error, problem = result["flat"]
     first, call = problem.splitlines()
-    assert (is_error, first[:43]) == (True, "createBooking has no argument room, nights,")
+    assert (is_error, first[:44]) == (True, "createBooking has no arguments room, nights,")
     assert json.loads(call.removeprefix("Call createBooking with "))["body"]["room"] == "doubel"
     assert result["listed"] == [False, '["closed","5"]']
 
@@ -72,7 +72,7 @@ def test_langchain(run_agent: RunAgent, bookings: Bookings) -> None:
     result = run_agent("with_langchain.py", bookings.proxy, bookings.spec)
     (flat, shape), (status, correction), (status_after, booked) = result["results"]
     assert (flat, status, status_after) == ("error", "error", "success")
-    assert shape.startswith("createBooking has no argument room, nights, arrival, guests. Its arguments are: body.")
+    assert shape.startswith("createBooking has no arguments room, nights, arrival, guests. Its arguments are: body.")
     assert "  body.nights: 45 -> 30" in correction.splitlines()
     assert "Client error" not in correction
     assert json.loads(booked)["nights"] == 30

@@ -73,6 +73,16 @@ def test_a_tool_that_is_misspelt_is_told_apart(run: Run) -> None:
         run("--tool", "lisst")
 
 
+def test_what_is_wrong_with_a_description_is_a_line(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "spec.yaml").write_text(SPEC.replace(', responses: {"200": {description: ok}}', ""), "utf-8")
+    assert run() == 0
+    problem, tools = capsys.readouterr().err.splitlines()
+    assert problem.startswith("corrigible mcp: ") and problem.endswith(" (the description is used all the same)")
+    assert tools == "1 tools of http://127.0.0.1:9/"
+
+
 def test_the_start_prints_no_credentials(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--tool", "list") == 0
     assert capsys.readouterr().err == "1 tools of http://127.0.0.1:9/\n"

@@ -5,13 +5,12 @@ Knows: packs, descriptions, limits of one API. Does not know: options, sockets.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from corrigible.proxy.admin.reload import Part
-from corrigible.proxy.build import SpecWarning, build_engine
+from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.loop.detector import Loops
@@ -22,8 +21,6 @@ from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.own_location import OwnLocation, Rewritten
 
 from . import spec_option
-
-_SPEC_WARNINGS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +46,10 @@ class ApiPlan:
 
     def load(self, relay: Relay | None) -> tuple[Engine, list[str]]:
         """Load packs and descriptions; return also what is worth a line each. Raises CorrigibleError and OSError."""
-        with warnings.catch_warnings(record=True) as spec_warnings:
-            warnings.simplefilter("always", SpecWarning)
+        with spec_option.warned() as lines:
             files = spec_option.spec_files(self.specs)
             engine = build_engine(self.packs, files, self.limits, base=self.base, relay=relay)
         engine.warm_up()
-        lines = [str(warning.message) for warning in spec_warnings[:_SPEC_WARNINGS_SHOWN]]
         return engine, [*lines, *spec_option.described(engine.profiles, self.specs)]
 
     def route(self, engine: Engine, loops: Loops, rewritten: Rewritten) -> ApiRoute:

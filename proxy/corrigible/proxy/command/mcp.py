@@ -108,7 +108,10 @@ def _toolset(args: argparse.Namespace, file: Path) -> Toolset:
     document = SourceFiles(file).document
     if not isinstance(document, dict):
         raise UsageError(f"--spec {spec_option.shown(args.spec)}: not an OpenAPI description")
-    corrector = build_corrector(args.pack, spec=[file], loops=build_loops())
+    with spec_option.warned() as lines:
+        corrector = build_corrector(args.pack, spec=[file], loops=build_loops())
+    for line in lines:
+        print(f"corrigible mcp: {line}", file=sys.stderr)
     upstream = Upstream(args.upstream, httpx.AsyncClient(timeout=_SECONDS))
     app = ReflectiveMiddleware(upstream, corrector=corrector)
     try:

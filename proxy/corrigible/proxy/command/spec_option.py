@@ -6,7 +6,9 @@ import argparse
 import hashlib
 import re
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final
@@ -25,6 +27,7 @@ _SECONDS: Final = 30
 _LARGEST: Final = 64 << 20
 """Bytes of a description that is fetched."""
 _MOST_HINTS: Final = 3
+_MOST_WARNINGS: Final = 5
 _PLAIN_BASE: Final = re.compile(r"(?:/[A-Za-z][A-Za-z0-9_.-]{0,30}){1,4}")
 _MOST_COMPARED: Final = 20
 """Refusals whose path is compared: after these an operator knows."""
@@ -50,6 +53,18 @@ def add(parser: argparse.ArgumentParser) -> None:
 def spec_files(specs: Sequence[str]) -> list[Path]:
     """Return the files of descriptions; one at a URL is fetched. Raises UsageError where that fails."""
     return [_fetched(one) if one.startswith(_URL) else Path(one) for one in specs]
+
+
+@contextmanager
+def warned() -> Iterator[list[str]]:
+    """Collect what is wrong with descriptions that are loaded meanwhile: a few lines, there when it is over."""
+    from corrigible.proxy.build import SpecWarning  # slow to import: only where a description is loaded
+
+    lines = list[str]()
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", SpecWarning)
+        yield lines
+    lines += [str(one.message) for one in heard[:_MOST_WARNINGS]]
 
 
 def base_path(text: str) -> str:

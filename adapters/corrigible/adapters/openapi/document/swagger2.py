@@ -36,6 +36,10 @@ def as_openapi(document: Mapping[str, Json], follow: Follow) -> dict[str, Json]:
     out: dict[str, Json] = {key: value for key, value in document.items() if key not in _REPLACED}
     out["openapi"] = "3.0.3"
     out["servers"] = _servers(document)
+    schemes = document.get("securityDefinitions")
+    if isinstance(schemes, Mapping):  # those of keys are written alike
+        keys = {name: one for name, one in schemes.items() if isinstance(one, Mapping) and one.get("type") == "apiKey"}
+        out["components"] = {"securitySchemes": keys}
     shared = document.get("parameters")
     if isinstance(shared, Mapping):
         out["parameters"] = {name: _parameter(one) for name, one in shared.items()}
