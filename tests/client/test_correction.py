@@ -358,7 +358,7 @@ class TestCredentials:
         "Authorization": "Bearer t0ken-value",
         "Shop": "pass-word",
     }
-    SENT: Final = (f"{URL}?api_key=q-s3cret&sort=neu", "cookie-s3cret")
+    SENT: Final = (f"{URL}?api_key=q-s3cret&sort=neu", "cookie-s3cret-of-ann")
 
     def first(self) -> SentRequest:
         request = sent(ORDER, **self.KEYS, Cookie=f"a=b; sid={self.SENT[1]}")
@@ -366,7 +366,7 @@ class TestCredentials:
 
     def test_no_value_of_a_credential_is_in_a_text_a_prompt_or_a_log(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level("DEBUG", "corrigible.client")
-        values = ["s3cret-value", "t0ken-value", "pass-word", "q-s3cret", "cookie-s3cret"]
+        values = ["s3cret-value", "t0ken-value", "pass-word", "q-s3cret", "cookie-s3cret-of-ann"]
         suggestion = edit("/body/sort", "neu", " ".join(values), safety={"changes_intent": True})
         suggestion["patch"].append({"op": "replace", "path": "/query/api_key", "value": "other"})
         answer = refusal(suggestion, message=f"Not for {values}")

@@ -46,12 +46,12 @@ def test_other_names(name: str) -> None:
 def test_values_of_headers_cookies_and_the_query() -> None:
     headers = [
         ("Authorization", "Bearer abcdef"),
-        ("Cookie", "a=1; sid=cookie"),
+        ("Cookie", "theme=default; sid=0123456789abcdef; auth-token=cookie; shop=in-shop"),
         ("Shop", "shop-pass"),
         ("X-Api-Key", "short"),
     ]
     values = credential_values(headers, "api_key=in+query&sort=ascending", frozenset({"shop"}))
-    assert values == {"abcdef", "cookie", "shop-pass", "in query"}
+    assert values == {"abcdef", "0123456789abcdef", "cookie", "in-shop", "shop-pass", "in query"}
 
 
 def test_a_longer_value_is_hidden_whole() -> None:

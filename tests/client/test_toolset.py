@@ -324,6 +324,24 @@ def test_a_correction_is_sent_only_to_a_tool_that_is_offered() -> None:
     assert result.text == 'Corrected and sent again: call another tool: read with {"id": "7"}\nfound'
 
 
+@pytest.mark.parametrize(
+    ("path", "is_sent"), [("/v1/users/7", True), ("/v1/users/export", False), ("/v1/users", False)]
+)
+def test_an_operation_beside_a_tool_is_none(path: str, is_sent: bool) -> None:
+    paths = {"/users/{id}": "user", "/users/export": "export", "/users/{id}/files": "files"}
+    operations = {one: {"get": {"operationId": name}} for one, name in paths.items()}
+    description = {"openapi": "3.1.0", "servers": [{"url": "/v1"}], "paths": operations}
+    api = Api(refusal(edit("/path", path, **PROVED)), httpx.Response(200, text="found"))
+    policy = Policy(on_refusal=OnRefusal.REPAIR)
+    tools = Toolset(description, "http://127.0.0.1:1", transport=api, policy=policy, names=["user", "files"])
+    result = tools.call("files", {"id": "7"})
+    assert (len(api.received), result.is_error) == ((2, False) if is_sent else (1, True))
+    if not is_sent:
+        assert f"Not sent: GET {path} is none of the operations" in result.text
+        assert f"no tool here makes the corrected request: GET {path}" in result.text
+        assert result.corrected is None
+
+
 def test_a_description_that_is_text_is_an_error() -> None:
     with pytest.raises(TypeError, match=r"give the OpenAPI document as a dict .*, not a str"):
         Toolset("openapi.json", "http://127.0.0.1:1")  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from .answer import Answer
 from .correction import Outcome
 from .driver import run, run_async
 from .explanation import explain
-from .policy import OnRefusal, Policy, Question
+from .policy import OnRefusal, Policy, Proposal, Question
 from .sent_request import SentRequest
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "OnRefusal",
     "Outcome",
     "Policy",
+    "Proposal",
     "Question",
     "SentRequest",
     "explain",

@@ -14,6 +14,8 @@ from corrigible.schema.form import fields
 HIDDEN: Final = "(hidden)"
 _SHORTEST: Final = 6
 """Characters of a value that is looked for in texts: a shorter one is part of other words."""
+_LONG: Final = 16
+"""Characters of a cookie's value that identifies somebody, whatever its name."""
 
 
 def credential_values(
@@ -38,10 +40,17 @@ def without(values: frozenset[str], text: str) -> str:
 def _in_headers(headers: Iterable[tuple[str, str]], names: frozenset[str]) -> Iterator[str]:
     for name, value in headers:
         if name.lower() == "cookie":
-            yield from (pair.partition("=")[2].strip() for pair in value.split(";"))
+            yield from _in_cookies(value, names)
         elif name.lower() in CREDENTIALS:
             yield value.partition(" ")[2].strip() or value.strip()  # the scheme is no secret
         elif _is_one(name, names):
+            yield value.strip()
+
+
+def _in_cookies(cookies: str, names: frozenset[str]) -> Iterator[str]:
+    for pair in cookies.split(";"):
+        name, _, value = pair.partition("=")
+        if _is_one(name.strip(), names) or len(value.strip()) >= _LONG:  # `theme=default` is none
             yield value.strip()
 
 

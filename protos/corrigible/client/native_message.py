@@ -18,7 +18,8 @@ from corrigible.schema.printable import without_unseen
 LONGEST: Final = 400
 """Characters of a message besides a correction."""
 _LONGEST_BODY: Final = 1 << 20
-_DEEPEST: Final = 6
+_LONGEST_PAGE: Final = 1 << 16
+_DEEPEST: Final = 4
 _MOST: Final = 5
 _MEMBERS: Final = ("message", "msg", "detail", "error_description", "description", "reason", "title")
 """Members whose text is the message, the most telling first."""
@@ -109,7 +110,7 @@ def _is_page(text: str) -> bool:
 
 def _page_text(text: str) -> str:
     page = _Page()
-    page.feed(text)
+    page.feed(text[:_LONGEST_PAGE])
     return " ".join(page.texts) or text
 
 

@@ -60,6 +60,7 @@ class Proposal:
         return self.text
 
 
+Operations = Collection[str] | Callable[[Request], bool]
 Confirm = Callable[[Proposal], bool | Awaitable[bool]]
 Ask = Callable[[Question], Json | Awaitable[Json]]
 
@@ -79,9 +80,9 @@ class Policy:
     """How often a call is sent again, at most."""
     max_wait: float = 30
     """Seconds; a longer wait is explained."""
-    operations: Collection[str] | None = None
-    """What may be sent instead of, or before, the operation that was called: `"GET /v1/charges/{charge}"`, with the
-    whole path. By default, any."""
+    operations: Operations | None = None
+    """What may be sent instead of the operation that was called, or before it: `"GET /v1/charges/{charge}"`, with the
+    whole path; or a function of the request document. By default, any."""
     credentials: Collection[str] = ()
     """Names of headers and of parameters of the query whose values no text, prompt or log shows. The usual ones
     (`Authorization`, `X-Api-Key`, ...) need no mention."""
@@ -94,7 +95,7 @@ class Policy:
         object.__setattr__(
             self, "credentials", frozenset(name.lower() for name in _names("credentials", self.credentials))
         )
-        for operation in _names("operations", self.operations or ()):
+        for operation in () if callable(self.operations) else _names("operations", self.operations or ()):
             if _OPERATION.fullmatch(operation) is None:
                 raise ValueError(
                     f"operations: {operation!r} is no method and path, such as 'GET /v1/charges/{{charge}}'"
@@ -104,8 +105,8 @@ class Policy:
 
     def allows(self, request: Request) -> bool:
         """Whether a request is one of the operations that may be sent."""
-        if self.operations is None:
-            return True
+        if self.operations is None or callable(self.operations):
+            return self.operations is None or self.operations(request)
         listed = (operation.partition(" ") for operation in self.operations)
         return any(
             method == request.method and path_values(template, request.path) is not None
@@ -137,7 +138,7 @@ class PolicyMembers(TypedDict, total=False):
     cap: Applicability | str
     max_corrections: int
     max_wait: float
-    operations: Collection[str] | None
+    operations: Operations | None
     credentials: Collection[str]
 
 

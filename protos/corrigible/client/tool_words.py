@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -57,6 +57,8 @@ class Called:
     """The path before those of the tools."""
     own: frozenset[str] = frozenset()
     """Parameters of the query that are no arguments."""
+    offers: Callable[[Request], bool] = lambda _: True
+    """Whether a request is one of a tool: a path may fit a tool's, and be that of another operation."""
 
     def call_of(self, request: Request, *, is_new: bool = False) -> ToolCall | None:
         """Return the call that makes a request, of this tool or another one; None if no tool makes it.
@@ -64,7 +66,8 @@ class Called:
         A new request has only the headers that matter; a corrected one has those that were sent, too.
         """
         after, before = self._below(request), self._below(self.sent) or self.sent
-        if after is None:
+        is_other = (request.method, request.path) != (self.sent.method, self.sent.path)
+        if after is None or (is_other and not self.offers(request)):
             return None
         for candidate in (self.tool, *self.tools.values()):
             original = self.arguments if candidate is self.tool else {}
@@ -215,7 +218,8 @@ class ToolWords:
             wanted = [name for name, value in (values or {}).items() if _ANY in value]
             for one in self._called.tool.parameters:
                 if wanted == [one.name] and one.place == "path":
-                    return question(one.argument, ask, {**one.schema, "type": one.schema.get("type", kind)})
+                    plain = {name: value for name, value in one.schema.items() if name not in ("title", "description")}
+                    return question(one.argument, ask, {"type": kind, **plain})
         if pattern == "^/":
             return _which(ask, [])
         return question(self.place("/path"), ask, None)

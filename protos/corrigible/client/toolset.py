@@ -28,9 +28,10 @@ from .credentials import credential_values, without
 from .explanation import explain
 from .httpx import EXTENSION, AsyncCorrigibleTransport, CorrigibleTransport
 from .native_message import native_message, quoted
+from .path_template import path_values
 from .policy import Policy
 from .tool import ArgumentProblem, Tool
-from .tool_list import credential_names, tools_of
+from .tool_list import credential_names, operations_of, tools_of
 from .tool_words import Called, ToolCall, ToolWords
 
 __all__ = ["ToolCall", "ToolResult", "Toolset"]
@@ -99,10 +100,8 @@ class Toolset:
         given = policy or Policy()
         credentials = credential_names(description) | frozenset(given.credentials)
         self._secrets = credential_values(self._headers.items(), urlencode(self._query), credentials)
-        operations = given.operations
-        if operations is None:
-            base = urlsplit(self._base).path
-            operations = [f"{tool.method} {base}{tool.path}" for tool in tools.values()]
+        self._operations = list(operations_of(description))
+        operations = given.operations if given.operations is not None else self._offers
         self._policy = replace(given, credentials=credentials, operations=operations)
         self._transport, self._async_transport = transport, async_transport
 
@@ -170,6 +169,17 @@ class Toolset:
         call = ToolCall(tool.name, corrected)
         return ToolResult(printable(f"{problem} Nothing was sent.\nCall {call}"), is_error=True, corrected=call)
 
+    def _offers(self, request: Request) -> bool:
+        """Whether a request is one of a tool. `/users/export` is not, where only `/users/{id}` is a tool."""
+        base = urlsplit(self._base).path
+        path = request.path[len(base) :] if request.path.startswith(f"{base}/") else ""
+        fitting = [
+            one for method, one in self._operations if method == request.method and path_values(one, path) is not None
+        ]
+        plainest = min((one.count("{") for one in fitting), default=0)
+        offered = {(tool.method, tool.path) for tool in self.tools.values()}
+        return any((request.method, one) in offered for one in fitting if one.count("{") == plainest)
+
     def _native(self, name: str, sent: Request) -> httpx.Request:
         try:
             query = urlencode(
@@ -194,7 +204,9 @@ class Toolset:
         base = urlsplit(self._base).path
         if first is None:  # a document that cannot be read
             first = replace(prepared.sent, path=base + prepared.sent.path)
-        called = Called(prepared.tool, prepared.arguments, first, self.tools, base, frozenset(self._query))
+        called = Called(
+            prepared.tool, prepared.arguments, first, self.tools, base, frozenset(self._query), self._offers
+        )
         words = ToolWords(called, outcome.request or first)
         if outcome.feedback is None and status < 400:
             text = _cut(_decoded(response), _LONGEST_RESULT) or f"{status} {response.reason_phrase}"

@@ -8,6 +8,8 @@ const LISTED = ["x-amz-security-token", "x-goog-api-key"];
 const HIDDEN = "(hidden)";
 /** Characters of a value that is looked for in texts: a shorter one is part of other words. */
 const SHORTEST = 6;
+/** Characters of a cookie's value that identifies somebody, whatever its name. */
+const LONG = 16;
 
 /** Names of credentials: the usual ones, and those that the caller lists. */
 export class Credentials {
@@ -26,12 +28,20 @@ export class Credentials {
   hiding(request: Request): (text: string) => string {
     const values: string[] = [];
     for (const [name, value] of request.headers) {
-      if (name === "cookie") values.push(...value.split(";").map((pair) => pair.slice(pair.indexOf("=") + 1).trim()));
+      if (name === "cookie") values.push(...this.#inCookies(value));
       else if (ALWAYS.has(name)) values.push(value.replace(/^\S+\s+/, "").trim()); // the scheme is no secret
       else if (this.has(name)) values.push(value.trim());
     }
     for (const [name, value] of new URL(request.url).searchParams) if (this.has(name)) values.push(value);
     const long = values.filter((value) => value.length >= SHORTEST).sort((one, other) => other.length - one.length);
     return (text) => long.reduce((shown, value) => shown.replaceAll(value, HIDDEN), text);
+  }
+
+  #inCookies(cookies: string): string[] {
+    return cookies.split(";").flatMap((pair) => {
+      const [name = "", ...rest] = pair.split("=");
+      const value = rest.join("=").trim();
+      return this.has(name.trim()) || value.length >= LONG ? [value] : []; // `theme=default` is none
+    });
   }
 }
