@@ -61,6 +61,8 @@ def test_a_result_is_the_text_of_the_answer() -> None:
     (received,) = api.received
     assert str(received.url) == "http://127.0.0.1:1/v1/refunds"
     assert received.headers["authorization"] == "Bearer t"
+    assert received.headers["user-agent"].startswith("python-httpx/")
+    assert received.extensions["timeout"]["read"] == 5
     assert received.content == b"amount=5&items%5B0%5D%5Ba%5D=b"
 
 
@@ -279,7 +281,8 @@ KEYED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("on_refusal", ["explain", "confirm"])
-def test_credentials_are_in_no_text(on_refusal: str) -> None:
+def test_credentials_are_in_no_text(on_refusal: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
     secrets = ["header-secret", "query-secret"]
     quoting = edit("/query/q", " ".join(secrets), message=f"Not {secrets}", safety={"changes_intent": True})
     quoting["patch"][0]["op"] = "add"
@@ -304,7 +307,7 @@ def test_credentials_are_in_no_text(on_refusal: str) -> None:
     assert [str(one.url) for one in api.received] == ["http://127.0.0.1:1/a?api_key=query-secret"] * 3
     assert api.received[0].headers["shop-pass"] == "header-secret"
     assert all("(hidden)" in text for text in [*texts, *prompts])
-    assert [text for text in [*texts, *prompts] for secret in secrets if secret in text] == []
+    assert [text for text in [*texts, *prompts, *caplog.messages] for secret in secrets if secret in text] == []
     assert len(prompts) == (on_refusal == "confirm")
 
 

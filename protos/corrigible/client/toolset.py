@@ -113,7 +113,11 @@ class Toolset:
         transport = CorrigibleTransport(self._policy, transport=self._transport)
         try:
             with httpx.Client(transport=transport) as client:
-                response = client.send(prepared.native)
+                # `client.send` would write the address to the log of httpx, with a key in its query.
+                response = transport.handle_request(self._native(prepared, client))
+                response.read()
+        except ArgumentProblem as problem:
+            return ToolResult(str(problem), is_error=True)
         except httpx.HTTPError as problem:
             return self._unanswered(name, problem)
         return self._result(prepared, response)
@@ -126,7 +130,10 @@ class Toolset:
         transport = AsyncCorrigibleTransport(self._policy, transport=self._async_transport)
         try:
             async with httpx.AsyncClient(transport=transport) as client:
-                response = await client.send(prepared.native)
+                response = await transport.handle_async_request(self._native(prepared, client))
+                await response.aread()
+        except ArgumentProblem as problem:
+            return ToolResult(str(problem), is_error=True)
         except httpx.HTTPError as problem:
             return self._unanswered(name, problem)
         return self._result(prepared, response)
@@ -147,7 +154,7 @@ class Toolset:
                 raise
             except (ValueError, RecursionError):  # no Unicode, or a number of thousands of digits
                 raise _unsendable(name) from None
-            return _Prepared(tool, arguments, sent, self._native(name, sent))
+            return _Prepared(tool, arguments, sent)
         except ArgumentProblem as problem:
             return ToolResult(printable(str(problem)), is_error=True)
 
@@ -180,7 +187,8 @@ class Toolset:
         offered = {(tool.method, tool.path) for tool in self.tools.values()}
         return any((request.method, one) in offered for one in fitting if one.count("{") == plainest)
 
-    def _native(self, name: str, sent: Request) -> httpx.Request:
+    def _native(self, prepared: _Prepared, client: httpx.Client | httpx.AsyncClient) -> httpx.Request:
+        sent = prepared.sent
         try:
             query = urlencode(
                 [*((n, v) for n, v in query_pairs(sent.query) if n not in self._query), *self._query.items()]
@@ -193,9 +201,9 @@ class Toolset:
             url = f"{self._base}{sent.path}{'?' if query else ''}{query}"
             headers = httpx.Headers({"accept": "application/json", **self._headers})
             headers.update({key: value for key, value in sent.headers.items() if key not in self._own})
-            return httpx.Request(sent.method, url, headers=headers, content=content)
+            return client.build_request(sent.method, url, headers=headers, content=content)
         except (ValueError, RecursionError, httpx.InvalidURL):
-            raise _unsendable(name) from None
+            raise _unsendable(prepared.tool.name) from None
 
     def _result(self, prepared: _Prepared, response: httpx.Response) -> ToolResult:
         outcome: Outcome = response.extensions.get(EXTENSION) or Outcome(Answer(response.status_code))
@@ -241,7 +249,6 @@ class _Prepared(NamedTuple):
     tool: Tool
     arguments: Mapping[str, Json]
     sent: Request
-    native: httpx.Request
 
 
 class _Following(NamedTuple):
