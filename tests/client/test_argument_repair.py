@@ -16,9 +16,15 @@ ISSUE = {
         {"$ref": "#/components/schemas/Dates"},
     ]
 }
+SELF = {"$ref": "#/components/schemas/Tree"}
+TREE = {"properties": {"leaf": {}}, "allOf": [SELF, {"properties": {"root": {}}}], "anyOf": [SELF]}
 DOCUMENT: dict[str, Any] = {
     "components": {
-        "schemas": {"Issue": ISSUE, "Dates": {"type": "object", "properties": {"start_date": {}, "state": {}}}},
+        "schemas": {
+            "Issue": ISSUE,
+            "Tree": TREE,
+            "Dates": {"type": "object", "properties": {"start_date": {}, "state": {}}},
+        },
     },
     "paths": {
         "/{repo}/issues": {
@@ -32,6 +38,12 @@ DOCUMENT: dict[str, Any] = {
             }
         },
         "/charges/{charge}": {"get": {"operationId": "read"}},
+        "/tree": {
+            "post": {
+                "operationId": "tree",
+                "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Tree"}}}},
+            }
+        },
         "/free": {"post": {"operationId": "free", "requestBody": {"content": {"application/json": {}}}}},
         "/sort": {
             "get": {
@@ -101,3 +113,8 @@ def test_another_name_for_the_one_that_is_left() -> None:
 def test_a_body_of_any_members_takes_all() -> None:
     assert mended(TOOLS["free"], {"a": 1, "b": 2}) == {"body": {"a": 1, "b": 2}}
     assert mended(TOOLS["free"], {"body": '{"a": 1}'}) is None  # it may be text
+
+
+def test_a_schema_within_itself_ends_and_needs_no_type() -> None:
+    assert mended(TOOLS["tree"], {"root": 1, "leaf": 2}) == {"body": {"root": 1, "leaf": 2}}
+    assert mended(TOOLS["tree"], {"body": '{"leaf": 1}'}) == {"body": {"leaf": 1}}

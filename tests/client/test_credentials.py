@@ -56,3 +56,7 @@ def test_values_of_headers_cookies_and_the_query() -> None:
 
 def test_a_longer_value_is_hidden_whole() -> None:
     assert without(frozenset({"abcdef", "abcdefgh"}), "x abcdefgh, abcdef") == "x (hidden), (hidden)"
+
+
+def test_a_credential_without_a_scheme_is_whole() -> None:
+    assert credential_values([("Authorization", "rawtoken")], "") == {"rawtoken"}

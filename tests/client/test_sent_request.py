@@ -274,6 +274,11 @@ class TestStep:
             ("Content-Type", "application/json"),
         )
 
+    def test_a_step_has_the_credentials_of_the_query(self) -> None:
+        sent = SentRequest("GET", "https://a.test/x?api_key=k+1&page=2&Shop=s", credentials=frozenset({"shop"}))
+        assert sent.step(Request("GET", "/y", {"b": "1"})).url == "https://a.test/y?b=1&api_key=k+1&Shop=s"
+        assert sent.step(Request("GET", "/y", {"api_key": "2"})).url == "https://a.test/y?api_key=2&Shop=s"
+
     def test_a_step_without_a_body_has_no_media_type(self) -> None:
         step = self.BEFORE.step(Request("DELETE", "/v1/refs"))
         assert (step.body, [name for name, _ in step.headers]) == (b"", ["Authorization", "Stripe-Account"])

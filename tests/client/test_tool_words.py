@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from corrigible.client.policy import Policy
 from corrigible.client.toolset import Toolset
 
 STRING = {"type": "string"}
@@ -158,6 +159,8 @@ def test_what_is_lost_is_named_by_its_argument() -> None:
         ("/path", {"type": "string"}, "hotel, room: ask the user for a value"),
         ("/path", {"pattern": "^/"}, "another call: ask the user which one of the other tools does what was meant"),
         ("/method", {"enum": ["GET"]}, "another call: ask the user which one: getRoom"),
+        ("/method", None, "another call: ask the user which one of the other tools does what was meant"),
+        ("/query/other]", None, "other]: ask the user for a value"),
     ],
 )
 def test_a_question_is_about_an_argument(pointer: str, schema: dict[str, Any] | None, line: str) -> None:
@@ -214,3 +217,28 @@ def test_a_correction_that_does_not_fit_is_told_by_its_places() -> None:
         "  body.guests[0]: move to dry",
         "  body.guests: -> (removed)",
     ]
+
+
+def test_what_was_sent_before_is_told_as_calls() -> None:
+    proved = {"applicability": "MACHINE_APPLICABLE", "verification": {"status": "verified", "method": "dry_run"}}
+    steps = [{"method": "GET", "path": "/api/hotels"}, {"method": "POST", "path": "/api/keys", "body": {"a": 1}}]
+    one = {"action": "MODIFY_PARAMS", "parameters": {}, **replaced("/body/name", "Suite"), "steps": steps, **proved}
+    feedback = {"message": "Refused.", "suggestions": [one], "retry": {"after_seconds": 0.01}}
+    answers = [httpx.Response(422, json={"recovery_feedback": feedback}), *[httpx.Response(200, json={})] * 3]
+    received: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        received.append(f"{request.method} {request.url.raw_path.decode()}")
+        return answers.pop(0)
+
+    policy = Policy(on_refusal="repair", operations=lambda _: True)
+    tools = Toolset(
+        PETS, "http://127.0.0.1:1", transport=httpx.MockTransport(answer), query={"api_key": "7"}, policy=policy
+    )
+    assert tools.call("putRoom", SENT).text.splitlines() == [
+        'Corrected and sent again: waited 0.01 s; called listHotels with {}; sent POST /api/keys body {"a": 1}; '
+        'body.name: "Suit" -> "Suite"',
+        "{}",
+    ]
+    room = "PUT /api/hotels/ritz/rooms/12?dry=true&api_key=7"
+    assert received == [room, "GET /api/hotels?api_key=7", "POST /api/keys?api_key=7", room]

@@ -136,7 +136,8 @@ class SentRequest:
             if "content-type" not in own:
                 headers.append(("Content-Type", FORM if step.form else _JSON))
         parts = urlsplit(self.url)
-        query = urlencode(list(query_pairs(step.query)))
+        keys = [pair for pair in fields(parts.query) if self._is_credential(pair[0]) and pair[0] not in step.query]
+        query = urlencode([*query_pairs(step.query), *keys])
         url = urlunsplit((parts.scheme, parts.netloc, quote(step.path, safe=_PATH_CHARACTERS), query, ""))
         self._require_unsigned(body_changes=False)
         request = SentRequest(step.method, url, tuple(headers), body, self.credentials)
@@ -246,7 +247,10 @@ class SentRequest:
                 raise NotSendable(f"the correction sets the header {name}, which is the caller's own")
 
     def _is_undocumented(self, name: str) -> bool:
-        return name in UNDOCUMENTED or name in self.credentials or is_credential_name(name)
+        return name in UNDOCUMENTED or self._is_credential(name)
+
+    def _is_credential(self, name: str) -> bool:
+        return name.lower() in self.credentials or is_credential_name(name)
 
 
 def _read_form(text: str) -> tuple[BodyForm, Json]:
