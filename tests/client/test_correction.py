@@ -154,6 +154,12 @@ class TestRepair:
         outcome = run(first, refusal(NEAR), REPAIR, Server())
         assert outcome.explanation.endswith("in the body would lose digits.")
 
+    def test_a_request_of_too_many_fields_is_explained(self) -> None:
+        first = SentRequest("POST", f"{URL}?{'a=1&' * 3000}", sent(ORDER).headers, sent(ORDER).body)
+        outcome = run(first, refusal(NEAR), REPAIR, Server())
+        assert (outcome.answer.status, outcome.request) == (400, None)
+        assert "\nNot sent: " in outcome.explanation
+
     def test_an_error_while_sending_is_the_caller_s(self) -> None:
         with pytest.raises(ConnectionError):
             run(sent(ORDER), refusal(NEAR), REPAIR, Server(ConnectionError()))

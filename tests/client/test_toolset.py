@@ -153,6 +153,7 @@ def test_only_the_tools_that_are_wanted() -> None:
         toolset(Api(), names=["refnud"])
     with pytest.raises(ValueError, match="no OpenAPI 3"):
         Toolset({"swagger": "2.0"}, "http://127.0.0.1:1")
+    assert Toolset({"openapi": "3.0.0", "paths": 5}, "http://127.0.0.1:1").tools == {}
 
 
 def test_a_description_does_not_choose_the_host() -> None:
@@ -328,11 +329,13 @@ def test_a_correction_is_sent_only_to_a_tool_that_is_offered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "is_sent"), [("/v1/users/7", True), ("/v1/users/export", False), ("/v1/users", False)]
+    ("path", "is_sent"),
+    [("/v1/users/7", True), ("/v1/users/export", False), ("/v1/users/import", False), ("/v1/users", False)],
 )
 def test_an_operation_beside_a_tool_is_none(path: str, is_sent: bool) -> None:
     paths = {"/users/{id}": "user", "/users/export": "export", "/users/{id}/files": "files"}
     operations = {one: {"get": {"operationId": name}} for one, name in paths.items()}
+    operations["/users/import"] = {"post": {"operationId": "import"}}
     description = {"openapi": "3.1.0", "servers": [{"url": "/v1"}], "paths": operations}
     api = Api(refusal(edit("/path", path, **PROVED)), httpx.Response(200, text="found"))
     policy = Policy(on_refusal=OnRefusal.REPAIR)

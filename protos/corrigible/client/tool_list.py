@@ -38,13 +38,6 @@ def credential_names(document: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(str(one.get("name")).lower() for one in resolved if one.get("type") == "apiKey")
 
 
-def operations_of(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the method and the path template of each operation, also of those that make no tool."""
-    paths = document.get("paths")
-    for path, item in paths.items() if isinstance(paths, Mapping) else ():
-        yield from ((str(method).upper(), str(path)) for method in _resolved(document, item))
-
-
 def tools_of(document: Mapping[str, Any]) -> Iterator[Tool]:
     """Yield a tool for each operation of an OpenAPI 3 document, but for those with other bodies than JSON or forms.
 

@@ -31,7 +31,7 @@ from .native_message import native_message, quoted
 from .path_template import path_values
 from .policy import Policy
 from .tool import ArgumentProblem, Tool
-from .tool_list import credential_names, operations_of, tools_of
+from .tool_list import credential_names, tools_of
 from .tool_words import Called, ToolCall, ToolWords
 
 __all__ = ["ToolCall", "ToolResult", "Toolset"]
@@ -100,7 +100,8 @@ class Toolset:
         given = policy or Policy()
         credentials = credential_names(description) | frozenset(given.credentials)
         self._secrets = credential_values(self._headers.items(), urlencode(self._query), credentials)
-        self._operations = list(operations_of(description))
+        paths = description.get("paths")
+        self._templates = list(map(str, paths)) if isinstance(paths, Mapping) else []
         operations = given.operations if given.operations is not None else self._offers
         self._policy = replace(given, credentials=credentials, operations=operations)
         self._transport, self._async_transport = transport, async_transport
@@ -180,9 +181,7 @@ class Toolset:
         """Whether a request is one of a tool. `/users/export` is not, where only `/users/{id}` is a tool."""
         base = urlsplit(self._base).path
         path = request.path[len(base) :] if request.path.startswith(f"{base}/") else ""
-        fitting = [
-            one for method, one in self._operations if method == request.method and path_values(one, path) is not None
-        ]
+        fitting = [one for one in self._templates if path_values(one, path) is not None]
         plainest = min((one.count("{") for one in fitting), default=0)
         offered = {(tool.method, tool.path) for tool in self.tools.values()}
         return any((request.method, one) in offered for one in fitting if one.count("{") == plainest)
