@@ -23,7 +23,7 @@ from corrigible.schema.word import Relation
 
 from .answer import Answer
 from .argument_repair import as_text, mended, nearest
-from .correction import Outcome
+from .correction import Outcome, log
 from .credentials import credential_values, without
 from .explanation import explain
 from .httpx import EXTENSION, AsyncCorrigibleTransport, CorrigibleTransport
@@ -206,6 +206,13 @@ class Toolset:
 
     def _result(self, prepared: _Prepared, response: httpx.Response) -> ToolResult:
         outcome: Outcome = response.extensions.get(EXTENSION) or Outcome(Answer(response.status_code))
+        try:
+            return self._told(prepared, response, outcome)
+        except Exception:
+            log.exception("the correction of %s cannot be told; the answer is told as it is", prepared.tool.name)
+            return self._told(prepared, response, Outcome(Answer(response.status_code)))
+
+    def _told(self, prepared: _Prepared, response: httpx.Response, outcome: Outcome) -> ToolResult:
         status, again = response.status_code, outcome.sent_again
         first = again[0].before if again else outcome.request
         base = urlsplit(self._base).path
