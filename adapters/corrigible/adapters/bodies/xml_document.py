@@ -46,6 +46,8 @@ class _Element:
         for name, value in self.children:
             if name not in members:
                 members[name] = value
+            elif name == "message" and members[name] == value:
+                continue  # some servers write `Message` and `message`, for clients of both kinds
             elif isinstance(members[name], _Several):
                 members[name].append(value)
             else:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from corrigible.adapters.formats.message.absence import SAYS_ABSENT, misses
+from corrigible.adapters.formats.message.constraint_failure import ConstraintFailure, constraint_failures
 from corrigible.adapters.formats.message.database import StoredConstraint, members_of, stored_constraint
 from corrigible.adapters.formats.message.go_json import decode_error, decoded_places
 from corrigible.adapters.formats.message.literals import find_literal
@@ -23,7 +24,7 @@ from corrigible.schema.exchange import Json, Request
 from .json_errors import find_errors, is_error_text
 from .keywords import keyword_of, stated_keywords
 from .locate import fit_keywords
-from .place_by_path import respell_missing, respell_pointer
+from .place_by_path import place_of_failure, respell_missing, respell_pointer
 from .pointers import member_pointer, part_of, pointer, steps
 
 _PLAINLY_ABSENT: Final = re.compile(
@@ -68,12 +69,27 @@ def complete(violation: Violation, request: Request) -> list[Violation]:
     """Return an error with what its text says, or the errors that its text holds."""
     violation = _unwrapped(violation)
     message = violation.message
+    failed = [_failed(violation, one, request) for one in constraint_failures(message)]
+    if failed:
+        return failed
     if message and len(message) <= _LONGEST and not violation.pointer:
         inner = _inside(violation, request)
         if inner:
             return inner
     out = _with_places(violation, request)
     return [_with_statement(one, request) for one in out]
+
+
+def _failed(violation: Violation, failure: ConstraintFailure, request: Request) -> Violation:
+    """Return one of the failures that a text tells, at its place."""
+    place = place_of_failure(failure.names, request, first=0 if failure.counts_from_zero else 1)
+    there, stated = value_at(request, place), failure.stated
+    if failure.is_about_elements and isinstance(there, list):
+        place, stated = (f"{place}/0", stated) if len(there) == 1 else (place, {})
+        there = there[0] if stated else there
+    fitted = fit_keywords(stated, there)
+    constraint = next(reversed(fitted), "required" if failure.is_missed else "")
+    return violation._replace(message=failure.message, pointer=place, constraint=constraint, stated=fitted)
 
 
 def _unwrapped(violation: Violation) -> Violation:

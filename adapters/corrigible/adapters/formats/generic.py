@@ -19,6 +19,7 @@ from .fastapi import FASTAPI
 from .graphql import GRAPHQL
 from .json_errors import find_errors
 from .jsonapi import JSONAPI
+from .members import without_namespace
 from .problem import PROBLEM
 from .spring import SPRING
 
@@ -55,5 +56,16 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
         found = find_errors(body, request)
         if not of_dialect or any(one.pointer for one in found):
             of_dialect = found
+    if any(not one.code for one in of_dialect) and (code := _code_in_headers(exchange.headers)):
+        of_dialect = [one if one.code else one._replace(code=code) for one in of_dialect]
     completed = (one for violation in of_dialect for one in complete(violation, request))
     return list(islice(completed, _MOST))
+
+
+def _code_in_headers(headers: Mapping[str, str]) -> str:
+    """Return the code that AWS's REST protocols have beside the body, empty where there is none."""
+    written = next((headers[name] for name in _CODE_HEADERS if name in headers), "")
+    return without_namespace(written) if written else ""
+
+
+_CODE_HEADERS: Final = ("x-amzn-query-error", "x-amzn-errortype")

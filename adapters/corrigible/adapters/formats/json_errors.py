@@ -35,7 +35,7 @@ from .error_shapes import (
     WHOLE,
 )
 from .keywords import keyword_of, keywords_of_arguments
-from .members import others, text
+from .members import others, text, without_namespace
 from .pointers import part_of, pointer, steps
 
 _DEEPEST: Final = 8
@@ -115,7 +115,7 @@ def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int,
     code = text(members, *CODES) or (text(extensions, *CODES) if isinstance(extensions, dict) else "")
     if message or (code and (own.parts or key in LISTS or not key)):
         violation = Violation(
-            code=code,
+            code=code if "#" not in code else without_namespace(code),
             message=message,
             type=members["type"] if isinstance(members.get("type"), str) else "",
             native=others(members),

@@ -29,7 +29,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .place_by_label import place_of_reference
-from .place_by_message import assigned_parameter, listed_values, place_by_object, place_by_text
+from .place_by_message import assigned_parameter, listed_values, place_by_code, place_by_object, place_by_text
 from .place_by_path import is_declared, left_empty, place_by_path
 from .sent_places import COMPARED_A_STEP, PARTS, PLACES_A_STEP, find_sent, places_in_texts, sent_places
 
@@ -108,6 +108,7 @@ def locate_errors(
             elif not place:
                 *others, place = told
                 out += [_at_its_place(error._replace(pointer=one), request, vocabulary) for one in others]
+            place = place or place_by_code(error.code, sent)
             error = _of_value(error, place, request)
             if (
                 place

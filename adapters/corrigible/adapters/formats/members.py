@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -21,3 +22,12 @@ def text(members: Mapping[str, Json], *names: str) -> str:
 def others(members: Mapping[str, Json]) -> dict[str, Json]:
     """Return the members that are called like no field of a violation."""
     return {name: value for name, value in members.items() if name not in _FIELDS}
+
+
+def without_namespace(code: str) -> str:
+    """Return the code in what AWS's protocols write: `com.x#Y` and `Y:http://x/` are `Y`, and so is `Y;Sender`."""
+    match = _AWS_CODE.fullmatch(code)
+    return code if match is None else match["code"]
+
+
+_AWS_CODE: Final = re.compile(r"(?:[\w.-]{1,200}#)?(?P<code>[\w.-]{1,200})(?:[:;].{0,300})?")

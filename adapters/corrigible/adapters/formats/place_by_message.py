@@ -8,6 +8,7 @@ from typing import Final
 
 from corrigible.adapters.formats.message.member_names import find_subject
 from corrigible.adapters.formats.message.sent_values import (
+    ANYTHING,
     SentValue,
     fold,
     members_told,
@@ -20,6 +21,7 @@ from corrigible.adapters.formats.message.value_kinds import place_by_kind
 from corrigible.adapters.vocabulary import ANY, Vocabulary
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import to_pointer
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.json_text import repaired_json
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
@@ -71,11 +73,11 @@ def suspected_place(message: str, request: Request) -> str:
     sent = list(sent_places(request))
     spend(len(sent) // PLACES_A_STEP)
     quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(message)][:_MOST_QUOTED]
-    words = list(dict.fromkeys(one for one in quoted if len(one) >= _SHORTEST_WORD))
+    quoted_words = list(dict.fromkeys(one for one in quoted if len(one) >= _SHORTEST_WORD))
     short = [one for one in sent if isinstance(one.value, str) and len(one.value) <= _SHORT_TEXT]
     texts = list(dict.fromkeys(str(one.value) for one in short))
-    spend(len(words) * len(texts) // COMPARED_A_STEP)
-    with_word = {text for text in texts if any(word in text and _has_word(word, text) for word in words)}
+    spend(len(quoted_words) * len(texts) // COMPARED_A_STEP)
+    with_word = {text for text in texts if any(word in text and _has_word(word, text) for word in quoted_words)}
     holding = {to_pointer(one.path) for one in short if one.value in with_word}
     if holding:
         return next(iter(holding)) if len(holding) == 1 else ""
@@ -164,6 +166,24 @@ def place_by_text(error: Violation, request: Request, vocabulary: Vocabulary, se
     return _by_choices(error, vocabulary, sent) or _by_header(quoted, request)
 
 
+def place_by_code(code: str, sent: Sequence[SentValue]) -> str:
+    """Return the only place whose name of several words a code says is wrong: `MalformedPolicyDocument`."""
+    if not code or len(code) > _LONGEST_CODE:
+        return ""
+    told = [word for word in words(code) if word not in ("exception", "error")]
+    blamed = told[1:] if told[:1] and told[0] in _BLAMING else told[:-1] if told and told[-1] in _BLAMING else []
+    if len(blamed) < 2 or ANYTHING.issuperset(blamed):
+        return ""
+    spend(len(sent) // COMPARED_A_STEP)
+    joined = "".join(blamed)
+    places = {one.pointer for one in sent if one.path and one.folded[-1] == joined}
+    return next(iter(places)) if len(places) == 1 else ""
+
+
+_BLAMING: Final = frozenset({"invalid", "malformed", "missing", "unknown", "bad"})
+_LONGEST_CODE: Final = 100
+
+
 def _by_header(quoted: Sequence[str], request: Request) -> str:
     """Return the only header whose value a text quotes, among those that an API has of its own."""
     names = [name for name, value in request.headers.items() if value in quoted and name.lower() not in _OF_HTTP]
@@ -219,8 +239,8 @@ _ID_NAMES: Final = frozenset({"id", "name", "key", "uuid", "identifier"})
 
 def _names_another(rest: str, name: str, sent: Sequence[SentValue]) -> bool:
     """Whether a sentence about a member names another one: "end must be after start" is about two."""
-    words = set(_WORD.findall(rest))
-    return any(one.path and one.path[-1] in words and one.path[-1] != name for one in sent)
+    told = set(_WORD.findall(rest))
+    return any(one.path and one.path[-1] in told and one.path[-1] != name for one in sent)
 
 
 def _named(name: str, sent: Sequence[SentValue]) -> set[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from corrigible.adapters.formats.message.absence import is_blank
+from corrigible.adapters.formats.message.constraint_failure import BETWEEN
 from corrigible.adapters.formats.message.sent_values import SentValue, fold
 from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
 from corrigible.rules.budget import spend
@@ -36,8 +37,36 @@ def respell_pointer(pointer: str, request: Request) -> str:
     if around is None or not isinstance(parent, dict):
         return pointer
     name = names[-1]
-    is_lower = not any(one[:1].isupper() for one in parent)
-    return to_pointer([part, *around, name[:1].lower() + name[1:] if name[:1].isupper() and is_lower else name])
+    return to_pointer([part, *around, _spelled_as(name, parent)])
+
+
+def _spelled_as(name: str, others: Mapping[str, Json]) -> str:
+    """Return a name with the beginning that the names around it have: `tableName` beside `KeySchema` is `TableName`."""
+    begins_upper = [one[:1].isupper() for one in others if one[:1].isalpha()]
+    if name[:1].isupper() and not any(begins_upper):
+        return name[:1].lower() + name[1:]
+    return name[:1].upper() + name[1:] if begins_upper and all(begins_upper) else name
+
+
+def place_of_failure(names: Sequence[str], request: Request, *, first: int) -> str:
+    """Return the place in the body that AWS's frameworks tell with their own names, and lists counted from `first`.
+
+    A form of theirs has flat names: `Tags.member.1.Key` for `tags.1.member.key`.
+    """
+    value, spelled = request.body, list[str]()
+    if request.form and isinstance(value, dict):
+        told = [fold(name) for name in names]
+        flat = [one for one in value if [fold(name) for name in one.split(".") if name not in BETWEEN] == told]
+        if len(flat) == 1:
+            return to_pointer(("body", flat[0]))
+    for name in names:
+        here = _walked(value, [name]) if isinstance(value, dict) else None
+        if isinstance(value, list) and name.isdecimal():
+            here = [str(int(name) - first)]
+        spelled += here or [_spelled_as(name, value) if isinstance(value, dict) else name]
+        value = value_at(request, to_pointer(("body", *spelled)))
+    place = to_pointer(("body", *spelled))
+    return place if value is not MISSING or request.body is not None else to_pointer(("query", *names))
 
 
 def respell_missing(pointer: str, request: Request) -> str:

@@ -85,6 +85,8 @@ _MISSING: Final = PatternList(
     rf"\bmissing (?:required )?(?:{_PART} )?{_PLAIN_KIND}:? {_QUOTED}",
     rf"\b(?:must have|requires|lacks)(?: an?| the)? (?:required )?{_KIND}:? {_NAME}",
     rf"\bmissing (?:required |mandatory )?(?:creator )?{_KIND}:? {_NAME}",
+    # AWS: "The request must contain the parameter QueueName."
+    rf"\b(?:request|body|call) must contain (?:an? |the )?(?:required )?{_KIND}:? {_NAME}",
     rf"^required {_KIND} {_QUOTED} (?:is (?:not present|missing)|was not)\b",
     rf"(?:^|: ){_QUOTED} is (?:a )?required(?: property| field| parameter)?\b",
     rf"""(?:^|: )(?:the )?{_KIND} ['"`]?(?P<a>[\w$@.-]{{1,80}})['"`]? (?:is (?:required|missing|mandatory)|must"""

@@ -44,8 +44,8 @@ _VALUE_WORD: Final = re.compile(r"(?i)\b(?:values?|got|received|given|input|pars
 _SENTENCE_END: Final = re.compile(r"(?::[\w.-]{1,128})?[\])>'\"]*(?:[.!;,]?\s*$|[.;] )")
 """A version or a port may have been added to the value: `No such book: atlas:2`."""
 ABSENT: Final = re.compile(
-    r"(?i)\b(?:not found|no such|does ?n.t exist|does not exist|do not exist|unknown|could ?n.t find|could not find"
-    r"|cannot find|unable to find|non-?existent|not exist|no .{1,60} (?:found|with))\b"
+    r"(?i)\b(?:not found|no such|does ?n.t exist|does not exist|do not exist|unknown|(?:could(?: ?n.t| not)|can(?:not|.t| not))"
+    r" (?:be found|find)|unable to find|non-?existent|not exist|no .{1,60} (?:found|with))\b"
 )
 """What says that something does not exist."""
 _NONE: Final = re.compile(r"(?i)(?:there is |error: )?no [a-z]")
@@ -248,14 +248,14 @@ def _count_told(name: str, told: Sequence[str], *, has_stems: bool) -> int:
     """
     spend()
     parts = words(name)
-    if not parts or (len(parts) == 1 and parts[0] in _ANYTHING):
+    if not parts or (len(parts) == 1 and parts[0] in ANYTHING):
         return 0
     if not all(_first_from(part, told) == part for part in parts[:-1]):
         return 0
     if _is_told(parts[-1], told, parts):
         return len(parts)
     # `Invalid characters in room alias` is about `room_alias_name`.
-    is_stem = has_stems and len(parts) > 1 and parts[-1] in _ENDINGS and not _ANYTHING.issuperset(parts[:-1])
+    is_stem = has_stems and len(parts) > 1 and parts[-1] in _ENDINGS and not ANYTHING.issuperset(parts[:-1])
     return len(parts) - 1 if is_stem else 0
 
 
@@ -281,7 +281,7 @@ _OF_ANY_REQUEST: Final = (
     " boolean list array map item items field fields param params parameter parameters property properties option input"
     " error errors message result resource url status version api server not and"
 )
-_ANYTHING: Final = frozenset(_OF_ANY_REQUEST.split())
+ANYTHING: Final = frozenset(_OF_ANY_REQUEST.split())
 """Words of messages about any request, whatever its members are called."""
 _ANY_HOLDER: Final = frozenset({"data", "attributes", "config", "spec", "metadata", "options", "settings", "content"})
 
