@@ -45,6 +45,8 @@ class Request:
     """The body was sent as a form, so its scalars are text on the wire."""
     files: frozenset[str] = frozenset()
     """The members of a multipart form that are files: the body has only their names, and no suggestion edits them."""
+    is_json_text: bool = False
+    """The body was sent as JSON, and is a text (`"x"`): any other text as a body is what could not be read."""
 
     @property
     def protocol(self) -> Protocol:
@@ -52,7 +54,8 @@ class Request:
 
     def with_content(self, headers: Mapping[str, str], body: Json) -> Request:
         """Return the request with other headers and another body. (`replace` takes three times as long.)"""
-        return Request(self.method, self.path, self.query, headers, body, self.form, self.files)
+        is_json_text = self.is_json_text and body is self.body
+        return Request(self.method, self.path, self.query, headers, body, self.form, self.files, is_json_text)
 
     def document(self) -> dict[str, Json]:
         """Return the five members that the contract's RFC 6901 pointers refer to."""

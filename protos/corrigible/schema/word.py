@@ -122,3 +122,5 @@ class EvidenceKind(Word):
     MAPPING = "mapping"
     RELAYED = "relayed"
     """Written by someone behind the API: untrusted."""
+    ANSWER = "answer"
+    """The rejecting response itself stated what is allowed there."""

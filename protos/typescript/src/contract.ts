@@ -350,7 +350,7 @@ export interface Group {
  * Where it came from.
  */
 export interface Evidence {
-  kind: "rule" | "spec" | "lookup" | "mapping" | "relayed";
+  kind: "rule" | "spec" | "lookup" | "mapping" | "relayed" | "answer";
   /**
    * Rule id and the major version of its pack.
    */

@@ -140,6 +140,24 @@ def test_json_that_is_broken_is_asked_for_with_the_place(corrector: HttpCorrecto
     assert refused.feedback["message"].startswith("The body is no valid JSON")
 
 
+@pytest.mark.parametrize("body", [b'"x"', b' "name"\n', b'"{name"', b'""'])
+def test_a_text_is_valid_json_of_another_type(corrector: HttpCorrector, body: bytes) -> None:
+    refused = Refused(corrector, body)
+    assert refused.feedback["message"] == "The body is valid JSON, but a text. The operation takes an object."
+    assert refused.asked() == ["/body"]
+    assert refused.suggestion["message"] == "Send an object as the body, not a text."
+    assert refused.suggestion["placeholders"][0]["schema"]["required"] == ["name"]
+
+
+def test_a_text_is_no_mistake_where_nothing_says_so() -> None:
+    assert Refused(build_corrector([]), b'"x"', target="/elsewhere").feedback is None
+
+
+def test_a_text_that_only_begins_like_one_is_no_json(corrector: HttpCorrector) -> None:
+    refused = Refused(corrector, b'"x" y')
+    assert refused.feedback["message"].startswith("The body is no valid JSON: line 1")
+
+
 def test_numbers_that_would_be_rounded_are_left_to_the_caller(corrector: HttpCorrector) -> None:
     assert Refused(corrector, b'{"name": "a", "count": 0.12345678901234567890,}').asked() == ["/body"]
 

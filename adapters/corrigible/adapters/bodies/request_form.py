@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from corrigible.rules.pointer import MISSING
+from corrigible.rules.safety.json_text import repaired_json
 from corrigible.rules.schema_repair.body_form import (
     BOUNDARY,
     CHARSET,
@@ -18,8 +19,10 @@ from corrigible.rules.schema_repair.body_form import (
     MALFORMED,
     MALFORMED_XML,
     MEDIA_TYPE,
+    TEXT,
     is_json,
 )
+from corrigible.rules.schema_repair.json_schema import types
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
@@ -77,6 +80,10 @@ def body_form_violation(
         return SchemaViolation("/body", MALFORMED_XML, fault._asdict(), body)
     if isinstance(body, str) and is_json(media):
         schema = documented.get(media, next((one for name, one in documented.items() if is_json(name)), {}))
+        is_json_inside = _begins_json(body) and isinstance(repaired_json(body), dict | list)
+        if request.is_json_text and not is_json_inside:
+            is_wrong = isinstance(schema, Mapping) and bool(types(schema)) and not _takes_text(schema)
+            return SchemaViolation("/body", TEXT, schema, body) if is_wrong else None
         if _begins_json(body) or not _takes_text(schema):
             return SchemaViolation("/body", MALFORMED, schema if isinstance(schema, Mapping) else {}, body)
     return None

@@ -22,7 +22,7 @@ _HIDDEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 _FILLERS: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-_EVIDENCE: Final = ("rule", "spec", "lookup", "mapping", "relayed")
+_EVIDENCE: Final = ("rule", "spec", "lookup", "mapping", "relayed", "answer")
 
 
 def judge(annotated: AnnotatedError) -> Iterator[Finding]:

@@ -104,6 +104,7 @@ class EvidenceKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVIDENCE_KIND_LOOKUP: _ClassVar[EvidenceKind]
     EVIDENCE_KIND_MAPPING: _ClassVar[EvidenceKind]
     EVIDENCE_KIND_RELAYED: _ClassVar[EvidenceKind]
+    EVIDENCE_KIND_ANSWER: _ClassVar[EvidenceKind]
 FEEDBACK_TYPE_UNSPECIFIED: FeedbackType
 FEEDBACK_TYPE_RECOVERY_GUIDANCE: FeedbackType
 FEEDBACK_TYPE_INTENT_DISAMBIGUATION: FeedbackType
@@ -162,6 +163,7 @@ EVIDENCE_KIND_SPEC: EvidenceKind
 EVIDENCE_KIND_LOOKUP: EvidenceKind
 EVIDENCE_KIND_MAPPING: EvidenceKind
 EVIDENCE_KIND_RELAYED: EvidenceKind
+EVIDENCE_KIND_ANSWER: EvidenceKind
 
 class RecoveryFeedback(_message.Message):
     __slots__ = ("schema", "type", "message", "recovery", "retry", "loop", "suggestions")

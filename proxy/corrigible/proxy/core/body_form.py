@@ -12,7 +12,7 @@ from typing import Final
 from corrigible.adapters.base import Described
 from corrigible.adapters.bodies.request_form import body_form_violation
 from corrigible.rules.pointer import MISSING, segments, value_at
-from corrigible.rules.schema_repair.body_form import BOUNDARY, CODING, MALFORMED, MALFORMED_XML, is_json
+from corrigible.rules.schema_repair.body_form import BOUNDARY, CODING, MALFORMED, MALFORMED_XML, TEXT, is_json
 from corrigible.rules.schema_repair.json_schema import member
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.wire_text import read
@@ -57,7 +57,7 @@ def violation_of_form(case: RefusalCase, error: Violation, description: Describe
     if violation is None:
         return None
     if (
-        violation.keyword in (MALFORMED, MALFORMED_XML, CODING, BOUNDARY)
+        violation.keyword in (MALFORMED, MALFORMED_XML, TEXT, CODING, BOUNDARY)
         or is_refused
         or _is_unread(case, error, violation)
     ):

@@ -21,7 +21,7 @@ from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.schema_repair.answer_form import ACCEPT, repair_accept
 from corrigible.rules.schema_repair.body_form import repair_body
 from corrigible.rules.schema_repair.repair import repair
-from corrigible.rules.schema_repair.result import result_of
+from corrigible.rules.schema_repair.result import ANSWER, result_of, stated_by_answer
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import ask
 from corrigible.rules.violation import Violation
@@ -221,7 +221,12 @@ class ErrorMatcher:
             self._repaired.add(place)
             try:
                 is_stated = bool(error.stated) and violation.pointer == error.pointer
-                result = self._repair(violation, f"{number + 1}.s{order + 1}.", is_stated=is_stated)
+                result = self._repair(
+                    violation,
+                    f"{number + 1}.s{order + 1}.",
+                    is_stated=is_stated,
+                    is_described=not is_stated or self._is_described(violation, error),
+                )
             except Exhausted:
                 if self._settled and use_reserve(_RESERVE):
                     return  # suggestions for the places before are worth sending
@@ -259,7 +264,7 @@ class ErrorMatcher:
             return None
         if self._explanation is not None:
             self._explanation.lines.append(f"several members: {repaired.code}")
-        valid = self._valid(result_of(repaired, "the error"))
+        valid = self._valid(result_of(repaired, ANSWER))
         return None if valid is None else self._with_new_key(valid)
 
     def _by_elimination(self, number: int) -> Iterator[RuleResult]:
@@ -282,12 +287,23 @@ class ErrorMatcher:
         )
         return None if result is None else self._valid(result)
 
-    def _repair(self, violation: SchemaViolation, group: str, *, is_stated: bool) -> RuleResult | None:
+    def _is_described(self, violation: SchemaViolation, error: Violation) -> bool:
+        """Whether the description itself says all that the answer states about a place."""
+        return any(
+            one.pointer == violation.pointer
+            and one.keyword == violation.keyword
+            and all(name in one.schema and one.schema[name] == value for name, value in error.stated.items())
+            for one in self._violations_at(violation.pointer)
+        )
+
+    def _repair(
+        self, violation: SchemaViolation, group: str, *, is_stated: bool, is_described: bool = True
+    ) -> RuleResult | None:
         """Return the repair of a schema violation, without suggestions that violate the description themselves."""
-        repaired = repair(violation, self._case.request, group)
+        repaired, source = repair(violation, self._case.request, group), _DESCRIPTION if is_described else ANSWER
         if self._explanation is not None:
             verdict = "repaired" if repaired is not None else "no repair"
-            self._explanation.lines.append(f"the description: {violation.keyword} at {violation.pointer}: {verdict}")
+            self._explanation.lines.append(f"{source}: {violation.keyword} at {violation.pointer}: {verdict}")
         if repaired is None:
             return None
         if any(_edits_file(one, self._case.request.files) for one in repaired.suggestions):
@@ -295,7 +311,9 @@ class ErrorMatcher:
             repaired = repaired._replace(
                 suggestions=tuple(ask(violation, self._case.request, message).suggestions), type="recovery_guidance"
             )
-        valid = self._valid(result_of(repaired, _DESCRIPTION), is_stated=is_stated)
+        if not is_described:
+            repaired = stated_by_answer(repaired)
+        valid = self._valid(result_of(repaired, source), is_stated=is_stated)
         return None if valid is None else self._with_new_key(valid)
 
     def _with_new_key(self, result: RuleResult) -> RuleResult:

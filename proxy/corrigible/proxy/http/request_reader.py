@@ -51,6 +51,7 @@ def read_request(method: str, target: str, headers: Iterable[tuple[str, str]], b
         body=decoded,
         form=form,
         files=files,
+        is_json_text=isinstance(decoded, str) and _JSON_TEXT.match(body) is not None and _is_json(body, parameters),
     )
 
 
@@ -64,6 +65,15 @@ def _multipart(body: bytes, parameters: str) -> tuple[Json, frozenset[str]] | No
         return members, files
     names = {name: parameter_segments(name)[0] for name in members}
     return nested(parts), frozenset(names[one] for one in files)
+
+
+_JSON_TEXT = re.compile(rb'[ \t\r\n]*"')
+
+
+def _is_json(body: bytes, parameters: str) -> bool:
+    """Whether a body that begins with a quote is JSON to its end: then reading it gives what the quotes hold."""
+    text = _json_or_text(body, parameters)
+    return text != body.decode("utf-8", "replace")
 
 
 def _json_or_text(body: bytes, parameters: str = "") -> Json:

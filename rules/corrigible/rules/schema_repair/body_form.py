@@ -27,6 +27,8 @@ from .wire_text import read
 
 MALFORMED: Final = "contentJson"
 """The body is a text, and should be JSON. The schema is that of the body."""
+TEXT: Final = "jsonText"
+"""The body is JSON, and a text where something else is expected. The schema is that of the body."""
 MALFORMED_XML: Final = "contentXml"
 """The body is XML that is not well-formed. The schema has the `line` and the `column`."""
 MEDIA_TYPE: Final = "contentMediaType"
@@ -55,6 +57,8 @@ def repair_body(violation: SchemaViolation, request: Request, group: str) -> Rep
     match violation.keyword:
         case "contentJson":
             return _malformed(violation, request)
+        case "jsonText":
+            return _text(violation, request)
         case "contentXml":
             where = f"line {violation.schema['line']}, column {violation.schema['column']}"
             question = _agent(
@@ -104,6 +108,18 @@ def _malformed(violation: SchemaViolation, request: Request) -> Repair:
         places = [("/body", trim_schema(violation.schema))]
         proposal = _agent(ask(violation, request, message, places=places))
     return _repair(proposal, diagnosis, "MALFORMED_JSON")
+
+
+def _text(violation: SchemaViolation, request: Request) -> Repair:
+    wanted = " or ".join(_NAMES.get(kind, kind) for kind in types(violation.schema))
+    places = [("/body", trim_schema(violation.schema))]
+    proposal = _agent(ask(violation, request, f"Send {wanted} as the body, not a text.", places=places))
+    return _repair(proposal, f"The body is valid JSON, but a text. The operation takes {wanted}.", "WRONG_BODY_TYPE")
+
+
+_NAMES: Final = {"object": "an object", "array": "a list", "integer": "an integer", "number": "a number"} | {
+    "boolean": "true or false"
+}
 
 
 def _of_media_type(violation: SchemaViolation, request: Request) -> Proposal:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.safety.loss import LookupResult
+from corrigible.schema.exchange import Json
+from corrigible.schema.word import EvidenceKind
 
 from .repair import Repair
 
@@ -21,6 +23,23 @@ class RepairSource(NamedTuple):
     @property
     def verbose_code(self) -> str:
         return self.code
+
+
+ANSWER = "the error"
+"""The source of what the answer itself states."""
+_SAID = "The server's error says so."
+
+
+def stated_by_answer(repair: Repair) -> Repair:
+    """Return a repair that comes from what the answer states: its evidence and texts say so, and no schema verifies it."""
+    return repair._replace(suggestions=tuple(map(_stated, repair.suggestions)))
+
+
+def _stated(suggestion: dict[str, Json]) -> dict[str, Json]:
+    out = {name: value for name, value in suggestion.items() if name != "verification"}
+    out["message"] = f"{suggestion['message']} {_SAID}" if suggestion.get("message") else _SAID
+    out["evidence"] = {**suggestion["evidence"], "kind": EvidenceKind.ANSWER.value}
+    return out
 
 
 def result_of(repair: Repair, source: str, seen: Sequence[LookupResult] = ()) -> RuleResult:
