@@ -63,7 +63,18 @@ ORDER = {
         *("provider_object", "openai", "anthropic", "langchain"),
     ],
     "rules": [
-        *("errors", "budget", "violation", "pointer", "lookup", "functions", "safety", "repair_functions", "language"),
+        *(
+            "errors",
+            "budget",
+            "violation",
+            "pointer",
+            "lookup",
+            "lookup_headers",
+            "functions",
+            "safety",
+            "repair_functions",
+            "language",
+        ),
         *("engine", "schema_repair", "pack"),
     ],
     "adapters": [

@@ -288,7 +288,8 @@ class _Responder:
             return NO_ANSWER
         self.lookups += 1
         plain, _, query = lookup.path.partition("?")
-        kept = [(n, v) for n, v in self.original["headers"] if _is_kept_header(n)]
+        stated = {name.encode("ascii"): value.encode("ascii") for name, value in lookup.headers}
+        kept = [(n, v) for n, v in self.original["headers"] if _is_kept_header(n) and n.lower() not in stated]
         if lookup.content_type:
             kept += [
                 (b"content-type", lookup.content_type.encode()),
@@ -300,7 +301,7 @@ class _Responder:
             "path": unquote(plain),
             "raw_path": plain.encode(),
             "query_string": query.encode(),
-            "headers": [*kept, (b"accept", b"application/json")],
+            "headers": [*kept, *{b"accept": b"application/json", **stated}.items()],
         }
         status, body = 0, bytearray()
         is_sent, answered = False, asyncio.Event()

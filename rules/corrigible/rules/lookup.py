@@ -20,6 +20,8 @@ class Lookup:
     method: str = "GET"
     body: bytes = b""
     content_type: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Which form and version the answer is asked for in, names in lower case. Credentials are the front end's."""
     prefetch: tuple[Lookup, ...] = field(default=(), compare=False)
     """Look-ups that will be wanted next whatever this one gives: a front end may make them at the same time."""
 

@@ -1,6 +1,7 @@
 """The errors of AWS-like services: JSON 1.0 and 1.1, rest-json, Query with XML answers, several failures in one text.
 
-Texts marked "moto" are answers of moto 5.2.5 to boto3 1.44.5; the others are the words of AWS's documentation and of Smithy.
+Texts marked "moto" are answers of moto 5.2.5 to boto3 1.44.5; the others are the words of AWS's documentation and of
+Smithy.
 """
 
 from __future__ import annotations
@@ -221,14 +222,14 @@ def test_a_text_that_is_there_twice_is_one_error() -> None:  # moto
 
 def test_an_error_of_ec2_and_of_s3() -> None:
     answer = xml(
-        "<Response><Errors><Error><Code>InvalidParameterValue</Code><Message>Value (t2.micr) for parameter instanceType is"
-        " invalid.</Message></Error></Errors><RequestID>r</RequestID></Response>"
+        "<Response><Errors><Error><Code>InvalidParameterValue</Code><Message>Value (t2.micr) for parameter"
+        " instanceType is invalid.</Message></Error></Errors><RequestID>r</RequestID></Response>"
     )
     (one,) = read(answer, {"Action": "RunInstances", "InstanceType": "t2.micr", "MaxCount": "1"}, form=True)
     assert (one.code, one.pointer) == ("InvalidParameterValue", "/body/InstanceType")
     answer = xml(
-        "<Error><Code>InvalidArgument</Code><Message>Argument max-keys must be an integer between 0 and 2147483647</Message>"
-        "<ArgumentName>max-keys</ArgumentName><ArgumentValue>x</ArgumentValue><RequestId>r</RequestId></Error>"
+        "<Error><Code>InvalidArgument</Code><Message>Argument max-keys must be an integer between 0 and"
+        " 2147483647</Message><ArgumentName>max-keys</ArgumentName><ArgumentValue>x</ArgumentValue><RequestId>r</RequestId></Error>"
     )
     exchange = Exchange(Request("GET", "/photos", {"max-keys": "x"}), 400, {}, b"")
     (one,) = locate_errors(GenericFormat().read(exchange, answer), exchange)

@@ -57,7 +57,12 @@ def suggestion(engine: Engine, body: Any, field: str, message: str) -> tuple[dic
     [
         ({"size": "midium"}, "size", "must be one of: small, medium, large", "medium"),  # the description refuses it
         ({"count": 80}, "count", "must be less than or equal to 50", 50),  # the description takes both
-        ({"count": 150}, "count", "must be less than or equal to 50", 50),  # it refuses the one, and gives another limit
+        (
+            {"count": 150},
+            "count",
+            "must be less than or equal to 50",
+            50,
+        ),  # it refuses the one, and gives another limit
         ({"colour": "gren"}, "colour", "must be one of: red, green", "green"),  # it says nothing about it
     ],
 )

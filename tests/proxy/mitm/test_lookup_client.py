@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import functools
 import gzip
+import os
+import subprocess
+import sys
+import threading
 import tracemalloc
 import zlib
 from typing import Any
@@ -51,6 +56,56 @@ def test_an_answer_is_read(bench: Any, headers: bytes, body: bytes) -> None:
     assert asked(bench, bench.message(b"200 OK", JSON + headers, body)) == LookupAnswer(200, PLAIN)
 
 
+PREPARED = """
+import asyncio, sys
+from corrigible.proxy.mitm.lookup_client import LookupClient, Origin
+from corrigible.rules.lookup import Lookup
+
+async def main():
+    client = LookupClient()
+    await client.prepare()
+    pool, before = client._pool(), set(sys.modules)
+    answer = await client.ask(Origin("http", "127.0.0.1", int(sys.argv[1]), None, ()), Lookup("/x"))
+    print(answer.status, client._pool() is pool, sorted(set(sys.modules) - before))
+    await client.close()
+
+asyncio.run(main())
+"""
+
+
+def test_the_first_lookup_finds_all_that_it_needs(bench: Any) -> None:
+    with bench.upstream({"/x": bench.message(b"200 OK", JSON, PLAIN)}) as upstream:
+        ran = subprocess.run(
+            [sys.executable, "-c", PREPARED, str(upstream.port)], capture_output=True, text=True, check=True
+        )
+    status, same, imported = ran.stdout.split(maxsplit=2)
+    assert (status, same) == ("200", "True")
+    assert [name for name in ast.literal_eval(imported) if name.partition(".")[0] in LARGE] == []
+
+
+LARGE = {"httpx", "httpcore", "anyio", "h11", "ssl", "certifi", "asyncio", "sniffio"}
+
+
+@pytest.mark.parametrize(("words", "is_prepared"), [((), True), (("--no-lookups",), False)])
+def test_a_proxy_that_looks_up_is_prepared_when_it_says_that_it_is_there(
+    bench: Any, words: tuple[str, ...], is_prepared: bool
+) -> None:
+    command = bench.command("--upstream", "http://127.0.0.1:9", "--pack", "http", "--listen", "127.0.0.1:0", *words)
+    environment = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        stderr: list[str] = []
+        reader = threading.Thread(target=lambda: stderr.extend(process.stderr or ()))
+        reader.start()
+        assert process.stdout.readline().startswith("corrigible: ")
+        process.kill()
+        reader.join()
+    assert any("httpcore._async.connection_pool" in line for line in stderr) is is_prepared
+
+
 def test_no_answer_takes_more_memory_than_it_may(bench: Any) -> None:
     asked(bench, bench.message(b"200 OK", JSON, PLAIN))  # what is imported on first need
     twice = gzip.compress(bomb())
@@ -69,3 +124,29 @@ def test_no_answer_takes_more_memory_than_it_may(bench: Any) -> None:
         assert tracemalloc.get_traced_memory()[1] < 16 * MEBIBYTE
     finally:
         tracemalloc.stop()
+
+
+def test_a_look_up_has_its_own_headers_and_the_callers_credentials(bench: Any) -> None:
+    from corrigible.proxy.mitm.lookup_client import LookupClient, Origin
+
+    sent = (
+        *((b"Accept", b"text/html"), (b"Authorization", b"Bearer t"), (b"X-Flavour", b"dark"), (b"X-Odd", b"1")),
+        *((b"X-Api-Version", b"7"), (b"Cookie", b"a=b")),
+    )
+    lookup = Lookup("/x", headers=(("accept", "application/vnd.acme.v2+json"), ("x-flavour", "light")))
+
+    async def main(port: int) -> LookupAnswer:
+        client = LookupClient()
+        try:
+            return await client.ask(Origin("http", "127.0.0.1", port, None, sent), lookup)
+        finally:
+            await client.close()
+
+    with bench.upstream({"/x": bench.message(b"200 OK", JSON, PLAIN)}) as upstream:
+        assert asyncio.run(main(upstream.port)).status == 200
+        lines = upstream.requests[0].lower().split(b"\r\n")
+    headers = sorted(line for line in lines if line.startswith((b"accept:", b"x-", b"authorization", b"cookie")))
+    assert headers == [
+        *(b"accept: application/vnd.acme.v2+json", b"authorization: bearer t", b"cookie: a=b", b"x-api-version: 7"),
+        b"x-flavour: light",
+    ]

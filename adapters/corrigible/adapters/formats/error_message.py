@@ -88,7 +88,7 @@ def _failed(violation: Violation, failure: ConstraintFailure, request: Request) 
         place, stated = (f"{place}/0", stated) if len(there) == 1 else (place, {})
         there = there[0] if stated else there
     fitted = fit_keywords(stated, there)
-    constraint = next(reversed(fitted), "required" if failure.is_missed else "")
+    constraint = next(reversed(list(fitted)), "required" if failure.is_missed else "")
     return violation._replace(message=failure.message, pointer=place, constraint=constraint, stated=fitted)
 
 

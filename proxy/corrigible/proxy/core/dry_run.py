@@ -16,6 +16,7 @@ import orjson
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.language.pack_model import DryRunText
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup_headers import lookup_headers
 from corrigible.rules.safety.stored import dropped_values, in_the_original
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import query_pairs
@@ -80,12 +81,13 @@ def dry_run(
         return list(results)
     if not all(_is_triable(trial.after, how) for trial in trials):
         return list(results)
-    untouched = yield _asked(request, how)
+    of_pack = case.pack.settings.lookup_headers
+    untouched = yield _asked(request, how, of_pack)
     if untouched.status != case.exchange.status or not set(map(_key, errors)) <= _errors_of(untouched, case):
         return list(results)
     outcomes: list[_Result] = []
     for trial in trials:
-        outcomes.append(_result(trial, (yield _asked(trial.after, how)), request, how))
+        outcomes.append(_result(trial, (yield _asked(trial.after, how, of_pack)), request, how))
         if outcomes[-1].keeps_all:
             break
     best = next((one for one in outcomes if one.keeps_all), outcomes[0])
@@ -195,12 +197,13 @@ def _is_triable(request: Request, how: DryRunText) -> bool:
     return carries and request.method in how.methods and not any(name in request.query for name in how.query)
 
 
-def _asked(request: Request, how: DryRunText) -> Lookup:
+def _asked(request: Request, how: DryRunText, of_pack: Sequence[tuple[str, str | None]]) -> Lookup:
     query = urlencode([*query_pairs(request.query), *how.query.items()])
     media = request.headers.get("content-type", "").partition(";")[0].strip()
     if not media or (_YAML in media and "+" not in media):
         media = "application/json"  # the body goes out as JSON, which any `...+yaml` takes as well
-    return Lookup(f"{request.path}?{query}", request.method, orjson.dumps(request.body), media)
+    headers = lookup_headers(request, of_pack)
+    return Lookup(f"{request.path}?{query}", request.method, orjson.dumps(request.body), media, headers)
 
 
 def _errors_of(answer: LookupAnswer, case: RefusalCase) -> set[ErrorKey]:

@@ -14,6 +14,7 @@ import orjson
 from corrigible.adapters.openapi.related_reads import RelatedReads
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
+from corrigible.rules.lookup_headers import lookup_headers
 from corrigible.rules.pointer import escape
 from corrigible.rules.safety.loss import LookupResult
 from corrigible.rules.schema_repair.listing import Listing
@@ -56,6 +57,7 @@ class StateReader:
         self._error, self._reads, self._group = error, reads, group
         self._message = error.message[:_LONGEST]
         self._quoted = frozenset(_QUOTED.findall(self._message) or _LAST.findall(self._message))
+        self._headers = lookup_headers(case.request, case.pack.settings.lookup_headers)
         self._seen: list[LookupResult] = []
         self._is_known = False
         """Whether what the last member refers to was found."""
@@ -64,7 +66,7 @@ class StateReader:
         """Return the JSON that a read gives; None where it gives none, or the path is not safe to ask."""
         if not is_plain(path):
             return None
-        answer = yield Lookup(path)
+        answer = yield Lookup(path, headers=self._headers)
         if answer.status != 200:
             return None
         try:

@@ -73,7 +73,7 @@ _JSON_TEXT = re.compile(rb'[ \t\r\n]*"')
 def _is_json(body: bytes, parameters: str) -> bool:
     """Whether a body that begins with a quote is JSON to its end: then reading it gives what the quotes hold."""
     text = _json_or_text(body, parameters)
-    return text != body.decode("utf-8", "replace")
+    return bool(text != body.decode("utf-8", "replace"))
 
 
 def _json_or_text(body: bytes, parameters: str = "") -> Json:

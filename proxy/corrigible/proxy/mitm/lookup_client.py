@@ -47,7 +47,7 @@ class LookupClient:
         self._client: httpx.AsyncClient | None = None
 
     def _pool(self) -> httpx.AsyncClient:
-        """Return the pool. The first look-up creates it and imports httpx: 4 MB that are often not needed."""
+        """Return the pool."""
         if self._client is not None:
             return self._client
         import certifi
@@ -70,6 +70,13 @@ class LookupClient:
         )
         return self._client
 
+    async def prepare(self) -> None:
+        """Import and build what the first look-up needs: 0.1 s of computing, which its caller should not wait for."""
+        from anyio.lowlevel import checkpoint
+
+        self._pool()
+        await checkpoint()  # imports what anyio has for asyncio
+
     async def ask(self, origin: Origin, lookup: Lookup) -> LookupAnswer:
         """Send a look-up to the origin. Anything but a complete response within the limit is status 0."""
         path = lookup.path
@@ -82,7 +89,9 @@ class LookupClient:
         extensions = {"sni_hostname": origin.server_name} if origin.server_name else None
         try:
             url = httpx.URL(scheme=origin.scheme, host=origin.host, port=origin.port, raw_path=target.encode("ascii"))
-            headers = list(credentials(origin.headers))
+            stated = [(name.encode("ascii"), value.encode("ascii")) for name, value in lookup.headers]
+            names = {name for name, _ in stated}
+            headers = [one for one in credentials(origin.headers) if one[0].lower() not in names] + stated
             if lookup.content_type:
                 headers.append((b"content-type", lookup.content_type.encode("latin-1")))
             request = client.build_request(

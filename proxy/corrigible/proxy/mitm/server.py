@@ -127,6 +127,8 @@ async def serve(
             addon.own_addresses = await listener.listen(settings.host, settings.port)
         except OSError as problem:
             raise CannotListen(f"cannot listen on {settings.host}:{settings.port}: {_reason(problem)}") from problem
+        if any(route.corrector.limits.lookups for route in apis):
+            await lookups.prepare()
         host, port = addon.own_addresses[0]
         scheme = "https" if settings.identity is not None else "http"
         ready(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")

@@ -16,6 +16,7 @@ from corrigible.rules.errors import RuleFault
 from corrigible.rules.language.expression import Activation, EvaluationError
 from corrigible.rules.language.rule import TERMINAL, Entry, LookupSpec, Rule
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, allowed, brings_query
+from corrigible.rules.lookup_headers import LookupHeaders, is_value, lookup_headers
 from corrigible.rules.safety.loss import LookupResult
 from corrigible.schema.exchange import Json, Request
 
@@ -190,10 +191,17 @@ class RuleEvaluation:
             body = orjson.dumps(filled(spec.body, activation))
             if len(body) > _LONGEST_BODY:
                 raise RuleFault(self.rule.id, f"the body of look-up {spec.name} is over {_LONGEST_BODY:,} bytes")
-            return Lookup(path, "POST", body, "application/json"), template
+            return Lookup(path, "POST", body, "application/json", self._headers(spec, activation)), template
         if spec.message is None:
-            return Lookup(path), template
+            return Lookup(path, headers=self._headers(spec, activation)), template
         return Lookup(path, CALL, orjson.dumps(filled(spec.message, activation))), template
+
+    def _headers(self, spec: LookupSpec, activation: Activation) -> LookupHeaders:
+        own = {name: expression.evaluate(activation) for name, expression in spec.headers}
+        for name, value in own.items():
+            if not is_value(value):
+                raise RuleFault(self.rule.id, f"the header {name} of look-up {spec.name} is no short text of ASCII")
+        return lookup_headers(self.builder.request, self.settings.lookup_headers, own)
 
     def _result(self, suggestions: list[dict[str, Json]], entry: Entry, settled: frozenset[int]) -> RuleResult:
         recovery = self.builder.recovery

@@ -13,6 +13,8 @@ class PackSettings:
     """Allow-listed path templates, split at `/`."""
     reading_posts: tuple[tuple[str, ...], ...] = ()
     """The same of paths that are read by POST."""
+    lookup_headers: tuple[tuple[str, str | None], ...] = ()
+    """Headers of look-ups, names in lower case; one without a value has the request's own."""
     idempotency_header: str = ""
     """Lower case; empty where the API has none."""
     secrets: frozenset[str] = frozenset()

@@ -147,6 +147,10 @@ class _Compiler(ExpressionCompiler):
             lookup_text.optional,
             None if lookup_text.message is None else self._template(lookup_text.message, (*trail, "message"), scope),
             None if lookup_text.post is None else self._template(lookup_text.body or {}, (*trail, "body"), scope),
+            tuple(
+                (header.lower(), self._cel(value, (*trail, "headers", header), scope, "a text"))
+                for header, value in lookup_text.headers.items()
+            ),
             frozenset(word for one in self.expressions[begun:] for word in words(one.expanded))
             & self.text.lookup.keys(),
         )
@@ -156,7 +160,12 @@ class _Compiler(ExpressionCompiler):
         waiting = [*self.text.lookup, *self.text.let]
         for name, lookup_text in self.text.lookup.items():
             key, path = _path(lookup_text)
-            for part, text in ((key, path), ("if", lookup_text.condition), ("body", lookup_text.body)):
+            for part, text in (
+                (key, path),
+                ("if", lookup_text.condition),
+                ("body", lookup_text.body),
+                ("headers", lookup_text.headers),
+            ):
                 self._too_early(text, ("lookup", name, part), waiting)
             waiting.pop(0)
             if re.search(r"""[^/]/['"]\s*$""", path):

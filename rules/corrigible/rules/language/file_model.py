@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from corrigible.rules.lookup_headers import header_problem
 
 EXPRESSION = "cel"
 """The JSON Schema `format` of a CEL expression."""
@@ -28,6 +30,15 @@ Condition = Annotated[str, Field(json_schema_extra={"format": EXPRESSION})] | bo
 """A CEL expression that gives a boolean."""
 Value = Annotated[Any, Field(json_schema_extra={"format": TEMPLATE})]
 """A YAML string is a CEL expression; numbers, booleans and null are themselves; maps and lists nest."""
+
+
+def _lookup_header(name: str) -> str:
+    if problem := header_problem(name):
+        raise ValueError(f'"{name}" {problem}')
+    return name
+
+
+LookupHeader = Annotated[str, AfterValidator(_lookup_header)]
 Names = Annotated[list[str], BeforeValidator(listed, json_schema_input_type=str | list[str])]
 Numbers = Annotated[list[int], BeforeValidator(listed, json_schema_input_type=int | list[int])]
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from .file_model import Cel, FileModel
+from .file_model import Cel, FileModel, LookupHeader
 from .mapping_model import ErrorText, OperationSources
 
 
@@ -153,6 +153,13 @@ class PackText(FileModel):
         description="Paths that look-ups may read. `{name}` is one segment, a final `{+name}` several. `POST "
         "/flows/filter` declares that this POST only reads; its last segment is fixed.",
         examples=[["/v1/charges/{charge}", "POST /flows/filter"]],
+    )
+    lookup_headers: dict[LookupHeader, Annotated[str, Field(pattern=r"^[\x20-\x7e]{1,200}$")] | None] = Field(
+        {},
+        description="Headers of all look-ups that say in which form or version the API answers. Without a value: as "
+        "the refused request has it. A vendor's type or a version in the request's `Accept`, and headers with `version` in "
+        "their name, go with look-ups anyway. Never credentials: look-ups have the caller's own.",
+        examples=[{"Accept": "application/vnd.acme.v2+json", "X-Acme-Flavour": None}],
     )
     bases: list[Annotated[str, Field(pattern=r"^/[^?#{\s]+$")]] = Field(
         [],

@@ -96,6 +96,8 @@ class LookupSpec:
     """Of a gRPC call; None for a GET or a POST."""
     body: Template = None
     """Of a POST, empty for none; None for everything else."""
+    headers: tuple[tuple[str, Expression], ...] = ()
+    """Names in lower case."""
     needs: frozenset[str] = frozenset()
     """The names of the look-ups whose answers it mentions."""
 

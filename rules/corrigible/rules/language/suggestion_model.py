@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from .file_model import Cel, Condition, FileModel, Value
+from .file_model import Cel, Condition, FileModel, LookupHeader, Value
 
 Actor = Literal["nobody", "somebody_else", "you"]
 
@@ -33,6 +33,12 @@ class LookupText(FileModel):
     )
     message: dict[str, Value] | None = Field(
         None, description="The message of a gRPC call, in proto-JSON.", examples=[{"id": "request.body.orderId"}]
+    )
+    headers: dict[LookupHeader, Cel] = Field(
+        {},
+        description="Headers that say in which form or version the API answers; they go before `lookup_headers` of "
+        "pack.yaml. Never credentials: a look-up has the caller's own.",
+        examples=[{"Accept": "'application/vnd.acme.v2+json'"}],
     )
     condition: Condition | None = Field(
         None,

@@ -129,6 +129,7 @@ def load_pack(
     guidance = PackSettings(
         lookups=lookups,
         reading_posts=reading_posts,
+        lookup_headers=tuple((name.lower(), value) for name, value in text.lookup_headers.items()),
         idempotency_header=(text.idempotency_header or "").lower(),
         secrets=frozenset(text.secret_parameters),
         decisive=frozenset(text.decisive),

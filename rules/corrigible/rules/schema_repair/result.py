@@ -31,7 +31,7 @@ _SAID = "The server's error says so."
 
 
 def stated_by_answer(repair: Repair) -> Repair:
-    """Return a repair that comes from what the answer states: its evidence and texts say so, and no schema verifies it."""
+    """Return a repair that comes from what the answer states: evidence and texts say so; no schema verifies it."""
     return repair._replace(suggestions=tuple(map(_stated, repair.suggestions)))
 
 

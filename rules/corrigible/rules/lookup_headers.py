@@ -1,0 +1,99 @@
+"""The headers that say which form and which version of the API a look-up is answered in.
+
+They are those of the refused request, so that a look-up shows what its caller would see. Knows: names, media types.
+Does not know: credentials, which a front end adds, who sends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from corrigible.schema.document import SENDERS_OWN, UNDOCUMENTED
+from corrigible.schema.exchange import Protocol, Request
+
+LookupHeaders = tuple[tuple[str, str], ...]
+
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
+_VALUE: Final = re.compile(r"[\x20-\x7e]{1,200}")
+_WORDS: Final = re.compile(r"[_.-]+")
+_ANOTHER_REQUEST: Final = frozenset(
+    {
+        *("override", "original", "rewrite", "forwarded", "forward", "method", "host", "url", "uri", "path", "via"),
+        *("content", "transfer", "upgrade", "expect", "connection", "proxy", "idempotency", "range", "te", "trailer"),
+        *(
+            "authorization",
+            "authentication",
+            "auth",
+            "cookie",
+            "token",
+            "secret",
+            "password",
+            "signature",
+            "credential",
+        ),
+        *("credentials", "apikey", "session", "impersonate"),
+    }
+)
+"""A name with one of these words makes a look-up another request, or says who asks, which only the caller does."""
+_IN_JSON: Final = re.compile(r"(?:.*[.+])?json|(?:.*\.)?v\d+(?:\.\d+)*")
+"""Subtypes that are JSON, or a version of a vendor's type that says no form."""
+_ANOTHER_FORM: Final = re.compile(
+    r"(?:^|[.+])(?:raw|problem|patch|merge-patch|stream|seq|event-stream|protobuf)(?:$|[.+])"
+)
+_MOST: Final = 8
+
+
+def header_problem(name: str) -> str:
+    """Return why a pack may not name a header for its look-ups, empty where it may."""
+    low = name.lower()
+    if not _NAME.fullmatch(low):
+        return "is no name of a header"
+    if low in SENDERS_OWN or low in UNDOCUMENTED or not _ANOTHER_REQUEST.isdisjoint(_WORDS.split(low)):
+        return "is none that a pack may set: look-ups have the caller's own credentials, and stay the reads they are"
+    return ""
+
+
+def is_value(value: object) -> bool:
+    """Whether something may be the value of such a header."""
+    return isinstance(value, str) and _VALUE.fullmatch(value) is not None
+
+
+def lookup_headers(
+    request: Request, of_pack: Sequence[tuple[str, str | None]], of_rule: Mapping[str, str] | None = None
+) -> LookupHeaders:
+    """Return the headers of a look-up, names in lower case: the rule's before the pack's, the pack's before `Accept`.
+
+    A header of the pack without a value has the request's own, and is left out where the request has none.
+    """
+    headers: dict[str, str] = {}
+    if request.protocol is Protocol.HTTP and (accept := _versioned(request.headers.get("accept", ""))):
+        headers["accept"] = accept
+    for name, value in of_pack:
+        own = request.headers.get(name, "") if value is None else value
+        if is_value(own):
+            headers[name] = own
+    return tuple({**headers, **(of_rule or {})}.items())
+
+
+def _versioned(accept: str) -> str:
+    """Return those media types of an `Accept` that ask for a vendor's or a version's JSON; empty where none does.
+
+    A plain `application/json` says nothing that a look-up does not say anyway. What asks for another form of the same
+    data (`as=Table`, `.raw`) is left out: a rule reads the usual one.
+    """
+    if "vnd." not in accept and "version=" not in accept:
+        return ""
+    types = [one.strip() for one in accept.split(",", _MOST)[:_MOST]]
+    wanted = ", ".join(filter(_is_versioned, types))
+    return wanted if is_value(wanted) else ""
+
+
+def _is_versioned(written: str) -> bool:
+    media, *parameters = (part.strip().lower() for part in written.split(";"))
+    kind, _, subtype = media.partition("/")
+    if kind != "application" or not _IN_JSON.fullmatch(subtype) or _ANOTHER_FORM.search(subtype):
+        return False
+    names = {one.partition("=")[0].strip() for one in parameters}
+    return "as" not in names and (subtype.startswith("vnd.") or "version" in names)
