@@ -138,3 +138,90 @@ def test_no_pack_from_a_description_of_nothing(tmp_path: Path, capsys: pytest.Ca
     assert main(["pack", "from-spec", str(path), str(tmp_path / "pack")]) == 2
     assert "no operation is described" in capsys.readouterr().err
     assert not (tmp_path / "pack").exists()
+
+
+FAULTY = """\
+openapi: 3.0.3
+info: {title: Shop, version: "7"}
+paths:
+  /orders:
+    post:
+      requestBody:
+        content:
+          application/json:
+            schema: {$ref: '#/components/schemas/Ordr'}
+            example: {$ref: '#/data/not/a/reference'}
+      responses:
+        200: {description: ok}
+        400: {$ref: '#/components/responses/Missing'}
+        default: {$ref: 'more.yaml#/responses/None'}
+  /items:
+    get:
+      parameters:
+      - {name: n, in: quer, schema: {type: integer}}
+      - {name: m, in: query, schema: {type: integr}}
+      - {name: o, in: query, schema: {type: integr}}
+      responses: {200: {description: ok}}
+components:
+  schemas:
+    Order:
+      properties:
+        default: {$ref: '#/components/schemas/Size'}
+        fine: {$ref: 'more.yaml#/Fine'}
+        $ref: {type: string}
+        outside: {$ref: '../x.yaml#/A'}
+        far: {$ref: 'https://example.com/a.yaml#/A'}
+        anchor: {$ref: '#Anchor'}
+"""
+MORE = "Fine:\n  properties:\n    a: {$ref: '#/Fin'}\n    b: {$ref: 'gone.yaml'}\n"
+
+
+@pytest.mark.parametrize("kind", ["yaml", "json"])
+def test_every_reference_that_leads_nowhere_has_its_line(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = tmp_path / f"shop.{kind}"
+    (tmp_path / "more.yaml").write_text(MORE, "utf-8")
+    spec.write_text(FAULTY if kind == "yaml" else json.dumps(yaml.safe_load(FAULTY), indent=1), "utf-8")
+    assert main(["spec", "check", str(spec)]) == 1
+    told = capsys.readouterr().err.replace(f"{tmp_path}/", "").splitlines()
+    text = spec.read_text("utf-8").splitlines()
+    in_order = "/components/schemas/Order/properties"
+    wanted = [
+        (
+            "Ordr",
+            "/paths/~1orders/post/requestBody/content/application~1json/schema",
+            'leads nowhere; did you mean "Order"?',
+        ),
+        ("Missing", "/paths/~1orders/post/responses/400", "leads nowhere"),
+        ("more.yaml#/responses/None", "/paths/~1orders/post/responses/default", "leads nowhere"),
+        ("/Size", f"{in_order}/default", "leads nowhere"),
+        ("../x.yaml", f"{in_order}/outside", ": not read: only files in the description's folder or below are"),
+        ("https:", f"{in_order}/far", ": not read: only files in the description's folder or below are"),
+        ("#Anchor", f"{in_order}/anchor", ": only JSON pointers (#/...) are followed"),
+    ]
+    for line, (part, pointer, end) in zip(told, wanted, strict=False):
+        (number,) = [at for at, one in enumerate(text, 1) if "$ref" in one and part in one]
+        assert line.startswith(f"shop.{kind}:{number - (kind == 'json')}: {pointer}: $ref ")
+        assert line.endswith(end)
+    assert told[7:] == [
+        'more.yaml:3: /Fine/properties/a: $ref #/Fin leads nowhere; did you mean "Fine"?',
+        "more.yaml:4: /Fine/properties/b: $ref gone.yaml: no such file",
+    ]
+
+
+def test_other_mistakes_beside_references_are_told_with_line_and_pointer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = tmp_path / "shop.yaml"
+    one_file = [line for line in FAULTY.splitlines() if "more.yaml" not in line]
+    spec.write_text("\n".join(one_file), "utf-8")
+    assert main(["spec", "check", str(spec)]) == 1
+    told = [line.removeprefix(f"{spec}:") for line in capsys.readouterr().err.splitlines()]
+    formal = [line for line in told if "$ref" not in line]
+    assert [line.partition(": ")[0] for line in formal] == ["17", "18", "19"]
+    assert [line.split(": ")[1] for line in formal] == [
+        "/paths/~1items/get/parameters/0",
+        *(f"/paths/~1items/get/parameters/{index}/schema/type" for index in (1, 2)),
+    ]
+    assert "Failed validating" not in "".join(told)

@@ -157,8 +157,8 @@ class PackText(FileModel):
     lookup_headers: dict[LookupHeader, Annotated[str, Field(pattern=r"^[\x20-\x7e]{1,200}$")] | None] = Field(
         {},
         description="Headers of all look-ups that say in which form or version the API answers. Without a value: as "
-        "the refused request has it. A vendor's type or a version in the request's `Accept`, and headers with `version` in "
-        "their name, go with look-ups anyway. Never credentials: look-ups have the caller's own.",
+        "the refused request has it. A vendor's type or a version in the request's `Accept` goes with look-ups anyway, "
+        "and so do headers with `version` in their name. Never credentials: look-ups have the caller's own.",
         examples=[{"Accept": "application/vnd.acme.v2+json", "X-Acme-Flavour": None}],
     )
     bases: list[Annotated[str, Field(pattern=r"^/[^?#{\s]+$")]] = Field(

@@ -45,7 +45,8 @@ _SENTENCE_END: Final = re.compile(r"(?::[\w.-]{1,128})?[\])>'\"]*(?:[.!;,]?\s*$|
 """A version or a port may have been added to the value: `No such book: atlas:2`."""
 ABSENT: Final = re.compile(
     r"(?i)\b(?:not found|no such|does ?n.t exist|does not exist|do not exist|unknown"
-    r"|(?:could(?: ?n.t| not)|can(?:not|.t| not)) (?:be found|find)|unable to find|non-?existent|not exist|no .{1,60} (?:found|with))\b"
+    r"|(?:could(?: ?n.t| not)|can(?:not|.t| not)) (?:be found|find)|unable to find|non-?existent|not exist"
+    r"|no .{1,60} (?:found|with))\b"
 )
 """What says that something does not exist."""
 _NONE: Final = re.compile(r"(?i)(?:there is |error: )?no [a-z]")

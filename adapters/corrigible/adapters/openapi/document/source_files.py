@@ -77,22 +77,9 @@ class SourceFiles:
             return False
         return (file.parent / unquote(place)).resolve().is_relative_to(self._folder)
 
-    def unread_references(self) -> list[str]:
-        """Return the `$ref`s of the files read that lead to what is never read."""
-        places: dict[str, None] = {}
-        for file, document in self._read.items():
-            waiting = [document]
-            while waiting:
-                node = waiting.pop()
-                if isinstance(node, Mapping):
-                    reference = node.get("$ref")
-                    place = reference.partition("#")[0] if isinstance(reference, str) else ""
-                    if place and not self.may_read(place, file):
-                        places.setdefault(place)
-                    waiting += node.values()
-                elif isinstance(node, list):
-                    waiting += node
-        return list(places)
+    def document_of(self, file: Path) -> Json:
+        """Return the document of a file that `may_read` allows. Raises AuthoringError where it is none."""
+        return self._document(file)
 
     def read(self, uri: str) -> Json:
         """Return the document of a file URI. Raises AuthoringError where it is not to be read, or is none."""

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import Final
 
 from corrigible.rules.errors import AuthoringError, Place
-from corrigible.rules.language.yaml_source import read_source
+from corrigible.rules.language.yaml_source import Source, read_source
+from corrigible.rules.pointer import MISSING, resolve, to_pointer
+from corrigible.schema.exchange import Json
 
+from .references import BrokenReference, Trail, broken_references, without_broken
 from .source_files import SourceFiles
 from .swagger2 import is_swagger2
 
@@ -14,15 +21,28 @@ _LARGEST: Final = 256 * 1024
 """Bytes: the check takes ten seconds on a large one."""
 _MOST: Final = 10
 _LONGEST: Final = 200
+_MOST_REFERENCES: Final = 200
+_LONGEST_WITH_LINES: Final = 2 << 20
+"""Bytes: to find the lines of a larger file takes too long."""
 
 
 def problems(files: SourceFiles) -> list[str] | None:
-    """Return what is wrong, each with file and line; None where that was not looked at."""
+    """Return what is wrong, each with file, line and pointer; None where only references were looked at."""
+    broken = broken_references(files)
+    lines = _Lines()
+    told = [lines.told(one.file, one.trail, one.problem) for one in broken[:_MOST_REFERENCES]]
+    if len(broken) > _MOST_REFERENCES:
+        told.append(f"{files.path}: {len(broken) - _MOST_REFERENCES} more such $refs")
+    formal = _formal_errors(files, broken)
+    if formal is None:
+        return told or None
+    return [*told, *(lines.told(files.path, trail, message) for trail, message in formal)]
+
+
+def _formal_errors(files: SourceFiles, broken: list[BrokenReference]) -> list[tuple[Trail, str]] | None:
+    """Return the errors of the description's own file, with their places; None where they were not looked for."""
     path, document = files.path, files.native
-    if unread := files.unread_references():
-        reason = "not read: only files in the description's folder or below are"
-        return [f"{Place(path)}: $ref {_short(place)}: {reason}" for place in unread[:_MOST]]
-    if path.stat().st_size > _LARGEST or not isinstance(document, dict):
+    if path.stat().st_size > _LARGEST or not isinstance(document, dict) or any(one.file != path for one in broken):
         return None
     try:
         from jsonschema_path import SchemaPath
@@ -34,17 +54,79 @@ def problems(files: SourceFiles) -> list[str] | None:
     try:
         # What a file that was read refers to is read by us as well, never by the library: it would fetch.
         handlers = dict.fromkeys(("<all_urls>", "http", "https", "file"), files.read)
-        whole = SchemaPath.from_dict(document, base_uri=path.resolve().as_uri(), handlers=handlers)
-        errors = list(of_version(whole).iter_errors())[:_MOST]
+        checked = without_broken(document, broken, path)  # it stops at the first reference that leads nowhere
+        whole = SchemaPath.from_dict(checked, base_uri=path.resolve().as_uri(), handlers=handlers)
+        missing, places = {one.trail for one in broken}, _Places(checked)
+        errors = (
+            (places.trail([*error.absolute_path], error.instance), error.message.partition("\n")[0])
+            for error in of_version(whole).iter_errors()
+        )
+        return list(dict.fromkeys(islice((one for one in errors if one[0] not in missing), _MOST)))  # some come twice
     except Exception as problem:  # it stumbles over what it does not expect, and a warning is all it could give
-        return [f"{Place(path)}: cannot be checked: {type(problem).__name__}"]
-    if not errors:
-        return []
-    try:
-        lines = read_source(path)  # JSON is YAML, and this reader keeps lines
-    except AuthoringError:
-        return [f"{Place(path)}: {_short(error.message)}" for error in errors]
-    return [f"{lines.place(tuple(error.absolute_path))}: {_short(error.message)}" for error in errors]
+        return [((), f"cannot be checked further: {type(problem).__name__}: {problem}")]
+
+
+class _Places:
+    """Finds where errors are: those inside schemas are told from the schema, not from the document."""
+
+    def __init__(self, document: Json) -> None:
+        self._document = document
+        self._told: Counter[str] = Counter()
+
+    def trail(self, told: Sequence[str | int], value: Json) -> Trail:
+        """Return the place of an error about a value; of several that are told alike, one after the other."""
+        if not told or resolve(self._document, to_pointer(list(map(str, told)))) is not MISSING:
+            return _as_written(self._document, told)
+        end = tuple(map(str, told))
+        alike = [
+            trail
+            for trail, inner in _values(self._document)
+            if tuple(map(str, trail[-len(end) :])) == end and inner == value
+        ]
+        key = f"{end} {value!r}"
+        self._told[key] += 1
+        return alike[(self._told[key] - 1) % len(alike)] if alike else ()
+
+
+def _as_written(document: Json, told: Sequence[str | int]) -> Trail:
+    """Return a trail with texts for members and numbers for elements: the library has numbers for `400`."""
+    trail: list[str | int] = []
+    for step in told:
+        trail.append(int(step) if isinstance(document, list) else str(step))
+        document = resolve(document, to_pointer([str(step)]))
+    return tuple(trail)
+
+
+def _values(document: Json) -> Iterator[tuple[Trail, Json]]:
+    waiting: list[tuple[Trail, Json]] = [((), document)]
+    while waiting:
+        trail, node = waiting.pop()
+        yield trail, node
+        inner = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+        waiting += reversed([((*trail, step), value) for step, value in inner])
+
+
+class _Lines:
+    """Finds the lines of places; each file is read once."""
+
+    def __init__(self) -> None:
+        self._sources: dict[Path, Source | None] = {}
+
+    def told(self, file: Path, trail: Trail, message: str) -> str:
+        """Return a message with file, line and pointer."""
+        if file not in self._sources:
+            self._sources[file] = self._source(file)
+        source = self._sources[file]
+        place: Place = Place(file, 0) if source is None else source.place(trail)
+        pointer = to_pointer(list(map(str, trail)))
+        return f"{place}: {pointer}: {_short(message)}" if pointer else f"{place}: {_short(message)}"
+
+    def _source(self, file: Path) -> Source | None:
+        try:
+            # JSON is YAML, and this reader keeps lines
+            return read_source(file) if file.stat().st_size <= _LONGEST_WITH_LINES else None
+        except (AuthoringError, OSError):
+            return None
 
 
 def _short(message: str) -> str:
