@@ -203,6 +203,7 @@ def proxy_at(
     *,
     log: Path | None = None,
     recorder: Any = None,
+    apis: Any = None,
     hold: float = PATIENCE,
     drain: float = PATIENCE,
     **settings: Any,
@@ -231,7 +232,7 @@ def proxy_at(
 
         await serve(
             Settings(host="127.0.0.1", port=0, **settings),
-            ApiRoutes([ApiRoute(corrector, own_location=own_location)]),
+            ApiRoutes(apis or [ApiRoute(corrector, own_location=own_location)]),
             recorder=recorder or Recorder(journal),
             ready=is_ready,
             stop=running["stop"],

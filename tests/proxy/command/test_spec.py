@@ -219,9 +219,9 @@ def test_other_mistakes_beside_references_are_told_with_line_and_pointer(
     assert main(["spec", "check", str(spec)]) == 1
     told = [line.removeprefix(f"{spec}:") for line in capsys.readouterr().err.splitlines()]
     formal = [line for line in told if "$ref" not in line]
-    assert [line.partition(": ")[0] for line in formal] == ["17", "18", "19"]
+    assert [line.partition(": ")[0] for line in formal] == ["17", "18", "19", "18", "19"]
     assert [line.split(": ")[1] for line in formal] == [
-        "/paths/~1items/get/parameters/0",
+        *(f"/paths/~1items/get/parameters/{index}" for index in (0, 1, 2)),
         *(f"/paths/~1items/get/parameters/{index}/schema/type" for index in (1, 2)),
     ]
     assert "Failed validating" not in "".join(told)

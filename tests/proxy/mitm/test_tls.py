@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from h2.events import RequestReceived  # type: ignore[import-untyped]
 
 from corrigible.adapters.sandbox.certificate import Files, make_certificate
 from corrigible.proxy.cli import main
+from corrigible.proxy.http.api_routes import ApiRoute, Upstream
+from corrigible.proxy.http.own_location import OwnLocation, Rewritten
 from corrigible.proxy.tls_files import Identity, Trust, WrongFile
 from tests._support.wire import received
 
@@ -320,6 +323,57 @@ class TestHttp2:
             refused = client.get("/refused")
             assert (refused.status_code, refused.headers["x-added"], refused.content) == (422, "1", b"{ } | 0 ")
         assert upstream.connections == 1
+
+    def test_several_apis_share_a_connection(self, bench: Any, theirs: Files, ours: Files) -> None:
+        """One speaks HTTP/2, one HTTP/1.1 with TLS, one without; each request says which is meant."""
+
+        def handle(server: Http2Upstream, http2: H2Connection, stream: int, path: str) -> None:
+            whole(http2, stream, b"new " + path.encode(), "422" if path == "/refused" else "200")
+
+        new = Http2Upstream(handle)
+        plain = bench.message(b"422 No", b"Content-Type: application/json\r\n", b"plain")
+        telling = bench.Telling()
+        with (
+            serving(server_context(theirs, "h2"), new) as new_port,
+            serving(server_context(theirs, "http/1.1"), http1) as old_port,
+            bench.upstream({"/": bench.message(b"200 OK", b"", b"plain"), "/refused": plain}) as third,
+        ):
+            places = {
+                "/new": f"https://127.0.0.1:{new_port}",
+                "/old": f"https://127.0.0.1:{old_port}",
+                "/plain": f"http://127.0.0.1:{third.port}",
+            }
+            apis = [
+                ApiRoute(telling, prefix, OwnLocation(url, Rewritten.REDIRECTS), Upstream.parse(url), prefix=prefix)
+                for prefix, url in places.items()
+            ]
+            settings = {"trust": Trust(theirs.authority), "identity": identity(ours), "apis": apis}
+            routed = {"is_routed": True, "is_secure": True, "upstream": places["/new"]}
+            with bench.proxy(telling, **settings, **routed) as proxy, http2_client(proxy.port, ours) as client:
+                for _ in range(12):
+                    answers = [client.get(f"{prefix}/") for prefix in places]
+                    assert {one.http_version for one in answers} == {"HTTP/2"}
+                    assert [one.content for one in answers] == [b"new /", b"ok", b"plain"]
+                refused = [client.get(f"{prefix}/refused") for prefix in places]
+                assert [one.status_code for one in refused] == [422, 422, 422]
+                assert [one.headers["x-added"] for one in refused] == ["1", "1", "1"]
+                with ThreadPoolExecutor(8) as pool:
+                    together = [*pool.map(lambda number: client.get([*places][number % 3] + "/"), range(60))]
+                assert [one.content for one in together] == [b"new /", b"ok", b"plain"] * 20
+        assert new.connections == 1
+        assert all(f"host: 127.0.0.1:{third.port}".encode() in one.lower() for one in third.requests)
+
+    def test_several_apis_without_tls_are_offered_http1(self, bench: Any, ours: Files) -> None:
+        with bench.upstream({"/": OK}) as upstream:
+            url = f"http://127.0.0.1:{upstream.port}"
+            apis = [ApiRoute(bench.Silent(), "a", None, Upstream.parse(url), prefix="/a")]
+            settings = {"identity": identity(ours), "apis": apis, "is_routed": True, "upstream": url}
+            with (
+                bench.proxy(bench.Silent(), **settings) as proxy,
+                socket.create_connection(("127.0.0.1", proxy.port), PATIENCE) as plain,
+                client_context(ours, "h2", "http/1.1").wrap_socket(plain, server_hostname="127.0.0.1") as wire,
+            ):
+                assert wire.selected_alpn_protocol() == "http/1.1"
 
     def test_no_upstream_is_one_line_of_text(self, bench: Any, ours: Files) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -187,6 +187,7 @@ def run(args: argparse.Namespace) -> int:
         identity=identity,
         unmatched=None if unmatched is None else unmatched.refused,
         is_routed=apis.only is None,
+        is_secure=secure,
     )
     if trust.insecure:
         print("corrigible proxy: --upstream-insecure: the API's certificate is not verified", file=sys.stderr)

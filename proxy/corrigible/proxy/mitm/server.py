@@ -81,6 +81,8 @@ class Settings:
     """Is told the target of each refused request that names no operation."""
     is_routed: bool = False
     """Whether there are several APIs: `upstream` is one of them, and each request names its own."""
+    is_secure: bool = False
+    """Whether one of several APIs uses TLS, so that it may speak HTTP/2."""
 
     @property
     def spec(self) -> str:
@@ -219,7 +221,7 @@ def _master(settings: Settings, addon: CorrectionAddon) -> Master:
     addons: Any = master.addons  # mitmproxy leaves these parts untyped
     update: Callable[..., None] = opts.update
     proxy: Any = proxyserver.Proxyserver
-    tls = Certificates(settings.identity, is_routed=settings.is_routed)
+    tls = Certificates(settings.identity, is_routed=settings.is_routed, is_secure=settings.is_secure)
     addons.add(core.Core(), proxy(), next_layer.NextLayer(), HttpLayerAddon(), tls, addon)
     if settings.engine_mode != "reverse":
         addons.add(block.Block())  # a client from a public address gets no way to everywhere
@@ -232,7 +234,7 @@ def _master(settings: Settings, addon: CorrectionAddon) -> Master:
         validate_inbound_headers=False,  # odd headers concern client and upstream only; `http1` refuses unsafe framing
         websocket=False,  # an upgraded connection is passed on as bytes
         # See Certificates.
-        http2=not settings.is_routed and not (settings.upstream or "").startswith("http:"),
+        http2=settings.is_secure if settings.is_routed else not (settings.upstream or "").startswith("http:"),
         keep_host_header=settings.is_routed,  # the addon needs it, and writes the API's own
         **trust_options(settings.trust),
     )

@@ -28,15 +28,15 @@ def trust_options(trust: Trust) -> dict[str, Any]:
 class Certificates(TlsConfig):
     """mitmproxy's TLS addon, with the configured certificate if there is one.
 
-    A client is offered HTTP/2 only if the upstream supports it: in front of HTTP/1, mitmproxy opens a connection for
-    every request, keeps each, and waits forever at the sixth.
+    A client is offered HTTP/2 only if the upstream supports it: in front of HTTP/1, each request has a connection of its
+    own. Where there are several APIs, it is offered if one of them may support it.
     """
 
     name = "tlsconfig"
 
-    def __init__(self, identity: Identity | None, *, is_routed: bool = False) -> None:
-        """`is_routed`: the first request, not the connection, says which upstream is meant. Callers get HTTP/1."""
-        self._is_routed = is_routed
+    def __init__(self, identity: Identity | None, *, is_routed: bool = False, is_secure: bool = False) -> None:
+        """`is_routed`: each request, not the connection, says which upstream is meant. `is_secure`: one uses TLS."""
+        self._is_routed, self._is_secure = is_routed, is_secure
         self._server = _server_context(identity) if identity is not None else None
 
     def tls_clienthello(self, tls_clienthello: ClientHelloData) -> None:
@@ -56,7 +56,8 @@ class Certificates(TlsConfig):
         if self._server is not None and not tls_start.is_dtls:
             upstream = tls_start.context.server
             tls_start.ssl_conn = SSL.Connection(self._server)
-            tls_start.ssl_conn.set_app_data((upstream.alpn, upstream.tls and not self._is_routed))
+            known = (None, self._is_secure) if self._is_routed else (upstream.alpn, upstream.tls)
+            tls_start.ssl_conn.set_app_data(known)
             tls_start.ssl_conn.set_accept_state()
         super().tls_start_client(tls_start)
 
