@@ -119,8 +119,8 @@ def test_what_is_told_of_a_description_a_broken_save_and_the_configuration(bench
     with proxied(bench, "--spec", str(spec), "--reload", "--config", str(config)) as proxy:
         proxy.line_with("1 operation")
         config.write_text("quiet: false\n")
-        assert proxy.line_with("corrigible.yaml").endswith(": corrigible.yaml changed: restart to apply\n")
-        proxy.line_with("packs and descriptions reloaded")
+        assert proxy.line_with("reloaded").endswith(f"packs and descriptions reloaded: {config}\n")
+        assert proxy.next_line().endswith(": restart to apply what else has changed: quiet\n")
         paths["/y"] = {"get": {"operationId": "y", "responses": {"200": {"$ref": "#/components/responses/gone"}}}}
         spec.write_text(json.dumps(api))
         proxy.line_with("(the description is used all the same)")
@@ -132,3 +132,67 @@ def test_what_is_told_of_a_description_a_broken_save_and_the_configuration(bench
         paths.pop("/y")
         spec.write_text(json.dumps(api))
         assert proxy.next_line().endswith("1 operation\n")
+
+
+def config_of(*apis: str, more: str = "") -> str:
+    return "listen: 127.0.0.1:0\ntime_limit: 60\n" + more + "apis:\n" + "".join(f"- {{{one}}}\n" for one in apis)
+
+
+def test_a_configuration_is_read_anew(bench: Any, write_pack: Callable[..., Path], tmp_path: Path) -> None:
+    second = write_pack(x=rule("2")).rename(tmp_path / "second")
+    first = write_pack(x=rule("1"))
+    config = tmp_path / "corrigible.yaml"
+    with bench.upstream({"/x": bench.message(b"400 No", JSON, REFUSAL)}) as upstream:
+        at = f"upstream: 'http://127.0.0.1:{upstream.port}'"
+        other = f"name: other, {at}, prefix: /other, pack: [http]"
+        config.write_text(config_of(f"name: a, {at}, pack: ['{first}']", other))
+        command = bench.command("--config", str(config), "--reload")
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                proxy = Running(bench, process)
+                assert [proxy.correction(), proxy.correction(LARGE)] == [(1, 1), (1, 1)]
+                config.write_text(config_of(f"name: a, {at}, pack: ['{second}']", other))
+                line = proxy.line_with("reloaded")
+                assert str(config) in line and str(second / "x.yaml") in line
+                assert [proxy.correction(), proxy.correction(LARGE)] == [(2, 1), (2, 1)]
+
+                config.write_text(config_of(f"name: a, {at}, pack: ['{first}'], mod: none", other))
+                line = proxy.line_with("reloaded")
+                wrong = f'{config}:4: unknown key "mod" in apis; did you mean "mode"?\n'
+                assert line.endswith(f"not reloaded, everything stays as it was: {wrong}")
+                config.write_text(config_of(f"name: a, {at}, pack: [nowhere]", other))
+                assert "nowhere" in proxy.line_with("not reloaded, everything stays as it was: ")
+                assert proxy.correction() == (2, 2)
+
+                (second / "x.yaml").write_text((second / "x.yaml").read_text().replace("a: 2", "a: 3"))
+                moved = f"name: a, {at}, host: [b.test], mode: none, pack: ['{second}']"
+                new = f"name: new, {at}, prefix: /new, pack: [http]"
+                config.write_text(config_of(moved, new, more="quiet: true\n"))
+                proxy.line_with("packs and descriptions reloaded: ")
+                pending = "quiet, host of a, apis (other is gone), apis (new is new)"
+                assert proxy.line_with("restart").endswith(f": restart to apply what else has changed: {pending}\n")
+                assert b"recovery_feedback" not in bench.ask(proxy._port, "/x", "POST", b"{}", JSON)
+                asked = b"Prefer: recovery-feedback=reflective\r\n" + JSON
+                body = bench.ask(proxy._port, "/x", "POST", b'{"a": 0}', asked).partition(b"\r\n\r\n")[2]
+                assert json.loads(body)["recovery_feedback"]["suggestions"][0]["parameters"] == {"a": 3}
+
+                config.write_text(config_of(f"name: a, {at}, pack: ['{first}']", other))
+                proxy.line_with("packs and descriptions reloaded: ")
+                assert proxy.correction(7) == (1, 1)
+            finally:
+                process.kill()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no such signal here")
+def test_a_hangup_reads_the_configuration_and_the_command_line_goes_before_it(
+    bench: Any, write_pack: Callable[..., Path], tmp_path: Path
+) -> None:
+    pack, config = write_pack(x=rule("1")), tmp_path / "corrigible.yaml"
+    config.write_text("mode: none\n")
+    with proxied(bench, "--pack", str(pack), "--config", str(config)) as proxy:
+        body = b'{"a": 0}'
+        assert b"recovery_feedback" not in bench.ask(proxy._port, "/x", "POST", body, JSON)
+        config.write_text("mode: reflective\npack: [http]\n")
+        proxy.process.send_signal(signal.SIGHUP)
+        proxy.line_with("packs and descriptions reloaded")
+        assert [proxy.correction(), proxy.correction(LARGE)] == [(1, 1), (1, 1)]

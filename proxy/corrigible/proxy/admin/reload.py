@@ -45,16 +45,18 @@ class Reloader:
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Callable[[], Sequence[Part]],
         files: Callable[[], Iterable[Path]],
         recorder: Recorder,
         dispatcher: Dispatcher,
-        config: Path | None = None,
+        pending: Callable[[], str] = str,
     ) -> None:
-        """`files` yields what is watched; workers know reloading by the name `reload`. `config` is never read anew."""
+        """`parts` says each time what there is to load, or raises what is wrong. `files` yields what is watched.
+
+        Workers know reloading by the name `reload`. `pending` says what has changed and needs a restart.
+        """
         self._parts, self._files, self._recorder, self._dispatcher = parts, files, recorder, dispatcher
-        self._config = [config] if config is not None else []
-        self._config_digest = _digests(self._config)
+        self._pending, self._told = pending, ""
         self._digests = _digests(files())
         """Of what is loaded."""
         self._failure: tuple[str, object] | None = None
@@ -87,13 +89,17 @@ class Reloader:
             while (later := await asyncio.to_thread(self._times)) != now:  # an editor is writing
                 now = later
                 await asyncio.sleep(PAUSE / 5)
-            before = now
             self._start()
+            if self._task is not None:
+                await self._task
+            later = await asyncio.to_thread(self._times)
+            # What is listed since counts from now on, and what changed meanwhile has changed.
+            before = {file: now.get(file, times) for file, times in later.items()}
 
     def _times(self) -> dict[Path, tuple[int, int]]:
         times = {}
         with suppress(OSError):
-            for file in (*self._config, *self._files()):
+            for file in self._files():
                 with suppress(OSError):  # it may go while we look
                     status = file.stat()
                     times[file] = (status.st_mtime_ns, status.st_size)
@@ -103,11 +109,10 @@ class Reloader:
         while self._is_asked:
             self._is_asked = False
             digests = await asyncio.to_thread(lambda: _digests(self._files()))
-            self._tell_changed_config()
             try:
                 with _short_turns():
-                    loaded = await asyncio.to_thread(lambda: [part.load() for part in self._parts])
-                for part, (value, _lines) in zip(self._parts, loaded, strict=True):
+                    digests, loaded = await asyncio.to_thread(self._load)
+                for part, value, _lines in loaded:
                     part.use(value)
             except Exception as problem:
                 self._recorder.statistics.reloads["failed"] += 1
@@ -119,9 +124,15 @@ class Reloader:
                 # Whoever mended a description wants to see it work: what was repeated before counts no more.
                 await self._dispatcher.reload("reload", forget=bool(changed))
             self._recorder.statistics.reloads["done"] += 1
-            for line in (line for _, lines in loaded for line in lines if changed):
+            for line in (line for _, _, lines in loaded for line in lines if changed):
                 self._recorder.say(line)
             self._recorder.say(f"packs and descriptions reloaded{_listed(changed)}")
+            self._tell_pending()
+
+    def _load(self) -> tuple[dict[Path, bytes], list[tuple[Part, Any, Sequence[str]]]]:
+        """Load all parts; return also what tells the files apart, which may be others than before."""
+        parts = self._parts()
+        return _digests(self._files()), [(part, *part.load()) for part in parts]
 
     def _tell_failure(self, failure: str, digests: object) -> None:
         """Tell it once for the same files, however often they are looked at."""
@@ -133,11 +144,11 @@ class Reloader:
         for line in others[:_MOST_LINES]:
             self._recorder.say(line)
 
-    def _tell_changed_config(self) -> None:
-        digest = _digests(self._config)
-        if digest != self._config_digest:
-            self._config_digest = digest
-            self._recorder.say(f"{self._config[0].name} changed: restart to apply")
+    def _tell_pending(self) -> None:
+        pending = self._pending()
+        if pending and pending != self._told:
+            self._recorder.say(f"restart to apply what else has changed: {pending}")
+        self._told = pending
 
 
 def _digests(files: Iterable[Path]) -> dict[Path, bytes]:

@@ -61,7 +61,12 @@ class ApiPlan:
 
     def part(self, relay: Relay | None, route: ApiRoute) -> Part:
         """Return what can be loaded anew of it."""
-        return Part(lambda: self.load(relay), route.corrector.use)
+
+        def use(engine: Engine) -> None:
+            route.corrector.use(engine)
+            route.corrector.mode = self.mode
+
+        return Part(lambda: self.load(relay), use)
 
     def described(self, engine: Engine) -> str:
         """Return where it is, and what is loaded for it."""

@@ -10,13 +10,12 @@ from typing import Final
 from corrigible.proxy.admin.reload import Reloader
 from corrigible.proxy.build import build_engine, build_loops
 from corrigible.proxy.core.engine import Engine
-from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.tls_files import Trust
 
 from . import supervision, tls
-from .addresses import TLS_BY_SCHEME, Address, parse_grpc_upstream
+from .addresses import TLS_BY_SCHEME, parse_grpc_upstream
 from .api_plan import files_of
+from .plans import Resolved, differences, resolve
 from .usage_error import UsageError
 
 _HTTP_ONLY: Final[Mapping[str, object]] = {"upstream": None, "spec": [], "base": "", "engine_mode": "reverse"}
@@ -39,8 +38,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -> int:
+def run(given: argparse.Namespace, started: Resolved) -> int:
     """Serve. Raises CorrigibleError and OSError if an argument is wrong."""
+    args, mode, listen = started.args, started.mode, started.listen
+    now = started
     for option, default in _HTTP_ONLY.items():
         if getattr(args, option) != default:
             raise UsageError(f"--{option.replace('_', '-')} cannot be used with --grpc-upstream")
@@ -60,9 +61,11 @@ def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -
         raise UsageError("grpcio is not installed: pip install 'corrigible[grpc]'") from None
 
     def load_engine() -> Engine:
-        return build_engine(args.pack, limits=limits, rpc=True)
+        nonlocal now
+        now = resolve(given, is_first=False)
+        return build_engine(now.args.pack, limits=now.limits, rpc=True)
 
-    engine = load_engine()
+    engine = build_engine(args.pack, limits=started.limits, rpc=True)
     settings = GrpcSettings(
         upstream=upstream,
         listen=str(listen),
@@ -78,7 +81,12 @@ def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -
     descriptors = [args.descriptors] if args.descriptors is not None else []
 
     def files() -> Iterator[Path]:
-        yield from files_of(packs, descriptors)
+        yield from [started.config.source.path] if started.config is not None else []
+        named = [Path(pack) for pack in now.args.pack if Path(pack).is_dir()]
+        yield from files_of(list(dict.fromkeys([*packs, *named])), descriptors)
+
+    def pending() -> str:
+        return ", ".join(differences(started, now, also=("mode",)))
 
     watch = supervision.Supervision(args, f"{target} ({label})")
     try:
@@ -87,7 +95,7 @@ def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -
             engine,
             recorder=watch.recorder,
             started=lambda loop, dispatcher, parts: watch.started(
-                loop, Reloader(parts, files, watch.recorder, dispatcher, Path(args.config) if args.config else None)
+                loop, Reloader(lambda: parts, files, watch.recorder, dispatcher, pending)
             ),
             load_engine=load_engine,
             line=lambda at: f"corrigible: {at} -> {target} ({label})",

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, get_args
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, get_args
 
 from corrigible.proxy.admin.reload import Reloader, reload_all
 from corrigible.proxy.build import build_dispatcher, build_loops
@@ -22,19 +19,13 @@ from corrigible.proxy.runtime.fork_server import Served
 from corrigible.rules.errors import CorrigibleError
 
 from . import grpc, spec_option, supervision, tls
-from .addresses import Address, parse_listen, parse_upstream
-from .api_plan import ApiPlan, files_of
-from .config_file import ApiText, Config
+from .plans import EngineMode, RunningPlans, resolve
 from .relay_key import read_key
 from .settings import settings_of
-from .usage_error import UsageError, one_of
+from .usage_error import UsageError
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
-
-_MAX_TIME_LIMIT = 3600.0
-"""Seconds. A larger number was probably meant as milliseconds."""
-EngineMode = Literal["reverse", "regular", "transparent"]
 
 
 def add(subparsers: Subparsers) -> None:
@@ -112,30 +103,13 @@ def add(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until SIGTERM or SIGINT. Exit status: 0 stopped, 1 cannot listen, 2 an argument is wrong."""
+    given = args
     try:
-        args, config = args.settings.resolved(args)
-        engine_mode = cast(EngineMode, one_of("--engine-mode", args.engine_mode, get_args(EngineMode)))
-        mode = Mode(one_of("--mode", args.mode, [mode.value for mode in Mode]))
-        rewritten = Rewritten(one_of("--rewrite-location", args.rewrite_location, list(Rewritten)))
-        listen = parse_listen(args.listen)
-        limits = _limits(args.time_limit, is_looking_up=not args.no_lookups)
+        started = resolve(given)
+        args, plans, engine_mode = started.args, started.plans, started.engine_mode
         relay = Relay(read_key(Path(args.relay_key))) if args.relay_key is not None else None
         if args.grpc_upstream is not None:
-            return grpc.run(args, mode, listen, limits)
-        if args.descriptors is not None:
-            raise UsageError("--descriptors needs --grpc-upstream")
-        if config is not None and config.text.apis:
-            if engine_mode != "reverse" or args.upstream or args.pack or args.spec:
-                raise UsageError(
-                    f"{args.config} has apis: --upstream, --pack, --spec and --engine-mode cannot be used with it"
-                )
-            plans = [_plan_of(api, config, args, mode, listen) for api in config.text.apis]
-        else:
-            upstream = _upstream(args.upstream, engine_mode, listen)
-            base = spec_option.base_path(args.base)
-            plans = [ApiPlan(args.pack, args.spec, base, mode, limits, upstream)]
-            if not args.pack and not args.spec:
-                raise UsageError("--pack or --spec is required")
+            return grpc.run(given, started)
         upstreams = [plan.upstream for plan in plans]
         secure = any(url is None or url.startswith("https:") for url in upstreams)
         trust = tls.read_trust(args, plaintext=None if secure else f"--upstream {upstreams[0]}")
@@ -158,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         for plan in plans:
             engine, lines = plan.load(relay)
-            routes.append(plan.route(engine, loops, rewritten))
+            routes.append(plan.route(engine, loops, started.rewritten))
             label = plan.described(engine)
             for line in lines:
                 print(f"corrigible proxy: {line}", file=sys.stderr)
@@ -178,11 +152,11 @@ def run(args: argparse.Namespace) -> int:
     profiles = [profile for route in routes for profile in route.corrector.engine.profiles]
     unmatched = spec_option.UnmatchedPaths(profiles, watch.recorder.say) if args.spec else None
     settings = Settings(
-        host=listen.host,
-        port=listen.port,
+        host=started.listen.host,
+        port=started.listen.port,
         upstream=plans[0].upstream,
         engine_mode=engine_mode,
-        body_limit=limits.body,
+        body_limit=started.limits.body,
         trust=trust,
         identity=identity,
         unmatched=None if unmatched is None else unmatched.refused,
@@ -193,66 +167,20 @@ def run(args: argparse.Namespace) -> int:
         print("corrigible proxy: --upstream-insecure: the API's certificate is not verified", file=sys.stderr)
     work: Served = {
         **{route.task: route.corrector.correct for route in routes},
-        "reload": lambda: reload_all(parts),
+        "reload": lambda: reload_all(running.parts()),
     }
-    parts = [plan.part(relay, route) for plan, route in zip(plans, routes, strict=True)]
-
-    config_file = config.source.path if config is not None else None
-
-    def files() -> Iterator[Path]:
-        folders = [profile.pack.path for route in routes for profile in route.corrector.engine.profiles]
-        return files_of(folders, [spec for plan in plans for spec in plan.specs])
-
+    running = RunningPlans(given, started, relay, routes)
     with closing(watch), closing(build_dispatcher(work, loops)) as dispatcher:
         return serve(
             settings,
             apis,
             recorder=watch.recorder,
-            started=lambda loop: watch.started(loop, Reloader(parts, files, watch.recorder, dispatcher, config_file)),
+            started=lambda loop: watch.started(
+                loop, Reloader(running.parts, running.files, watch.recorder, dispatcher, running.pending)
+            ),
             line=lambda at: f"corrigible: {at} {label}",
             dispatcher=dispatcher,
         )
-
-
-def _plan_of(api: ApiText, config: Config, args: argparse.Namespace, mode: Mode, listen: Address) -> ApiPlan:
-    """Return one of several APIs; what it does not say is as for all of them."""
-    is_looking_up = not args.no_lookups if api.lookups is None else api.lookups
-    return ApiPlan(
-        config.found("pack", api.pack),
-        config.found("spec", api.spec),
-        spec_option.base_path(api.base or ""),
-        mode if api.mode is None else Mode(api.mode),
-        _limits(api.time_limit or args.time_limit, is_looking_up=is_looking_up),
-        _upstream(api.upstream, "reverse", listen),
-        api.name,
-        api.hosts,
-        api.prefix or "",
-    )
-
-
-def _upstream(text: str | None, engine_mode: EngineMode, listen: Address) -> str | None:
-    if engine_mode != "reverse":
-        if text is not None:
-            raise UsageError(f"--upstream cannot be used with --engine-mode {engine_mode}")
-        return None
-    if text is None:
-        raise UsageError("--upstream URL is required, except with --engine-mode regular or transparent")
-    upstream = parse_upstream(text)
-    parts = urlsplit(upstream)
-    if listen.port and (parts.hostname, parts.port) == listen:
-        raise UsageError(f"--upstream {upstream}: this is the proxy's own address (--listen)")
-    return upstream
-
-
-def _limits(text: str | float, *, is_looking_up: bool) -> Limits:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0
-    if not 0 < seconds <= _MAX_TIME_LIMIT:  # false for NaN as well
-        raise UsageError(f"--time-limit {text}: not a number of seconds above 0, at most {_MAX_TIME_LIMIT:.0f}")
-    limits = Limits.within(seconds)
-    return limits if is_looking_up else replace(limits, lookups=0)
 
 
 def _fail(problem: object, status: int) -> int:

@@ -32,9 +32,12 @@ class Settings:
     actions: tuple[argparse.Action, ...]
     defaults: Mapping[str, Any]
 
-    def resolved(self, args: argparse.Namespace) -> tuple[argparse.Namespace, Config | None]:
-        """Return the arguments with a value for each option, and the file. Raises UsageError and AuthoringError."""
-        for line in _misspelt(self.actions):
+    def resolved(self, args: argparse.Namespace, *, is_first: bool = True) -> tuple[argparse.Namespace, Config | None]:
+        """Return the arguments with a value for each option, and the file. Raises UsageError and AuthoringError.
+
+        Only the first time it is told which variables are probably misspelt.
+        """
+        for line in _misspelt(self.actions) if is_first else ():
             print(f"corrigible proxy: {line}", file=sys.stderr)
         told = [action for action in self.actions if os.environ.get(variable(action))]
         environment = {action.dest: _of_environment(action) for action in told}

@@ -28,8 +28,8 @@ def trust_options(trust: Trust) -> dict[str, Any]:
 class Certificates(TlsConfig):
     """mitmproxy's TLS addon, with the configured certificate if there is one.
 
-    A client is offered HTTP/2 only if the upstream supports it: in front of HTTP/1, each request has a connection of its
-    own. Where there are several APIs, it is offered if one of them may support it.
+    A client is offered HTTP/2 only if the upstream supports it: in front of HTTP/1, each request has a connection of
+    its own. Where there are several APIs, it is offered if one of them may support it.
     """
 
     name = "tlsconfig"

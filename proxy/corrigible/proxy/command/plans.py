@@ -1,0 +1,174 @@
+"""What the options and the configuration say of each API, and what of it changes while the proxy runs.
+
+Knows: options, the configuration, which of them a running proxy takes up. Does not know: sockets, files that change.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Literal, cast, get_args
+from urllib.parse import urlsplit
+
+from corrigible.proxy.admin.reload import Part
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.core.relay_seal import Relay
+from corrigible.proxy.http.api_routes import ApiRoute
+from corrigible.proxy.http.own_location import Rewritten
+
+from . import spec_option
+from .addresses import Address, parse_listen, parse_upstream
+from .api_plan import ApiPlan, files_of
+from .config_file import ApiText, Config
+from .usage_error import UsageError, one_of
+
+EngineMode = Literal["reverse", "regular", "transparent"]
+_MAX_TIME_LIMIT: Final = 3600.0
+"""Seconds. A larger number was probably meant as milliseconds."""
+_TAKEN_UP: Final = frozenset({"pack", "spec", "base", "mode", "time_limit", "no_lookups", "config", "run", "settings"})
+"""Options whose change a running proxy takes up, and what is no option."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The options as they are now, those of the configuration included."""
+
+    args: argparse.Namespace
+    config: Config | None
+    engine_mode: EngineMode
+    mode: Mode
+    rewritten: Rewritten
+    listen: Address
+    limits: Limits
+    plans: Sequence[ApiPlan]
+    """Empty for gRPC."""
+
+
+def resolve(given: argparse.Namespace, *, is_first: bool = True) -> Resolved:
+    """Read the environment and the configuration. Raises UsageError, and AuthoringError with file and line."""
+    args, config = given.settings.resolved(given, is_first=is_first)
+    engine_mode = cast(EngineMode, one_of("--engine-mode", args.engine_mode, get_args(EngineMode)))
+    mode = Mode(one_of("--mode", args.mode, [mode.value for mode in Mode]))
+    rewritten = Rewritten(one_of("--rewrite-location", args.rewrite_location, list(Rewritten)))
+    listen = parse_listen(args.listen)
+    limits = _limits(args.time_limit, is_looking_up=not args.no_lookups)
+    plans: Sequence[ApiPlan] = []
+    if args.grpc_upstream is None:
+        if args.descriptors is not None:
+            raise UsageError("--descriptors needs --grpc-upstream")
+        plans = _plans(args, config, engine_mode, mode, listen, limits)
+    return Resolved(args, config, engine_mode, mode, rewritten, listen, limits, plans)
+
+
+def _plans(
+    args: argparse.Namespace,
+    config: Config | None,
+    engine_mode: EngineMode,
+    mode: Mode,
+    listen: Address,
+    limits: Limits,
+) -> Sequence[ApiPlan]:
+    if config is not None and config.text.apis:
+        if engine_mode != "reverse" or args.upstream or args.pack or args.spec:
+            raise UsageError(
+                f"{args.config} has apis: --upstream, --pack, --spec and --engine-mode cannot be used with it"
+            )
+        return [_plan_of(api, config, args, mode, listen) for api in config.text.apis]
+    upstream = _upstream(args.upstream, engine_mode, listen)
+    base = spec_option.base_path(args.base)
+    if not args.pack and not args.spec:
+        raise UsageError("--pack or --spec is required")
+    return [ApiPlan(args.pack, args.spec, base, mode, limits, upstream)]
+
+
+def _plan_of(api: ApiText, config: Config, args: argparse.Namespace, mode: Mode, listen: Address) -> ApiPlan:
+    """Return one of several APIs; what it does not say is as for all of them."""
+    is_looking_up = not args.no_lookups if api.lookups is None else api.lookups
+    return ApiPlan(
+        config.found("pack", api.pack),
+        config.found("spec", api.spec),
+        spec_option.base_path(api.base or ""),
+        mode if api.mode is None else Mode(api.mode),
+        _limits(api.time_limit or args.time_limit, is_looking_up=is_looking_up),
+        _upstream(api.upstream, "reverse", listen),
+        api.name,
+        api.hosts,
+        api.prefix or "",
+    )
+
+
+def _upstream(text: str | None, engine_mode: EngineMode, listen: Address) -> str | None:
+    if engine_mode != "reverse":
+        if text is not None:
+            raise UsageError(f"--upstream cannot be used with --engine-mode {engine_mode}")
+        return None
+    if text is None:
+        raise UsageError("--upstream URL is required, except with --engine-mode regular or transparent")
+    upstream = parse_upstream(text)
+    parts = urlsplit(upstream)
+    if listen.port and (parts.hostname, parts.port) == listen:
+        raise UsageError(f"--upstream {upstream}: this is the proxy's own address (--listen)")
+    return upstream
+
+
+def _limits(text: str | float, *, is_looking_up: bool) -> Limits:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds <= _MAX_TIME_LIMIT:  # false for NaN as well
+        raise UsageError(f"--time-limit {text}: not a number of seconds above 0, at most {_MAX_TIME_LIMIT:.0f}")
+    limits = Limits.within(seconds)
+    return limits if is_looking_up else replace(limits, lookups=0)
+
+
+class RunningPlans:
+    """The APIs of a running proxy, each with what the configuration says of it now."""
+
+    def __init__(
+        self, given: argparse.Namespace, started: Resolved, relay: Relay | None, routes: Sequence[ApiRoute]
+    ) -> None:
+        """`routes` are those of the plans that the proxy was started with, in their order."""
+        self._given, self._started, self._relay = given, started, relay
+        self._routes = dict(zip((plan.name for plan in started.plans), routes, strict=True))
+        self._now = started
+
+    def parts(self) -> list[Part]:
+        """Read the configuration anew, and return what can be loaded. Raises CorrigibleError and OSError."""
+        self._now = resolve(self._given, is_first=False)
+        plans = {plan.name: plan for plan in self._now.plans}
+        before = {plan.name: plan for plan in self._started.plans}
+        return [plans.get(name, before[name]).part(self._relay, route) for name, route in self._routes.items()]
+
+    def files(self) -> Iterator[Path]:
+        """Yield the files of packs, descriptions and the configuration."""
+        if self._started.config is not None:
+            yield self._started.config.source.path
+        loaded = [profile.pack.path for route in self._routes.values() for profile in route.corrector.engine.profiles]
+        named = [Path(pack) for plan in self._now.plans for pack in plan.packs if Path(pack).is_dir()]
+        specs = [spec for plan in self._now.plans for spec in plan.specs]
+        yield from files_of(list(dict.fromkeys([*loaded, *named])), specs)
+
+    def pending(self) -> str:
+        """Return what has changed and needs a restart, empty where nothing has."""
+        return ", ".join(differences(self._started, self._now))
+
+
+def differences(started: Resolved, now: Resolved, *, also: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the members of the configuration whose change a running proxy does not take up. `also`: further ones."""
+    before, after = vars(started.args), vars(now.args)
+    for name in sorted({*before, *after} - (_TAKEN_UP - {*also})):
+        if before.get(name) != after.get(name):
+            yield name
+    old, new = ({plan.name: plan for plan in resolved.plans} for resolved in (started, now))
+    for name in dict.fromkeys([*old, *new]):
+        if name not in old or name not in new:
+            yield f"apis ({name or 'the only one'} is {'new' if name not in old else 'gone'})"
+        elif name:
+            members = (("upstream", "upstream"), ("hosts", "host"), ("prefix", "prefix"))
+            yield from (
+                f"{said} of {name}" for own, said in members if getattr(old[name], own) != getattr(new[name], own)
+            )
