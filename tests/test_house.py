@@ -69,6 +69,7 @@ ORDER = {
             "violation",
             "pointer",
             "lookup",
+            "media_range",
             "lookup_headers",
             "functions",
             "safety",

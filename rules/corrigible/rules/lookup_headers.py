@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from corrigible.rules.media_range import MediaRange, media_ranges
 from corrigible.schema.document import SENDERS_OWN, UNDOCUMENTED
 from corrigible.schema.exchange import Protocol, Request
 
@@ -42,7 +43,6 @@ _IN_JSON: Final = re.compile(r"(?:.*[.+])?json|(?:.*\.)?v\d+(?:\.\d+)*")
 _ANOTHER_FORM: Final = re.compile(
     r"(?:^|[.+])(?:raw|problem|patch|merge-patch|stream|seq|event-stream|protobuf)(?:$|[.+])"
 )
-_MOST: Final = 8
 
 
 def header_problem(name: str) -> str:
@@ -85,15 +85,13 @@ def _versioned(accept: str) -> str:
     """
     if "vnd." not in accept and "version=" not in accept:
         return ""
-    types = [one.strip() for one in accept.split(",", _MOST)[:_MOST]]
-    wanted = ", ".join(filter(_is_versioned, types))
+    wanted = ", ".join(one.written for one in media_ranges(accept) if one.weight and _is_versioned(one))
     return wanted if is_value(wanted) else ""
 
 
-def _is_versioned(written: str) -> bool:
-    media, *parameters = (part.strip().lower() for part in written.split(";"))
-    kind, _, subtype = media.partition("/")
+def _is_versioned(range_: MediaRange) -> bool:
+    kind, _, subtype = range_.media.partition("/")
     if kind != "application" or not _IN_JSON.fullmatch(subtype) or _ANOTHER_FORM.search(subtype):
         return False
-    names = {one.partition("=")[0].strip() for one in parameters}
+    names = {one.partition("=")[0].strip().lower() for one in range_.parameters}
     return "as" not in names and (subtype.startswith("vnd.") or "version" in names)

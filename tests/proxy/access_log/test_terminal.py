@@ -11,7 +11,7 @@ import pytest
 
 from corrigible.proxy.access_log.entry import Entry, Verdict
 from corrigible.proxy.access_log.recorder import Recorder
-from corrigible.proxy.access_log.statistics import OTHER
+from corrigible.proxy.access_log.statistics import OTHER, Statistics
 from corrigible.proxy.access_log.terminal import MOST_PER_SECOND, Terminal
 
 REFUSED = Entry(1_700_000_000.25, "x", "GET", "/v1/a?key=1", 404, "untouched", 1.0, reason="no rule matches")
@@ -117,3 +117,13 @@ def test_lines_of_a_closed_stream_and_mistakes_concern_nobody() -> None:
     recorder.close()
     os.close(writing)
     assert recorder.statistics.refusals == 1
+
+
+def test_refusals_that_took_too_long_are_one_kind() -> None:
+    counts = Statistics()
+    for milliseconds in (1445, 1502, 20311):
+        late = f"over the time limit of 1 s (--time-limit): took {milliseconds} ms"
+        counts.write(replace(REFUSED, reason=late))
+    assert [*counts.summary()][1:] == [
+        "unchanged: 3 x 404 unknown operation: over the time limit of 1 s (--time-limit)",
+    ]

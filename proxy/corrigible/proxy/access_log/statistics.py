@@ -6,6 +6,7 @@ reason, but only so many of them: who calls must not be able to fill the memory.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from .entry import Entry, Verdict, redact
 BUCKETS: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 """Upper bounds in seconds of the classes of correction times."""
 OTHER: Final = "other"
+_AMOUNT: Final = re.compile(r":? took \d+ ms$")
+"""What each refusal of one kind has of its own."""
 _MOST_NAMES = 512
 _SHOWN = 5
 _LONGEST = 120
@@ -98,7 +101,7 @@ class Statistics:
             for rule in entry.rules:
                 _count(self.rules, rule)
             if verdict is Verdict.UNCHANGED:
-                reason = redact(entry.error or entry.reason or "no reason is known")[:_LONGEST]
+                reason = _AMOUNT.sub("", redact(entry.error or entry.reason or "no reason is known"))[:_LONGEST]
                 kind = Kind(status, entry.operation or "", reason)
                 is_new = kind not in self.unchanged and len(self.unchanged) >= _MOST_NAMES
                 self.unchanged[Kind(status, OTHER, OTHER) if is_new else kind] += 1

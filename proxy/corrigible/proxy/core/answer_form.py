@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from corrigible.adapters.base import Described
+from corrigible.rules.media_range import accepts
 from corrigible.rules.schema_repair.answer_form import ACCEPT
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Protocol
@@ -17,7 +18,6 @@ from .api_profile import RefusalCase
 
 _NOT_ACCEPTABLE: Final = 406
 _TYPE: Final = re.compile(r"[a-z]+/[a-z0-9.+-]{1,80}")
-_REFUSED_WEIGHT: Final = re.compile(r";\s*q=0(?:\.0*)?\s*(?:;|$)")
 
 
 def violation_of_accept(case: RefusalCase, description: Described | None) -> SchemaViolation | None:
@@ -29,20 +29,13 @@ def violation_of_accept(case: RefusalCase, description: Described | None) -> Sch
     if description is None or not operation:
         return None
     produced = [media for media in description.produced(operation) if _TYPE.fullmatch(media)]
-    if not produced or any(_accepts(accept.lower(), media) for media in produced):
+    if not produced or any(accepts(accept, media) for media in produced):
         return None  # the server contradicts its description, which is of no help then
     return SchemaViolation(ACCEPT, "enum", {"enum": produced}, accept)
 
 
 def is_produced(case: RefusalCase, description: Described | None) -> bool:
     """Whether a request accepts what its operation is described to produce."""
-    accept = case.request.headers.get("accept", "*/*").lower()
+    accept = case.request.headers.get("accept", "*/*")
     produced = description.produced(case.match.operation) if description is not None and case.match.operation else ()
-    return any(_accepts(accept, media) for media in produced)
-
-
-def _accepts(accept: str, media: str) -> bool:
-    """Whether a list of media ranges includes a media type (RFC 9110 section 12.5.1)."""
-    ranges = [one.strip() for one in accept.split(",")]
-    taken = {one.partition(";")[0].strip() for one in ranges if _REFUSED_WEIGHT.search(one) is None}
-    return not taken.isdisjoint((media, f"{media.partition('/')[0]}/*", "*/*"))
+    return any(accepts(accept, media) for media in produced)

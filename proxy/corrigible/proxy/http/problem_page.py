@@ -13,30 +13,21 @@ import orjson
 
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.embed.json_splice import MEMBER, splice
+from corrigible.rules.media_range import media_ranges
 from corrigible.schema.exchange import Json
 
 from .messages import Headers
 
 _MEDIA_TYPE: Final = "application/problem+json"
-# RFC 9110 section 12.5.1: Accept = #( media-range [ weight ] ); section 12.4.2: weight = OWS ";" OWS "q=" qvalue
-_WEIGHT: Final = re.compile(r";\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$)", re.IGNORECASE)
 _JSON: Final = re.compile(r"application/(?:[\w.-]+\+)?json")
 _PAGES: Final = frozenset({"text/html", "application/xhtml+xml", "text/*"})
 
 
 def prefers_json(headers: Headers) -> bool:
     """Whether `Accept` names JSON, and pages of HTML with less weight or not at all."""
-    of_json = of_pages = 0.0
-    for value in (value for name, value in headers if name.lower() == "accept"):
-        for media_range in value.split(","):
-            media = media_range.partition(";")[0].strip().lower()
-            given = _WEIGHT.search(media_range)
-            weight = 1.0 if given is None else float(given[1])
-            if _JSON.fullmatch(media):
-                of_json = max(of_json, weight)
-            elif media in _PAGES:
-                of_pages = max(of_pages, weight)
-    return of_json > of_pages
+    ranges = media_ranges(", ".join(value for name, value in headers if name.lower() == "accept"))
+    of_json = max((one.weight for one in ranges if _JSON.fullmatch(one.media)), default=0.0)
+    return of_json > max((one.weight for one in ranges if one.media in _PAGES), default=0.0)
 
 
 def is_no_document(headers: Headers, body: bytes) -> bool:
