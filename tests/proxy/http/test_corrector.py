@@ -290,7 +290,7 @@ def test_encoded_answers_stay_encoded(bench: Bench, name: str) -> None:
 def test_what_cannot_be_decoded_or_is_signed_passes(bench: Bench, body: bytes, headers: Headers) -> None:
     outcome = bench.outcome(body, headers=[JSON, *headers])
     assert outcome.rewrite is None
-    assert outcome.error is not None and outcome.error.startswith("ValueError: ")
+    assert (outcome.error, outcome.reason.partition(": ")[0]) == (None, "the answer cannot be changed")
 
 
 @pytest.mark.parametrize(
@@ -341,10 +341,8 @@ def test_an_encoded_request_is_read(bench: Bench) -> None:
     outcome = bench.outcome(sent=sent, asked=[JSON, ("Content-Encoding", "gzip")])
     assert outcome.feedback["suggestions"][0]["patch"][0] == {"op": "test", "path": "/body/amount", "value": 500}
     outcome = bench.outcome(sent=sent, asked=[JSON, ("Content-Encoding", "exi")])
-    assert (outcome.rewrite, outcome.error) == (
-        None,
-        "ValueError: content-encoding exi is not known here",
-    )
+    assert (outcome.rewrite, outcome.error) == (None, None)
+    assert outcome.reason == "the request cannot be read: content-encoding exi is not known here"
 
 
 @pytest.mark.parametrize("sent", [b"\xff\xfe\x00", b"plain text", b"[1]"])

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from corrigible.proxy.access_log.recorder import Recorder
+
 JSON = b"Content-Type: application/json\r\n"
 
 
@@ -37,6 +39,17 @@ def test_an_answer_that_is_not_http_is_a_502_without_its_words(bench: Any) -> No
     ):
         answer = bench.ask(proxy.port, "/x")
     assert answer.endswith(b"\r\n\r\ncorrigible: the upstream's answer is not valid HTTP\n")
+
+
+def test_an_answer_that_breaks_off_is_told_as_that(bench: Any) -> None:
+    cut = b"HTTP/1.1 400 No\r\nContent-Type: application/json\r\nContent-Length: 60\r\n\r\n{"
+    recorder = Recorder()
+    with (
+        bench.upstream({"/x": cut}) as upstream,
+        bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}", recorder=recorder) as proxy,
+    ):
+        bench.ask(proxy.port, "/x")
+    assert [*recorder.statistics.failures] == ["the upstream closed the connection before its answer was complete"]
 
 
 def test_a_crash_in_the_engine_ends_the_connection_instead_of_hanging(

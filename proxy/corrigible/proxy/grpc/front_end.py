@@ -19,7 +19,7 @@ from corrigible.proxy.core.corrector import OUR_ERROR, Outcome
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.forwarded_headers import is_forwarded
-from corrigible.proxy.runtime.dispatcher import Dispatcher, Overloaded, Task, WorkerLost
+from corrigible.proxy.runtime.dispatcher import Dispatcher, Overloaded, Task, WorkerLate, WorkerLost
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
@@ -109,6 +109,8 @@ class GrpcFront:
             outcome = await self._dispatcher.run(self._task(refusal, id), fetch, limits)
         except Overloaded as reason:
             outcome = Outcome(None, str(reason), Mode.REFLECTIVE)
+        except WorkerLate as late:
+            outcome = Outcome(None, str(late), Mode.REFLECTIVE, error=str(late))
         except WorkerLost as reason:
             outcome = Outcome(None, OUR_ERROR, Mode.REFLECTIVE, error=str(reason))
         except Exception as problem:  # the law: an error of ours means that the native status passes

@@ -105,13 +105,19 @@ class HttpCodec:
         response = native.response
         if len(native.request_body) > limit:
             raise NotCorrected(f"the request body is over {limit} bytes")
-        body = _decoded_body(response, native.response_body, limit)
+        try:
+            body = _decoded_body(response, native.response_body, limit)
+        except ValueError as problem:
+            raise NotCorrected(f"the answer cannot be changed: {problem}") from None
         headers: dict[str, str] = {}
         for name, value in response.headers:
             low = name.lower()
             if low != "set-cookie":
                 headers[low] = f"{headers[low]}, {value}" if low in headers else value
-        document = self._read_request(native, limit)
+        try:
+            document = self._read_request(native, limit)
+        except ValueError as problem:
+            raise NotCorrected(f"the request cannot be read: {problem}") from None
         return Exchange(document, response.status, headers, body, id, started, elapsed, caller)
 
     def _read_request(self, native: HttpExchange, limit: int) -> Request:

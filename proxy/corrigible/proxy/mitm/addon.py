@@ -22,7 +22,7 @@ from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes
 from corrigible.proxy.http.corrector import HttpOutcome, size_to_read
 from corrigible.proxy.http.feedback_store import DOCUMENTS
 from corrigible.proxy.http.messages import HttpExchange, bytes_of, text_of
-from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Overloaded, Task, WorkerLost
+from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Overloaded, Task, WorkerLate, WorkerLost
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .error_page import ERROR_TYPE, error_body, error_text, failure_text, is_callers
@@ -209,10 +209,12 @@ class CorrectionAddon:
                 rewrite_response(flow.request, response, outcome.rewrite)
         except Overloaded as reason:
             shed = str(reason)
+        except WorkerLate as late:
+            error = shed = str(late)
         except WorkerLost as reason:
             error = str(reason)
         except TimeoutError:
-            error = "the look-ups took too long"
+            error = shed = "the look-ups took too long"
         except Exception as problem:
             error = f"{type(problem).__name__}: {problem}"
         correction = time.perf_counter() - started

@@ -44,6 +44,8 @@ def error_text(status: int, message: str) -> str:
         return message
     if message.startswith("server closed connection"):
         return "the upstream closed the connection without an answer"
+    if "without sending complete message body" in message:
+        return "the upstream closed the connection before its answer was complete"
     if message.startswith(("Cannot parse", "unexpected server response", "HTTP/1 protocol error")):
         return "the upstream's answer is not valid HTTP"
     if message.startswith("Certificate verify failed: "):

@@ -23,7 +23,7 @@ from corrigible.proxy.core.loop.shared import SharedLoops
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .lookup_runner import Fetch, LookupBudget
-from .worker import Overloaded, WorkerLost, Workers
+from .worker import Overloaded, WorkerLate, WorkerLost, Workers
 
 T = TypeVar("T")
 Correction = Generator[Lookup, LookupAnswer, T]
@@ -277,4 +277,4 @@ def _settle(step: _Step) -> None:
         step.future.set_exception(problem)
 
 
-__all__ = ["LARGE", "Dispatcher", "Overloaded", "Task", "WorkerLost"]
+__all__ = ["LARGE", "Dispatcher", "Overloaded", "Task", "WorkerLate", "WorkerLost"]

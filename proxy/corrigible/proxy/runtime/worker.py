@@ -31,6 +31,10 @@ class WorkerLost(Exception):
     """A task came to nothing. The message says why."""
 
 
+class WorkerLate(WorkerLost):
+    """It took longer than it may, and was ended."""
+
+
 class Overloaded(Exception):
     """There is no time for a task. The message says why."""
 
@@ -57,7 +61,7 @@ class _Worker:
             return await self._run(message, answering, seconds)
         except TimeoutError:
             self.end()
-            raise WorkerLost(f"took over {seconds * 1000:.0f} ms, and the worker was ended") from None
+            raise WorkerLate(f"took over {seconds * 1000:.0f} ms, and the worker was ended") from None
         except (OSError, EOFError, ValueError, pickle.UnpicklingError) as problem:
             self.end()
             raise WorkerLost(f"the worker broke off ({type(problem).__name__})") from None
