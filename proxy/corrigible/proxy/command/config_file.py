@@ -98,7 +98,9 @@ class ConfigText(_Text):
     tls_key: Annotated[str | None, Field(description="Key of tls_cert, if it is in a file of its own")] = None
     log: Annotated[str | None, Field(description="File for one JSON line per exchange")] = None
     quiet: Annotated[bool | None, Field(description="No lines on the terminal about exchanges")] = None
-    reload: Annotated[bool | None, Field(description="Load packs and descriptions anew when they change")] = None
+    reload: Annotated[
+        bool | None, Field(description="Load this file, packs and descriptions anew when they change")
+    ] = None
     otel: Annotated[bool | None, Field(description="Export traces and metrics by OpenTelemetry")] = None
     admin: Annotated[str | None, Field(description="Address of /healthz and /metrics: HOST:PORT")] = None
 

@@ -37,7 +37,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reload",
         action="store_true",
-        help="load packs and descriptions anew when their files change; SIGHUP does so, too, and reopens the log",
+        help="load the configuration, packs and descriptions anew when their files change; SIGHUP does so, too, and "
+        "reopens the log",
     )
     parser.add_argument(
         "--otel",
