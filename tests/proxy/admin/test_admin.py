@@ -82,7 +82,7 @@ def test_a_running_proxy_tells_what_it_did(bench: Any, write_pack: Any, capsys: 
             finally:
                 process.kill()
     assert main(["status", "--admin", at]) == 1
-    assert capsys.readouterr().err.endswith("Connection refused: is the proxy running with --admin?\n")
+    assert capsys.readouterr().err.endswith(": connection refused: is the proxy running with --admin?\n")
     page = bench.message(b"200 OK", b"", b"<html>ok</html>")
     with bench.upstream({"/healthz": page, "/metrics": page}) as other:
         assert main(["status", "--admin", f"127.0.0.1:{other.port}"]) == 1

@@ -152,6 +152,7 @@ def test_a_configuration_is_read_anew(bench: Any, write_pack: Callable[..., Path
                 proxy = Running(bench, process)
                 assert [proxy.correction(), proxy.correction(LARGE)] == [(1, 1), (1, 1)]
                 config.write_text(config_of(f"name: a, {at}, pack: ['{second}']", other))
+                assert proxy.line_with(" a: apex").endswith("proxy: a: apex; reflective\n")
                 line = proxy.line_with("reloaded")
                 assert str(config) in line and str(second / "x.yaml") in line
                 assert [proxy.correction(), proxy.correction(LARGE)] == [(2, 1), (2, 1)]
@@ -168,6 +169,7 @@ def test_a_configuration_is_read_anew(bench: Any, write_pack: Callable[..., Path
                 moved = f"name: a, {at}, host: [b.test], mode: none, pack: ['{second}']"
                 new = f"name: new, {at}, prefix: /new, pack: [http]"
                 config.write_text(config_of(moved, new, more="quiet: true\n"))
+                assert proxy.line_with(" a: apex").endswith("proxy: a: apex; none\n")
                 proxy.line_with("packs and descriptions reloaded: ")
                 pending = "quiet, host of a, apis (other is gone), apis (new is new)"
                 assert proxy.line_with("restart").endswith(f": restart to apply what else has changed: {pending}\n")

@@ -59,21 +59,30 @@ class ApiPlan:
         upstream = Upstream.parse(self.upstream) if self.upstream is not None else None
         return ApiRoute(corrector, self.task, own_location, upstream, self.hosts, self.prefix)
 
-    def part(self, relay: Relay | None, route: ApiRoute) -> Part:
-        """Return what can be loaded anew of it."""
+    def part(self, relay: Relay | None, route: ApiRoute, *, before: ApiPlan | None = None) -> Part:
+        """Return what can be loaded anew of it. `before` is what was said of the API: what differs is told."""
+
+        def load() -> tuple[Engine, list[str]]:
+            engine, lines = self.load(relay)
+            if before is not None and self != before:
+                lines.append(f"{self.name or 'the API'}: {self.served(engine)}")
+            return engine, lines
 
         def use(engine: Engine) -> None:
             route.corrector.use(engine)
             route.corrector.mode = self.mode
 
-        return Part(lambda: self.load(relay), use)
+        return Part(load, use)
 
     def described(self, engine: Engine) -> str:
         """Return where it is, and what is loaded for it."""
-        packs = f"{', '.join(profile.pack.name for profile in engine.profiles)}; {self.mode.value}"
         places = [*(f"{host}{self.prefix}" for host in sorted(self.hosts)), *([] if self.hosts else [self.prefix])]
         where = f"{', '.join(places)} " if any(places) else ""
-        return f"{where}-> {self.upstream} ({packs})"
+        return f"{where}-> {self.upstream} ({self.served(engine)})"
+
+    def served(self, engine: Engine) -> str:
+        """Return which packs serve it, and in which mode."""
+        return f"{', '.join(profile.pack.name for profile in engine.profiles)}; {self.mode.value}"
 
 
 def files_of(packs: Sequence[Path], descriptions: Sequence[str | Path]) -> Iterator[Path]:

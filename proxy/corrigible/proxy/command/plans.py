@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Literal, cast, get_args
+from typing import Any, Final, Literal, cast, get_args
 from urllib.parse import urlsplit
 
 from corrigible.proxy.admin.reload import Part
@@ -45,6 +45,9 @@ class Resolved:
     limits: Limits
     plans: Sequence[ApiPlan]
     """Empty for gRPC."""
+
+    def plan(self, name: str) -> ApiPlan | None:
+        return next((plan for plan in self.plans if plan.name == name), None)
 
 
 def resolve(given: argparse.Namespace, *, is_first: bool = True) -> Resolved:
@@ -135,13 +138,22 @@ class RunningPlans:
         self._given, self._started, self._relay = given, started, relay
         self._routes = dict(zip((plan.name for plan in started.plans), routes, strict=True))
         self._now = started
+        self._plans = {plan.name: plan for plan in started.plans}
+        """What is in use."""
 
     def parts(self) -> list[Part]:
         """Read the configuration anew, and return what can be loaded. Raises CorrigibleError and OSError."""
         self._now = resolve(self._given, is_first=False)
-        plans = {plan.name: plan for plan in self._now.plans}
-        before = {plan.name: plan for plan in self._started.plans}
-        return [plans.get(name, before[name]).part(self._relay, route) for name, route in self._routes.items()]
+        return [self._part(name, self._now.plan(name) or plan) for name, plan in self._plans.items()]
+
+    def _part(self, name: str, plan: ApiPlan) -> Part:
+        part = plan.part(self._relay, self._routes[name], before=self._plans[name])
+
+        def use(value: Any) -> None:
+            part.use(value)
+            self._plans[name] = plan
+
+        return Part(part.load, use)
 
     def files(self) -> Iterator[Path]:
         """Yield the files of packs, descriptions and the configuration."""

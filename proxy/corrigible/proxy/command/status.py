@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
+from typing import Final
 
 from corrigible.proxy.access_log.terminal import counted, duration
 from corrigible.schema.extra import needs
@@ -13,6 +15,7 @@ from .usage_error import UsageError
 
 _SECONDS = 5.0
 _OTHER_SERVER = "this is no Corrigible: not the admin address of a proxy"
+_ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -42,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
         with httpx.Client(base_url=url, timeout=_SECONDS, trust_env=False) as client:
             health, metrics = client.get("/healthz"), client.get("/metrics")
     except httpx.ConnectError as problem:
-        return _not_well(f"{url}: {problem}: is the proxy running with --admin?")
+        reason = _ERRNO.sub("", str(problem))
+        return _not_well(f"{url}: {reason[:1].lower()}{reason[1:]}: is the proxy running with --admin?")
     except (httpx.HTTPError, httpx.InvalidURL) as problem:
         return _not_well(f"{url}: {problem}")
     if 404 in (health.status_code, metrics.status_code):
