@@ -67,6 +67,15 @@ def test_a_packs_headers_and_a_rules() -> None:
         *("Authorization", "Cookie", "X-Api-Key", "X-Auth-Token", "Proxy-Authorization", "Host", "Content-Type"),
         *("Content-Length", "Transfer-Encoding", "X-HTTP-Method-Override", "X-Original-URL", "X-Forwarded-Host"),
         *("Connection", "Expect", "Idempotency-Key", "Impersonate-User", "X-Acme-Secret", "a b", "", "x:y"),
+        *(
+            "X-Remote-User",
+            "X-Amz-Target",
+            "SOAPAction",
+            "If-None-Match",
+            "X-Tenant-Version",
+            "X-Colour",
+            "Accept-Encoding",
+        ),
     ],
 )
 def test_what_no_pack_sets(name: str, write_pack: WritePack) -> None:

@@ -19,22 +19,21 @@ LookupHeaders = tuple[tuple[str, str], ...]
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 _VALUE: Final = re.compile(r"[\x20-\x7e]{1,200}")
 _WORDS: Final = re.compile(r"[_.-]+")
+_FORM: Final = frozenset(
+    {
+        *("accept", "version", "versions", "edition", "revision", "release", "preview", "beta", "feature", "features"),
+        *("prefer", "profile", "format", "flavour", "flavor", "dialect", "schema", "locale", "language", "timezone"),
+    }
+)
+"""A header of a look-up has one of these words in its name: it says in which form or version the API answers."""
 _ANOTHER_REQUEST: Final = frozenset(
     {
         *("override", "original", "rewrite", "forwarded", "forward", "method", "host", "url", "uri", "path", "via"),
         *("content", "transfer", "upgrade", "expect", "connection", "proxy", "idempotency", "range", "te", "trailer"),
-        *(
-            "authorization",
-            "authentication",
-            "auth",
-            "cookie",
-            "token",
-            "secret",
-            "password",
-            "signature",
-            "credential",
-        ),
-        *("credentials", "apikey", "session", "impersonate"),
+        *("target", "action", "soapaction", "operation", "command", "if", "match", "encoding"),
+        *("authorization", "authentication", "auth", "cookie", "token", "secret", "password", "signature", "key"),
+        *("credential", "credentials", "apikey", "session", "impersonate", "user", "remote", "account", "tenant"),
+        *("client", "identity", "principal", "group", "groups", "role", "roles", "email", "admin"),
     }
 )
 """A name with one of these words makes a look-up another request, or says who asks, which only the caller does."""
@@ -50,8 +49,11 @@ def header_problem(name: str) -> str:
     low = name.lower()
     if not _NAME.fullmatch(low):
         return "is no name of a header"
-    if low in SENDERS_OWN or low in UNDOCUMENTED or not _ANOTHER_REQUEST.isdisjoint(_WORDS.split(low)):
+    words = _WORDS.split(low)
+    if low in SENDERS_OWN or low in UNDOCUMENTED or not _ANOTHER_REQUEST.isdisjoint(words):
         return "is none that a pack may set: look-ups have the caller's own credentials, and stay the reads they are"
+    if _FORM.isdisjoint(words):
+        return "is none that a pack may set: its name has no word for a form or a version, such as accept or version"
     return ""
 
 
