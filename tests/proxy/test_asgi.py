@@ -279,6 +279,14 @@ def test_look_ups_are_answered_by_the_app_itself(folder: Path) -> None:
     assert "root_path" not in asked and "endpoint" not in asked
 
 
+def test_a_look_up_is_asked_for_in_the_version_of_the_request(folder: Path) -> None:
+    (folder / "x.yaml").write_text((folder / "x.yaml").read_text("utf-8").split("match:")[0] + LIVE, "utf-8")
+    shop = Shop()
+    headers = [JSON, (b"Accept", b"application/vnd.acme.v2+json, */*;q=0.1"), (b"Content-Length", b"14")]
+    run(ReflectiveMiddleware(shop, [folder]), http(headers=headers), [b'{"id":"a%20b","amount":1}'])
+    assert shop.scopes[1]["headers"] == [(b"accept", b"application/vnd.acme.v2+json")]
+
+
 @pytest.mark.parametrize("shop", [Shop(b"x" * 2000), Shop(lingers=True)], ids=["large", "never ends"])
 def test_a_look_up_that_fails_leaves_the_native_answer(folder: Path, shop: Shop) -> None:
     (folder / "x.yaml").write_text((folder / "x.yaml").read_text("utf-8").split("match:")[0] + LIVE, "utf-8")
