@@ -301,7 +301,6 @@ def test_what_the_server_misses_is_named_where_the_description_has_no_such_opera
         ("PUT", "/v3/halls/h-1/plan/ground", "ground is not allowed in h-1", 400, False),  # either
         ("DELETE", "/v3/halls/main", "hall parameter's length is over 3 bytes", 400, True),
         ("DELETE", "/v3/halls/main", "hall is over", 400, False),
-        ("DELETE", "/v3/halls/main", "main must be closed first", 400, False),  # a state, and no value
     ],
 )
 def test_a_value_of_the_path_that_is_refused_is_asked_for(
@@ -370,3 +369,10 @@ def test_a_path_without_the_base_path_of_the_api_gets_it(
 )
 def test_a_place_that_a_short_sentence_names(engine: Engine, body: Any, message: str, places: list[str]) -> None:
     assert asked(engine, post(body, BOOK), message) == places
+
+
+def test_a_value_of_the_path_is_not_asked_for_where_a_message_is_about_its_state(engine: Engine) -> None:
+    request = Request("DELETE", "/v3/halls/main")
+    answer = feedback(engine, request, "main must be closed first", 400)
+    assert answer is not None
+    assert isinstance(apply(answer, request), Terminal)

@@ -112,7 +112,7 @@ def test_what_a_message_mentions_goes_first(write_pack: WritePack, message: str,
     decisions = engine.decide(Exchange(request, 400, {}, orjson.dumps({"errors": [{"message": message}]}), "e", 1.0))
     decision = run_with_lookups_sync(decisions, Api(small_enough).fetch)
     suggestions = decision.feedback["suggestions"] if isinstance(decision, Annotate) else []
-    assert [one["patch"][-1]["path"] for one in suggestions] == places
+    assert [one["patch"][-1]["path"] for one in suggestions if "patch" in one] == places
 
 
 @pytest.mark.parametrize(("status", "places"), [(400, [SIZE]), (404, [])])

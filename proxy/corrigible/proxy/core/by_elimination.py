@@ -12,6 +12,7 @@ from typing import Final
 import orjson
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.formats.place_by_label import has_label
 from corrigible.rules.pointer import escape
 from corrigible.rules.safety.decisive import words
@@ -22,7 +23,6 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
 from .api_profile import RefusalCase
-from .violation_finder import ABOUT_STATE
 
 _READ: Final = 2000
 """Letters of a message that are looked at."""
@@ -67,7 +67,7 @@ def _refused_name(case: RefusalCase, error: Violation) -> SchemaViolation | None
     message, status = error.message[:_READ], case.exchange.status
     if error.pointer not in ("", "/path") or status not in _MAY_REFUSE_A_NAME or not case.match.operation:
         return None
-    if _REFUSED.search(message) is None or (status != 405 and ABOUT_STATE.search(message) is not None):
+    if _REFUSED.search(message) is None or (status != 405 and speaks_of_state(message)):
         return None
     path = case.request.path
     params = {name: value for name, value in case.match.params.items() if has_segment(path, value)}
@@ -156,7 +156,7 @@ def _has_word_of(message: str, name: str) -> bool:
     if _REFUSED.search(message) is None and _NOT_TAKEN.search(message) is None:
         return False
     told = {word.lower() for word in _WORD.findall(message)}
-    return ABOUT_STATE.search(message) is None and not told.isdisjoint(words(name))
+    return not speaks_of_state(message) and not told.isdisjoint(words(name))
 
 
 _NOT_TAKEN: Final = re.compile(

@@ -34,6 +34,7 @@ from .by_elimination import by_elimination
 from .limits import Limits
 from .several_members import repair_several
 from .state import ReadsState, suggest_by_state
+from .state_refusal import refused_for_state
 from .stated_limits import with_stated_limits
 from .verify import drop_invalid
 from .violation_finder import ViolationFinder, may_be_judged
@@ -47,6 +48,8 @@ _RESERVE = 2000
 """Steps that are left for what comes after."""
 _ABOUT_VALUES = frozenset({400, 422})
 """Statuses of which a word of the message may say the place."""
+_FORBIDDEN = 403
+"""Says that the caller may not, whatever the text says: rules about it come after the text."""
 _MOST_VIOLATIONS = 32
 """Schema violations of one exchange that are looked at: for more there is no room in an answer."""
 
@@ -144,12 +147,16 @@ class ErrorMatcher:
             return [result_of(element, "the request")]
         if result is None and (state := (yield from self._by_state(number))) is not None:
             return [state]
+        if result is None and self._case.exchange.status == _FORBIDDEN and (told := self._about_state(number)):
+            return [told]
         if result is None and self._case.errors[number].pointer not in self._settled:
             is_rpc = self._case.request.protocol is Protocol.GRPC
             # Its last resort asks for the whole message, which says less than the member that is likely meant.
             result = (yield from self._by_suspicion(number)) if is_rpc else None
             if result is None:
                 result = yield from self._by_rule(number, last_resort=True)
+            if result is None and (told := self._about_state(number)) is not None:
+                return [told]
             if result is None and (left := list(self._by_elimination(number))):
                 return left
             if result is None and not is_rpc:
@@ -266,6 +273,15 @@ class ErrorMatcher:
             self._explanation.lines.append(f"several members: {repaired.code}")
         valid = self._valid(result_of(repaired, ANSWER))
         return None if valid is None else self._with_new_key(valid)
+
+    def _about_state(self, number: int) -> RuleResult | None:
+        """Return what is told where an error is about no value of the request, and so are the others."""
+        told = None if self._settled else refused_for_state(self._case, self._case.errors[number])
+        if told is None:
+            return None
+        if self._explanation is not None:
+            self._explanation.lines.append(f"the error is about no value of the request: {told.code}")
+        return result_of(told, "the error")._replace(also_resolves=frozenset(range(len(self._case.errors))))
 
     def _by_elimination(self, number: int) -> Iterator[RuleResult]:
         """Yield the question for what is left: a name in the path of a 404, else the only value that was sent."""

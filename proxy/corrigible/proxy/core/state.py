@@ -13,6 +13,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from corrigible.adapters.formats.message.database import StoredConstraint, stored_constraint
 from corrigible.adapters.formats.message.sent_values import ABSENT
+from corrigible.adapters.formats.message.state_wording import Reason, told_reason
 from corrigible.adapters.openapi.related_reads import NamedResource, RelatedReads
 from corrigible.rules.pointer import MISSING, value_at
 from corrigible.rules.safety.decisive import READS
@@ -81,6 +82,8 @@ class _State(References, Conflicts):
             return (yield from self._reference(self._error.pointer))
         refuses_value = ABSENT.search(self._message) or _INVALID.search(self._message)
         if not in_parameters and (status == 404 or (status in (400, 422) and refuses_value)):
+            if told_reason(self._message) in (Reason.FEATURE, Reason.RIGHT, Reason.LIMIT):
+                return None  # the path may well be right
             return (yield from self._absent())
         return None
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.openapi.path_extension import split_extension
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.nearness import letters
@@ -45,12 +46,6 @@ _ABOUT_THE_ROUTE: Final = frozenset({404, 405, 410, 501})
 _READ: Final = 2000
 """Letters of a message that are looked at."""
 _SHORTEST_NAME: Final = 2
-ABOUT_STATE: Final = re.compile(
-    r"(?i)\b(?:already|exists?|existing|duplicate|conflicts?|in use|in progress|not found|no such|expired?"
-    r"|too many|quota|limit reached|exceeded|locked|busy|unavailable|time[d ]?out|disabled|archived|closed"
-    r"|depends? on|dependen\w+|not (?:yet )?(?:ready|running|started|active|enabled|available)|in (?:the )?\w+ state)\b"
-)
-"""Words of complaints about what the server holds, which no description of requests tells."""
 _ABOUT_FORM: Final = re.compile(
     r"(?i)invalid|unknown|unexpected|unrecogni|unsupported|validat|bad request|malformed|schema|fields?\b|propert|param"
     r"|attribute|argument|member|\bkeys?\b|could not be processed|json|body|payload|request"
@@ -334,7 +329,7 @@ class ViolationFinder:
             # What a change leaves out stays as it is, though many descriptions have the schema of the whole.
             of_values = [one for one in violations if one.keyword != "required" or one in mentioned]
             violations = of_values or violations
-        if ABOUT_STATE.search(message):
+        if speaks_of_state(message):
             return mentioned
         return [*mentioned, *(one for one in violations if one not in mentioned)]
 

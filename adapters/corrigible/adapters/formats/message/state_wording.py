@@ -1,0 +1,335 @@
+"""Sentences about the state of an API: what it holds, has switched on, or lets its callers do.
+
+No other value of the request helps where one of them is the reason: something has to change outside of the request.
+The wordings are data, by the kind of their grammar. Each holds for any API: they have no nouns of one of them.
+
+Knows: one sentence. Does not know: requests, descriptions, what follows.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Final, NamedTuple
+
+from .pattern_list import PatternList
+
+_READ: Final = 300
+"""Characters of a message that are read: what is told later is seldom the reason."""
+
+
+class Reason(Enum):
+    """Why a request is refused, if that is about no value of it."""
+
+    RIGHT = "the caller may not do this"
+    FEATURE = "it is switched off, not set up, or not part of this installation"
+    STATE = "what the request is about is in another state"
+    IN_USE = "something else needs what the request would take away"
+    FIXED = "it takes no changes"
+    LIMIT = "no more of it may be there"
+
+
+class Wording(NamedTuple):
+    """One way to say a reason."""
+
+    reason: Reason
+    pattern: str
+    example: str
+    """A message of a server that says it in this way."""
+    is_plain: bool = False
+    """Whether it says so whatever else the sentence has: words such as "field" do not make it doubtful."""
+
+
+_NOT: Final = r"(?: not|n[o']t|n't)"
+_CANNOT: Final = r"(?:can ?not|can'?t|may not|must not)"
+_TAKE_AWAY: Final = r"(?:delete|remove|destroy|drop|uninstall|purge|detach|unassign|revoke)"
+_ACT: Final = (
+    r"(?:edit|modify|rename|cancel|stop|start|restart|pause|resume|enable|disable|activate|deactivate|archive|unarchive"
+    r"|publish|unpublish|restore|revert|merge|approve|reject|close|reopen|lock|unlock|transfer|promote|demote|migrate"
+    r"|refund|capture|void|ship|fulfill|complete|finali[sz]e|replay|rerun|retry|roll ?back|undo|duplicate|leave|join"
+    r"|commit|resize|rebuild|deploy|redeploy|upgrade|downgrade|evacuate|suspend|unsuspend|shelve|rescue|checkpoint)"
+)
+_DONE: Final = (
+    r"(?:deleted|removed|destroyed|edited|modified|renamed|cancell?ed|stopped|started|restarted|paused|resumed|enabled"
+    r"|disabled|deactivated|archived|published|unpublished|restored|reverted|merged|approved|rejected|closed"
+    r"|reopened|unlocked|transferred|promoted|migrated|refunded|captured|voided|shipped|completed|uninstalled"
+    r"|installed|detached|attached|unassigned|revoked|undone|duplicated|resized|deployed|upgraded|rotated|patrolled"
+    r"|changed|updated|altered|moved|overwritten|replaced|reused|downloaded|accessed)"
+)
+_STATE: Final = (
+    r"(?:active|inactive|running|started|stopped|paused|suspended|ready|open|closed|locked|archived|published|draft"
+    r"|deleted|trashed|cancell?ed|complete|completed|finished|failed|pending|expired|blocked|banned|connected"
+    r"|disconnected|attached|detached|mounted|assigned|associated|linked|installed|initiali[sz]ed|verified|confirmed"
+    r"|approved|rejected|paid|refunded|captured|shipped|fulfilled|settled|voided|mergeable|online|offline|enrolled"
+    r"|subscribed|deployed|scheduled|queued|processed|processing|frozen|protected|activated|deactivated|merged"
+    r"|migrated|provisioned|submitted|accepted|joined|invited|logged in|signed in|up to date|set ?up)"
+)
+_ROLE: Final = (
+    r"(?:admins?|administrators?|owners?|superusers?|staff|moderators?|maintainers?|members?|authors?|creators?"
+    r"|managers?|supervisors?|organi[sz]ers?)"
+)
+_PLACE: Final = (
+    r"(?:server|instance|installation|database|platform|system|device|deployment|environment|site|wiki|plan|edition"
+    r"|licen[cs]e|mode|cluster|backend|host|hardware|kernel|region|tenant|organi[sz]ation|workspace|account"
+    r"|subscription|project|collection|repository|store|event|node)"
+)
+_WORDS: Final = r"(?:[\w'-]+ ){0,3}"
+
+WORDINGS: Final = (
+    # Who may do it.
+    Wording(
+        Reason.RIGHT,
+        r"(?:\bno|\bnot have|n't have|\blacks?|lacking|without|insufficient|not enough|needs?|requires?)\b.{0,40}"
+        r"\b(?:permissions?|privileges?|(?:access|user|admin) rights)\b",
+        "You do not have permission to deactivate this workflow.",
+        is_plain=True,
+    ),
+    Wording(
+        Reason.RIGHT,
+        r"(?:\bnot|n't) have access\b|\bhas no access\b|\b(?:permissions?|privileges?) (?:is |are "
+        r"|was )?(?:required|denied|insufficient)\b"
+        r"|\baccess (?:is |was )?(?:denied|forbidden)\b",
+        "Access denied for folder 12.",
+        is_plain=True,
+    ),
+    Wording(
+        Reason.RIGHT,
+        r"\b(?:not (?:allowed|permitted|authori[sz]ed)|unauthori[sz]ed) to (?!be\b|have\b|contain|start|end|exceed)\w",
+        "You are not authorized to create collections.",
+        is_plain=True,
+    ),
+    Wording(
+        Reason.RIGHT,
+        rf"\bonly (?:an? |the )?{_WORDS}{_ROLE}\b.{{0,30}}\b(?:can|may|is allowed|are allowed)\b"
+        rf"|\b(?:you|user|caller)\b.{{0,30}}\b(?:must|needs? to|has to|have to) be (?:an? |the )?{_WORDS}{_ROLE}\b"
+        rf"|\b(?:you are|you're|user is|caller is){_NOT} (?:an? |the )?{_WORDS}{_ROLE}\b",
+        "You must be an admin to select a destination assetstore.",
+        is_plain=True,
+    ),
+    Wording(
+        Reason.RIGHT,
+        rf"\b{_CANNOT} \w+ .{{0,40}}\b(?:other users?|another user|someone else|your own|yourself)\b"
+        r"|\byou have been (?:\w+ )?(?:blocked|banned|suspended)\b"
+        rf"|^(?:the |this )?(?:account|user|role|principal|identity|client) (?:\S+ )?{_CANNOT} (?!be\b|have\b"
+        r"|contain)\w",
+        "Cannot add account data for other users.",
+    ),
+    # What is switched on or there at all.
+    Wording(
+        Reason.FEATURE,
+        r"\b(?:is|are|was|been|be) (?:currently |globally |temporarily |administratively )?"
+        r"(?:disabled|switched off|turned off)\b|\bis (?:currently )?closed\b",
+        "Editing of this wiki through the API is disabled.",
+    ),
+    Wording(
+        Reason.FEATURE,
+        rf"\b(?:is|are|has|have|was)(?:{_NOT}| never)(?: been| yet| currently)*"
+        r" (?:enabled|configured|set[ -]?up|implemented|installed|activated|licensed|initiali[sz]ed|loaded)\b"
+        r"|^not (?:yet )?implemented(?: yet)?\W*$",
+        "Quick connect is not configured for credential type: oauth2",
+    ),
+    Wording(
+        Reason.FEATURE,
+        rf"\bnot (?:be )?(?:available|supported|possible|allowed|permitted|enabled)\b (?:yet )?"
+        rf"(?:on|by|in|for|with|at|under|within) (?:this|the current|the|your|our) (?:[\w-]+ ){{0,2}}{_PLACE}\b"
+        rf"|\b(?:this|your) (?:[\w-]+ )?{_PLACE} does{_NOT} (?:support|allow|permit|have)\b"
+        rf"|\b(?:plan|subscription|licen[cs]e|edition|policy) does{_NOT} (?:allow|include|support|permit)\b",
+        "Restore is not supported on this database.",
+    ),
+    Wording(
+        Reason.FEATURE,
+        r"\bonly (?:be )?(?:available|supported|possible|allowed|permitted|accessible|enabled)"
+        r" (?:on|in|for|with|when|while|if|to|during|after|before|from|under)\b",
+        "This command is only available on Raspberry Pi",
+    ),
+    Wording(
+        Reason.FEATURE,
+        r"^(?:there (?:is|are) )?no (?:[\w-]+ ){1,5}(?:is |are |has been |have been )?"
+        r"(?:configured|installed|set up|enabled|connected|running|active)\b"
+        r"|\b(?:requires?|needs?) (?:an? |the )?(?:[\w-]+ ){0,3}(?:licen[cs]e|subscription|edition|upgrade)\b"
+        r"|\bnot (?:loaded|installed|enabled|configured|set up)\W*$|\bnot enabled (?:in|on|for|by)\b"
+        r"|\bhas no [\w-]+ (?:configured|assigned|installed|attached|set up)\b",
+        "No backup secrets store is configured.",
+    ),
+    Wording(
+        Reason.FEATURE,
+        r"\blicen[cs]e (?:key )?(?:is |has |was )?(?:required|expired)\b|\bno (?:valid |active )?licen[cs]e\W*$",
+        "No valid license",
+        is_plain=True,
+    ),
+    Wording(
+        Reason.FEATURE,
+        r"^(?!filter|sort|order|us|pass|sett|specify|query|mix|combin|pag|search|provid|includ)[a-z]{2,12}ing\b.{1,100}"
+        r"\b(?:is|are) (?:currently |temporarily )?(?:not|n't) (?:allowed|permitted|possible|available|enabled)\b"
+        rf"|\bnot (?:available|possible) (?:until|while|as|because|since|without|for (?:an? )?{_STATE})\b"
+        r"|\bdoes(?: not|n't) support (?:creat|updat|delet|edit|remov|renam|mov|resiz|restor|cancel|paus|restart)ing\b",
+        "Changing the language of a page is not allowed on this wiki.",
+    ),
+    # What something else needs.
+    Wording(
+        Reason.IN_USE,
+        r"\b(?:is|are) (?:still |currently |being |already )*(?:used|referenced|attached|associated|mounted"
+        r"|linked|bound"
+        r"|required|needed|depended on) (?:by|with|to|on|in)\b|\b(?:is|are|still|currently) (?:still "
+        r"|currently )?in use\b"
+        r"|\bstill (?:being )?used\b|\bstill has\b|\bdepends? on (?!itself)|\bdependen(?:t|ts|cies)\b",
+        "The Artifact cannot be deleted because it is associated with Content.",
+    ),
+    # The state of what the request is about.
+    Wording(
+        Reason.STATE,
+        rf"\b(?:is|are|was|were|has|have|been)(?:{_NOT})? (?:already|currently|still|yet|no longer|never) (?:been )?"
+        rf"(?:in (?:the|this|an?) |an? |part of )?(?:[\w-]+ )?{_STATE}\b"
+        rf"|\balready (?:been )?(?:{_STATE}|{_DONE})\b|\b(?:is|are|has|have) already (?:in (?:the|this)"
+        rf"|an? {_ROLE}|part of)\b",
+        "The invoice has already been canceled.",
+    ),
+    Wording(
+        Reason.STATE,
+        rf"\b(?:is|are|was|were|has|have)(?:{_NOT})(?: yet| currently| been| in (?:an? |the ))* {_STATE}\b"
+        rf"|\bnot (?:yet )?(?:been )?{_STATE} yet\b|\bnot (?:running|connected|ready)\W*$|\b(?:is"
+        rf"|are)(?:{_NOT}) an? {_STATE}\b"
+        r"|\bno longer (?:available|active|open|running|supported)\b",
+        "Container web-1 is not running",
+    ),
+    Wording(
+        Reason.STATE,
+        rf"\b(?:while|when|because|since|as|if) (?:it|they|the \w+|this \w+|its \w+) (?:is|are|has|was)\b.{{0,40}}"
+        rf"\b(?:{_STATE}|in (?:the |an? )?(?:state|status|use|progress)|state|status|phase|maintenance)\b"
+        rf"|\b{_CANNOT} .{{1,80}}\bwhile (?:it|they|the \w+) (?:is|are)\b|\b(?:is|are) currently \w{{3,}}ing\b"
+        r"|\bin (?:the |an? |its )?(?:current |invalid |wrong )?['\"]?[\w-]{0,30}['\"]? ?(?:state|status|phase)\b",
+        "Cannot update portgroup p1 on node n1 while it is in state active.",
+    ),
+    Wording(
+        Reason.STATE,
+        r"\b(?:status|state) must be (?!one of|an?\b|set\b)['\"\w]+ (?:to|before|in order|but)\b"
+        r"|\bcurrent (?:status|state)(?: is|:| \()|\b(?:status|state):? [\w'\"-]+ is invalid, valid status"
+        r"|\binvalid (?:resource )?state\b\W*$",
+        "Volume v1 status must be available to update readonly flag, but current status is: in-use.",
+    ),
+    Wording(
+        Reason.STATE,
+        rf"\b(?:must|needs? to|has to|have to|should) (?:first )?be \w+ed (?:first\b|before (?:you|it|being|\w+ing)\b)"
+        r"|\b(?:must|needs? to|has to|have to) (?:first )?be (?:set up|enabled|configured|activated|installed"
+        r"|verified|confirmed"
+        r"|published|archived|closed|started|running|stopped|paused)(?=\W*$| (?:first|before|to|in order)\b)"
+        rf"|\bmust .{{1,60}}\bbefore (?!the\b)\w{{4,}}ing\b"
+        rf"|[,.;:(] ?(?:please )?(?:{_ACT}|{_TAKE_AWAY}|close|disconnect|unmount|unlink) .{{1,40}}\bfirst\b",
+        "Volume v1 is still attached, detach volume first.",
+    ),
+    Wording(
+        Reason.STATE,
+        r"\b(?:is|are|already|currently|still)(?: already| currently| still)* in progress\b"
+        rf"|\b{_CANNOT} be (?:performed|carried out|executed|done) (?:for|on|in|by|while|when|because)\b"
+        rf"|\bcan only be (?:{_DONE}|done|made|run|sent|deleted|created|used) (?:when|while|if|after|before|once|until"
+        r"|during)\b",
+        "Draft orders can only be deleted while they are open.",
+    ),
+    Wording(
+        Reason.STATE,
+        rf"^(?:you )?{_CANNOT} (?:{_ACT}|{_TAKE_AWAY}|create|add|update|change)\b.{{0,60}}?"
+        rf"\b(?:{_STATE}|only|last|default|built-?in|primary|root|currently \w+|non[ -]\w+|production)\b",
+        "Cannot create shipment for a canceled fulfillment",
+    ),
+    Wording(
+        Reason.STATE,
+        r"\b(?:has|have|is|are|was|were) (?:been )?(?:expired|ended|archived|deleted|trashed|suspended|discontinued"
+        r"|cancell?ed|closed|completed|terminated|merged|rejected|blocked|decommissioned|revoked|too old)\b"
+        r"|\b(?:deadline|period|window|time) (?:for .{1,40} )?(?:has|is) "
+        r"(?:passed|ended|over|expired)\b",
+        "The room has been deleted",
+    ),
+    # What takes no changes.
+    Wording(
+        Reason.FIXED,
+        rf"^(?:you )?{_CANNOT} {_TAKE_AWAY}\b|\b{_CANNOT} be (?:deleted|removed|destroyed|uninstalled)\b",
+        "Cannot remove host h1 in aggregate 4",
+    ),
+    Wording(
+        Reason.FIXED,
+        r"\b(?:is|are) (?:read[ -]?only|immutable|write[ -]protected|protected|frozen|locked"
+        r"|not (?:editable|modifiable|mutable|deletable|removable|cancell?able))\b",
+        "Store s1 is read-only in glance.",
+    ),
+    Wording(
+        Reason.FIXED,
+        rf"^(?:you )?{_CANNOT} {_ACT}\b(?! (?:multiple|both|all|any|with)\b)|^you {_CANNOT} (?:add|create|access"
+        r"|view|see|do"
+        rf"|perform|register|book|invite|clear|disconnect|change|update)\b|\b{_CANNOT} be {_DONE}\b",
+        "Archived triggers can not be updated.",
+    ),
+    # How much there may be.
+    Wording(
+        Reason.LIMIT,
+        r"\b(?:quota|storage|capacity|plan|account|subscription|usage)\b[\w ]{0,30}\b(?:exceeded|reached"
+        r"|exhausted|full)\b"
+        r"|^(?:[\w-]+ ){0,4}limit (?:has been |was |is )?(?:exceeded|reached)\b"
+        r"|\bmaximum (?:number|amount|count) (?:of [\w ]{1,40} )?(?:has been |was |is )?(?:exceeded|reached)\b"
+        r"|\b(?:exceeded|reached) (?:the|your) (?:maximum number|limit|quota)\b|\bquota exceeded\b",
+        "Storage limit exceeded",
+    ),
+    Wording(
+        Reason.LIMIT,
+        r"\bno more [\w ]{1,30}\b(?:allowed|available|possible|left|can be)\b"
+        r"|\b(?:no|not enough|insufficient)(?: free| available| disk)* (?:space|capacity|places|seats|slots|credits?"
+        r"|balance|funds)\b|n't have enough (?:free |available |disk )*(?:space|capacity|memory)\b"
+        r"|\btoo many (?:active|open|failed|pending|running|concurrent|existing)\b",
+        "No more retakes allowed on this task",
+    ),
+)
+
+_DOUBTFUL: Final = PatternList(
+    r"\b(?:fields?|param(?:eter)?s?|propert(?:y|ies)|attributes?|arguments?|columns?|keys?|options?|headers?|filters?"
+    r"|values?|format|json|body|payload|syntax|characters?|length|integer|string|number(?! of)|empty|blank|null"
+    r"|itself)\b"
+    r"|\binvalid\b(?! (?:\w+ )?(?:state|status|phase)\b)|\b(?:missing|unknown|unsupported|not provided"
+    r"|not specified|required)\b"
+    r"|\b(?:provide|specify|specified|both|one of|greater|less|between|at (?:least|most)|instead|boolean"
+    r"|(?:another|a different) \w+)\b"
+    r"|\b(?:supported|allowed|valid|available|accepted) (?:[\w-]+ )?(?:are|is)?:|\blist of\b|\b(?:are"
+    r"|is) not (?:supported|allowed)"
+    r" in the\b|\w=\w"
+    r"|\b(?:ensure|make sure|check (?:that|the|your)|(?:the same|this|that) (?:name|e?mail|identifier|id|slug"
+    r"|title|username))\b"
+)
+"""Words of sentences about what the caller wrote: what is meant by the rest is not sure."""
+_OF_EXISTENCE: Final = PatternList(
+    r"\b(?:not (?:be )?found|could not find|not exist|no such|non[ -]?exist\w*|no [\w ]{1,60} found)\b"
+    r"|n't (?:exist|find)\b"
+    r"|\balready (?:exists?|in use|taken|used|registered|been (?:taken|used|registered))\b"
+    r"|\bused by (?:an)?other (?:user|one)\b"
+)
+"""Words of sentences about what exists, or does not: another value may do."""
+_PASSING: Final = PatternList(
+    r"\b(?:try|send it|submit it) again\b|\bretry\b|\bplease wait\b|\btemporar(?:y|ily)\b|\bat the moment\b"
+    r"|\brate limit"
+    r"|\b(?:timed? ?out|internal (?:server )?error)\b"
+)
+"""Words of sentences about what may pass by itself, or about a fault: the same request may do later."""
+_MEMBER: Final = re.compile(r"(?<![\w'\"`./:-])(?:[a-z]+_[a-z_]+|[a-z]+[A-Z][A-Za-z]+)(?![\w'\"`./:-])")
+"""A name as members have it: `target_scope`."""
+_OF_STATE: Final = re.compile(
+    r"(?i)\b(?:already|exists?|existing|duplicate|conflicts?|in use|in progress|not found|no such|expired?"
+    r"|too many|quota|limit reached|exceeded|locked|busy|unavailable|time[d ]?out|disabled|archived|closed"
+    r"|depends? on|dependen\w+|not (?:yet )?(?:ready|running|started|active|enabled|available)|in (?:the )?\w+ state)\b"
+)
+"""Words of complaints about what the server holds, which no description of requests tells."""
+_PATTERNS: Final = PatternList(*(one.pattern for one in WORDINGS))
+
+
+def told_reason(message: str) -> Reason | None:
+    """Return why a request is refused, where a message says that this is about no value of it; None where it"
+    " does not."""
+    text = message[:_READ].strip().replace("\u2019", "'")
+    found = _PATTERNS.search(text)
+    if found is None or _PASSING.search(text) is not None or _OF_EXISTENCE.search(text) is not None:
+        return None
+    wording = WORDINGS[found.number]
+    if not wording.is_plain and (_DOUBTFUL.search(text) is not None or _MEMBER.search(text) is not None):
+        return None
+    return wording.reason
+
+
+def speaks_of_state(message: str) -> bool:
+    """Whether a message has words of what the server holds: what the description finds elsewhere is not meant then."""
+    return _OF_STATE.search(message) is not None or told_reason(message) is not None

@@ -1,0 +1,136 @@
+"""Refusals for which no value of the request is the reason: what is told about them, and who has to act.
+
+| the server says that              | what has to change                     | who                |
+|-----------------------------------|----------------------------------------|--------------------|
+| the caller may not do it          | a permission                           | somebody else      |
+| it is switched off, or not set up | how the API is set up                  | somebody else      |
+| the resource is in another state  | that state                             | you                |
+| something else needs the resource | what refers to it                      | you                |
+| it takes no changes               | nothing that is known                  | somebody else      |
+| no more of it may be there        | a limit, or how much of it is there    | you                |
+
+Nothing is said where an error names a place of the request, or a value that was sent: that may be what is wrong.
+
+Knows: errors, requests, the wordings of such refusals. Does not know: rules, descriptions, which API it is.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from corrigible.adapters.formats.message.state_wording import Reason, told_reason
+from corrigible.adapters.formats.place_by_message import suspected_place
+from corrigible.rules.schema_repair.repair import Repair
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Json, Protocol
+
+from .api_profile import RefusalCase
+
+_OF_THE_REQUEST: Final = frozenset({400, 409, 422, 423})
+_OF_THE_PATH: Final = frozenset({404, 405, 501})
+"""Statuses under which the path may be wrong all the same."""
+_FORBIDDEN: Final = 403
+_SERVER_FAULT: Final = 500
+_OF_ANY_PATH: Final = frozenset({Reason.FEATURE, Reason.RIGHT, Reason.LIMIT})
+_OF_THE_STATUS: Final = frozenset({Reason.RIGHT, Reason.FIXED})
+"""What the status 403 says already, and rules about it say better."""
+_NOT_IN_PARAMETERS: Final = ("", "/", "/path", "/method", "/body", "/query")
+
+
+class _Told(NamedTuple):
+    """What is said about a reason."""
+
+    message: str
+    needed: str
+    actor: str
+    diagnosis: str
+    code: str
+
+
+_TOLD: Final = {
+    Reason.RIGHT: _Told(
+        "Somebody who may do this has to do it, or has to decide whether the caller may. Another request does not"
+        " help.",
+        "permission",
+        "somebody_else",
+        "The server does not allow this to the caller.",
+        "FORBIDDEN",
+    ),
+    Reason.FEATURE: _Told(
+        "This is switched off, not set up, or not offered here. Until whoever runs the API changes that, the same"
+        " request"
+        " is refused again.",
+        "a feature that is available",
+        "somebody_else",
+        "What the request needs is not available here.",
+        "NOT_AVAILABLE",
+    ),
+    Reason.STATE: _Told(
+        "What the request is about is not in the state that this needs: the server says in its own words which. Until"
+        " that changes, the same request is refused again.",
+        "another state of the resource",
+        "you",
+        "The resource is not in the state that the request needs.",
+        "STATE_REFUSED",
+    ),
+    Reason.IN_USE: _Told(
+        "Something depends on what the request would take away: the server says in its own words what. Until that"
+        " changes, the same request is refused again.",
+        "a resource that nothing depends on",
+        "you",
+        "Something depends on what the request would take away.",
+        "STILL_NEEDED",
+    ),
+    Reason.FIXED: _Told(
+        "The server does not let this be done to the resource. Unless something else is changed first, the same"
+        " request is"
+        " refused again.",
+        "a resource that can be changed",
+        "somebody_else",
+        "The server does not let this be done to the resource.",
+        "READ_ONLY",
+    ),
+    Reason.LIMIT: _Told(
+        "A limit of how much there may be is reached. Until some of it is freed, or the limit is raised, the same"
+        " request"
+        " is refused again.",
+        "room below the limit",
+        "you",
+        "A limit of how much there may be is reached.",
+        "LIMIT_REACHED",
+    ),
+}
+
+
+def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
+    """Return what is told where an error says that no value of the request is the reason; None where it does not."""
+    request = case.request
+    if request.protocol is not Protocol.HTTP or not case.profile.adapter.tells_places_loosely:
+        return None
+    if error.stated or error.constraint or any(one.pointer not in _NOT_IN_PARAMETERS for one in case.errors):
+        return None
+    if case.profile.described is not None and not case.match.operation:
+        return None  # another path may do
+    reason = told_reason(error.message)
+    if reason is None or not _may_be_told(reason, case.exchange.status) or suspected_place(error.message, request):
+        return None
+    told = _TOLD[reason]
+    parameters: dict[str, Json] = {"needed": told.needed, "actor": told.actor}
+    parameters |= {"method": request.method, "path": request.path}
+    suggestion: dict[str, Json] = {
+        "action": "ESCALATE",
+        "message": told.message,
+        "parameters": parameters,
+        "safety": {"side_effects": "none", "changes_intent": False},
+        "evidence": {"kind": "mapping"},
+    }
+    return Repair((suggestion,), "recovery_guidance", told.diagnosis, told.code, "terminal")
+
+
+def _may_be_told(reason: Reason, status: int) -> bool:
+    """Whether a status leaves a reason to be the reason."""
+    if status == _FORBIDDEN:
+        return reason not in _OF_THE_STATUS
+    if status == _SERVER_FAULT:
+        return reason is not Reason.FIXED
+    return status in _OF_THE_REQUEST or (status in _OF_THE_PATH and reason in _OF_ANY_PATH)
