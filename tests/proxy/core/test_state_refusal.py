@@ -120,3 +120,38 @@ def test_an_error_at_a_place_beside_it_goes_first(engine: Engine) -> None:
     )
     assert isinstance(decision, Annotate)
     assert decision.feedback["recovery"] == "correctable"
+
+
+def asked(engine: Engine, request: Request, message: str, status: int = 400) -> list[str]:
+    answer = feedback(engine, request, message, status)
+    suggestions = answer["suggestions"] if answer is not None else []
+    return [place["pointer"] for one in suggestions for place in one.get("placeholders", ())]
+
+
+def test_the_path_is_asked_for_where_nothing_else_can_be_what_is_refused(engine: Engine) -> None:
+    message = "This kiln cools, come back tomorrow"
+    assert asked(engine, FIRE, message, 409) == ["/path"]
+    answer = feedback(engine, FIRE, message, 409)
+    assert answer is not None
+    (suggestion,) = answer["suggestions"]
+    assert suggestion["placeholders"][0]["schema"] == {"type": "string", "pattern": "^/kilns/[^/]+/fire$"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "message", "status"),
+    [
+        # Something else was sent, or can be.
+        (Request("POST", "/kilns/k-1/fire", {"dry": "yes"}), "This kiln cools, come back tomorrow", 409),
+        (Request("PATCH", "/kilns/k-1"), "This kiln cools, come back tomorrow", 409),
+        # What is meant may be a header, or a body that is not described.
+        (FIRE, "You must choose a glaze before that", 400),
+        (FIRE, "Sign in and come back tomorrow", 400),
+        (FIRE, "Bad Request", 400),
+        (FIRE, "This kiln cools, come back tomorrow", 500),
+        (Request("POST", "/kilns"), "This kiln cools, come back tomorrow", 409),
+    ],
+)
+def test_the_path_is_not_asked_for_where_something_else_may_be_meant(
+    engine: Engine, request_: Request, message: str, status: int
+) -> None:
+    assert asked(engine, request_, message, status) == []

@@ -34,7 +34,7 @@ from .by_elimination import by_elimination
 from .limits import Limits
 from .several_members import repair_several
 from .state import ReadsState, suggest_by_state
-from .state_refusal import refused_for_state
+from .state_refusal import refused_as_a_whole, refused_for_state
 from .stated_limits import with_stated_limits
 from .verify import drop_invalid
 from .violation_finder import ViolationFinder, may_be_judged
@@ -161,6 +161,8 @@ class ErrorMatcher:
                 return left
             if result is None and not is_rpc:
                 result = yield from self._by_suspicion(number)
+            if result is None:
+                result = self._as_a_whole(number)
         return [result] if result is not None else []
 
     def _by_suspicion(self, number: int) -> Results:
@@ -282,6 +284,13 @@ class ErrorMatcher:
         if self._explanation is not None:
             self._explanation.lines.append(f"the error is about no value of the request: {told.code}")
         return result_of(told, "the error")._replace(also_resolves=frozenset(range(len(self._case.errors))))
+
+    def _as_a_whole(self, number: int) -> RuleResult | None:
+        """Ask for another path where nothing else was sent, nothing is wrong with it, and the error says no more."""
+        if self._description is None or self._settled or self._violations_at():
+            return None
+        asked = refused_as_a_whole(self._case, self._case.errors[number], self._description)
+        return None if asked is None else result_of(asked, _DESCRIPTION)
 
     def _by_elimination(self, number: int) -> Iterator[RuleResult]:
         """Yield the question for what is left: a name in the path of a 404, else the only value that was sent."""

@@ -11,16 +11,26 @@
 
 Nothing is said where an error names a place of the request, or a value that was sent: that may be what is wrong.
 
+If the wording tells no reason, but nothing was sent beside the path, the description lets nothing else be sent, and
+finds no fault, then the resource of the path is not as the call needs it, or another one was meant: that is asked.
+Where something was sent, nothing follows: of 405 such refusals of servers of others, 19 were about state.
+
 Knows: errors, requests, the wordings of such refusals. Does not know: rules, descriptions, which API it is.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple
 
+from corrigible.adapters.base import Described
+from corrigible.adapters.formats.message.sent_values import ABSENT
 from corrigible.adapters.formats.message.state_wording import Reason, told_reason
 from corrigible.adapters.formats.place_by_message import suspected_place
 from corrigible.rules.schema_repair.repair import Repair
+from corrigible.rules.schema_repair.route import has_segment, schema_of_path
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import ask
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol
 
@@ -34,6 +44,17 @@ _SERVER_FAULT: Final = 500
 _OF_ANY_PATH: Final = frozenset({Reason.FEATURE, Reason.RIGHT, Reason.LIMIT})
 _OF_THE_STATUS: Final = frozenset({Reason.RIGHT, Reason.FIXED})
 """What the status 403 says already, and rules about it say better."""
+_READ: Final = 1000
+"""Letters of a message that are looked at."""
+_FEW_WORDS: Final = 3
+_ELSEWHERE: Final = re.compile(
+    r"(?i)\b(?:missing|required?|without|provide|specify|supply|choose|select|give|at least|must|should"
+    r"|credential|token"
+    r"|auth\w*|cookie|session|headers?|log(?:ged)? ?in|sign(?:ed)? ?in|csrf|permi\w+|denied|body|payload|json"
+    r"|query|media"
+    r" type|bad request|internal|unexpected|error)\b"
+)
+"""Words of complaints about what was not sent, about headers, or about nothing in particular."""
 _NOT_IN_PARAMETERS: Final = ("", "/", "/path", "/method", "/body", "/query")
 
 
@@ -125,6 +146,35 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
         "evidence": {"kind": "mapping"},
     }
     return Repair((suggestion,), "recovery_guidance", told.diagnosis, told.code, "terminal")
+
+
+def refused_as_a_whole(case: RefusalCase, error: Violation, description: Described) -> Repair | None:
+    """Return the question for the only name in the path, if nothing else was sent, and the operation takes no more.
+
+    The request fits the description.
+    """
+    request, operation = case.request, case.match.operation
+    if case.exchange.status not in _OF_THE_REQUEST or not operation or request.protocol is not Protocol.HTTP:
+        return None
+    if request.body is not None or request.query or any(one.pointer not in _NOT_IN_PARAMETERS for one in case.errors):
+        return None
+    names = [value for value in case.match.params.values() if value and has_segment(request.path, value)]
+    if len(names) != 1 or not case.profile.adapter.tells_places_loosely or error.stated or error.constraint:
+        return None
+    text = error.message[:_READ]
+    if len(text.split()) < _FEW_WORDS or _ELSEWHERE.search(text) is not None or ABSENT.search(text) is not None:
+        return None
+    if any(place[0] in ("body", "query") for place in description.vocabulary(operation).places):
+        return None
+    message = (
+        "Name another resource, if another one was meant. Else this one has to be changed first: the request has"
+        " nothing but"
+        " its path, and fits the description, so that the same request is refused again."
+    )
+    violation = SchemaViolation("/path", "value", {"type": "string"}, request.path)
+    question = ask(violation, request, message, schema=schema_of_path(request.path, names[0], {"type": "string"}))
+    diagnosis = "The server does not do this to the resource that the path names."
+    return Repair(tuple(question.suggestions), question.type, diagnosis, "STATE_REFUSED")
 
 
 def _may_be_told(reason: Reason, status: int) -> bool:
