@@ -10,7 +10,7 @@ import orjson
 import pytest
 import yaml
 
-from corrigible.proxy.build import load_profiles
+from corrigible.proxy.build import build_engine, load_profiles
 from corrigible.proxy.core.api_profile import RefusalCase, match_with
 from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.core.engine import Engine
@@ -441,3 +441,43 @@ def test_an_error_that_names_the_place_leaves_no_doubt_about_it(engine: Engine, 
     decision = decided(engine, post({"title": "a", "size": 90}), answer)
     assert isinstance(decision, Annotate)
     assert not any("confidence" in one for one in decision.feedback["suggestions"])
+
+
+MEMBERS = """
+openapi: 3.0.3
+info: {title: Members, version: "1"}
+paths:
+  /members/{id}:
+    patch:
+      operationId: change
+      parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+      requestBody: {content: {application/json: {schema: {type: object, properties: {
+        name: {type: string}, active: {type: boolean, readOnly: true}, notes: {type: string}}}}}}
+      responses: {default: {description: any}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("member", "message", "place"),
+    [
+        ("active", "active must be equal to undefined", "/body/active"),
+        ("active", "active should not exist", "/body/active"),
+        # The description does not say so, the server does.
+        ("notes", "notes must be undefined", "/body/notes"),
+        # That may be about the value.
+        ("notes", "notes is not allowed", None),
+    ],
+)
+def test_what_only_the_server_writes_is_left_out(tmp_path: Path, member: str, message: str, place: str | None) -> None:
+    path = tmp_path / "members.yaml"
+    path.write_text(MEMBERS, "utf-8")
+    value = False if member == "active" else "x"
+    request = Request("PATCH", "/members/m-1", {}, {"content-type": "application/json"}, {"name": "Ann", member: value})
+    exchange = Exchange(request, 400, {}, orjson.dumps({"message": [message]}), "e", 1.0)
+    decision = run_with_lookups_sync(build_engine((), path).decide(exchange), lambda lookup: LookupAnswer(0))
+    suggestions = decision.feedback["suggestions"] if isinstance(decision, Annotate) else []
+    removed = [op["path"] for one in suggestions for op in one.get("patch", ()) if op["op"] == "remove"]
+    assert removed == ([] if place is None else [place])
+    for one in suggestions if place else ():
+        assert one["safety"]["requires_confirmation"] is True
+        assert one["safety"]["loses"] == [place]

@@ -42,3 +42,27 @@ def test_such_a_parameter_is_asked_for(text: str) -> None:
 def test_such_a_body_is_asked_for(text: str) -> None:
     repaired = repair_body(SchemaViolation("/body", MALFORMED, {}, text), Request("POST", "/x", body=MISSING), "g")
     assert [one["applicability"] for one in repaired.suggestions] == ["HAS_PLACEHOLDERS"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '{"user": "a", "password": "p-1",}',
+            "Send the same text without the comma before line 1, column 33.",
+        ),
+        (
+            '{"password": "p-1",\n"tags": ["a",\n]}',
+            "Send the same text without the comma before line 3, column 1.",
+        ),
+        (
+            '{"password": "p-1", \'user\': 1}',
+            "Send valid JSON. At line 1, column 21 a member name in double quotes is expected.",
+        ),
+    ],
+)
+def test_of_a_body_with_a_secret_the_mend_is_told_and_the_secret_is_not(text: str, message: str) -> None:
+    repaired = repair_body(SchemaViolation("/body", MALFORMED, {}, text), Request("POST", "/x", body=text), "g")
+    (suggestion,) = repaired.suggestions
+    assert (suggestion["message"], suggestion["applicability"]) == (message, "HAS_PLACEHOLDERS")
+    assert "p-1" not in str(suggestion)

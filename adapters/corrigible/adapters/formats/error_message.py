@@ -35,7 +35,9 @@ _EXTRA: Final = PatternList(
     r" )?`?never`?\b.{0,200}|extra inputs are not permitted|extra fields not permitted|unexpected (?:property|field)\.?"
     r"|['\"\w.-]{0,80} ?(?:is not allowed|should not exist|is not permitted|is not a (?:known|valid) (?:field|"
     r"property))\.?"
-    r"|(?:unknown|unrecogni[sz]ed|undeclared) (?:field|property|parameter|key|member)\b.{0,120})$"
+    r"|(?:unknown|unrecogni[sz]ed|undeclared) (?:field|property|parameter|key|member)\b.{0,120}"
+    # class-validator's `Equals(undefined)`, Joi's `forbidden` and the like
+    r"|['\"\w.-]{0,80} ?(?:must|should) be (?:equal to )?undefined\.?)$"
 )
 _ITEM: Final = re.compile(
     r"\b(?:error )?(?:at|in|for) (?:item|index|element|entry)(?: number)? #?(?P<index>\d{1,6})\b", re.IGNORECASE

@@ -20,12 +20,12 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.schema_repair.answer_form import ACCEPT, repair_accept
 from corrigible.rules.schema_repair.body_form import repair_body
-from corrigible.rules.schema_repair.repair import repair
+from corrigible.rules.schema_repair.repair import Repair, repair
 from corrigible.rules.schema_repair.result import ANSWER, result_of, stated_by_answer
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import ask
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Json, Protocol
+from corrigible.schema.exchange import Json, Protocol, Request
 
 from .answer_form import violation_of_accept
 from .api_profile import Explanation, RefusalCase
@@ -339,6 +339,9 @@ class ErrorMatcher:
         if not is_described:
             repaired = stated_by_answer(repaired)
         valid = self._valid(result_of(repaired, source), is_stated=is_stated)
+        if valid is None and violation.keyword == "method":
+            asked = _method_asked(violation, repaired, self._case.request)
+            valid = None if asked is None else result_of(asked, source)
         return None if valid is None else self._with_new_key(valid)
 
     def _with_new_key(self, result: RuleResult) -> RuleResult:
@@ -376,6 +379,18 @@ class ErrorMatcher:
         return drop_invalid(
             result, self._case.request, operation, description, self._violations_at, is_stated=is_stated
         )
+
+
+def _method_asked(violation: SchemaViolation, repaired: Repair, request: Request) -> Repair | None:
+    """Return the question for the method, where the operations of the path's own methods take something else."""
+    edits = [op for one in repaired.suggestions for op in one.get("patch", ()) if op["op"] == "replace"]
+    methods = [op["value"] for op in edits if op["path"] == "/method"]
+    if not methods:
+        return None
+    message = "Use a method that the path has, if it is what was meant, and send what its operation takes."
+    (question,) = ask(violation, request, message, schema={"enum": methods}).suggestions
+    question["placeholders"][0]["ask"] = "agent"
+    return repaired._replace(suggestions=(question,), type="recovery_guidance")
 
 
 def _with_confidence(result: RuleResult, value: float) -> RuleResult:

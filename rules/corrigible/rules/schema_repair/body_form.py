@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING
-from corrigible.rules.safety.json_text import fault, repaired_json
+from corrigible.rules.safety.json_text import JsonFault, fault, repaired_json
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
@@ -101,6 +101,8 @@ def _malformed(violation: SchemaViolation, request: Request) -> Repair:
     else:
         if "\ufffd" in text:
             message = "Send the body as JSON in UTF-8."
+        elif where is not None and readable and _is_after_comma(text, where):
+            message = f"Send the same text without the comma before line {where.line}, column {where.column}."
         elif where is not None:
             message = f"Send valid JSON. At line {where.line}, column {where.column} {where.expected} is expected."
         else:
@@ -120,6 +122,13 @@ def _text(violation: SchemaViolation, request: Request) -> Repair:
 _NAMES: Final = {"object": "an object", "array": "a list", "integer": "an integer", "number": "a number"} | {
     "boolean": "true or false"
 }
+
+
+def _is_after_comma(text: str, where: JsonFault) -> bool:
+    """Whether a text ends an object or a list behind a comma there: who holds a secret in it can leave that out."""
+    lines = text.split("\n")[: where.line]
+    before = "\n".join([*lines[:-1], lines[-1][: where.column - 1]])
+    return before.rstrip().endswith(",") and lines[-1][where.column - 1 : where.column] in ("}", "]")
 
 
 def _of_media_type(violation: SchemaViolation, request: Request) -> Proposal:

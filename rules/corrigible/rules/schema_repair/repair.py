@@ -66,6 +66,8 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
             return _missing(violation, request, group)
         case "additionalProperties" | "unevaluatedProperties":
             return renaming.undeclared(violation, request, group)
+        case "readOnly":
+            return renaming.without(violation, request, "Leave out what only the server writes.")
         case nesting.MISPLACED:
             move = nesting.move_member(violation, request)
             return None if move is None else Proposal([move.suggestion])
@@ -336,6 +338,7 @@ _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     "anyOf": ("The value has none of the forms that are allowed.", "WRONG_FORM"),
     "oneOf": ("The value has not one of the forms that are allowed.", "WRONG_FORM"),
     "blank": ("A required value is empty.", "VALUE_MISSING"),
+    "readOnly": ("Only the server writes this member.", "READ_ONLY_MEMBER"),
     "value": ("The server does not take the value.", "VALUE_REFUSED"),
     "reference": ("There is nothing under a name in the path.", "NOT_FOUND"),
     "path": ("No operation has this path.", "UNKNOWN_PATH"),

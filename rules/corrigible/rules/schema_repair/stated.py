@@ -24,6 +24,7 @@ _UNKNOWN: Final = ("additionalProperties", "unevaluatedProperties")
 _NAMES: Final = ("propertyNames", "enum")
 """Where a complaint about an unknown member keeps the names that are known there."""
 
+_NOT_THERE: Final = ("undefined", "undefined.")
 _OF_NUMBERS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 
 
@@ -107,13 +108,17 @@ def _unknown(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaVi
 
 
 def unknown_member(error: Violation, request: Request, declared: DeclaredPlace) -> SchemaViolation | None:
-    """Return the violation of a member that the server says it does not know, where the description has none there."""
+    """Return the violation of a member that the server says it does not know, where the description has none there.
+
+    Also of one that the description has, where only the server writes it, or the server says that it must not be there.
+    """
     value = value_at(request, error.pointer)
     where, *names = segments(error.pointer)
     if error.constraint not in _UNKNOWN or value is MISSING or not names or where not in ("body", "query"):
         return None
     if names[-1] in declared.siblings:
-        return None
+        is_of_the_server = declared.schema.get("readOnly") is True or error.message.endswith(_NOT_THERE)
+        return SchemaViolation(error.pointer, "readOnly", declared.schema, value) if is_of_the_server else None
     around = {"type": "object", **(declared.parent_schema or {})}
     return SchemaViolation(
         error.pointer, "additionalProperties", around, value, declared.siblings, declared.outer_schema
