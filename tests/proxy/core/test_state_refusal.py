@@ -155,3 +155,10 @@ def test_the_path_is_not_asked_for_where_something_else_may_be_meant(
     engine: Engine, request_: Request, message: str, status: int
 ) -> None:
     assert asked(engine, request_, message, status) == []
+
+
+@pytest.mark.parametrize("message", ["No auth token provided", "You must log in first", "Missing API key"])
+def test_credentials_that_are_missed_under_another_status_are_told(engine: Engine, message: str) -> None:
+    answer = feedback(engine, FIRE, message, 400)
+    assert answer is not None
+    assert [one["parameters"]["needed"] for one in answer["suggestions"]] == ["credentials"]

@@ -82,7 +82,7 @@ class _State(References, Conflicts):
             return (yield from self._reference(self._error.pointer))
         refuses_value = ABSENT.search(self._message) or _INVALID.search(self._message)
         if not in_parameters and (status == 404 or (status in (400, 422) and refuses_value)):
-            if told_reason(self._message) in (Reason.FEATURE, Reason.RIGHT, Reason.LIMIT):
+            if told_reason(self._message) in (Reason.CREDENTIALS, Reason.FEATURE, Reason.RIGHT, Reason.LIMIT):
                 return None  # the path may well be right
             return (yield from self._absent())
         return None

@@ -2,6 +2,7 @@
 
 | the server says that              | what has to change                     | who                |
 |-----------------------------------|----------------------------------------|--------------------|
+| the caller is not known           | the credentials                        | you                |
 | the caller may not do it          | a permission                           | somebody else      |
 | it is switched off, or not set up | how the API is set up                  | somebody else      |
 | the resource is in another state  | that state                             | you                |
@@ -41,7 +42,7 @@ _OF_THE_PATH: Final = frozenset({404, 405, 501})
 """Statuses under which the path may be wrong all the same."""
 _FORBIDDEN: Final = 403
 _SERVER_FAULT: Final = 500
-_OF_ANY_PATH: Final = frozenset({Reason.FEATURE, Reason.RIGHT, Reason.LIMIT})
+_OF_ANY_PATH: Final = frozenset({Reason.CREDENTIALS, Reason.FEATURE, Reason.RIGHT, Reason.LIMIT})
 _OF_THE_STATUS: Final = frozenset({Reason.RIGHT, Reason.FIXED})
 """What the status 403 says already, and rules about it say better."""
 _READ: Final = 1000
@@ -69,6 +70,13 @@ class _Told(NamedTuple):
 
 
 _TOLD: Final = {
+    Reason.CREDENTIALS: _Told(
+        "Somebody has to give valid credentials. The same request will not do without them.",
+        "credentials",
+        "you",
+        "The server does not know the caller.",
+        "CREDENTIALS_REFUSED",
+    ),
     Reason.RIGHT: _Told(
         "Somebody who may do this has to do it, or has to decide whether the caller may. Another request does not"
         " help.",

@@ -21,6 +21,7 @@ _READ: Final = 300
 class Reason(Enum):
     """Why a request is refused, if that is about no value of it."""
 
+    CREDENTIALS = "the caller is not known"
     RIGHT = "the caller may not do this"
     FEATURE = "it is switched off, not set up, or not part of this installation"
     STATE = "what the request is about is in another state"
@@ -76,6 +77,28 @@ _PLACE: Final = (
 _WORDS: Final = r"(?:[\w'-]+ ){0,3}"
 
 WORDINGS: Final = (
+    # Who asks.
+    Wording(
+        Reason.CREDENTIALS,
+        r"\b(?:authentication|authorization|log[ -]?in) (?:is |was )?(?:required|needed|missing)\b"
+        r"|\b(?:must|need to|have to|please) (?:first )?(?:be )?(?:logged[ -]in|signed[ -]in|log[ -]?in"
+        r"|sign[ -]in|authenticated?)\b"
+        r"|\bnot (?:logged in|signed in|authenticated)\b|\bunauthenticated\b",
+        "You must be logged in to link accounts.",
+        is_plain=True,
+    ),
+    Wording(
+        Reason.CREDENTIALS,
+        r"^(?:missing|no|invalid) (?:or (?:missing|invalid|malformed|expired) )?(?:authorization|authentication"
+        r"|auth|api|access"
+        r"|bearer)[ -](?:header|token|key|credentials)(?: (?:was |is )?(?:provided|given|supplied|specified|found"
+        r"|present|set))?\W*$"
+        r"|^(?:the |your )?(?:api|access|bearer|auth\w*)[ -](?:key|token|header) (?:is |was )?(?:missing|required"
+        r"|not provided"
+        r"|not present)\W*$",
+        "Missing Authorization Header",
+        is_plain=True,
+    ),
     # Who may do it.
     Wording(
         Reason.RIGHT,
@@ -88,7 +111,7 @@ WORDINGS: Final = (
         Reason.RIGHT,
         r"(?:\bnot|n't) have access\b|\bhas no access\b|\b(?:permissions?|privileges?) (?:is |are "
         r"|was )?(?:required|denied|insufficient)\b"
-        r"|\baccess (?:is |was )?(?:denied|forbidden)\b",
+        r"|\baccess (?:is |was )?(?:denied|forbidden)\b|\binsufficient (?:scopes?|roles?|access)\b",
         "Access denied for folder 12.",
         is_plain=True,
     ),
@@ -118,7 +141,8 @@ WORDINGS: Final = (
     Wording(
         Reason.FEATURE,
         r"\b(?:is|are|was|been|be) (?:currently |globally |temporarily |administratively )?"
-        r"(?:disabled|switched off|turned off)\b|\bis (?:currently )?closed\b",
+        r"(?:disabled|switched off|turned off)\b|\bis (?:currently )?closed\b"
+        r"|^(?:[\w-]+ ){1,3}(?:disabled|suspended|deactivated)\W*$",
         "Editing of this wiki through the API is disabled.",
     ),
     Wording(
@@ -153,7 +177,8 @@ WORDINGS: Final = (
     ),
     Wording(
         Reason.FEATURE,
-        r"\blicen[cs]e (?:key )?(?:is |has |was )?(?:required|expired)\b|\bno (?:valid |active )?licen[cs]e\W*$",
+        r"\blicen[cs]e (?:key )?(?:is |has |was )?(?:required|expired)\b|\bno (?:valid |active )?licen[cs]e\W*$"
+        r"|^(?:please )?upgrade (?:to|your) .{1,40}\b(?:to|plan)\b",
         "No valid license",
         is_plain=True,
     ),
@@ -172,7 +197,8 @@ WORDINGS: Final = (
         r"|linked|bound"
         r"|required|needed|depended on) (?:by|with|to|on|in)\b|\b(?:is|are|still|currently) (?:still "
         r"|currently )?in use\b"
-        r"|\bstill (?:being )?used\b|\bstill has\b|\bdepends? on (?!itself)|\bdependen(?:t|ts|cies)\b",
+        r"|\bstill (?:being )?used\b|\b(?:still has|has (?:open|active|running|pending|unpaid|outstanding"
+        r"|dependent|unfinished|attached)) \w|\bdepends? on (?!itself)|\bdependen(?:t|ts|cies)\b",
         "The Artifact cannot be deleted because it is associated with Content.",
     ),
     # The state of what the request is about.
@@ -187,7 +213,8 @@ WORDINGS: Final = (
     Wording(
         Reason.STATE,
         rf"\b(?:is|are|was|were|has|have)(?:{_NOT})(?: yet| currently| been| in (?:an? |the ))* {_STATE}\b"
-        rf"|\bnot (?:yet )?(?:been )?{_STATE} yet\b|\bnot (?:running|connected|ready)\W*$|\b(?:is"
+        rf"|\bnot (?:yet )?(?:been )?{_STATE} yet\b|\bnot (?:running|connected|ready|verified|confirmed|activated"
+        r"|approved|published)\W*$|\b(?:is"
         rf"|are)(?:{_NOT}) an? {_STATE}\b"
         r"|\bno longer (?:available|active|open|running|supported)\b",
         "Container web-1 is not running",
@@ -214,12 +241,13 @@ WORDINGS: Final = (
         r"|verified|confirmed"
         r"|published|archived|closed|started|running|stopped|paused)(?=\W*$| (?:first|before|to|in order)\b)"
         rf"|\bmust .{{1,60}}\bbefore (?!the\b)\w{{4,}}ing\b"
-        rf"|[,.;:(] ?(?:please )?(?:{_ACT}|{_TAKE_AWAY}|close|disconnect|unmount|unlink) .{{1,40}}\bfirst\b",
+        rf"|(?:^|[,.;:(] ?)(?:please )?(?:{_ACT}|{_TAKE_AWAY}|close|disconnect|unmount|unlink) .{{1,40}}\bfirst\b",
         "Volume v1 is still attached, detach volume first.",
     ),
     Wording(
         Reason.STATE,
-        r"\b(?:is|are|already|currently|still)(?: already| currently| still)* in progress\b"
+        r"\b(?:is|are|already|currently|still)(?: already| currently| still)* in progress\b|\bin progress\W*$"
+        r"|\b(?:is|are) being \w{3,}ed\b(?! by\b)|\b(?:in|under) maintenance\b"
         rf"|\b{_CANNOT} be (?:performed|carried out|executed|done) (?:for|on|in|by|while|when|because)\b"
         rf"|\bcan only be (?:{_DONE}|done|made|run|sent|deleted|created|used) (?:when|while|if|after|before|once|until"
         r"|during)\b",
@@ -248,7 +276,8 @@ WORDINGS: Final = (
     Wording(
         Reason.FIXED,
         r"\b(?:is|are) (?:read[ -]?only|immutable|write[ -]protected|protected|frozen|locked"
-        r"|not (?:editable|modifiable|mutable|deletable|removable|cancell?able))\b",
+        r"|not (?:editable|modifiable|mutable|deletable|removable|cancell?able))\b"
+        r"|^(?:this |the )?(?:operation|action) (?:is )?not (?:permitted|allowed)\b",
         "Store s1 is read-only in glance.",
     ),
     Wording(
@@ -265,7 +294,7 @@ WORDINGS: Final = (
         r"|exhausted|full)\b"
         r"|^(?:[\w-]+ ){0,4}limit (?:has been |was |is )?(?:exceeded|reached)\b"
         r"|\bmaximum (?:number|amount|count) (?:of [\w ]{1,40} )?(?:has been |was |is )?(?:exceeded|reached)\b"
-        r"|\b(?:exceeded|reached) (?:the|your) (?:maximum number|limit|quota)\b|\bquota exceeded\b",
+        r"|\b(?:exceeded|reached) (?:the|your) (?:maximum number|(?:[\w-]+ )?limit|quota)\b|\bquota exceeded\b",
         "Storage limit exceeded",
     ),
     Wording(
@@ -280,12 +309,12 @@ WORDINGS: Final = (
 
 _DOUBTFUL: Final = PatternList(
     r"\b(?:fields?|param(?:eter)?s?|propert(?:y|ies)|attributes?|arguments?|columns?|keys?|options?|headers?|filters?"
-    r"|values?|format|json|body|payload|syntax|characters?|length|integer|string|number(?! of)|empty|blank|null"
+    r"|values?|format|json|body|payload|syntax|characters?|length|size|integer|string|number(?! of)|empty|blank|null"
     r"|itself)\b"
     r"|\binvalid\b(?! (?:\w+ )?(?:state|status|phase)\b)|\b(?:missing|unknown|unsupported|not provided"
     r"|not specified|required)\b"
     r"|\b(?:provide|specify|specified|both|one of|greater|less|between|at (?:least|most)|instead|boolean"
-    r"|(?:another|a different) \w+)\b"
+    r"|(?:choose|select|use|try|give|pick|send) (?:another|a different))\b"
     r"|\b(?:supported|allowed|valid|available|accepted) (?:[\w-]+ )?(?:are|is)?:|\blist of\b|\b(?:are"
     r"|is) not (?:supported|allowed)"
     r" in the\b|\w=\w"
