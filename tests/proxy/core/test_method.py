@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,3 +69,15 @@ def test_patch_leaves_what_is_not_sent(engine: Engine) -> None:
     following = followed(feedback, request, confirm=True)
     assert isinstance(following, Next)
     assert (following.request.method, following.request.body) == ("PATCH", {"title": "x"})
+
+
+def test_where_the_other_method_takes_something_else_the_method_is_asked_for(tmp_path: Path) -> None:
+    closed = DESCRIPTION.replace(
+        "properties: {title: {type: string}}}", "additionalProperties: false, required: [title]}"
+    )
+    request = sent("PUT", "/changed/1", {"text": "x"})
+    feedback = feedback_about(engine_of(tmp_path, closed), request, 404, {"detail": "Not Found"})
+    assert feedback is not None
+    outcome = followed(feedback, request)
+    assert isinstance(outcome, NeedsInput)
+    assert [(one.pointer, one.schema_) for one in outcome.placeholders] == [("/method", {"enum": ["PATCH"]})]
