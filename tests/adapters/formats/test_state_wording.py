@@ -1,8 +1,8 @@
 """What messages of real servers say about their state, and what is no such message.
 
 `recorded/refusals_by_reason.json` holds error messages of 29 projects (packages of PyPI, npm, Debian), drawn at random
-and labelled before the wordings were written: half of the table, project, label, message. What a template of a message
-left open is `x1`.
+and labelled before the wordings were tried on them: part of the table, project, label, message. What a template of a
+message left open is `x1`.
 
 | label         | what is meant                                                                    |
 |---------------|----------------------------------------------------------------------------------|

@@ -172,6 +172,7 @@ WORDINGS: Final = (
         r"(?:configured|installed|set up|enabled|connected|running|active)\b"
         r"|\b(?:requires?|needs?) (?:an? |the )?(?:[\w-]+ ){0,3}(?:licen[cs]e|subscription|edition|upgrade)\b"
         r"|\bnot (?:loaded|installed|enabled|configured|set up)\W*$|\bnot enabled (?:in|on|for|by)\b"
+        r"|^(?:there (?:is|are) )?no (?:active|current|running|open|pending) [\w-]+\W*$|^no [\w-]+ registered\W*$"
         r"|\bhas no [\w-]+ (?:configured|assigned|installed|attached|set up)\b",
         "No backup secrets store is configured.",
     ),
@@ -241,6 +242,7 @@ WORDINGS: Final = (
         r"|verified|confirmed"
         r"|published|archived|closed|started|running|stopped|paused)(?=\W*$| (?:first|before|to|in order)\b)"
         rf"|\bmust .{{1,60}}\bbefore (?!the\b)\w{{4,}}ing\b"
+        rf"|\b(?:{_ACT}|{_TAKE_AWAY}) (?:it|them|(?:the|this) [\w-]+) before (?:it|\w+ing)\b"
         rf"|(?:^|[,.;:(] ?)(?:please )?(?:{_ACT}|{_TAKE_AWAY}|close|disconnect|unmount|unlink) .{{1,40}}\bfirst\b",
         "Volume v1 is still attached, detach volume first.",
     ),
@@ -293,7 +295,8 @@ WORDINGS: Final = (
         r"\b(?:quota|storage|capacity|plan|account|subscription|usage)\b[\w ]{0,30}\b(?:exceeded|reached"
         r"|exhausted|full)\b"
         r"|^(?:[\w-]+ ){0,4}limit (?:has been |was |is )?(?:exceeded|reached)\b"
-        r"|\bmaximum (?:number|amount|count) (?:of [\w ]{1,40} )?(?:has been |was |is )?(?:exceeded|reached)\b"
+        r"|\balready (?:has|have) the maximum\b|\bmaximum (?:number|amount"
+        r"|count) (?:of [\w ]{1,40} )?(?:has been |was |is )?(?:exceeded|reached)\b"
         r"|\b(?:exceeded|reached) (?:the|your) (?:maximum number|(?:[\w-]+ )?limit|quota)\b|\bquota exceeded\b",
         "Storage limit exceeded",
     ),
