@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import signal
 import socket
@@ -10,7 +11,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -305,6 +305,13 @@ def http2_client(port: int, files: Files) -> Iterator[httpx.Client]:
         yield one
 
 
+async def at_once(port: int, files: Files, paths: list[str]) -> list[httpx.Response]:
+    """Ask for all of these on one connection. (The client of httpx for threads mixes up its streams.)"""
+    url, context = f"https://127.0.0.1:{port}", client_context(files)
+    async with httpx.AsyncClient(http2=True, http1=False, verify=context, base_url=url, timeout=30) as client:
+        return await asyncio.gather(*map(client.get, paths))
+
+
 class TestHttp2:
     def test_successes_pass_and_refusals_are_corrected(self, bench: Any, theirs: Files, ours: Files) -> None:
         def handle(server: Http2Upstream, http2: H2Connection, stream: int, path: str) -> None:
@@ -357,10 +364,9 @@ class TestHttp2:
                 refused = [client.get(f"{prefix}/refused") for prefix in places]
                 assert [one.status_code for one in refused] == [422, 422, 422]
                 assert [one.headers["x-added"] for one in refused] == ["1", "1", "1"]
-                with ThreadPoolExecutor(8) as pool:
-                    together = [*pool.map(lambda number: client.get([*places][number % 3] + "/"), range(60))]
+                together = asyncio.run(at_once(proxy.port, ours, [f"{prefix}/" for prefix in places] * 20))
                 assert [one.content for one in together] == [b"new /", b"ok", b"plain"] * 20
-        assert new.connections == 1
+        assert new.connections == 2
         assert all(f"host: 127.0.0.1:{third.port}".encode() in one.lower() for one in third.requests)
 
     def test_several_apis_without_tls_are_offered_http1(self, bench: Any, ours: Files) -> None:
