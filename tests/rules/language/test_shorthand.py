@@ -12,6 +12,7 @@ from corrigible.rules.language.shorthand import (
     ShorthandError,
     expand,
     rewrite,
+    roots,
     signature,
     without_literals,
     words,
@@ -182,3 +183,19 @@ def test_a_signature(text: str, expected: Any) -> None:
 def test_what_is_between_commas_is_an_argument(call: str, number: int) -> None:
     with pytest.raises(ExpressionError, match=rf"left is called with {number} arguments"):
         value(call, c={})
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("a.b.c", {"a"}),
+        ("f(a).b + [c][0].d + 'e'.g + {'h': i}.j", {"f", "a", "c", "i"}),
+        ("a.?b", {"a"}),
+        (".a", {"a"}),
+        ("a in .b", {"a", "b", "in"}),
+        ("a in.b", {"a", "b", "in"}),
+        ("a . b", {"a", "b"}),
+    ],
+)
+def test_the_roots_of_an_expression_leave_out_members(code: str, expected: set[str]) -> None:
+    assert roots(code) - {"_"} == expected

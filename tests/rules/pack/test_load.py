@@ -146,3 +146,22 @@ def test_a_function_that_is_wrong(write_pack: Callable[..., Path], functions: st
     with pytest.raises(AuthoringError) as caught:
         load_pack(write_pack(manifest=f"functions:\n  {functions}\n"))
     assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "when",
+    ["left > 0", "error.code in .left", "error.code in.left", "errors.all(left, true) && left > 0", "[left][0] == 1"],
+)
+def test_a_rule_has_no_names_of_another_rule(when: str, write_pack: Callable[..., Path]) -> None:
+    folder = write_pack(a="let: {left: '1'}\n" + SAYS, b=f'when: "{when}"\n' + SAYS)
+    assert re.fullmatch(r"""b\.yaml:6: .*undeclared reference to '\.?left'.*""", "\n".join(mistakes(folder)))
+
+
+@pytest.mark.parametrize(
+    "when", ["error.left == 1", "has(error.left)", "errors.all(left, left.code == '')", "'left' == ''"]
+)
+def test_what_another_rule_names_may_be_a_member_a_variable_or_a_text(
+    when: str, write_pack: Callable[..., Path]
+) -> None:
+    folder = write_pack(a="let: {left: '1'}\n" + SAYS, b=f'when: "{when}"\n' + SAYS)
+    assert len(load_pack(folder).rules) == 2

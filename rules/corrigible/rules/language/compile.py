@@ -31,7 +31,7 @@ from .rule import (
     Template,
 )
 from .rule_model import Match, RuleText
-from .shorthand import Functions, words
+from .shorthand import Functions, without_literals, words
 from .suggestion_model import AskEachText, AskText, EachText, LookupText, SuggestionText
 from .validate import checked
 from .yaml_source import Source, Trail
@@ -183,7 +183,7 @@ class _Compiler(ExpressionCompiler):
         if isinstance(value, (dict, list)):
             for inner in value.values() if isinstance(value, dict) else value:
                 self._too_early(inner, trail, waiting)
-        elif isinstance(value, str) and not set(waiting).isdisjoint(_ROOT.findall(value)):
+        elif isinstance(value, str) and not set(waiting).isdisjoint(_ROOT.findall(without_literals(value))):
             try:
                 Environment(environment(self.names - RESERVED).names - set(waiting)).compile(value, self.functions)
             except ExpressionError as problem:

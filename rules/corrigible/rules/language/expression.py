@@ -6,7 +6,8 @@ import functools
 import inspect
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -38,7 +39,7 @@ from corrigible.rules.safety.nearness import nearest
 
 from .cel_release import keep_none, release, releasing
 from .plain_expression import ODD, plain
-from .shorthand import BY_NAME, DOCUMENTS, Functions, ShorthandError, expand, rewrite
+from .shorthand import BY_NAME, DOCUMENTS, Functions, ShorthandError, expand, rewrite, roots
 
 SCOPE: Mapping[str, str] = {
     "body": "map: the body of the request; `{}` if there is none, or if it is no object. A missing member is null.",
@@ -81,6 +82,7 @@ RESERVED = frozenset(
 )
 """Names that CEL takes for itself (language definition, "Syntax" and the standard types)."""
 
+_LONGER_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]+")
 _UNDECLARED = re.compile(r"undeclared reference to '([^']*)'")
 _ERROR = cel.Type.ERROR
 _A_CALL = 8
@@ -236,9 +238,7 @@ class Environment:
         """Compile one expression. Raises ExpressionError with the reason on one line."""
         try:
             expression = Expression(text, self, functions)
-            if expression.code not in self._types:
-                self._types[expression.code] = str(self.env.compile(expression.code).return_type())
-            expression.type = self._types[expression.code]
+            expression.type = self._type_of(expression.code)
             return expression
         except ShorthandError as problem:
             raise ExpressionError(str(problem)) from None
@@ -248,6 +248,23 @@ class Environment:
             named = _UNDECLARED.search(message)
             hint = _hint(named[1], [*self.names, *FUNCTIONS, *functions]) if named else ""
             raise ExpressionError(f"CEL: {message.removesuffix(' [INVALID_ARGUMENT]')}{hint}") from None
+
+    def _type_of(self, code: str) -> str:
+        """Check an expression, and return CEL's type of its value. Raises RuntimeError with what is wrong with it.
+
+        To make an environment ready takes a millisecond. So expressions are checked in one that rules share; in their
+        own only if that could say something else: what a rule does not have must not stand for what another one has.
+        """
+        shared = _SHARED[-1] if _SHARED else self
+        if self.names <= shared.names and (shared.names - self.names).isdisjoint(roots(code)):
+            with suppress(RuntimeError):
+                return shared._checked(code)
+        return self._checked(code)
+
+    def _checked(self, code: str) -> str:
+        if code not in self._types:
+            self._types[code] = str(self.env.compile(code).return_type())
+        return self._types[code]
 
     def activation(self, values: Mapping[str, Any], bindings: Bindings | None = None) -> Activation:
         return Activation(values, bindings)
@@ -270,17 +287,28 @@ def environment(extra: frozenset[str] = frozenset()) -> Environment:
 _NAMES: set[str] = set(SCOPE)
 """Every name that any rule has added to the scope so far."""
 _RUNNING: list[Environment] = []
+_SHARED: list[Environment] = []
 
 
 def running(names: frozenset[str]) -> cel.Env:
     """Return an environment to run expressions in, that has these names and all others.
 
-    Each rule is checked in an environment of its own names. To run, one is enough: making one takes milliseconds, and
-    the first refusal that a rule matches should not pay for them.
+    Each rule may use its own names alone. To run, one environment is enough: making one takes milliseconds, and the
+    first refusal that a rule matches should not pay for them.
     """
     if not _RUNNING or not names <= _RUNNING[-1].names:
         _RUNNING[:] = [Environment(frozenset(_NAMES | names))]
     return _RUNNING[-1].env
+
+
+def share(names: Iterable[str]) -> None:
+    """Make one environment to check rules in that add these names to the scope.
+
+    A single letter is a variable of `map` or `filter` in most rules: it is left to the rules that add it.
+    """
+    wanted = frozenset(SCOPE) | {name for name in names if _LONGER_NAME.fullmatch(name) and name not in RESERVED}
+    if not _SHARED or not wanted <= _SHARED[-1].names:
+        _SHARED[:] = [Environment(wanted)]
 
 
 _LOOKING = {"at": at, "edits": edits, "find": find, "names": names}

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from corrigible.rules.errors import CorrigibleError
@@ -34,6 +33,8 @@ _OPTIONAL = re.compile(
     r"(?P<path>\.\?[A-Za-z_]\w*(?:\.\??[A-Za-z_]\w*)*?)\.(?P<end>orValue\(|hasValue\(\))"
 )
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_MEMBER_NAME = re.compile(r"(?<=[\w)\]}'\"])(?<!\bin)\.\??[A-Za-z_]\w*")
+_CALLED = re.compile(r"(?<![\w.])(\w+)\s*\(")
 _STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(.*?)\]")
 _SIMPLE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*|'_*'|\"_*\"|\d+")
 _SIGNATURE = re.compile(r"\s*([a-z][a-z0-9_]*)\s*\(\s*([a-z][a-z0-9_]*(?:\s*,\s*[a-z][a-z0-9_]*)*)?\s*\)\s*")
@@ -60,6 +61,11 @@ def words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(without_literals(text)))
 
 
+def roots(code: str) -> frozenset[str]:
+    """Return the identifiers of an expression, in CEL itself, except those after the `.` of something."""
+    return frozenset(_WORD.findall(_MEMBER_NAME.sub(" ", without_literals(code))))
+
+
 def signature(text: str) -> tuple[str, tuple[str, ...]] | None:
     """Split `name(a, b)`; None where it is no signature."""
     match = _SIGNATURE.fullmatch(text)
@@ -70,6 +76,8 @@ def signature(text: str) -> tuple[str, tuple[str, ...]] | None:
 
 def without_literals(text: str) -> str:
     """Return the expression with `_` for each character inside a literal text."""
+    if "'" not in text and '"' not in text:
+        return text
     return _LITERAL.sub(lambda m: m["q"] + "_" * (len(m[0]) - 2 * len(m["q"])) + m["q"], text)
 
 
@@ -85,11 +93,9 @@ def expand(text: str, functions: Functions) -> str:
     """Write out the calls of a pack's functions. Raises ShorthandError for a wrong number of arguments."""
     if not functions:
         return text
-    called = _call_of(tuple(functions))
     number = 0
     masked = without_literals(text)
-    match = called.search(masked)
-    while match is not None:
+    while (match := _first_call(masked, functions)) is not None:
         function = functions[match[1]]
         arguments, end = _arguments(text, masked, match.end())
         if len(arguments) != len(function.parameters):
@@ -98,13 +104,11 @@ def expand(text: str, functions: Functions) -> str:
         number += 1
         text = text[: match.start()] + _call(function, arguments, number) + text[end:]
         masked = without_literals(text)
-        match = called.search(masked)
     return text
 
 
-@lru_cache(maxsize=256)
-def _call_of(names: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, names))})\s*\(")
+def _first_call(masked: str, functions: Functions) -> re.Match[str] | None:
+    return next((match for match in _CALLED.finditer(masked) if match[1] in functions), None)
 
 
 def _call(function: PackFunction, arguments: Sequence[str], number: int) -> str:

@@ -12,7 +12,7 @@ from corrigible.rules.errors import AuthoringError, Place, gather, suggest_spell
 from corrigible.rules.language.compile import compile_rule
 from corrigible.rules.language.compile_expression import LONGEST_EXPRESSION, TOO_LONG
 from corrigible.rules.language.expression import FUNCTIONS as BUILT_IN
-from corrigible.rules.language.expression import RESERVED, SCOPE, ExpressionError, environment
+from corrigible.rules.language.expression import RESERVED, SCOPE, ExpressionError, environment, share
 from corrigible.rules.language.pack_model import PackText
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.language.shorthand import Functions, PackFunction, ShorthandError, expand, signature
@@ -105,10 +105,15 @@ def load_pack(
     functions = _functions(manifest, text, errors, [] if lint is None else lint)
     rules: dict[str, Rule] = {}
     major = text.version.partition(".")[0]
-    for file in rule_files(path):
+    sources = [_read(file) for file in rule_files(path)]
+    share(name for source in sources if isinstance(source, Source) for name in _added_names(source.data))
+    for source in sources:
+        if isinstance(source, AuthoringError):
+            errors.append(source)
+            continue
         try:
             rule = compile_rule(
-                read_source(file),
+                source,
                 pack=text.name,
                 major=major,
                 vocabulary=vocabulary,
@@ -139,6 +144,27 @@ def load_pack(
     mapping = None if text.error is None else compile_error(text.error)
     names = compile_operation(text.operation, text.operations) if text.operation else None
     return Pack(text.name, path, text, tuple(rules.values()), tables, vocabulary, guidance, mapping, names)
+
+
+def _read(file: Path) -> Source | AuthoringError:
+    try:
+        return read_source(file)
+    except AuthoringError as error:
+        return error
+
+
+def _added_names(data: Json) -> Iterator[str]:
+    """Yield the names that a rule adds to the scope of its expressions, whether or not the rule is right."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            if key in ("let", "lookup") and isinstance(value, dict):
+                yield from map(str, value)
+            elif key == "as" and isinstance(value, str):
+                yield value
+            yield from _added_names(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from _added_names(value)
 
 
 def load_tables(path: Path) -> dict[str, Json]:
