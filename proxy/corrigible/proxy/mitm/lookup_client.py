@@ -5,9 +5,11 @@ Knows: httpx, which headers are copied. Does not know: mitmproxy, rules, when a 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -53,6 +55,10 @@ class LookupClient:
         import certifi
         import httpx
 
+        if find_spec("sniffio") is None:
+            # httpcore tries to import it at each lock, some ten times a look-up. What is not there, Python looks for in
+            # every folder each time, unless it is told here.
+            sys.modules["sniffio"] = None  # type: ignore[assignment]
         verify = self._trust.context()
         if self._trust.ca is None and not self._trust.insecure:
             verify.load_verify_locations(certifi.where())  # as mitmproxy does
