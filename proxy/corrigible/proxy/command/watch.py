@@ -19,6 +19,7 @@ def watch(run: Callable[[], int], folders: Sequence[Path]) -> int:
         while True:
             before = _times(folders)
             status = run()
+            sys.stdout.flush()  # a pipe gets it now, not when the command ends
             print(f"-- watching {len(before)} files; Ctrl-C ends", file=sys.stderr, flush=True)
             while _times(folders) == before:
                 time.sleep(_PAUSE)
