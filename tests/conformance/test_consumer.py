@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -151,15 +153,36 @@ def wrong(command: list[str]) -> Iterator[Consumer]:
                     yield vector
 
 
+TEXTS = {file.name: file.read_text("utf-8") for file in SOURCES.glob("*.ts")}
+STRIP = """
+const texts = JSON.parse(require("node:fs").readFileSync(0, "utf-8"));
+console.log(JSON.stringify(texts.map((text) => require("node:module").stripTypeScriptTypes(text))));
+"""
+
+
+@pytest.fixture(scope="module")
+def stripped() -> dict[str, str]:
+    """From each text of the reader, with and without a fault, to JavaScript: no process strips them again."""
+    texts = {*TEXTS.values(), *(text.replace(old, new) for _, old, new, _ in FAULTS for text in TEXTS.values())}
+    question = json.dumps(ordered := sorted(texts))
+    done = subprocess.run([NODE, "-e", STRIP], input=question, capture_output=True, text=True, check=True)
+    return dict(zip(ordered, json.loads(done.stdout), strict=True))
+
+
 @pytest.mark.parametrize(("name", "old", "new", "caught"), FAULTS, ids=[fault[0] for fault in FAULTS])
 def test_a_planted_fault_is_caught_where_it_belongs(
-    tmp_path: Path, name: str, old: str, new: str, caught: set[str]
+    stripped: dict[str, str], tmp_path: Path, name: str, old: str, new: str, caught: set[str]
 ) -> None:
-    texts = {file.name: file.read_text("utf-8") for file in SOURCES.glob("*.ts")}
-    assert sum(text.count(old) for text in texts.values()) == 1, "the reader was rewritten: plant the fault anew"
-    for file, text in texts.items():
-        (tmp_path / file).write_text(text.replace(old, new), "utf-8")
-    assert {vector.id.partition("/")[0] for vector in wrong([NODE, str(tmp_path / "stdio.ts")])} == caught
+    assert sum(text.count(old) for text in TEXTS.values()) == 1, "the reader was rewritten: plant the fault anew"
+    (tmp_path / "package.json").write_text('{"type": "module"}', "utf-8")
+    for file, text in TEXTS.items():
+        script = stripped[text.replace(old, new)].replace('.ts";', '.js";')
+        (tmp_path / file).with_suffix(".js").write_text(script, "utf-8")
+    assert {vector.id.partition("/")[0] for vector in wrong([NODE, str(tmp_path / "stdio.js")])} == caught
+
+
+def test_without_a_fault_nothing_is_caught(stripped: dict[str, str], tmp_path: Path) -> None:
+    test_a_planted_fault_is_caught_where_it_belongs(stripped, tmp_path, "", TEXTS["stdio.ts"], TEXTS["stdio.ts"], set())
 
 
 # what a finding says

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,6 @@ import pytest
 from corrigible.conformance.checks.pack.rule_files import CHECKS
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.suite.subject import Subject
-
-from .preloaded_command import preloaded
 
 HEAD = """\
 name: acme
@@ -48,10 +47,10 @@ FILES: Mapping[str, str] = {"pack.yaml": HEAD, "less.yaml": RULE % "less", "less
 Changed = Mapping[str, Callable[[str], str]]
 
 
-@pytest.fixture(scope="module")
-def corrigible(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with preloaded(tmp_path_factory.mktemp("corrigible")) as words:
-        yield words
+@pytest.fixture
+def corrigible() -> str:
+    """The command, in words that `tests._support.forked` knows."""
+    return f"{sys.executable} -m corrigible.proxy.cli"
 
 
 def findings(folder: Path | str, **config: str) -> dict[str, list[str]]:

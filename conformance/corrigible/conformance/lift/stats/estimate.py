@@ -14,9 +14,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import proportion_confint
+import scipy  # its parts, and statsmodels, take a second to import: only who computes with them waits
 
 from .observation import Counts, Observation, Paired, by_task, task_differences
 
@@ -83,7 +81,7 @@ def sign_flip(differences: npt.ArrayLike, *, seed: int = 0) -> tuple[float, bool
         whole = np.abs(np.rint(moved * denominator))
         if np.allclose(np.abs(moved) * denominator, whole, rtol=0, atol=1e-9):
             return _counted_flips([int(sample) for sample in whole], abs(round(float(moved.sum()) * denominator))), True
-    test_result = stats.permutation_test(
+    test_result = scipy.stats.permutation_test(
         [moved],
         np.mean,
         permutation_type="samples",
@@ -108,6 +106,8 @@ def wilson(count: Counts) -> Estimate:
     """Return a proportion with its Wilson interval."""
     if not count.trials:
         return Estimate(None, None, None, 0)
+    from statsmodels.stats.proportion import proportion_confint
+
     low, high = proportion_confint(count.successes, count.trials, method="wilson")
     return Estimate(count.successes / count.trials, float(low), float(high), count.trials)
 
@@ -115,7 +115,7 @@ def wilson(count: Counts) -> Estimate:
 def mcnemar(table: Paired) -> float:
     """Return the exact two-sided p of McNemar's test."""
     discordant = table.first_only + table.second_only
-    return float(stats.binomtest(table.first_only, discordant, 0.5).pvalue) if discordant else 1.0
+    return float(scipy.stats.binomtest(table.first_only, discordant, 0.5).pvalue) if discordant else 1.0
 
 
 def newcombe(table: Paired) -> Estimate:
@@ -147,7 +147,7 @@ def fisher(first: Counts, second: Counts) -> tuple[float | None, float]:
     It takes every episode for independent, as the paper does; repeats of a task are not.
     """
     table = [[first.successes, first.trials - first.successes], [second.successes, second.trials - second.successes]]
-    p = float(stats.fisher_exact(np.array(table)).pvalue)
+    p = float(scipy.stats.fisher_exact(np.array(table)).pvalue)
     below = table[0][1] * table[1][0]
     return (table[0][0] * table[1][1] / below if below else None), p
 
@@ -156,6 +156,8 @@ def holm(values: Mapping[str, float]) -> dict[str, float]:
     """Return the p of every comparison of a family, adjusted by Holm's method."""
     if not values:
         return {}
+    from statsmodels.stats.multitest import multipletests
+
     adjusted = multipletests(list(values.values()), method="holm")[1]
     return {name: float(p) for name, p in zip(values, adjusted, strict=True)}
 
@@ -167,8 +169,8 @@ def equivalence(observations: Sequence[Observation], first: str, second: str, *,
         return None
     if len(set(differences)) == 1:
         return 0.0 if abs(differences[0]) < margin else 1.0
-    below = stats.ttest_1samp(differences, -margin, alternative="greater").pvalue
-    above = stats.ttest_1samp(differences, margin, alternative="less").pvalue
+    below = scipy.stats.ttest_1samp(differences, -margin, alternative="greater").pvalue
+    above = scipy.stats.ttest_1samp(differences, margin, alternative="less").pvalue
     return float(max(below, above))
 
 

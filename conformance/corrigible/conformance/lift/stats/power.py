@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from scipy.stats import norm
+import scipy  # its parts take a second to import: only who computes with them waits
 
 _EXACT: Final = 1e-12
 """How near to the smallest difference is near enough."""
@@ -21,7 +21,7 @@ def tasks_needed(difference: float, discordance: float, *, alpha: float = 0.05, 
     the arms succeeds; it cannot be less than the difference. Raises ValueError on figures that cannot be.
     """
     _check(difference, discordance, alpha, power)
-    z, y = float(norm.isf(alpha / 2)), float(norm.isf(1 - power))
+    z, y = float(scipy.stats.norm.isf(alpha / 2)), float(scipy.stats.norm.isf(1 - power))
     n = (z * math.sqrt(discordance) + y * math.sqrt(discordance - difference**2)) ** 2 / difference**2
     return math.ceil(n)
 
@@ -32,8 +32,8 @@ def power_of(tasks: int, difference: float, discordance: float, *, alpha: float 
     if tasks < 1:
         raise ValueError(f"{tasks} tasks: there must be at least one")
     spread = math.sqrt(discordance - difference**2)
-    reach = difference * math.sqrt(tasks) - float(norm.isf(alpha / 2)) * math.sqrt(discordance)
-    return 1.0 if spread == 0 and reach > 0 else float(norm.cdf(reach / spread)) if spread else 0.0
+    reach = difference * math.sqrt(tasks) - float(scipy.stats.norm.isf(alpha / 2)) * math.sqrt(discordance)
+    return 1.0 if spread == 0 and reach > 0 else float(scipy.stats.norm.cdf(reach / spread)) if spread else 0.0
 
 
 def detectable(tasks: int, discordance: float, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
