@@ -150,3 +150,27 @@ def test_a_look_up_has_its_own_headers_and_the_callers_credentials(bench: Any) -
         *(b"accept: application/vnd.acme.v2+json", b"authorization: bearer t", b"cookie: a=b", b"x-api-version: 7"),
         b"x-flavour: light",
     ]
+
+
+def test_no_look_up_but_the_first_searches_for_modules(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from corrigible.proxy.mitm.lookup_client import LookupClient, Origin
+
+    searched: list[str] = []
+
+    class Finder:
+        @staticmethod
+        def find_spec(name: str, path: object = None, target: object = None) -> None:
+            searched.append(name)
+
+    async def main(port: int) -> LookupAnswer:
+        client, origin = LookupClient(), Origin("http", "127.0.0.1", port, None, ())
+        try:
+            await client.ask(origin, Lookup("/x"))
+            monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
+            return await client.ask(origin, Lookup("/x"))
+        finally:
+            await client.close()
+
+    with bench.upstream({"/x": bench.message(b"200 OK", JSON, PLAIN)}) as upstream:
+        assert asyncio.run(main(upstream.port)) == LookupAnswer(200, PLAIN)
+    assert searched == []
