@@ -109,10 +109,17 @@ def test_orphans_of_others_are_not_adopted() -> None:
         os.kill(orphan, signal.SIGKILL)
 
 
-def test_what_python_reads_at_its_start_makes_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    code = f"{IMPORT}; print(sys.flags.dont_write_bytecode)"
-    said = outcome([sys.executable, "-c", code], env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})[1]
-    assert said == "1\n"
+@pytest.mark.parametrize(
+    ("name", "value", "shown", "said"),
+    [
+        ("PYTHONOPTIMIZE", "2", "sys.flags.optimize", "2"),
+        ("PYTHONDONTWRITEBYTECODE", "1", "sys.dont_write_bytecode", "True"),
+        ("PYTHONDONTWRITEBYTECODE", "", "sys.dont_write_bytecode", "False"),
+    ],
+)
+def test_what_python_reads_at_its_start_is_heeded(name: str, value: str, shown: str, said: str) -> None:
+    code = f"{IMPORT}; print({shown})"
+    assert outcome([sys.executable, "-c", code], env={**os.environ, name: value})[1] == f"{said}\n"
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,9 @@ _HIDES: Final = ("meta_path", "sys.modules")
 _OF_PYTHON: Final = ("PYTHON", "LANG", "LC_")
 """What environment variables begin with that Python itself reads when it starts."""
 
+_HEEDED: Final = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
+"""Those that a fork can heed, too."""
+
 # It ends with the code that the command runs, at the top level: the end of the process is Python's own, too.
 _SERVER: Final = """
 import gc, io, json, os, runpy, signal, socket, sys
@@ -73,6 +76,7 @@ for number in (calls.detach(), told, tell):
 os.environ.clear()
 os.environ.update(call["environment"])
 signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
 at_once = bool(os.environ.get("PYTHONUNBUFFERED"))
 for number, name in enumerate(("stdin", "stdout", "stderr")):
     old = getattr(sys, name)
@@ -112,8 +116,7 @@ def words_of(arguments: Any, executable: Any) -> list[str] | None:
 
 def _for_python(environment: Mapping[str, str]) -> dict[str, str]:
     given = {name: value for name, value in environment.items() if name.startswith(_OF_PYTHON)}
-    given.pop("PYTHONUNBUFFERED", None)
-    return given
+    return {name: value for name, value in given.items() if name not in _HEEDED}
 
 
 class _Server:
