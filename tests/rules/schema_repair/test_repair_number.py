@@ -21,6 +21,10 @@ INTEGER = {"type": "integer"}
         (-5, {"minimum": -3}, -3),
         (-5, {"minimum": 0}, None),  # none at all is not what a negative number means
         (-5, {"exclusiveMinimum": -1, **INTEGER}, None),
+        (-5, {"minimum": -1}, None),  # -1 is no limit at all
+        (-5, {"minimum": -1, "maximum": 100, **INTEGER}, None),
+        (-5, {"exclusiveMinimum": -2, **INTEGER}, None),
+        (-1.5, {"minimum": -1, "maximum": 1}, -1),
         (0, {"minimum": 0}, 0),
         (5, {"minimum": 10.5, **INTEGER}, 11),
         (5, {"exclusiveMinimum": 10, **INTEGER}, 11),
@@ -65,6 +69,7 @@ def test_nought_is_the_first_where_nothing_is_written(value: Any, wanted: list[i
         (500, {"maximum": 100, "multipleOf": 30}, 90),
         (-1, {"maximum": -5}, -5),
         (0, {"maximum": -5}, -5),
+        (0, {"maximum": -1}, None),
         (5, {"maximum": 1}, 1),
         (5, {"maximum": 0}, None),  # something was to be sent: nothing is not what that means
         (5, {"maximum": -1}, None),
@@ -89,6 +94,8 @@ def test_too_large(value: Any, schema: dict[str, Any], wanted: float | None) -> 
         (1.26, 0.5, [1.5]),
         (0, 5, [0]),
         (1, 5, []),  # nothing would be left
+        (-1.2, 1, []),
+        (-1, 1, [-1]),
         (7, 0, []),
         (7, -5, []),
         (7, None, []),
@@ -107,7 +114,9 @@ def test_spans_of_time() -> None:
     assert shortest_span("1ms", schema, Place()) == [("1s", "the least that is allowed is sent")]
 
 
-@pytest.mark.parametrize("name", ["done_percent", "percent", "latitude", "progressPercent"])
+@pytest.mark.parametrize(
+    "name", ["done_percent", "percent", "latitude", "progressPercent", "done_ratio", "aspectRatio"]
+)
 def test_a_measure_is_not_brought_within_its_limits(name: str) -> None:
     schema = {"type": "integer", "maximum": 100, "minimum": 10}
     assert lowered(150, schema, Place(name)) == []

@@ -15,9 +15,12 @@ from .value_place import Place
 _LARGEST: Final = 40
 """Digits before or after the point: a text of ten letters can spell a number that fills the memory."""
 
+_UNLIMITED: Final = -1
+"""As a bound it rather stands for "no limit" or "none" than for an amount. In a range of -1 to 1 it is a number."""
+
 _MEASURE: Final = re.compile(
-    r"(?i)(?:^|[_.-])(?:percent(?:age)?|progress|rating|lat(?:itude)?|lon(?:gitude)?)$"
-    r"|(?<=[a-z])(?-i:Percent(?:age)?|Progress|Rating|Latitude|Longitude)$"
+    r"(?i)(?:^|[_.-])(?:percent(?:age)?|progress|ratio|fraction|probability|rating|score|lat(?:itude)?|lon(?:gitude)?)$"
+    r"|(?<=[a-z])(?-i:Percent(?:age)?|Progress|Ratio|Fraction|Probability|Rating|Score|Latitude|Longitude)$"
 )
 """Names of what is told as it is: 150 of 100 percent, or a latitude of 95 degrees, is no wish for the most there is."""
 
@@ -52,7 +55,10 @@ def lowered(value: Json, schema: Schema, place: Place) -> list[Spelling]:
 
 
 def _limit(schema: Schema, plain: str, strict: str, rounding: str, step: int) -> Decimal | None:
-    """Return the outermost value within a bound, None where there is no such value (a number above 0)."""
+    """Return the outermost value within a bound.
+
+    None where there is no such value (a number above 0), or where it has a meaning of its own.
+    """
     whole = "integer" in types(schema) and "number" not in types(schema)
     bounds: list[Decimal] = []
     limit = _exact(schema.get(plain))
@@ -70,7 +76,8 @@ def _limit(schema: Schema, plain: str, strict: str, rounding: str, step: int) ->
     outermost = max(bounds) if step > 0 else min(bounds)
     if multiple is not None and multiple > 0:
         outermost = (outermost / multiple).to_integral_value(rounding) * multiple
-    return outermost
+    is_measured = _exact(schema.get("maximum")) == -_UNLIMITED
+    return None if outermost == _UNLIMITED and not is_measured else outermost
 
 
 def rounded(value: Json, schema: Schema, place: Place) -> list[Spelling]:
@@ -78,7 +85,7 @@ def rounded(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if have is None or step is None or step <= 0:
         return []
     near = (have / step).to_integral_value(ROUND_HALF_UP) * step
-    if near == 0 and have != 0:
+    if near in (0, _UNLIMITED) and have != near:
         return []
     return [_number(near, "the nearest multiple is sent")]
 

@@ -187,22 +187,46 @@ def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     form = schema.get("format")
     if isinstance(form, str) and not isinstance(value, list | dict) and (respelt := spelling.respelled(value, form)):
         return respelt
-    if isinstance(value, list | dict) and not place.text and _NAMED_JSON.search(place.name):
+    if isinstance(value, list | dict) and not place.text and _holds_json(schema, place):
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         return [Spelling(text)] if len(text) <= _LONGEST else []
-    if isinstance(value, Mapping) and isinstance(value.get("id"), str):
+    is_content = not _CONTENT.isdisjoint(words(place.name)[-1:])
+    if isinstance(value, Mapping) and isinstance(value.get("id"), str) and not is_content:
         return [Spelling(value["id"], "the id of the object is sent in its place")]
     if isinstance(value, Mapping) and len(value) == 1:
         ((name, inner),) = value.items()
-        if not _NAMING.isdisjoint(words(str(name))[-1:]) and isinstance(inner, str):
+        is_wrapper = not _NAMING.isdisjoint(words(str(name))[-1:]) and not is_content
+        if isinstance(inner, str) and (is_wrapper or _is_called_like(str(name), place.name)):
             return [Spelling(inner, "the only value of the object is sent in its place")]
     if isinstance(value, int | float) and schema.get(SHAPED):
         return []
     return _scalar(value, schema, place, _as_text)
 
 
-_NAMING: Final = frozenset({"id", "name", "key", "slug", "uuid", "value", "code"})
+def _holds_json(schema: Schema, place: Place) -> bool:
+    """Whether the text at a place is JSON by its name or its description."""
+    told = schema.get("description")
+    if schema.get("contentMediaType") == "application/json" or _NAMED_JSON.search(place.name) is not None:
+        return True
+    return isinstance(told, str) and _TOLD_JSON.search(told[:_READ]) is not None
+
+
+def _is_called_like(member: str, name: str) -> bool:
+    """Whether the name of a member says no more than that of the place of its object: `key` in `api_key`."""
+    return bool(member) and (words(member) == words(name)[-1:] or _letters(member) == _letters(name))
+
+
+_NAMING: Final = frozenset({"id", "name", "slug", "uuid", "value"})
 """Last words of names under which some APIs wrap the text that others take as it is."""
+_CONTENT: Final = frozenset(
+    {"blob", "content", "data", "payload", "body", "secret", "raw", "document", "text", "value"}
+)
+"""Last words of names of texts that may hold anything: an object there may be what the text has to spell."""
+_READ: Final = 500
+_TOLD_JSON: Final = re.compile(
+    r"(?i)\bJSON[ -]?(?:encoded|serialized|stringified|formatted|string|blob)\b"
+    r"|\b(?:serialized|encoded|stringified|formatted|represented) (?:as |in |to )?(?:an? )?JSON\b|\bas JSON\b"
+)
 _NAMED_JSON = re.compile(r"(?:^|[_.-])(?:json|JSON)(?:$|[_.-]|[A-Z])|^json[A-Z]|[a-z]J(?:son|SON)(?:$|[A-Z])")
 """A name that says that the text there holds JSON: `extra_json`, `jsonPayload`."""
 
