@@ -54,6 +54,14 @@ paths:
     parameters: [{name: label, in: path, required: true, schema: {type: string}}]
     get: {responses: *any}
     put: {requestBody: {content: {application/json: {schema: {type: object}}}}, responses: *any}
+  /plots:
+    get: {responses: *any}
+    post: {requestBody: {content: {application/json: {schema: {type: object}}}}, responses: *any}
+  /plots/{name}:
+    parameters: [{name: name, in: path, required: true, schema: {type: string}}]
+    get: {responses: *any}
+    post: {requestBody: {content: {application/json: {schema: {type: object}}}}, responses: *any}
+    patch: {requestBody: {content: {application/json: {schema: {type: object}}}}, responses: *any}
   /owners:
     get: {responses: *any}
   /secrets:

@@ -313,7 +313,6 @@ def test_what_a_put_would_create_is_compared_with_what_is_there(engine: Engine, 
     ("method", "message"),
     [
         ("DELETE", "top already exists"),
-        ("PUT", "It already exists"),
         ("PUT", "The colour of top already exists"),
         ("PUT", "top already exists beside red"),
     ],
@@ -322,6 +321,93 @@ def test_what_exists_is_not_known_to_be_what_the_path_names(engine: Engine, meth
     body = {"colour": "red", "shade": "red"} if method == "PUT" else None
     request = Request(method, "/api/labels/top", {}, {"content-type": "application/json"}, body)
     assert feedback_of(engine, request, 409, message)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("existing", "is_done"), [({"colour": "red"}, True), ({"colour": "blue"}, False), (None, False)]
+)
+def test_what_is_there_as_it_was_sent_is_what_exists_though_the_message_names_nothing(
+    engine: Engine, existing: Json, is_done: bool
+) -> None:
+    request = Request("PUT", "/api/labels/top", {}, {"content-type": "application/json"}, {"colour": "red"})
+    reads = {} if existing is None else {"/api/labels/top": existing}
+    feedback, looked = feedback_of(engine, request, 409, "Conflict: duplicate entry", reads)
+    assert looked == ["/api/labels/top"]
+    assert [one["action"] for one in feedback.get("suggestions", ())] == (["ALREADY_DONE"] if is_done else [])
+
+
+@pytest.mark.parametrize("message", ["Plot p-1 already exists", "The farm already has plot p-1"])
+def test_a_post_to_the_path_of_what_it_makes(engine: Engine, message: str) -> None:
+    there = {"/api/plots/p-1": {"name": "p-1", "crop": "oats"}}
+    feedback, looked = feedback_of(engine, Request("POST", "/api/plots/p-1"), 409, message, there)
+    assert looked == ["/api/plots/p-1"]
+    assert [one["action"] for one in feedback["suggestions"]] == ["ALREADY_DONE"]
+    feedback, _ = feedback_of(engine, post("/api/plots/p-1", {"crop": "rye"}), 409, message, there)
+    other, update = feedback["suggestions"]
+    assert asked(feedback) == [("/path", {"type": "string", "pattern": "^/api/plots/[^/]+$"})]
+    assert other["group"]["relation"] == update["group"]["relation"] == "one_of"
+    assert [op for op in update["patch"] if op["op"] == "replace"] == [
+        {"op": "replace", "path": "/method", "value": "PATCH"}
+    ]
+    assert update["safety"]["requires_confirmation"] is True
+    assert update["message"] == "Change the one that exists. What differs: crop."
+    feedback, _ = feedback_of(engine, post("/api/plots/p-1", {"crop": "rye", "password": "x"}), 409, message, there)
+    assert [one["action"] for one in feedback["suggestions"]] == ["MODIFY_PARAMS"]
+
+
+@pytest.mark.parametrize("message", ["The farm already has the maximum of 2 plots", "It already has enough", "No"])
+def test_what_has_something_else_already(engine: Engine, message: str) -> None:
+    there = {"/api/plots/p-1": {"name": "p-1"}}
+    assert feedback_of(engine, Request("POST", "/api/plots/p-1"), 409, message, there)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "is_done"),
+    [
+        ({"plots": ["p-1", "p-2"]}, True),
+        ({"plots": ["p-1"], "crop": "oats"}, True),
+        ({"plots": ["p-1"], "crop": "rye"}, False),
+        ({"plots": ["p-1", "p-9"]}, False),
+        ({"plots": [{"name": "p-1", "crop": "oats"}]}, True),
+        ({"plots": [{"name": "p-1", "crop": "rye"}]}, False),
+    ],
+)
+def test_a_list_of_what_is_made(engine: Engine, body: Json, is_done: bool) -> None:
+    there = {"/api/plots": [{"name": "p-1", "crop": "oats"}, {"name": "p-2"}]}
+    feedback, looked = feedback_of(engine, post("/api/plots", body), 409, "All plots already exist", there)
+    assert looked == ["/api/plots"]
+    if is_done:
+        assert [one["action"] for one in feedback["suggestions"]] == ["ALREADY_DONE"]
+    else:
+        assert [place for place, _ in asked(feedback)] == ["/body/plots"]
+    unlisted, _ = feedback_of(engine, post("/api/plots", body), 409, "All plots already exist", {})
+    assert [place for place, _ in asked(unlisted)] == ["/body/plots"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "it is not permitted to have two plots with the same name: p-1",
+        "Another plot with this name exists",
+        "Duplicate entry",
+    ],
+)
+def test_the_name_inside_an_object_of_the_body(engine: Engine, message: str) -> None:
+    there = {"/api/plots": {"plots": [{"id": 7, "name": "p-1", "crop": "oats"}, {"id": 8, "name": "p-2"}]}}
+    same, other = ({"plot": {"name": "p-1", "crop": crop}} for crop in ("oats", "rye"))
+    feedback, _ = feedback_of(engine, post("/api/plots", same), 409, message, there)
+    assert [one["action"] for one in feedback["suggestions"]] == ["ALREADY_DONE"]
+    feedback, _ = feedback_of(engine, post("/api/plots", other), 409, message, there)
+    assert asked(feedback) == [("/body/plot/name", {"not": {"const": "p-1"}})]
+
+
+def test_of_several_of_one_name_the_one_that_the_message_identifies(engine: Engine) -> None:
+    there = {"/api/plots": [{"id": "a7", "name": "p-1", "crop": "rye"}, {"id": "b8", "name": "p-1", "crop": "oats"}]}
+    sent = post("/api/plots", {"name": "p-1", "crop": "oats"})
+    feedback, _ = feedback_of(engine, sent, 409, "two plots of the same name: p-1, id b8", there)
+    assert [one["action"] for one in feedback["suggestions"]] == ["ALREADY_DONE"]
+    feedback, _ = feedback_of(engine, sent, 409, "two plots of the same name: p-1", there)
+    assert [place for place, _ in asked(feedback)] == ["/body/name"]
 
 
 @pytest.mark.parametrize(

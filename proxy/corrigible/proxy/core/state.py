@@ -29,13 +29,15 @@ from corrigible.schema.exchange import Protocol as Wire
 
 from .api_profile import RefusalCase
 from .state_conflict import Conflicts
-from .state_reader import ABSENT_HERE, MOST_NEAR, NOT_ALLOWED, REFERRED_TO, Results, near_first, shown
+from .state_reader import ABSENT_HERE, MOST_NEAR, NOT_ALLOWED, REFERRED_TO, Results, is_name, near_first, repeats, shown
 from .state_references import References
 
 _EXISTS: Final = re.compile(
     r"(?i)\balready (?:exists?|in use|used|taken|registered|been (?:taken|used))\b|\bduplicate\b|\bis taken\b"
-    r"|\b(?:must be|not|is) unique\b|\bunique constraint\b"
+    r"|\b(?:must be|not|is) unique\b|\bunique constraint\b|\btwo [\w -]{1,80} (?:with|of|having) [\w -]{0,40}\bsame\b"
+    r"|\banother [\w -]{1,60} (?:with|of|has|have|having) (?:the|this|that) (?:same )?(?:name|id|identifier|key)\b"
 )
+_HAS: Final = re.compile(r"(?i)\balready ha(?:s|ve) (.{1,200})")
 _INVALID: Final = re.compile(r"(?i)\b(?:invalid|not (?:an? )?valid|malformed|must be an?)\b")
 _KIND_ABSENT: Final = re.compile(
     r"(?i)(?:(?:no such|unknown|could not find(?: the)?|cannot find(?: the)?) )?(?:the |this )?([a-z][a-z _-]{1,60}?)"
@@ -67,13 +69,14 @@ class _State(References, Conflicts):
 
     def result(self) -> Results:
         status, request = self._status, self._request
-        may_be_stale = status in (409, 412) and not _EXISTS.search(self._message)
+        is_there = _EXISTS.search(self._message) is not None or self._is_had()
+        may_be_stale = status in (409, 412) and not is_there
         if may_be_stale and (stale := (yield from self._stale())) is not None:
             return stale
         if (constraint := stored_constraint(self._message)) is not None:
             return (yield from self._not_stored(constraint))
-        if status == 409 or (status in (400, 422) and _EXISTS.search(self._message)):
-            if status != 409 or _EXISTS.search(self._message) or not self._message:
+        if status == 409 or (status in (400, 422) and is_there):
+            if is_there or not self._message:
                 return (yield from self._existing(self._reads.creation(request.method, request.path)))
             return None
         in_parameters = self._error.pointer.startswith(("/body/", "/query/"))
@@ -86,6 +89,16 @@ class _State(References, Conflicts):
                 return None  # the path may well be right
             return (yield from self._absent())
         return None
+
+    def _is_had(self) -> bool:
+        """Whether a message says that something has already what the end of the path, or a name in the body, is."""
+        had = _HAS.search(self._message)
+        if had is None:
+            return False
+        body = self._request.body if isinstance(self._request.body, Mapping) else {}
+        named = self._reads.named(self._request.method, self._request.path)[:1]
+        names = [one.value for one in named] + [scalar_text(one) for one in body.values() if is_name(one)]
+        return any(repeats(had[1], name) for name in names)
 
     # --- a resource of the path is not there
 

@@ -6,11 +6,13 @@ Knows: what a request creates or changes, how that is read. Does not know: rules
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from corrigible.adapters.openapi.related_reads import Creation, Item
+from corrigible.rules.engine.evaluate import RuleResult
+from corrigible.rules.functions.edits import Operation
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import words
@@ -19,9 +21,9 @@ from corrigible.rules.safety.stored import dropped_values
 from corrigible.rules.schema_repair.listing import read_listing, with_references
 from corrigible.rules.schema_repair.route import schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Proposal, ask, edit, guarded_edit, is_secret, options
+from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask, edit, guarded_edit, is_secret, options
 from corrigible.schema.document import scalar_text
-from corrigible.schema.exchange import Json
+from corrigible.schema.exchange import Json, Request
 
 from .state_reader import (
     EXISTS_ALREADY,
@@ -47,6 +49,7 @@ _VERSIONS: Final = frozenset(
 )
 _WRAPPED: Final = 3
 """Slashes in the place of a member of an object under a name."""
+_MOST_CREATED: Final = 50
 _MEMBER_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 
 
@@ -56,7 +59,8 @@ class Conflicts(StateReader):
     def _existing(self, creation: Creation | None) -> Results:
         place = self._conflicting(creation)
         if place is None:
-            return (yield from self._existing_here())
+            here = yield from self._existing_here()
+            return here if here is not None or creation is None else (yield from self._existing_as_sent(creation))
         sent = value_at(self._request, place)
         value, member = scalar_text(sent), segments(place)[-1]
         existing, item, path = None, None, ""
@@ -72,15 +76,23 @@ class Conflicts(StateReader):
         other["safety"]["changes_intent"] = True
         if item is None or not item.changes or self._sends_secret():
             return self._done(Proposal([other]), TAKEN if existing is None else EXISTS_ALREADY)
-        ops = [
+        update = self._update(violation, item.changes[0], path, lost)
+        return self._done(options([other, update], self._group), EXISTS_ALREADY)
+
+    def _update(self, violation: SchemaViolation, method: str, path: str, lost: Sequence[str]) -> Suggestion:
+        """Return the call that changes what exists to what was sent."""
+        ops: list[Operation] = [
             {"op": "test", "path": "/method", "value": self._request.method},
-            {"op": "replace", "path": "/method", "value": item.changes[0]},
-            {"op": "test", "path": "/path", "value": self._request.path},
-            {"op": "replace", "path": "/path", "value": path},
+            {"op": "replace", "path": "/method", "value": method},
         ]
+        if path != self._request.path:
+            ops += [
+                {"op": "test", "path": "/path", "value": self._request.path},
+                {"op": "replace", "path": "/path", "value": path},
+            ]
         names = sorted({segments(pointer)[1] for pointer in lost if pointer.count("/") > 1})
         differs = f" What differs: {', '.join(names[:MOST_OFFERED])}." if names and _are_names(names) else ""
-        update = edit(
+        return edit(
             violation,
             self._request,
             ops,
@@ -89,27 +101,74 @@ class Conflicts(StateReader):
             requires_confirmation=True,
             action="USE_ALTERNATIVE_ENDPOINT",
         )
-        return self._done(options([other, update], self._group), EXISTS_ALREADY)
 
     def _existing_here(self) -> Results:
-        """Compare what has the path of a PUT already with what was sent: the path names what is created."""
+        """Compare what has the path of a request already with what was sent: the path names what is created.
+
+        Where the message does not repeat the name, only what is there as it was sent is known to be meant.
+        """
         request = self._request
         resource = next(iter(self._reads.named(request.method, request.path)), None)
         is_last = resource is not None and resource.at == request.path.strip("/").count("/")
-        if resource is None or not is_last or request.method != "PUT" or not repeats(self._message, resource.value):
+        if resource is None or not is_last or request.method not in ("PUT", "POST"):
             return None
-        if isinstance(request.body, Mapping) and any(self._tells(*one) for one in request.body.items()):
-            return None  # that may be what is there already
+        is_repeated = repeats(self._message, resource.value)
+        body = _inner(request.body)
+        if (self._quoted and not is_repeated) or any(self._tells(*one) for one in body.items()):
+            return None  # what the message or the body names may be what is there already
         path = self._reads.own(request.method, request.path)
         existing = (yield from self._answered(path)) if path else None
-        if isinstance(existing, Mapping) and not dropped_values(request, existing):
+        lost = dropped_values(request, existing) if isinstance(existing, Mapping) and request.body is not None else ()
+        if isinstance(existing, Mapping) and not lost:
             message = "It exists, with everything that was asked for."
             return self._terminal("ALREADY_DONE", message, {"path": request.path}, EXISTS_ALREADY)
+        if not is_repeated:
+            return None
         violation = SchemaViolation("/path", "path", {"type": "string"}, request.path)
         wanted = schema_of_path(request.path, resource.value, {"type": "string"})
         other = ask(violation, request, "Create another one, under a name that is free.", schema=wanted)
         other.suggestions[0]["safety"]["changes_intent"] = True
-        return self._done(other, EXISTS_ALREADY)
+        changes = self._reads.changes(request.method, request.path) if body and not self._sends_secret() else ()
+        if not changes:
+            return self._done(other, EXISTS_ALREADY)
+        update = self._update(violation, changes[0], request.path, lost)
+        return self._done(options([*other.suggestions, update], self._group), EXISTS_ALREADY)
+
+    def _existing_as_sent(self, creation: Creation) -> Results:
+        """Look for each of a list of names, or of objects, and for an object without a name, in the collection."""
+        sent = _created(self._request.body)
+        if sent is None:
+            return None
+        place, elements = sent
+        listing = read_listing((yield from self._answered(creation.collection))) if creation.collection else None
+        if listing is None:
+            return self._of_list(place, elements, ())
+        variables = [item.member if item.by_name else item.variable for item in creation.items] or ["name"]
+        found: list[bool] = []
+        for element in elements:
+            if isinstance(element, Mapping):
+                same = [one for one in listing.resources if _holds(one, element)]
+            else:
+                same = [
+                    one for one in (listing.identifiers(name).get(element) for name in variables) if one is not None
+                ]
+                same = [one for one in same[:1] if _holds(one, _beside(self._request.body, place))]
+            found.append(len(same) == 1)
+        if all(found):
+            message = "It exists, with everything that was asked for."
+            return self._terminal("ALREADY_DONE", message, {"path": creation.collection}, EXISTS_ALREADY)
+        return self._of_list(place, elements, [one for one, is_there in zip(elements, found, strict=True) if is_there])
+
+    def _of_list(self, place: str, elements: Json, existing: Sequence[Json]) -> RuleResult | None:
+        """Ask which elements of a list to create."""
+        if not place or is_secret(place, elements):
+            return None
+        taken = [one for one in existing if isinstance(one, str)]
+        violation = SchemaViolation(place, "enum", {}, elements)
+        schema: dict[str, Json] = {"type": "array", "items": {"not": {"enum": taken}}} if taken else {}
+        question = ask(violation, self._request, "Leave out what exists, or give names that are free.", schema=schema)
+        question.suggestions[0]["safety"]["changes_intent"] = True
+        return self._done(question, EXISTS_ALREADY)
 
     def _tells(self, member: str, value: Json) -> bool:
         """Whether the message has the name of a member, or its value."""
@@ -130,13 +189,11 @@ class Conflicts(StateReader):
             and is_name(value_at(self._request, pointer))
         ):
             return None if is_secret(pointer, value_at(self._request, pointer)) else pointer
-        body = self._request.body
-        if not isinstance(body, Mapping):
-            return None
+        body, base = _inner(self._request.body), _base(self._request.body)
         members = [name for name, value in body.items() if is_name(value)]
         quoted = [name for name in members if scalar_text(body[name]) in self._quoted]
         if len(quoted) == 1:
-            return f"/body/{escape(quoted[0])}"
+            return f"{base}/{escape(quoted[0])}"
         if quoted:
             return None
         spelled = {name.lower(): name for name in reversed(members)}
@@ -145,7 +202,7 @@ class Conflicts(StateReader):
         repeated = [name for name in naming if repeats(self._message, scalar_text(body[name]))]
         is_told = len(naming) == 1 and self._request.method == "POST" and self._begins_with_a_word(naming[0])
         named = repeated or self._repeated_names(members) or (naming if creation is not None or is_told else [])
-        return f"/body/{escape(named[0])}" if named else None
+        return f"{base}/{escape(named[0])}" if named else None
 
     def _begins_with_a_word(self, member: str) -> bool:
         """Whether the name of a member begins with a word of the message: `username` is what "User ID" is about."""
@@ -154,7 +211,7 @@ class Conflicts(StateReader):
 
     def _repeated_names(self, members: list[str]) -> list[str]:
         """Return the only member such as `table_name` whose value the message repeats, alone or as `main.orders`."""
-        body = self._request.body
+        body = _inner(self._request.body)
         named = [name for name in members if _WORDS.findall(name)[-1:] and _WORDS.findall(name)[-1].lower() in _NAMING]
         repeated = [name for name in named if repeats(self._message, scalar_text(body[name]), below=True)]
         return repeated if len(repeated) == 1 else []
@@ -168,10 +225,8 @@ class Conflicts(StateReader):
 
     def _sends_secret(self) -> bool:
         """Whether the body has a password or the like: to change what exists would give somebody else's a new one."""
-        body = self._request.body
-        if isinstance(body, Mapping) and _is_wrapper(body):
-            body = next(iter(body.values()))
-        return isinstance(body, Mapping) and any(is_secret(f"/body/{escape(name)}", body[name]) for name in body)
+        body = _inner(self._request.body)
+        return any(is_secret(f"/body/{escape(name)}", body[name]) for name in body)
 
     def _found(
         self, creation: Creation, member: str, value: str
@@ -190,7 +245,11 @@ class Conflicts(StateReader):
             if listing is not None
             else []
         )
-        if len(same) != 1 or listing is None:
+        if listing is None:
+            return None, None, ""
+        if len(same) > 1:  # names may be free in other surroundings: the message may tell the identifier
+            same = [one for one in same if is_name(one.get("id")) and repeats(self._message, scalar_text(one["id"]))]
+        if len(same) != 1:
             return None, None, ""
         for item in creation.items:
             known = listing.identifiers(item.member if item.by_name else item.variable)
@@ -239,3 +298,37 @@ def _are_names(names: list[str]) -> bool:
 def _is_wrapper(body: Json) -> bool:
     """Whether a body is one object under a name: `{"user": {"name": "ann"}}`."""
     return isinstance(body, Mapping) and len(body) == 1 and isinstance(next(iter(body.values())), Mapping)
+
+
+def _inner(body: Json) -> Mapping[str, Json]:
+    """Return the object that a body is, or that it wraps."""
+    inner = next(iter(body.values())) if isinstance(body, Mapping) and _is_wrapper(body) else body
+    return inner if isinstance(inner, Mapping) else {}
+
+
+def _base(body: Json) -> str:
+    """Return the place of the object that a body is, or that it wraps."""
+    return f"/body/{escape(next(iter(body)))}" if isinstance(body, Mapping) and _is_wrapper(body) else "/body"
+
+
+def _created(body: Json) -> tuple[str, list[Json]] | None:
+    """Return what a body creates, with the place of the list: names or objects in its only list, else its object."""
+    lists = [name for name, value in body.items() if isinstance(value, list)] if isinstance(body, Mapping) else []
+    if isinstance(body, Mapping) and len(lists) == 1:
+        (name,) = lists
+        elements = body[name]
+        is_objects = len(body) == 1 and all(isinstance(one, Mapping) and one for one in elements)
+        if 0 < len(elements) <= _MOST_CREATED and (is_objects or all(isinstance(one, str) for one in elements)):
+            return f"/body/{escape(name)}", elements
+    inner = _inner(body)
+    return ("", [dict(inner)]) if inner else None
+
+
+def _beside(body: Json, place: str) -> Mapping[str, Json]:
+    """Return what a body has beside its list: that is to hold of each of those that the list names."""
+    return {name: one for name, one in body.items() if name != segments(place)[-1]} if isinstance(body, Mapping) else {}
+
+
+def _holds(resource: Mapping[str, Json], sent: Mapping[str, Json]) -> bool:
+    """Whether a resource has all that was sent."""
+    return not dropped_values(Request("POST", "/", body=dict(sent)), with_references(resource))
