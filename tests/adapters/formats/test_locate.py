@@ -111,6 +111,12 @@ def test_places_told_loosely(field: str, message: str, place: str) -> None:
         ("Title is invalid", "/body/title"),
         ("Size is invalid", ""),  # two places have it
         ("Sku must exist", ""),  # it is in a list
+        ("Invalid cron in schedule", "/body/schedule/cron"),
+        ("Invalid size in schedule", ""),
+        ("Must specify parent flow", "/body/parent_flow"),
+        ("You must provide a parent flow for this title", "/body/parent_flow"),
+        ("Must specify at least one colour", ""),  # nobody declares it
+        ("Must specify a title", ""),  # it was sent
     ],
 )
 def test_places_in_a_text(message: str, place: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Request
-from corrigible.schema.reader import NeedsInput
+from corrigible.schema.reader import NeedsInput, Next
 from tests._support.by_description import engine_of, feedback_about, followed
 
 DESCRIPTION = """
@@ -146,6 +146,10 @@ def test_to_leave_a_member_out_of_a_write_is_confirmed(engine: Engine, method: s
         "either name or id is required",
         "One of 'name', 'id' must be specified",
         "You must provide at least one of name, id",
+        "Specify exactly one of `name` or `id`",
+        "body must contain at least one of `name` or `id`",
+        "1 validation error for Event\n  Value error, Specify exactly one of `name` or `id` [type=value_error, "
+        "input_value={'user': 'a', 'name ': 1}, input_type=dict]\n    For further information visit https://x.test",
     ],
 )
 def test_of_members_one_of_which_is_needed_the_caller_gives_one(engine: Engine, message: str) -> None:
@@ -179,3 +183,33 @@ def test_a_sentence_about_one_member_is_not_one_about_two(engine: Engine, body: 
     suggestions = [] if feedback is None else feedback["suggestions"]
     assert all(len(one.get("placeholders", ())) < 2 for one in suggestions)
     assert all(op["op"] != "remove" for one in suggestions for op in one.get("patch", ()))
+
+
+def test_a_near_name_is_given_the_name_of_the_member_that_is_needed(engine: Engine) -> None:
+    request = post({"endDate": "2026-05-01"})
+    message = "body must contain at least one of `end_date` or `name`"
+    outcome = followed(feedback_about(engine, request, 400, {"message": message}), request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {"end_date": "2026-05-01"}
+    assert feedback_about(engine, post({"name": "a"}), 400, {"message": message}) is None
+
+
+EACH = "is valid under each of {'required': ['page']}, {'required': ['cursor']}"
+
+
+def test_of_forms_that_all_fit_the_caller_keeps_one(engine: Engine) -> None:
+    request = Request("GET", "/events", query={"page": "2", "cursor": "abc"})
+    feedback = feedback_about(engine, request, 400, {"message": f"{{'page': '2', 'cursor': 'abc'}} {EACH}"})
+    assert isinstance(followed(feedback, request, confirm=True), NeedsInput)
+    assert feedback is not None
+    removed = [[op["path"] for op in one["patch"] if op["op"] == "remove"] for one in feedback["suggestions"]]
+    assert removed == [["/query/cursor"], ["/query/page"]]
+
+
+@pytest.mark.parametrize(
+    "message", [EACH, "is valid under each of {'required': ['page', 'from']}, {'required': ['cursor']}"]
+)
+def test_forms_that_are_not_all_sent_leave_nothing_to_keep(engine: Engine, message: str) -> None:
+    request = Request("GET", "/events", query={"page": "2", "from": "abc"})
+    feedback = feedback_about(engine, request, 400, {"message": message})
+    assert feedback is None or all(op["op"] != "remove" for s in feedback["suggestions"] for op in s.get("patch", ()))

@@ -58,6 +58,11 @@ _PYDANTIC: Final = re.compile(
     re.MULTILINE,
 )
 """The text of pydantic's ValidationError."""
+_PYDANTIC_WHOLE: Final = re.compile(
+    r"^1 validation error for [^\n]{1,200}\n {2}(?:(?:Value|Assertion) error, )?(?P<message>[^\n]{1,400}?)"
+    r" \[type=(?P<type>\w{1,60}), input_value="
+)
+"""The same of an error about the whole, which has no place."""
 _WRAPPED: Final = re.compile(r"^(?:.{0,300}\W)?rpc error: code = \w{1,40} desc = (?=\S)")
 """How grpc-go prints a status that a REST front hands on as its message."""
 _CONTINUED: Final = re.compile(r"\n\s*at \[|reference chain")
@@ -95,7 +100,10 @@ def _failed(violation: Violation, failure: ConstraintFailure, request: Request) 
 
 
 def _unwrapped(violation: Violation) -> Violation:
-    """Return an error with its own sentence, without the printed status of the service behind."""
+    """Return an error with its own sentence, without the printed status of the service behind, or what was sent."""
+    whole = _PYDANTIC_WHOLE.match(violation.message) if "validation error for" in violation.message[:_LONGEST] else None
+    if whole is not None:
+        return violation._replace(code=whole["type"], message=whole["message"])
     wrapped = _WRAPPED.match(violation.message) if "rpc error: " in violation.message[:_LONGEST] else None
     return violation if wrapped is None else violation._replace(message=violation.message[wrapped.end() :])
 

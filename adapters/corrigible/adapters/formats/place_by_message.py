@@ -54,6 +54,19 @@ _BLAMED: Final = re.compile(
     r"(?:param(?:eter)?|property|field|argument|attribute|key):? ['\"`]?(?P<name>[A-Za-z_$][\w$.-]{0,79})['\"`]?[.!]?"
 )
 """A sentence that names a member and no more: "Bad parameter: password", which may not have been sent."""
+_INSIDE: Final = re.compile(
+    r"(?i)(?:invalid|bad|wrong|malformed|illegal|incorrect|unsupported|unknown) (?:value (?:for|of) )?"
+    r"['\"`]?(?P<name>[A-Za-z_][\w-]{0,60})['\"`]? (?:in|of|for|on|inside) (?:the |your |this )?"
+    r"['\"`]?(?P<around>[A-Za-z_][\w-]{0,60})['\"`]?(?: object)?(?:[.!:;,]|$)"
+)
+"""A member that is told with the one around it: `Invalid blob in credential`."""
+_DEMANDED: Final = re.compile(
+    r"(?i)\b(?:must|please|needs? to|ha(?:s|ve) to) (?:also )?(?:provide|specify|supply|include|give|set|pass|send)"
+    r"(?: an?| the| some| any| at least one| one or more)?"
+    r" (?P<name>[A-Za-z][\w-]{1,40}(?: [a-z][\w-]{1,40}){0,2}?)(?: (?:to|for|in|of|when|if|that|which|with)\b.{0,200})?"
+    r"[.!]?$"
+)
+"""A sentence that demands what is called without quotes: `Must specify users to add`."""
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _LONGEST: Final = 2000
 _MOST_QUOTED: Final = 16
@@ -130,6 +143,8 @@ def place_by_text(error: Violation, request: Request, vocabulary: Vocabulary, se
         return mask
     if (identified := _identified(message, sent)) is not None:
         return identified
+    if told := _told_from_inside(message, sent):
+        return told
     if request.protocol is Protocol.GRPC and (beside := value_beside_name(message, sent)):
         return beside
     if isinstance(request.body, str) and any(one in request.body for one in quoted):
@@ -163,7 +178,33 @@ def place_by_text(error: Violation, request: Request, vocabulary: Vocabulary, se
             return place
     if (headed := _HEADED.match(message)) is not None and len(places := _named(headed["name"], sent)) == 1:
         return next(iter(places))
-    return _by_choices(error, vocabulary, sent) or _by_header(quoted, request)
+    chosen = _by_choices(error, vocabulary, sent) or _by_header(quoted, request)
+    return chosen or _demanded(message, request, vocabulary)
+
+
+def _told_from_inside(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only place that a text names with the member around it, be it by words that any text may have."""
+    told = _INSIDE.match(message)
+    if told is None:
+        return ""
+    name, around = fold(told["name"]), fold(told["around"])
+    places = {one.pointer for one in sent if len(one.folded) > 2 and (one.folded[-1], one.folded[-2]) == (name, around)}
+    return next(iter(places)) if len(places) == 1 else ""
+
+
+def _demanded(message: str, request: Request, vocabulary: Vocabulary) -> str:
+    """Return the only declared place that was not sent and that a text demands."""
+    told = _DEMANDED.search(message)
+    if told is None:
+        return ""
+    name = told["name"].replace(" ", "_")
+    part = "query" if request.body is None else "body"
+    found = [
+        find_missing(part, [one], request, vocabulary)
+        for one in dict.fromkeys((name, f"{name}s", name.removesuffix("s")))
+    ]
+    places = {place for place in found if place}
+    return next(iter(places)) if len(places) == 1 and None not in found else ""
 
 
 def place_by_code(code: str, sent: Sequence[SentValue]) -> str:

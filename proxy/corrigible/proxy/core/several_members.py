@@ -4,7 +4,8 @@
 |-------------------------------------------------------|-------------------------------------------------------|
 | "end must be after start", "a and b must be as long"  | a question at both places: which is wrong is not said |
 | "only one of page, cursor may be given", "not both"   | a choice which one to keep; leaving out is flagged    |
-| "either name or id is required", and neither was sent | a choice of questions                                 |
+| ..., or what was sent "is valid under each of" forms  | the same, of the members that the forms require       |
+| "either name or id is required", and neither was sent | a choice of questions; a name near to one is renamed  |
 
 Knows: sentences, the members that were sent or are declared. Does not know: which of them the caller meant.
 """
@@ -16,12 +17,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.message.literals import find_literal
 from corrigible.adapters.formats.message.pattern_list import PatternList
 from corrigible.rules.budget import spend
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer, value_at
-from corrigible.rules.schema_repair.repair import Repair
+from corrigible.rules.schema_repair.renaming import near_names
+from corrigible.rules.schema_repair.repair import Repair, repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask, guarded_edit, left_out, options
 from corrigible.rules.schema_repair.trim_schema import trim_schema
@@ -30,6 +33,9 @@ from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
 
+_EACH_FORM: Final = re.compile(r"\bis valid under each of (?=\{)")
+"""What jsonschema says where more than one form of a `oneOf` fits; the forms follow."""
+_READ_OF_FORMS: Final = 4000
 _STATUSES: Final = frozenset({400, 422})
 _OF_VALUES: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE"})
 _READ: Final = 500
@@ -68,7 +74,7 @@ _EXCLUSIVE: Final = re.compile(
 _NEEDED: Final = re.compile(
     r" (?:either|(?:at least|exactly|only|any)? ?one of|at least one|any of) .{1,200}"
     r"(?:required|must be|needs? to be|ha(?:s|ve) to be|should be|missing|be provided|be specified|be set|be given) "
-    r"| (?:required|missing|must (?:provide|specify|set|give|send|include|pass)|please (?:provide|specify)|need)"
+    r"| (?:required|missing|must (?:set|give|send|include|pass|contain|have)|provide|specify|supply|need)"
     r" .{0,40}(?:either|at least one of|one of|any of) "
 )
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
@@ -85,7 +91,11 @@ class _Mention(NamedTuple):
 def repair_several(case: RefusalCase, error: Violation, description: Described | None, group: str) -> Repair | None:
     """Return what follows from a complaint about several members; None where it is about one, or says a limit."""
     request = case.request
-    if case.exchange.status not in _STATUSES or error.stated.keys() - {"enum"} or not _CUE.search(error.message):
+    if case.exchange.status not in _STATUSES:
+        return None
+    if (forms := _EACH_FORM.search(error.message[:_READ_OF_FORMS])) is not None:
+        return _to_keep(request, _required_by(error.message[forms.end() :], request), group)
+    if error.stated.keys() - {"enum"} or not _CUE.search(error.message):
         return None
     if request.protocol is Protocol.GRPC and error.type not in _OF_VALUES:
         return None
@@ -100,7 +110,7 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
             # "kind must be exactly one of name, id" is about values.
             is_about_values = exclusive[0].endswith(" one of ") and sent[0].start < exclusive.start()
             return None if is_about_values else _to_keep(request, [one.place for one in sent], group)
-        return reader.to_give(group) if needed and not sent and error.pointer.count("/") < 2 else None
+        return reader.to_give(sent, group) if needed and error.pointer.count("/") < 2 else None
     pair = reader.related() if not error.stated else ()
     return reader.to_fit(pair) if pair else None
 
@@ -140,8 +150,11 @@ class _Reader:
         question = ask(violation, self._request, message, places=questions)
         return Repair(tuple(question.suggestions), question.type, "Two values do not fit together.", "VALUES_DISAGREE")
 
-    def to_give(self, group: str) -> Repair | None:
-        """Return the choice of members one of which is needed; None where fewer than two are declared."""
+    def to_give(self, sent: Sequence[_Mention], group: str) -> Repair | None:
+        """Return the choice of members one of which is needed; None where fewer than two are declared, or one is sent.
+
+        What was sent under a name that is near to that of one of them is renamed.
+        """
         if self._description is None or not self._operation:
             return None
         declared = [
@@ -153,8 +166,14 @@ class _Reader:
         if not 1 < len(places) <= _MOST_MEMBERS or (self._request.body is None and "/body" in places[0]):
             return None
         document = self._request.document()
-        if any(resolve(document, place) is not MISSING for place in places):
+        if any(resolve(document, place) is not MISSING for place in places) or {one.place for one in sent} & {
+            place for _, place in declared
+        }:
             return None
+        misspelt = self._description.misspellings(self._request, self._operation)
+        meant = [one for one in misspelt if _near_places(one) & {*places}]
+        if len(meant) == 1 and len(_near_places(meant[0])) == 1:
+            return repair(meant[0], self._request, group)
         asked: list[Suggestion] = []
         for place in places:
             message = f"Give {_called(place)}, if that is what is meant."
@@ -166,6 +185,21 @@ class _Reader:
         if self._description is None or not self._operation:
             return {}
         return trim_schema(self._description.declared_place(self._request, self._operation, place).schema)
+
+
+def _required_by(text: str, request: Request) -> list[str]:
+    """Return the places of the members each of which one form requires, where all were sent, side by side."""
+    names: list[str] = []
+    while len(names) < _MOST_MEMBERS and (form := find_literal(text)) is not None:
+        required = form.value.get("required") if isinstance(form.value, Mapping) else None
+        if not isinstance(required, list) or len(required) != 1:
+            return []
+        names.append(str(required[0]))
+        text = text[form.end :]
+    sent = [(name, place) for name, place in _sent(request) if name in names]
+    parents = {_parent(place) for _, place in sent}
+    is_each = len(sent) == len(names) > 1 and len(parents) == 1
+    return [place for name in names for other, place in sent if other == name] if is_each else []
 
 
 def _to_keep(request: Request, places: Sequence[str], group: str) -> Repair | None:
@@ -189,6 +223,12 @@ def _to_keep(request: Request, places: Sequence[str], group: str) -> Repair | No
 
 def _repair(proposal: Proposal, diagnosis: str, code: str) -> Repair:
     return Repair(tuple(proposal.suggestions), proposal.type, diagnosis, code, proposal.recovery)
+
+
+def _near_places(misspelt: SchemaViolation) -> set[str]:
+    """Return the places of the declared members to whose names that of an undeclared one is near."""
+    *around, name = segments(misspelt.pointer)
+    return {to_pointer([*around, near]) for near in near_names(name, misspelt.siblings)}
 
 
 def _parent(place: str) -> str:

@@ -136,11 +136,14 @@ _END: Final = re.compile(r"\s*(?:[.;)!]*\s*$|[.;)\n]\s)")
 _NO_CHOICES: Final = re.compile(
     r"\b(?:one|any|either|all) of(?: the)?(?: following)? (?:schemas?|types?|fields?|parameters?|properties|"
     r"keys|columns|formats)\b"
+    r"|\b(?:contains?|ha(?:s|ve)|includes?) (?:at least |exactly |only )?one of\b"
+    r"|\b(?:specify|provide|supply|give|set|send) at least one of\b"
     r"|\bunknown (?:field|member|key|property)|unrecogni[sz]ed (?:field|key)"
     r"|\b(?:is|was|are|been) (?:already )?(?:reserved|taken|in use|used|occupied)\b",
     re.IGNORECASE,
 )
-"""What lists no values that are allowed there: parts of a schema, names, or what is free where a name is taken."""
+"""What lists no values that are allowed there: parts of a schema, names, members, or what is free where a name is
+taken."""
 _CUES: Final = PatternList(_CHOICES.pattern, _QUOTED_CHOICES.pattern, _NO_CHOICES.pattern)
 _LISTED, _QUOTED, _OF_NONE = range(3)
 _TYPE_WORDS: Final = (
