@@ -13,16 +13,17 @@ from corrigible.adapters.formats.message.absence import SAYS_ABSENT, misses
 from corrigible.adapters.formats.message.constraint_failure import ConstraintFailure, constraint_failures
 from corrigible.adapters.formats.message.database import StoredConstraint, members_of, stored_constraint
 from corrigible.adapters.formats.message.go_json import decode_error, decoded_places
+from corrigible.adapters.formats.message.jsonschema_text import JsonschemaError, read_jsonschema
 from corrigible.adapters.formats.message.literals import find_literal
 from corrigible.adapters.formats.message.member_names import TAG, NamedMember, find_member, find_subject, stated_path
 from corrigible.adapters.formats.message.pattern_list import PatternList
 from corrigible.rules.budget import walk
-from corrigible.rules.pointer import MISSING, escape, parameters_at, value_at
+from corrigible.rules.pointer import MISSING, escape, parameters_at, to_pointer, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
 from .json_errors import find_errors, is_error_text
-from .keywords import keyword_of, stated_keywords
+from .keywords import KEYWORDS, keyword_of, stated_keywords
 from .locate import fit_keywords
 from .place_by_path import place_of_failure, respell_missing, respell_pointer
 from .pointers import member_pointer, part_of, pointer, steps
@@ -110,6 +111,8 @@ def _unwrapped(violation: Violation) -> Violation:
 
 def _inside(violation: Violation, request: Request) -> list[Violation]:
     """Return the errors that a text holds as data or line by line, where they say more than the text as a whole."""
+    if (failed := read_jsonschema(violation.message)) is not None:
+        return _failed(violation._replace(message=failed.sentence), failed, request)
     literal = find_literal(violation.message)
     if literal is not None and isinstance(literal.value, (dict, list)) and not _is_sent(literal.value, request):
         listed = [
@@ -139,19 +142,48 @@ def _inside(violation: Violation, request: Request) -> list[Violation]:
     return [_with_statement(one, request) for one in placed] if len(placed) > 1 else []
 
 
+def _failed(violation: Violation, failed: JsonschemaError, request: Request) -> list[Violation]:
+    """Return an error of jsonschema at the only place with the value that failed; nothing where that is not clear."""
+    if failed.value is None:
+        return []
+    found = _places_of(failed.value, request)
+    tail = to_pointer(failed.path) if failed.path else ""
+    places = [one for one in found or () if one.endswith(tail)]
+    if len(places) != 1:
+        return []
+    name = find_member(violation.message)
+    members = [escape(one) for one in (name.member, *name.others) if one and failed.keyword in _ABOUT_MEMBERS]
+    if failed.keyword != "required" or not members:
+        return [violation.at(f"{places[0]}/{one}", failed.keyword, {}) for one in members]
+    known = failed.schema.get("properties")
+    declared = known.get(name.member) if isinstance(known, Mapping) else None
+    told = {key: inner for key, inner in declared.items() if key in KEYWORDS} if isinstance(declared, Mapping) else {}
+    return [violation.at(f"{places[0]}/{members[0]}", "required", told)]
+
+
+_ABOUT_MEMBERS: Final = frozenset({"required", "additionalProperties", "unevaluatedProperties"})
+
+
 def _is_sent(value: Json, request: Request) -> bool:
     """Whether an object or a list of the request has this value: then a message only quotes what was sent."""
-    waiting = [request.body]
+    places = _places_of(value, request)
+    return places is None or bool(places)
+
+
+def _places_of(value: Json, request: Request) -> list[str] | None:
+    """Return the places of the objects and lists of the body with this value; None where it is too large to say."""
+    waiting: list[tuple[str, Json]] = [("/body", request.body)]
+    found: list[str] = []
     walk()
     for _ in range(_MOST_SENT):
         if not waiting:
-            return False
-        here = waiting.pop()
+            return found
+        place, here = waiting.pop()
         if here == value:
-            return True
-        inner = here.values() if isinstance(here, dict) else here if isinstance(here, list) else ()
-        waiting += [one for one in inner if isinstance(one, (dict, list))]
-    return True  # too large to say
+            found.append(place)
+        inner = here.items() if isinstance(here, dict) else enumerate(here) if isinstance(here, list) else ()
+        waiting += [(f"{place}/{escape(str(name))}", one) for name, one in inner if isinstance(one, (dict, list))]
+    return None
 
 
 def _with_places(violation: Violation, request: Request) -> list[Violation]:
