@@ -120,6 +120,25 @@ def test_the_only_parameter_is_what_a_refusal_is_about(engine: Engine, message: 
 
 
 @pytest.mark.parametrize(
+    ("value", "message", "right"),
+    [
+        ("25.0", "depth and since must be integers", 25),
+        ("25.5", "depth and since must be integers", None),
+        ("25.0", "both values must be integers", None),  # nothing says that it is this one
+    ],
+)
+def test_what_is_stated_of_the_only_parameter_is_stated_of_its_value(
+    engine: Engine, value: str, message: str, right: int | None
+) -> None:
+    outcome = after(engine, get("/v1/items", since=value), message)
+    if right is None:
+        assert isinstance(outcome, NeedsInput)
+    else:
+        assert isinstance(outcome, Next)
+        assert outcome.request.query == {"since": right}
+
+
+@pytest.mark.parametrize(
     ("request_", "message", "status"),
     [
         (get("/v1/items", since="yesterday", order="up"), "cannot be parsed", 400),  # one of two

@@ -147,6 +147,23 @@ def test_repairs(keyword: str, value: Any, schema: dict[str, Any], wanted: list[
 
 
 @pytest.mark.parametrize(
+    ("value", "properties", "wanted"),
+    [
+        ([1], {"n": LIST, "m": INTEGER}, [{"n": [1]}]),
+        ([], {"n": LIST, "m": INTEGER}, []),
+        (["a"], {"n": {"type": "array"}}, [{"n": ["a"]}]),
+        (["a"], {"n": {"type": "array"}, "m": INTEGER}, []),
+        ([1], {"n": {**LIST, "readOnly": True}, "m": INTEGER}, []),
+        ([1], {"n": LIST, "m": LIST}, []),
+    ],
+)
+def test_a_list_as_the_body_is_its_only_list(value: Any, properties: dict[str, Any], wanted: list[Any]) -> None:
+    schema = {"type": "object", "properties": properties}
+    assert [one.value for one in repair_value("type", value, schema, Place(whole=True))] == wanted
+    assert repair_value("type", value, schema, Place()) == []
+
+
+@pytest.mark.parametrize(
     ("name", "keyword", "value", "schema", "wanted"),
     [
         ("amount", "type", "10.00", INTEGER, []),  # ten of what?

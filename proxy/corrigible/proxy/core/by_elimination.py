@@ -17,6 +17,7 @@ from corrigible.adapters.formats.place_by_label import has_label
 from corrigible.rules.pointer import escape
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import letters
+from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
@@ -107,8 +108,14 @@ def _only_parameter(case: RefusalCase, error: Violation) -> SchemaViolation | No
     if len(request.query) != 1:
         return None
     ((name, value),) = request.query.items()
-    schema = {"type": "string", "not": {"const": value}}
-    return SchemaViolation(f"/query/{escape(name)}", "value", schema, value) if value else None
+    if not value:
+        return None
+    place, stated = f"/query/{escape(name)}", error.stated
+    is_named = re.search(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", error.message[:_READ]) is not None
+    broken = first_violation(value, stated, text=True) if is_named else None
+    if broken is not None and not isinstance(value, list):
+        return SchemaViolation(place, broken, dict(stated), value)
+    return SchemaViolation(place, "value", {"type": "string", "not": {"const": value}}, value)
 
 
 def _is_repeated(value: str, case: RefusalCase) -> bool:

@@ -288,18 +288,30 @@ def _to_object(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         return [Spelling(value[0])]
     if place.wraps and not place.text and (named := _only_text(schema)) and isinstance(value, str) and value.strip():
         return [Spelling({named: value})]
-    if isinstance(value, list) and not place.text and (named := _only_list(value, schema)):
+    if isinstance(value, list) and not place.text and (named := _only_list(value, schema, place)):
         return [Spelling({named: value})]
     return []
 
 
-def _only_list(value: list[Json], schema: Schema) -> str:
-    """Return the only member of an object that is a list, if that is required and takes a list; else nothing."""
-    required, properties = schema.get("required"), schema.get("properties")
-    if not isinstance(required, list) or len(required) != 1 or not isinstance(properties, Mapping):
+def _only_list(value: list[Json], schema: Schema, place: Place) -> str:
+    """Return the only member of an object that is a list, if that takes the list and nothing else is required.
+
+    One that is not required has to be in the body itself, and to be its only member or to say what its elements are.
+    """
+    required, properties = schema.get("required") or [], schema.get("properties")
+    if not isinstance(required, list) or not isinstance(properties, Mapping):
         return ""
-    lists = [name for name, one in properties.items() if isinstance(one, Mapping) and types(one) == ("array",)]
-    return str(lists[0]) if lists == required and first_violation(value, properties[lists[0]]) is None else ""
+    lists = {
+        str(name): one for name, one in properties.items() if isinstance(one, Mapping) and types(one) == ("array",)
+    }
+    if len(lists) != 1 or first_violation(value, one := next(iter(lists.values()))) is not None:
+        return ""
+    name = next(iter(lists))
+    if required == [name]:
+        return name
+    items = one.get("items")
+    is_meant = len(properties) == 1 or (isinstance(items, Mapping) and bool(types(items)) and bool(value))
+    return name if place.whole and not required and is_meant and not one.get("readOnly") else ""
 
 
 def _only_text(schema: Schema) -> str:

@@ -18,6 +18,8 @@ class Place(NamedTuple):
     """The call only reads."""
     wraps: bool = True
     """A list can be distinguished from one value there (it cannot in a query)."""
+    whole: bool = False
+    """It is the whole body."""
 
 
 def place_of(pointer: str, request: Request) -> Place:
@@ -30,4 +32,5 @@ def place_of(pointer: str, request: Request) -> Place:
         text=part in ("query", "headers", "path") or (part == "body" and request.form),
         reads=request.method in ("GET", "HEAD"),
         wraps=part == "body",
+        whole=pointer == "/body",
     )
