@@ -261,6 +261,19 @@ def test_words_that_are_looked_for_in_texts_are_counted() -> None:
         counted(2500, lambda: suspected_place(message, request))
 
 
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        ("Expecting to find pasword in identity", "/body/identity/methods/0"),
+        ("Expecting to find a token in identity", "/body/identity"),
+        ("Expecting pasword or mia in identity", "/body/identity"),  # two values
+    ],
+)
+def test_of_a_named_place_the_value_below_it_that_a_text_repeats(message: str, place: str) -> None:
+    body = {"identity": {"methods": ["pasword"], "user": {"name": "mia"}}, "scope": "pasword"}
+    assert suspected_place(message, Request("POST", "/tokens", body=body)) == place
+
+
 def test_what_is_referred_to_from_many_places_is_looked_for_once() -> None:
     sent = places(("shelf_id", "top"), *(("room_id", "gren") for _ in range(200)))
     assert counted(20, lambda: reference_in_message("Room gren not found", sent)) == ""

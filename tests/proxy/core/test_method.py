@@ -27,6 +27,11 @@ paths:
   /changed/{id}:
     parameters: [{name: id, in: path, required: true, schema: {type: string}}]
     patch: {requestBody: {content: {application/json: {schema: {type: object, properties: {title: {type: string}}}}}}}
+  /both/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    get: {}
+    post: {requestBody: {content: {application/json: {schema: {type: object, properties: {copies: {type: integer}}}}}}}
+    patch: {requestBody: {content: {application/json: {schema: {type: object, properties: {title: {type: string}}}}}}}
 components:
   schemas:
     Note:
@@ -81,3 +86,19 @@ def test_where_the_other_method_takes_something_else_the_method_is_asked_for(tmp
     outcome = followed(feedback, request)
     assert isinstance(outcome, NeedsInput)
     assert [(one.pointer, one.schema_) for one in outcome.placeholders] == [("/method", {"enum": ["PATCH"]})]
+
+
+@pytest.mark.parametrize(
+    ("body", "methods"),
+    [
+        ({"title": "x"}, ["PATCH"]),
+        ({"copies": 2}, ["POST"]),
+        ({"title": "x", "copies": 2}, ["PATCH", "POST"]),
+        ({}, ["PATCH", "POST"]),
+    ],
+)
+def test_of_several_methods_the_one_whose_body_has_what_was_sent(engine: Engine, body: Any, methods: list[str]) -> None:
+    feedback = feedback_about(engine, sent("PUT", "/both/1", body), 405, b"")
+    assert feedback is not None
+    assert [one["patch"][-1]["value"] for one in feedback["suggestions"]] == methods
+    assert all(one["safety"]["changes_intent"] for one in feedback["suggestions"])

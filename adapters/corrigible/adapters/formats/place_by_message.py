@@ -98,6 +98,9 @@ def suspected_place(message: str, request: Request) -> str:
     # `Width in Margins` is one place, told from the inside.
     if named and all(f"{named[-1]}/".startswith(f"{one}/") for one in named):
         inside = members_told(message, [one for one in sent if to_pointer(one.path[:-1]) == named[-1]])
+        below = [one for one in short if to_pointer(one.path).startswith(f"{named[-1]}/")]
+        repeated = {to_pointer(one.path) for one in below if _is_repeated(str(one.value), message)}
+        inside = inside if len(inside) == 1 else list(repeated)
         return inside[0] if len(inside) == 1 else named[-1]
     return "" if named else place_like_label(message, sent) or place_by_kind(message, sent)
 
@@ -105,6 +108,11 @@ def suspected_place(message: str, request: Request) -> str:
 def _has_word(word: str, text: str) -> bool:
     spend(_OF_PATTERN)
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+
+
+def _is_repeated(value: str, message: str) -> bool:
+    """Whether a message has a value as a word: what it says of a place may be about a value below it."""
+    return len(value) >= _SHORTEST_WORD and value in message and _has_word(value, message)
 
 
 def listed_values(error: Violation) -> list[Json]:

@@ -16,7 +16,7 @@ Knows: errors, requests, descriptions. Does not know: rules, suggestions.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from corrigible.adapters.base import Described
@@ -46,6 +46,7 @@ _ABOUT_THE_ROUTE: Final = frozenset({404, 405, 410, 501})
 _READ: Final = 2000
 """Letters of a message that are looked at."""
 _SHORTEST_NAME: Final = 2
+_WRITES: Final = frozenset({"POST", "PUT", "PATCH"})
 _ABOUT_FORM: Final = re.compile(
     r"(?i)invalid|unknown|unexpected|unrecogni|unsupported|validat|bad request|malformed|schema|fields?\b|propert|param"
     r"|attribute|argument|member|\bkeys?\b|could not be processed|json|body|payload|request"
@@ -126,7 +127,7 @@ class ViolationFinder:
                 wrong = self._description.nearest_operation(self._request.method, self._request.path)
                 if wrong is None or (wrong.keyword == "around" and not self._is_about_the_path(error.message[:_READ])):
                     return ()
-                return (wrong,)
+                return (self._with_methods_of_members(wrong),)
             route = list(self._of_route(error, status))
             if route or status != 405:
                 return route if route or not self._is_located(error) else self._at(error)
@@ -194,6 +195,20 @@ class ViolationFinder:
         near = choices(wrong.schema) if wrong is not None and wrong.keyword == "path" else ()
         is_only = len(near) == 1 and split_extension(str(near[0]))[0] == self._request.path
         return (wrong,) if wrong is not None and is_only else ()
+
+    def _with_methods_of_members(self, wrong: SchemaViolation) -> SchemaViolation:
+        """Return a violation of the method without methods whose body lacks a sent member, if one has them all."""
+        body, offered = self._request.body, choices(wrong.schema)
+        if wrong.keyword != "method" or not isinstance(body, Mapping) or not body:
+            return wrong
+        sent = {("body", str(name)) for name in body}
+        matches = {one: self._description.operations.find(str(one), self._request.path) for one in offered}
+        takes = {
+            one: sent <= {*self._description.vocabulary(match[0]).places} for one, match in matches.items() if match
+        }
+        if not any(takes.values()):
+            return wrong
+        return wrong._replace(schema={"enum": [one for one in offered if takes.get(one, True) or one not in _WRITES]})
 
     def _is_in_body(self, violation: SchemaViolation) -> bool:
         return violation.pointer.startswith(("/body", "/headers"))
