@@ -198,6 +198,22 @@ def test_waiting_is_repeating_until_it_is_too_much(retry: dict[str, Json], last:
     assert [one is not None and "retry" in one for one in answers] == [False, *[True] * (last - 2), False]
 
 
+def test_who_does_not_wait_is_told_to_wait_and_no_more() -> None:
+    agent = Agent()
+    said = feedback({"action": "WAIT_AND_RETRY", "parameters": {}}, recovery="transient", retry={"after_seconds": 60})
+    early = [agent.refused(feedback_sent=said) for _ in range(6)]
+    assert [one and (one["loop"]["action"], one["retry"]) for one in early] == [None] + [("none", said["retry"])] * 5
+    late = []
+    for _ in range(3):
+        agent.now += 60
+        late.append(agent.refused(feedback_sent=said))
+    assert [one and one["loop"] | {"fingerprint": ""} for one in late] == [
+        {"fingerprint": "", "attempt": 7, "action": "none"},
+        {"fingerprint": "", "attempt": 8, "action": "none"},
+        {"fingerprint": "", "attempt": 9, "action": "escalate"},
+    ]
+
+
 def test_a_pace_for_edits_gives_them_no_more_attempts() -> None:
     agent = Agent()
     said = feedback(retry={"same_request": False, "max_attempts": 6})

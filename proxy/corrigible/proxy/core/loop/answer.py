@@ -31,7 +31,9 @@ def answer_repeated(
     terminal = feedback is not None and feedback["recovery"] == "terminal"
     transient = feedback is not None and feedback["recovery"] == "transient"
     if transient and feedback is not None:
-        most = max(most, (feedback.get("retry") or {}).get("max_attempts") or 0)
+        # Who does not wait learns nothing new from the next refusal, and nobody else has to act.
+        most = max(most, (feedback.get("retry") or {}).get("max_attempts") or 0) + group.early
+        most = attempts + 1 if group.is_early(refusal) else most
     action = LoopAction.NONE
     changed: dict[str, Json] = {}
     if terminal:

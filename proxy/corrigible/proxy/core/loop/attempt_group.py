@@ -38,10 +38,14 @@ class Refusal(NamedTuple):
 class AttemptGroup:
     """Requests of one task that met the same refusal. Not all that share credentials share a task."""
 
-    __slots__ = ("advised", "attempts", "code", "last", "leaves", "paths", "places", "tried")
+    __slots__ = ("advised", "attempts", "code", "early", "last", "leaves", "paths", "places", "tried", "until")
 
     def __init__(self) -> None:
         self.attempts = 0
+        self.early = 0
+        """Attempts that did not wait for as long as they were told: they show nothing but that."""
+        self.until = 0.0
+        """When the wait is over that was told last."""
         self.last = 0.0
         self.code = ""
         self.leaves: dict[str, int] = {}
@@ -53,9 +57,14 @@ class AttemptGroup:
         """What was suggested the last time, in order."""
         self.tried: tuple[Advice, ...] = ()
 
+    def is_early(self, refusal: Refusal) -> bool:
+        """Whether a refusal came before the wait was over that was told last."""
+        return refusal.started < self.until
+
     def record_outcome(self, refusal: Refusal) -> None:
         """Learn what became of the last advice."""
         request = refusal.request
+        self.early += self.is_early(refusal)
         for rank, advice in enumerate(self.advised):
             if (follows(advice, request) if advice.effects else rank == 0) and advice not in self.tried:
                 self.tried = (*self.tried, advice)[-_MOST_PLACES:]
@@ -66,6 +75,7 @@ class AttemptGroup:
         request = refusal.request
         self.advised = tuple(advice_of(one, request) for one in feedback["suggestions"]) if feedback else ()
         self.last, self.leaves = refusal.started, leaves
+        self.until = refusal.started + _wait(feedback)
         path = hashed(request.path)
         if path not in self.paths:
             self.paths = (*self.paths, path)[-_MOST_PLACES:]
@@ -76,6 +86,14 @@ class AttemptGroup:
         for advice in self.advised:
             yield from (containing_array(place) for place, _ in advice.effects)
             yield from map(containing_array, advice.asked_pointers)
+
+
+def _wait(feedback: Feedback | None) -> float:
+    """Return the seconds for which feedback says to wait."""
+    if feedback is None or feedback.get("recovery") != "transient":
+        return 0.0
+    seconds = (feedback.get("retry") or {}).get("after_seconds")
+    return float(seconds) if isinstance(seconds, int | float) else 0.0
 
 
 def is_same_task(refusal: Refusal, now: Mapping[str, int], group: AttemptGroup) -> bool:
