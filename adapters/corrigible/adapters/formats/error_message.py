@@ -112,7 +112,7 @@ def _unwrapped(violation: Violation) -> Violation:
 def _inside(violation: Violation, request: Request) -> list[Violation]:
     """Return the errors that a text holds as data or line by line, where they say more than the text as a whole."""
     if (failed := read_jsonschema(violation.message)) is not None:
-        return _failed(violation._replace(message=failed.sentence), failed, request)
+        return _by_value(violation._replace(message=failed.sentence), failed, request)
     literal = find_literal(violation.message)
     if literal is not None and isinstance(literal.value, (dict, list)) and not _is_sent(literal.value, request):
         listed = [
@@ -142,7 +142,7 @@ def _inside(violation: Violation, request: Request) -> list[Violation]:
     return [_with_statement(one, request) for one in placed] if len(placed) > 1 else []
 
 
-def _failed(violation: Violation, failed: JsonschemaError, request: Request) -> list[Violation]:
+def _by_value(violation: Violation, failed: JsonschemaError, request: Request) -> list[Violation]:
     """Return an error of jsonschema at the only place with the value that failed; nothing where that is not clear."""
     if failed.value is None:
         return []
