@@ -219,3 +219,32 @@ def test_paths_that_are_looked_at_are_counted() -> None:
 
     with pytest.raises(Exhausted):
         next(within(Budget(9), counted()))
+
+
+@pytest.mark.parametrize(
+    ("path", "collections"),
+    [
+        ("/v3/users", ["/v3/domains", "/v3/auth/domains"]),
+        ("/v3/auth/tokens", ["/v3/domains", "/v3/auth/domains"]),
+        ("/v3/admin/users", ["/v3/domains", "/v3/auth/domains"]),
+    ],
+)
+def test_of_several_collections_the_one_nearest_to_the_root_comes_first(path: str, collections: list[str]) -> None:
+    paths = [
+        "GET /v3/auth/domains",
+        "GET /v3/domains",
+        "POST /v3/users",
+        "POST /v3/auth/tokens",
+        "POST /v3/admin/users",
+    ]
+    reads = RelatedReads(Operations({path: path for path in paths}), lambda name: False)
+    assert reads.collections("domain_id", "POST", path) == collections
+
+
+def test_of_equally_near_collections_the_one_beside_comes_first() -> None:
+    paths = ["GET /eu/domains", "GET /eu/x", "GET /us/domains", "POST /us/users"]
+    reads = RelatedReads(Operations({f"{one}": one for one in paths}), lambda name: False)
+    assert reads.collections("domain_id", "POST", "/us/users") == ["/us/domains"]
+    both = [one.replace("/eu", "/api/eu").replace("/us/", "/api/us/") for one in paths]
+    reads = RelatedReads(Operations({one: one for one in both}), lambda name: False)
+    assert reads.collections("domain_id", "POST", "/api/us/users") == ["/api/us/domains", "/api/eu/domains"]

@@ -5,6 +5,7 @@ Knows: methods and path templates. Does not know: answers, errors, what is sugge
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
@@ -206,7 +207,8 @@ class RelatedReads:
     def collections(self, member: str, method: str, path: str) -> list[str]:
         """Return the listings of what a member of a request refers to: of `book_shelf_name` that is `/book_shelves`.
 
-        Paths with variables count where the request's own path gives their values.
+        Paths with variables count where the request's own path gives their values. What is nearest to the root comes
+        first: `/auth/shelves` may be the shelves that somebody sees; of equally near ones, what has most of the path.
         """
         if (extended := self._extended_reads(method, path)) is not None:
             reads, plain, ending = extended
@@ -227,7 +229,7 @@ class RelatedReads:
                 is_whole = not any(_is_variable(part) for part in written)
                 if is_whole and _begins_alike(listing, template) and (there := self._listed(written, shape)):
                     found.setdefault(there)
-        return list(found)
+        return sorted(found, key=lambda there: (there.strip("/").count("/"), -_shared(there, path)))
 
     def _listed(self, segments: Sequence[str], shape: tuple[str, ...]) -> str:
         """Return the path of a collection, empty where it cannot be listed, or is another operation's."""
@@ -256,6 +258,12 @@ class RelatedReads:
             if fits:
                 return parts
         return ()
+
+
+def _shared(one: str, other: str) -> int:
+    """Return how many segments two paths have in common at their beginning."""
+    pairs = zip(one.strip("/").split("/"), other.strip("/").split("/"), strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _begins_alike(listing: Sequence[str], template: Sequence[str]) -> bool:

@@ -99,6 +99,12 @@ WORDINGS: Final = (
         "Missing Authorization Header",
         is_plain=True,
     ),
+    Wording(
+        Reason.CREDENTIALS,
+        r"^(?:missing or (?:invalid|malformed|expired)|(?:invalid|malformed|expired) or missing) credentials\W*$",
+        "Missing or invalid credentials.",
+        is_plain=True,
+    ),
     # Who may do it.
     Wording(
         Reason.RIGHT,
@@ -299,6 +305,11 @@ WORDINGS: Final = (
         r"|count) (?:of [\w ]{1,40} )?(?:has been |was |is )?(?:exceeded|reached)\b"
         r"|\b(?:exceeded|reached) (?:the|your) (?:maximum number|(?:[\w-]+ )?limit|quota)\b|\bquota exceeded\b",
         "Storage limit exceeded",
+    ),
+    Wording(
+        Reason.LIMIT,
+        r"\bmax(?:imum)? (?:(?!length|size|nest|query|json|recursion)[\w-]+ ){1,4}(?:reached|exceeded)\b",
+        "Unable to create additional credentials, maximum of 3 already exceeded for user.",
     ),
     Wording(
         Reason.LIMIT,
