@@ -105,6 +105,14 @@ WORDINGS: Final = (
         "Missing or invalid credentials.",
         is_plain=True,
     ),
+    Wording(
+        Reason.CREDENTIALS,
+        r"^(?:missing|no) (?:(?:api|auth|access|bearer|session|security)[ -])?(?:key|token|credentials)"
+        r" (?:(?:was |is )?(?:provided|present|given|sent) )?(?:in|on|with) (?:the |your |this )?"
+        r"(?:(?:http|request) )?(?:request|headers?)\W*$",
+        "No token in the request",
+        is_plain=True,
+    ),
     # Who may do it.
     Wording(
         Reason.RIGHT,
