@@ -19,10 +19,19 @@ _UNLIMITED: Final = -1
 """As a bound it rather stands for "no limit" or "none" than for an amount. In a range of -1 to 1 it is a number."""
 
 _MEASURE: Final = re.compile(
-    r"(?i)(?:^|[_.-])(?:percent(?:age)?|progress|ratio|fraction|probability|rating|score|lat(?:itude)?|lon(?:gitude)?)$"
-    r"|(?<=[a-z])(?-i:Percent(?:age)?|Progress|Ratio|Fraction|Probability|Rating|Score|Latitude|Longitude)$"
+    r"(?i)(?:^|[_.-])(?:percent(?:age)?|progress|rating|lat(?:itude)?|lon(?:gitude)?)$"
+    r"|(?<=[a-z])(?-i:Percent(?:age)?|Progress|Rating|Latitude|Longitude)$"
 )
 """Names of what is told as it is: 150 of 100 percent, or a latitude of 95 degrees, is no wish for the most there is."""
+
+_SHARE: Final = re.compile(r"(?i)(?:^|[_.-])(?:ratio|rate|score|share)$|(?<=[a-z])(?-i:Ratio|Rate|Score|Share)$")
+_WHOLE: Final = 100
+"""What these names have for a maximum where they are percentages."""
+
+
+def _is_measured(schema: Schema, place: Place) -> bool:
+    is_share = _SHARE.search(place.name) is not None and _exact(schema.get("maximum")) == _WHOLE
+    return is_share or _MEASURE.search(place.name) is not None
 
 
 def _exact(value: Json) -> Decimal | None:
@@ -39,7 +48,7 @@ def _exact(value: Json) -> Decimal | None:
 def raised(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     have = _exact(value)
     least = _limit(schema, "minimum", "exclusiveMinimum", ROUND_CEILING, 1)
-    if have is None or least is None or _MEASURE.search(place.name):
+    if have is None or least is None or _is_measured(schema, place):
         return []
     if have < 0 <= least or (have == 0 < least and not place.reads):
         return []  # zero or less was requested: the least amount is not what that means
@@ -49,7 +58,7 @@ def raised(value: Json, schema: Schema, place: Place) -> list[Spelling]:
 def lowered(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     have = _exact(value)
     most = _limit(schema, "maximum", "exclusiveMaximum", ROUND_FLOOR, -1)
-    if have is None or most is None or (have > 0 >= most) or _MEASURE.search(place.name):
+    if have is None or most is None or (have > 0 >= most) or _is_measured(schema, place):
         return []
     return [_number(most, "the most that is allowed is sent")]
 
