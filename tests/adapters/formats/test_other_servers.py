@@ -28,7 +28,8 @@ def read(dialect: Any, body: Any, request: Request = POST, status: int = 422) ->
         ({"source": {"parameter": "filter[kind]"}, "detail": "m"}, ("/query/filter[kind]", "", "")),
         ({"source": {"header": "X-Key"}, "detail": "m"}, ("/headers/x-key", "", "")),
         ({"status": "403", "title": "Forbidden"}, ("", "", "")),
-        ({"source": {"pointer": "/data"}, "detail": "Missing `name` attribute"}, ("/body/data", "", "")),
+        ({"source": {"pointer": "/data"}, "detail": "Missing `name` attribute"}, ("/body/data/name", "", "required")),
+        ({"source": {"pointer": "/data"}, "detail": "No luck with the `name` attribute"}, ("/body/data", "", "")),
         (
             {"source": {"pointer": "/data"}, "detail": "Missing required attribute: name"},
             ("/body/data/name", "", "required"),

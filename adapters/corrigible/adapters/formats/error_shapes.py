@@ -42,6 +42,7 @@
 | Google | `{"error": {"errors": [{"reason": "invalid", "location": "n", "locationType": "parameter"}]}}` |
 | AWS | `{"__type": "com.aws#ValidationException", "fieldList": [{"path": "/n", "message": "..."}]}` |
 | protovalidate | `{"violations": [{"field": {"elements": [{"fieldName": "n"}]}, "ruleId": "...", "message": "..."}]}` |
+| Orthanc | `{"Message": "Bad file format", "Details": "Missing field Resources in the JSON body"}` |
 | bare strings and text | `"n is required"` |
 """
 
@@ -53,8 +54,14 @@ TEXTS: Final = (
     *("message", "detail", "description", "error_description", "errorMessage", "error_message", "defaultMessage"),
     *("msg", "reason", "title", "summary", "text", "Message", "errorDescription", "messageText", "exception_message"),
     *("faultstring", "error", "exception", "cause", "info", "errmsg", "err_msg", "user_message", "userMessage"),
+    *("Error", "Detail", "Details", "details", "Description", "Reason", "ErrorMessage", "hint"),
 )
 """Members that hold the sentence of an error, the most telling first."""
+TEXTS_BESIDE: Final = (
+    *("details", "detail", "description", "error_description", "errordescription", "reason", "cause", "error"),
+    *("message", "msg", "error_message", "errormessage", "developermessage", "developer_message", "info", "hint"),
+)
+"""Members, in lower case, whose sentence may say more than a general text that stands beside it."""
 
 CODES: Final = (
     *("code", "error_code", "errorCode", "keyword", "rule", "ruleId", "tag", "validator", "constraintId", "__type"),

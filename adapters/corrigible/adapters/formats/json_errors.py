@@ -32,11 +32,13 @@ from .error_shapes import (
     PLACES_OF_ANSWERS,
     RELATIVE,
     TEXTS,
+    TEXTS_BESIDE,
     WHOLE,
 )
 from .keywords import keyword_of, keywords_of_arguments
 from .members import others, text, without_namespace
 from .pointers import part_of, pointer, steps
+from .sentence import sentence
 
 _DEEPEST: Final = 8
 _MOST: Final = 64
@@ -106,7 +108,7 @@ def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int,
     for name, value in members.items():
         if name not in NO_ERRORS and isinstance(value, (dict, list)) and value and name not in ("path", "loc"):
             inner += _below_member(name, value, around, below, depth, walk)
-    message = text(members, *TEXTS)
+    message = sentence(members, TEXTS, TEXTS_BESIDE, walk.names)
     says_more = any(one.message for one in inner) or not message
     if inner and (any(one.pointer or one.param for one in inner) or (says_more and not own.parts)):
         yield from inner

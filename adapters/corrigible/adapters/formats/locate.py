@@ -29,7 +29,14 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .place_by_label import place_of_reference
-from .place_by_message import assigned_parameter, listed_values, place_by_code, place_by_object, place_by_text
+from .place_by_message import (
+    assigned_parameter,
+    listed_values,
+    place_by_code,
+    place_by_object,
+    place_by_text,
+    repeats_body,
+)
 from .place_by_path import is_declared, left_empty, place_by_path
 from .sent_places import COMPARED_A_STEP, PARTS, PLACES_A_STEP, find_sent, places_in_texts, sent_places
 
@@ -116,6 +123,8 @@ def locate_errors(
                 and misses(error.message, find_subject(error.message).member, place, request)
             ):
                 error = error._replace(constraint="required")
+            if not place and repeats_body(error.message, request):
+                place = "/body"
             if not place and in_texts and (place := _in_a_text(error, request, in_texts)):
                 error = error._replace(constraint="", stated={})  # they are about what the text holds
         error = _with_code(error.at(place, error.constraint, error.stated), code)

@@ -131,6 +131,17 @@ def assigned_parameter(message: str, sent: Sequence[SentValue]) -> str:
     return repeated[0].pointer if len(repeated) == 1 else ""
 
 
+def repeats_body(message: str, request: Request) -> bool:
+    """Whether a text ends with the whole body behind a colon, where that is a word and no JSON object."""
+    body = request.body
+    is_word = isinstance(body, str) and _SHORTEST_WORD <= len(body) <= _LONGEST_WORD and body.strip() == body
+    return is_word and _AT_END.sub("", message[:_LONGEST]).endswith(f": {body}")
+
+
+_LONGEST_WORD: Final = 200
+_AT_END: Final = re.compile(r"[.!]$")
+
+
 def place_by_object(message: str, sent: Sequence[SentValue]) -> str:
     """Return the only place that holds an object which a text repeats."""
     texts = [match[0] for match in _OBJECT.finditer(message[:_LONGEST])][:_MOST_QUOTED]

@@ -23,6 +23,10 @@ _MEASURE: Final = re.compile(
     r"|(?<=[a-z])(?-i:Percent(?:age)?|Progress|Rating|Latitude|Longitude)$"
 )
 """Names of what is told as it is: 150 of 100 percent, or a latitude of 95 degrees, is no wish for the most there is."""
+_NAMING: Final = re.compile(
+    r"(?i)(?:^|[_.-])(?:ports?|id|uid|gid|pid|asn|vlan|vni)$|(?<=[a-z])(?-i:Ports?|Id|ID|Uid|Gid|Pid|Asn|Vlan|Vni)$"
+)
+"""Names of numbers that name something: port 65534 is another one than port 70000, and no smaller wish."""
 
 _SHARE: Final = re.compile(r"(?i)(?:^|[_.-])(?:ratio|rate|score|share)$|(?<=[a-z])(?-i:Ratio|Rate|Score|Share)$")
 _WHOLE: Final = 100
@@ -30,8 +34,9 @@ _WHOLE: Final = 100
 
 
 def _is_measured(schema: Schema, place: Place) -> bool:
+    """Whether no other number near this one would do."""
     is_share = _SHARE.search(place.name) is not None and _exact(schema.get("maximum")) == _WHOLE
-    return is_share or _MEASURE.search(place.name) is not None
+    return is_share or _MEASURE.search(place.name) is not None or _NAMING.search(place.name) is not None
 
 
 def _exact(value: Json) -> Decimal | None:

@@ -128,8 +128,8 @@ _CHOICES: Final = re.compile(
     re.IGNORECASE,
 )
 _QUOTED_CHOICES: Final = re.compile(
-    r"(?:\b(?:should|must|expected(?: to)?|can only|has to)(?: be)?(?: either| exactly| equal(?: to)?)?:?|\beither|,"
-    r" expected) (?=['\"`“])",
+    r"(?:\b(?:should|must|expected(?: to)?|can only|has to)(?: be)?(?: either| exactly| equal(?: to)?)?:?|\beither,"
+    r" expected|\b(?:can|may) be) (?=['\"`“])",
     re.IGNORECASE,
 )
 _END: Final = re.compile(r"\s*(?:[.;)!]*\s*$|[.;)\n]\s)")
@@ -158,7 +158,8 @@ _TYPE_WORD: Final = re.compile(_TYPE_WORDS + "|null", re.IGNORECASE)
 _TYPES: Final = PatternList(
     r"\bexpected (?:type:? |a value of type |an? )?['\"`]?" + _TYPE_WORDS + r"['\"`]?(?:,|;|"
         r" but| got|\.?$| found| to be| at | value)",
-    r"\b(?:must|should|has to|needs to|expected to)(?: all)? be (?:of type |of the type |a valid |an? |valid"
+    r"\b(?:must|should|has to|needs to|expected to)(?: all)? be (?:(?:associated with|given as|passed as|sent as"
+        r"|written as|represented (?:as|by)|encoded as) (?=an? ))?(?:of type |of the type |a valid |an? |valid"
     r" |type |in type )?['\"`]?" + _TYPE_WORDS + r"['\"`]?(?![ -]?(?:than|with|of length|"
         r"between|of at|of (?:\d|words|lines|sentences)|greater|less|that|representing|containing|like"
         r"|such as|matching|in ))",
@@ -233,6 +234,8 @@ def choices_in(message: str) -> Listed | None:
     quoted = _QUOTED_CHOICES.search(message) if _QUOTED in cues else None
     listed = read_list(message, quoted.end()) if quoted is not None else None
     if listed is None or not listed.items or not listed.is_closed:
+        return None
+    if len(listed.items) == 1 and quoted is not None and quoted[0].lower().startswith(("can be", "may be")):
         return None
     return listed if all(_is_value(item) for item in listed.items) else None
 

@@ -12,7 +12,7 @@ _ITEM: Final = re.compile(
     r"""\s*(?:`(?P<tick>[^`\n]{0,120})`|"(?P<double>[^"\n]{0,120})"|'(?P<single>[^'\n]{0,120})'|“(?P<curly>[^”\n]{0,120})”"""
     r"""|:?(?P<bare>[\w$@*+/#-](?:[\w$@*+/:#-]|\.(?=[\w$@*+/:#-]))*))"""
 )
-_BETWEEN: Final = re.compile(r"\s*(?:,?\s*(?:and|or|&)(?=[\s'\"`“])|[,|;])")
+_BETWEEN: Final = re.compile(r"\s*(?:,?\s*(?:and|or|&)(?: the)?(?=[\s'\"`“])|[,|;])")
 _OPENING: Final = {"[": "]", "(": ")", "{": "}", "<": ">"}
 _INTEGER: Final = re.compile(r"-?\d{1,18}")
 _NUMBER: Final = re.compile(r"-?\d{1,18}\.\d{1,18}")

@@ -83,6 +83,12 @@ _MISSING: Final = PatternList(
     r":? ['\"`]?(?P<a>[\w$@.-]{1,80})['\"`]?[.!]?$",
     # msgspec: "Object missing required field `name`"; serde: "missing field `name` at line 1 column 5"
     rf"\bmissing (?:required )?(?:{_PART} )?{_PLAIN_KIND}:? {_QUOTED}",
+    # by hand: 'Missing "since" argument', 'Both the "a" and the "b" fields are missing'
+    rf"\bmissing (?:the )?(?:required |mandatory )?{_QUOTED} {_KIND}\b",
+    r"""\bboth (?:the )?(?P<many>['"`][\w$.-]{1,80}['"`] and (?:the )?['"`][\w$.-]{1,80}['"`])"""
+    rf""" (?:{_PLAIN_KIND} )?are (?:missing|required|mandatory)\b""",
+    # by hand: 'Replacing this requires the "Force" option to be set to true'
+    rf"\brequires (?:an? |the )?{_QUOTED} {_KIND} (?:to be )?(?:set|given|present|specified|provided|true|enabled)\b",
     rf"\b(?:must have|requires|lacks)(?: an?| the)? (?:required )?{_KIND}:? {_NAME}",
     rf"\bmissing (?:required |mandatory )?(?:creator )?{_KIND}:? {_NAME}",
     # AWS: "The request must contain the parameter QueueName."

@@ -1,0 +1,65 @@
+"""The sentence of an error that has several texts: the first that names something, else the first.
+
+Many servers have a general text for each kind of error, the same for all requests, and beside it what is wrong with
+this one: `{"Message": "Bad file format", "Details": "Missing field Resources in the JSON body"}`.
+
+Knows: the texts of one error, the names of the request. Does not know: where errors are in an answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+from corrigible.rules.budget import spend
+from corrigible.schema.exchange import Json
+
+from .members import text
+
+_READ: Final = 500
+_MOST_TEXTS: Final = 8
+_STATUS: Final = re.compile(
+    r"\W*(?:(?:http|status|error|code)[ :/-]*)*[45]\d\d\b\W*|\b(?:JSON|HTTP|API|URL)s?\b", re.IGNORECASE
+)
+"""A status before its phrase, and words of any message, are no names."""
+_NAMING: Final = re.compile(
+    r"""['"`“\[{][^'"`”\]}\n]|\d|\w_\w|[a-z][A-Z]|(?<=\w )[A-Z]\w|: ?\S""",
+)
+"""Quotes, numbers, names that are no words, capitals inside the sentence, a value behind a colon."""
+_WORD: Final = re.compile(r"[A-Za-z_][\w.-]*")
+_ADVICE: Final = re.compile(
+    r"(?i)\W*(?:(?:please )?(?:see|visit|refer|check|read|contact|try|consult|ensure|make sure)|for (?:more|further)"
+    r"|https?:|more info|at |traceback|caused by:? (?:java|system|org)\.)"
+)
+"""What is said about the documentation or the server's code, and what to do, besides what is wrong."""
+_FEWEST_WORDS: Final = 2
+
+
+def sentence(members: Mapping[str, Json], texts: Sequence[str], beside: Sequence[str], sent: Collection[str]) -> str:
+    """Return the sentence of an error, empty where it has none.
+
+    `texts` are the names of the members that may hold it, the most telling first; `beside` are those that say more
+    than a general text, in any case; `sent` are names of the request.
+    """
+    first = text(members, *texts)
+    if names_something(first, sent):
+        return first
+    others = {name.lower(): value for name, value in members.items() if isinstance(value, str) and value != first}
+    told = [others[name] for name in beside if name in others] if not others.keys().isdisjoint(beside) else []
+    particular = [one for one in islice(told, _MOST_TEXTS) if _is_sentence(one)]
+    longer = [one for one in particular if len(one.split()) > len(first.split())] if first else particular
+    return next((one for one in particular if names_something(one, sent)), next(iter(longer), first))
+
+
+def names_something(message: str, sent: Collection[str]) -> bool:
+    """Whether a text is about this very request: it has a name of it, a quoted word, a number, a name of its own."""
+    spend()
+    told = _STATUS.sub(" ", message[:_READ]).strip(" .!")
+    return _NAMING.search(told) is not None or not set(_WORD.findall(told)).isdisjoint(sent)
+
+
+def _is_sentence(message: str) -> bool:
+    """Whether a text tells what is wrong in words: no code, no address, no trace of the server's program."""
+    return len(message[:_READ].split()) >= _FEWEST_WORDS and "\n" not in message and _ADVICE.match(message) is None

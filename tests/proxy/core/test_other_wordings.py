@@ -1,0 +1,190 @@
+"""Refusals that stand elsewhere in the answer, or are worded otherwise, than those of most APIs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+
+from corrigible.proxy.build import build_engine
+from corrigible.proxy.core.decision import Annotate
+from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.schema.feedback import parse
+from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
+from corrigible.schema.writer import validate
+
+DESCRIPTION = """
+openapi: 3.0.3
+info: {title: Harbour, version: '1'}
+paths:
+  /ships:
+    get:
+      parameters: [{name: limit, in: query, schema: {type: integer}}, {name: since, in: query, schema: {type: integer}}]
+      responses: &any {default: {description: any}}
+    post:
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Ship'}}}}
+      responses: *any
+  /ships/{ship}:
+    parameters: [{name: ship, in: path, required: true, schema: {type: string}}]
+    get: {responses: *any}
+    put:
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Ship'}}}}
+      responses: *any
+  /signal:
+    put: {requestBody: {content: {text/plain: {schema: {type: string}}}}, responses: *any}
+components:
+  schemas:
+    Ship:
+      properties:
+        Name: {type: string}
+        Port: {type: integer}
+        Crew: {type: integer}
+        Force: {type: boolean}
+        Flag: {type: string}
+        Papers: {type: string}
+        Tags: {type: object}
+        Cargo: {type: array, items: {type: string}}
+"""
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    spec = tmp_path_factory.mktemp("spec") / "harbour.json"
+    spec.write_bytes(orjson.dumps(yaml.safe_load(DESCRIPTION)))
+    return build_engine((), Path(spec))
+
+
+def feedback(
+    engine: Engine, request: Request, answer: Json, status: int = 400, found: Json | None = None
+) -> dict[str, Any] | None:
+    """Return what is said about an answer; `found` is what look-ups show."""
+
+    def fetch(lookup: Lookup) -> LookupAnswer:
+        return LookupAnswer(0) if found is None else LookupAnswer(200, found)
+
+    exchange = Exchange(request, status, {}, orjson.dumps(answer) if answer != "" else b"", "e", 1.0)
+    decision = run_with_lookups_sync(engine.decide(exchange), fetch)
+    if not isinstance(decision, Annotate):
+        return None
+    validate(parse(decision.feedback), vocabulary=decision.pack.vocabulary)
+    return dict(decision.feedback)
+
+
+def asked(engine: Engine, request: Request, answer: Json, status: int = 400) -> list[str]:
+    """Return the places that are asked for, none where nothing is said."""
+    given = feedback(engine, request, answer, status)
+    if given is None:
+        return []
+    assert isinstance(apply(given, request), NeedsInput), given
+    return [one["pointer"] for suggestion in given["suggestions"] for one in suggestion.get("placeholders", ())]
+
+
+def mended(engine: Engine, request: Request, answer: Json, status: int = 400) -> Request | None:
+    given = feedback(engine, request, answer, status)
+    outcome: Next | NeedsInput | Terminal | None = apply(given, request) if given is not None else None
+    return outcome.request if isinstance(outcome, Next) else None
+
+
+def post(body: Any, path: str = "/ships", **query: str) -> Request:
+    return Request("POST", path, query, {"content-type": "application/json"}, body)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"Message": "Bad format", "Details": "Missing field Name in the JSON body", "HttpError": "Bad Request"},
+        {"message": "Validation failed", "details": "Missing field Name in the JSON body"},
+        {"error": "invalid_request", "error_description": "Missing field Name in the JSON body"},
+        {"error": "Bad Request", "Reason": "Missing field Name in the JSON body"},
+        {"message": "The request was refused", "cause": "Missing field Name in the JSON body", "hint": "See the docs"},
+        {"error": {"message": "Refused", "Details": "Missing field Name in the JSON body"}},
+        {"message": "HTTP 400: bad request", "detail": "Missing field Name in the JSON body"},
+    ],
+)
+def test_the_sentence_may_stand_beside_a_general_text(engine: Engine, answer: Json) -> None:
+    after = mended(engine, post({"name": "Ada", "Crew": 3}), answer)
+    assert after is not None
+    assert after.body == {"Name": "Ada", "Crew": 3}
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"details": "The request of 10:04 with the trace 77 was refused"},
+        {"details": "Crew"},
+        {"hint": "See https://example.test/errors/400 for 'Flag'"},
+        {"cause": "at Harbour.Flag (harbour.js:17)\n at main"},
+    ],
+)
+def test_a_text_that_names_something_is_the_sentence(engine: Engine, beside: dict[str, Json]) -> None:
+    answer = {"message": "Missing field Name in the JSON body", **beside}
+    after = mended(engine, post({"name": "Ada", "Crew": 3}), answer)
+    assert after is not None
+    assert after.body == {"Name": "Ada", "Crew": 3}
+
+
+def test_advice_and_traces_are_no_sentences(engine: Engine) -> None:
+    for beside in ("See https://example.test/errors for 'Flag'", "at Harbour.Flag (harbour.js:17)", "Flag"):
+        assert asked(engine, post({"Flag": "SE"}), {"message": "The ship was sunk", "details": beside}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "is_lowered"), [("Port", False), ("uid", False), ("vlan_id", False), ("Crew", True), ("support", True)]
+)
+def test_a_number_that_names_something_is_asked_for(engine: Engine, name: str, *, is_lowered: bool) -> None:
+    request = post({"Name": "Ada", name: 70000})
+    answer = {"Message": "Out of range", "Details": f"{name} must be in range [1..65534], but found: 70000"}
+    given = feedback(engine, request, answer)
+    assert given is not None
+    outcome = apply(given, request, confirm=True)
+    assert isinstance(outcome, Next) is is_lowered
+    if not is_lowered:
+        assert asked(engine, request, answer) == [f"/body/{name}"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "message", "places"),
+    [
+        (Request("GET", "/ships", {"limit": "5"}), 'Missing "since" argument', ["/query/since"]),
+        (post({}), 'Both the "Name" and the "Crew" fields are missing', ["/body/Name", "/body/Crew"]),
+        (post({"Name": "A"}), 'Renaming requires the "Force" option to be set to true', ["/body/Force"]),
+        (post({"Name": "A"}), 'Renaming requires the "Force" of a crane', []),
+    ],
+)
+def test_what_is_missing_is_asked_for(engine: Engine, request_: Request, message: str, places: list[str]) -> None:
+    assert asked(engine, request_, message) == places
+
+
+def test_a_tag_should_be_associated_with_a_string(engine: Engine) -> None:
+    after = mended(engine, post({"Tags": {"Pier": 7}}), 'Tag "Pier" should be associated with a string')
+    assert after is not None
+    assert after.body == {"Tags": {"Pier": "7"}}
+
+
+@pytest.mark.parametrize(
+    ("sent", "message", "is_mended"),
+    [
+        ("hoisd", 'The signal can be "hoist", "lower" or "strike": hoisd', True),
+        ("wave", 'The signal can be "hoist", "lower" or "strike": wave', False),
+    ],
+)
+def test_a_body_that_is_one_word_is_one_value(engine: Engine, sent: str, message: str, *, is_mended: bool) -> None:
+    request = Request("PUT", "/signal", {}, {"content-type": "text/plain"}, sent)
+    if is_mended:
+        after = mended(engine, request, message)
+        assert after is not None
+        assert after.body == "hoist"
+    else:
+        assert asked(engine, request, message) == ["/body"]
+
+
+def test_what_can_be_something_is_no_closed_list(engine: Engine) -> None:
+    assert asked(engine, post({"Flag": "x"}), "Flag can be 'SE' for ships of the harbour: x") == ["/body/Flag"]
+    given = feedback(engine, post({"Flag": "x"}), "Flag can be 'SE' for ships of the harbour: x")
+    assert "enum" not in str(given)
