@@ -36,6 +36,16 @@ paths:
     put:
       requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Ship'}}}}
       responses: *any
+  /ships/{ship}/moor:
+    parameters: [{name: ship, in: path, required: true, schema: {type: string}}]
+    post: {responses: *any}
+  /piers/{pier}/berths/{berth}:
+    parameters:
+    - {name: pier, in: path, required: true, schema: {type: string}}
+    - {name: berth, in: path, required: true, schema: {type: string}}
+    post:
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Ship'}}}}
+      responses: *any
   /signal:
     put: {requestBody: {content: {text/plain: {schema: {type: string}}}}, responses: *any}
 components:
@@ -66,7 +76,7 @@ def feedback(
     """Return what is said about an answer; `found` is what look-ups show."""
 
     def fetch(lookup: Lookup) -> LookupAnswer:
-        return LookupAnswer(0) if found is None else LookupAnswer(200, found)
+        return LookupAnswer(0) if found is None else LookupAnswer(200, orjson.dumps(found))
 
     exchange = Exchange(request, status, {}, orjson.dumps(answer) if answer != "" else b"", "e", 1.0)
     decision = run_with_lookups_sync(engine.decide(exchange), fetch)
@@ -188,3 +198,74 @@ def test_what_can_be_something_is_no_closed_list(engine: Engine) -> None:
     assert asked(engine, post({"Flag": "x"}), "Flag can be 'SE' for ships of the harbour: x") == ["/body/Flag"]
     given = feedback(engine, post({"Flag": "x"}), "Flag can be 'SE' for ships of the harbour: x")
     assert "enum" not in str(given)
+
+
+UUID = "0b9f3f1c-77aa-4d5e-9c1b-1f2e3d4c5b6a"
+
+
+@pytest.mark.parametrize(
+    ("request_", "message", "status", "places"),
+    [
+        # Of the path: what is repeated, else the only name.
+        (Request("POST", "/ships/s-1/moor"), "Pilot not found!", 400, ["/path"]),
+        (Request("GET", "/ships/s-1"), "Unable to check the ship: not found", 500, ["/path"]),
+        (Request("POST", "/piers/p-1/berths/b-1"), "Berth b-1 not found", 400, ["/path"]),
+        (Request("POST", "/piers/p-1/berths/b-1"), "No such berth at p-1", 400, ["/path"]),
+        (Request("POST", "/piers/p-1/berths/b-1"), "Mooring not found", 400, []),
+        (Request("POST", "/ships/s-1/moor"), "Moorings are full", 400, []),
+        (Request("POST", "/ships/s-1/moor"), "Pilot 'p-7' not found", 400, []),
+        (Request("POST", "/ships/s-1/moor"), "Pilot not found: p-7", 400, []),
+        (post({"Name": "A"}, "/piers/p-1/berths/b-1"), "Berth not found", 500, []),
+        # Of the body: what is repeated, else the only reference.
+        (post({"Name": "A", "Papers": "/etc/a.pem"}), "Cannot open the papers: /etc/a.pem", 404, ["/body/Papers"]),
+        (post({"href": "/ships/s-9"}), "Error retrieving and validating /ships/s-9", 400, ["/body/href"]),
+        (post({"Name": "A", "Parent": UUID}), "Adding a ship to an inexistent fleet", 400, ["/body/Parent"]),
+        (
+            post({"Name": "A", "Parent": UUID, "Flag": UUID[::-1]}),
+            "Adding to an inexistent fleet",
+            400,
+            ["/body/Parent"],
+        ),
+        (post({"Name": "A", "ParentId": UUID, "FlagId": "x"}), "Adding to an inexistent fleet", 400, []),
+        (post({"Name": "A"}), "Adding a ship to an inexistent fleet", 400, []),
+        # A PUT creates what its path names.
+        (
+            Request("PUT", "/ships/s-1", {}, {"content-type": "application/json"}, {"Name": "A", "Parent": UUID}),
+            "The fleet does not exist",
+            400,
+            ["/body/Parent"],
+        ),
+    ],
+)
+def test_what_is_not_there(engine: Engine, request_: Request, message: str, status: int, places: list[str]) -> None:
+    assert asked(engine, request_, message, status) == places
+
+
+@pytest.mark.parametrize(
+    ("query", "message", "places"),
+    [
+        ({"since": "4"}, "Cannot GET /ships", ["/query/since"]),
+        ({"since": "4"}, "Not Found", ["/query/since"]),
+        ({"since": "4", "limit": "5"}, "Cannot GET /ships", []),  # either
+        ({"sinse": "4"}, "Cannot GET /ships", []),  # hardly read
+        ({"since": "4"}, "No ship has sailed", []),
+    ],
+)
+def test_a_404_to_a_path_that_is_described_is_about_the_only_parameter(
+    engine: Engine, query: dict[str, str], message: str, places: list[str]
+) -> None:
+    assert asked(engine, Request("GET", "/ships", dict(query)), message, 404) == places
+
+
+def test_a_name_that_the_message_does_not_repeat_is_asked_for_with_doubt(engine: Engine) -> None:
+    given = feedback(engine, Request("POST", "/ships/s-1/moor"), "Pilot not found!")
+    assert given is not None
+    assert [one["confidence"] for one in given["suggestions"]] == [{"basis": "spec", "value": 0.5}]
+
+
+def test_near_names_are_offered_for_one_that_is_not_there(engine: Engine) -> None:
+    listing = [{"id": "s-10"}, {"id": "other"}]
+    given = feedback(engine, Request("POST", "/ships/s-1/moor"), "Ship s-1 not found!", found=listing)
+    assert "/ships/s-10/moor" in str(given)
+    # The ship is there: something else is not.
+    assert feedback(engine, Request("POST", "/ships/other/moor"), "Pilot not found!", found=listing) is None

@@ -18,6 +18,7 @@ from corrigible.adapters.formats.message.sent_values import (
     SentValue,
     names_in_message,
     reference_in_message,
+    says_unread,
     value_mentioned,
     values_told,
 )
@@ -104,7 +105,7 @@ def locate_errors(
         if not place and about_request:
             every = [*sent, *(SentValue((), (), value) for value in path_values)]
             place = place_by_text(error, request, vocabulary, every)
-            any_text = exchange.status in _ABOUT_WHAT_IS_THERE or bool(code)
+            any_text = exchange.status in _ABOUT_WHAT_IS_THERE or bool(code) or says_unread(error.message)
             if not place and request.protocol is Protocol.GRPC:
                 place = value_mentioned(error.message, sent, any_text=any_text)
                 if not place and (place := left_empty(error.message, request, vocabulary)):

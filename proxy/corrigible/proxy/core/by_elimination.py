@@ -23,7 +23,9 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
+from .absent_thing import absent_thing
 from .api_profile import RefusalCase
+from .violation_finder import NOTHING_PARTICULAR
 
 _READ: Final = 2000
 """Letters of a message that are looked at."""
@@ -41,13 +43,21 @@ _REFUSED: Final = re.compile(
 """Words of complaints about a value that the server does not take."""
 _UNPROCESSABLE: Final = 422
 _MAY_REFUSE_A_NAME: Final = frozenset({400, 405, 422})
+_SERVER_FAULT: Final = 500
 _SHORTEST_VALUE: Final = 3
 
 
 def by_elimination(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:
     """Return what is left for an error to be about, None where that is nothing or too much."""
     in_path = _missing_name(case, error) or _refused_name(case, error)
-    return in_path or _only_parameter(case, error) or _only_member(case, error, description)
+    elsewhere = _absent(case, error) or _only_parameter(case, error, description)
+    return in_path or elsewhere or _only_member(case, error, description)
+
+
+def _absent(case: RefusalCase, error: Violation) -> SchemaViolation | None:
+    """Return what is not there. Of a name in the path that is asked after look-ups, but for faults of the server."""
+    absent = absent_thing(case, error)
+    return None if absent is not None and absent.pointer == "/path" and case.exchange.status < _SERVER_FAULT else absent
 
 
 def _missing_name(case: RefusalCase, error: Violation) -> SchemaViolation | None:
@@ -92,10 +102,13 @@ def _is_variable_named(variable: str, message: str, request: Request) -> bool:
     return letters(variable) not in members and re.search(rf"(?i)(?<!\w){pattern}s?(?!\w)", message) is not None
 
 
-def _only_parameter(case: RefusalCase, error: Violation) -> SchemaViolation | None:
+def _only_parameter(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:
     """Return the value that an error without a place is about: the only thing that was sent."""
     request = case.request
-    if error.pointer or case.match.params or not case.match.operation or case.exchange.status not in _ABOUT_VALUES:
+    if error.pointer or case.match.params or not case.match.operation:
+        return None
+    is_unfound = case.exchange.status == 404 and NOTHING_PARTICULAR.fullmatch(error.message[:_READ]) is not None
+    if case.exchange.status not in _ABOUT_VALUES and not (is_unfound and request.body is None):
         return None
     if _ABOUT_OTHERS.search(error.message[:_READ]) is not None:
         return None
@@ -111,6 +124,8 @@ def _only_parameter(case: RefusalCase, error: Violation) -> SchemaViolation | No
     if not value:
         return None
     place, stated = f"/query/{escape(name)}", error.stated
+    if is_unfound and not description.declared_place(request, case.match.operation, place).schema:
+        return None  # a parameter that the description does not have is seldom read
     is_named = re.search(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", error.message[:_READ]) is not None
     broken = first_violation(value, stated, text=True) if is_named else None
     if broken is not None and not isinstance(value, list):

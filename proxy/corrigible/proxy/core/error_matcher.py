@@ -27,6 +27,7 @@ from corrigible.rules.schema_repair.suggestion import ask
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
 
+from .absent_thing import EVEN
 from .answer_form import violation_of_accept
 from .api_profile import Explanation, RefusalCase
 from .body_form import violation_of_form
@@ -50,6 +51,8 @@ _ABOUT_VALUES = frozenset({400, 422})
 """Statuses of which a word of the message may say the place."""
 _FORBIDDEN = 403
 """Says that the caller may not, whatever the text says: rules about it come after the text."""
+_NOT_FOUND = 404
+_SERVER_FAULT = 500
 _MOST_VIOLATIONS = 32
 """Schema violations of one exchange that are looked at: for more there is no room in an answer."""
 
@@ -300,7 +303,9 @@ class ErrorMatcher:
         if violation is not None and (violation.pointer, violation.keyword) not in self._repaired:
             self._repaired.add((violation.pointer, violation.keyword))
             if (result := self._repair(violation, f"{number + 1}.n", is_stated=False)) is not None:
-                yield result
+                status = self._case.exchange.status
+                is_guess = status >= _SERVER_FAULT or (status == _NOT_FOUND and violation.pointer != "/path")
+                yield _with_confidence(result, EVEN) if is_guess else result
 
     def _by_state(self, number: int) -> Results:
         """Look up what the description lets us read, where the description was given to the proxy."""

@@ -27,6 +27,7 @@ from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 from corrigible.schema.exchange import Protocol as Wire
 
+from .absent_thing import EVEN, absent_thing
 from .api_profile import RefusalCase
 from .state_conflict import Conflicts
 from .state_reader import ABSENT_HERE, MOST_NEAR, NOT_ALLOWED, REFERRED_TO, Results, is_name, near_first, repeats, shown
@@ -47,6 +48,9 @@ _KIND_ABSENT: Final = re.compile(
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _NOTHING_PARTICULAR: Final = re.compile(r"(?i)\W*(?:(?:http )?(?:error )?404\W*)?(?:(?:resource )?not found)?\W*")
 """A message that says no more than the status."""
+
+
+_EVENLY: Final[Mapping[str, Json]] = {"basis": "spec", "value": EVEN}
 
 
 @runtime_checkable
@@ -105,6 +109,10 @@ class _State(References, Conflicts):
     def _absent(self) -> Results:
         named = self._reads.named(self._request.method, self._request.path)
         said = [one for one in named if one.value in self._quoted] or [one for one in named if self._is_named(one)]
+        is_kind = bool(said)
+        if not said and (thing := absent_thing(self._case, self._error)) is not None and thing.pointer == "/path":
+            said = [one for one in named if one.value == thing.value]
+        is_sure = is_kind or not said or repeats(self._message, said[0].value)
         # Another status is not known to be about the path unless it says so.
         named = said if said or self._status != 404 else [one for one in named if one.collection]
         if not named and self._is_plainly_absent():
@@ -118,6 +126,8 @@ class _State(References, Conflicts):
         listing = read_listing(answer)
         if listing is None:
             question = ask(violation, self._request, "Give the path of a resource that exists.", schema=wanted)
+            if not is_sure:
+                question = Proposal([{**one, "confidence": _EVENLY} for one in question.suggestions], question.type)
             return self._done(question, ABSENT_HERE) if self._status != 404 else None
         if resource.value in listing.identifiers(resource.variable):
             return (yield from self._referred()) if self._is_plainly_absent() else None

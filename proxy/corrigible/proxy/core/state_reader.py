@@ -51,6 +51,7 @@ class StateReader:
     """One refusal, and what was looked up about it."""
 
     def __init__(self, case: RefusalCase, error: Violation, reads: RelatedReads, group: str) -> None:
+        self._case = case
         self._request: Request = case.request
         self._status = case.exchange.status
         self._has_operation = bool(case.match.operation)

@@ -67,7 +67,7 @@ _UNKNOWN_MEMBER: Final = re.compile(
 )
 """Words of complaints about a member, whatever its value is."""
 _FEW_WORDS: Final = 3
-_NOTHING_PARTICULAR: Final = re.compile(
+NOTHING_PARTICULAR: Final = re.compile(
     r"(?i)|\W*(?:(?:http )?404\W*)?(?:page |route |resource |url |path |the requested url(?: was)? |endpoint )?"
     r"not[ _]?found\W*(?:on the server.{0,160}|404\W*)?"
     r"|\W*(?:cannot (?:get|head|post|put|patch|delete)"
@@ -215,7 +215,7 @@ class ViolationFinder:
 
     def _is_about_the_path(self, message: str) -> bool:
         """Whether a message says that the path leads nowhere: what is not there may be something else."""
-        if _NOTHING_PARTICULAR.fullmatch(message) or _OF_THE_ROUTE.search(message):
+        if NOTHING_PARTICULAR.fullmatch(message) or _OF_THE_ROUTE.search(message):
             return True
         return self._request.path in message
 
@@ -234,7 +234,7 @@ class ViolationFinder:
             return
         # Where a path has no variables, and nothing else was sent, there is nothing but the path that may not be there.
         is_plain = not self._case.match.params and self._request.body is None and not self._request.query
-        if is_plain or _NOTHING_PARTICULAR.fullmatch(error.message[:_READ]) or status != 404:
+        if is_plain or NOTHING_PARTICULAR.fullmatch(error.message[:_READ]) or status != 404:
             written = self._description.written_paths(self._request.method, self._request.path)
             if written is not None:
                 yield written

@@ -34,7 +34,7 @@ _BEFORE: Final = re.compile(r"(?<![\w./@-])")
 _BEFORE_TOLD: Final = re.compile(r"(?<![\w./@-])|(?<=[\[('\"]/)")
 """Some servers keep names as paths and print them so: `(/a b)`."""
 _AFTER: Final = re.compile(r"(?![\w/@-]|\.\w)")
-_SURROUNDINGS: Final = re.compile(r"(?i)\b(?:in|of|for|from|under|within|on|by) (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
+SURROUNDINGS: Final = re.compile(r"(?i)\b(?:in|of|for|from|under|within|on|by) (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
 """Before a value that only says where something is looked for."""
 _PARTICULAR: Final = re.compile(r"(?i)\bwith (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
 _GIVEN: Final = re.compile(r"[\[(<:=]\s?$")
@@ -45,10 +45,15 @@ _SENTENCE_END: Final = re.compile(r"(?::[\w.-]{1,128})?[\])>'\"]*(?:[.!;,]?\s*$|
 """A version or a port may have been added to the value: `No such book: atlas:2`."""
 ABSENT: Final = re.compile(
     r"(?i)\b(?:not found|no such|does ?n.t exist|does not exist|do not exist|unknown"
-    r"|(?:could(?: ?n.t| not)|can(?:not|.t| not)) (?:be found|find)|unable to find|non-?existent|not exist"
+    r"|(?:could(?: ?n.t| not)|can(?:not|.t| not)) (?:be found|find)|unable to find|non-?existent|inexistent|not exist"
     r"|no .{1,60} (?:found|with))\b"
 )
 """What says that something does not exist."""
+_NOT_READ: Final = re.compile(
+    r"(?i)\b(?:error|fail(?:ed|ure)|unable|could ?n.t|could not|cannot|can ?not|can't)(?: (?:in|to|when|while|on))?"
+    r" (?:retriev|fetch|load|read|resolv|open|access|reach|locat|look(?:ing)? ?up|get(?:ting)? )"
+)
+"""What says that what a value refers to could not be had."""
 _NONE: Final = re.compile(r"(?i)(?:there is |error: )?no [a-z]")
 _REFERENCES: Final = frozenset({"id", "ids", "name", "key", "slug", "uuid", "code", "ref", "number"})
 """Last words of names that refer to something."""
@@ -68,6 +73,16 @@ class SentValue(NamedTuple):
     @property
     def pointer(self) -> str:
         return self.text_place or to_pointer(self.path)
+
+
+def says_absent(message: str) -> bool:
+    """Whether a text says that something is not there."""
+    return ABSENT.search(message[:_LONGEST]) is not None
+
+
+def says_unread(message: str) -> bool:
+    """Whether a text says that what a value refers to is not there, or could not be had."""
+    return says_absent(message) or _NOT_READ.search(message[:_LONGEST]) is not None
 
 
 def fold(name: str) -> str:
@@ -110,7 +125,7 @@ def values_told(message: str, sent: Sequence[SentValue], *, any_text: bool) -> l
     in_path = [str(one.value) for one in sent if not one.path]
     for value in filter(None, in_path):
         for start in islice(_occurrences(value, text, _BEFORE), _MOST_TRIED):
-            if start >= 0 and not _SURROUNDINGS.search(text[:start]):
+            if start >= 0 and not SURROUNDINGS.search(text[:start]):
                 return []
     mentions = _mentions(message, sent)
     plain = [one for one in mentions if _WORD.fullmatch(one.value)]
@@ -369,6 +384,6 @@ def _chosen(mentions: Sequence[_Mention]) -> str:
     """Return the one place that is meant, without those that only say where something was looked for."""
     if len(_pointers(mentions)) > 1:
         particular = [one for one in mentions if _PARTICULAR.search(one.before)]
-        mentions = particular or [one for one in mentions if not _SURROUNDINGS.search(one.before)]
+        mentions = particular or [one for one in mentions if not SURROUNDINGS.search(one.before)]
     pointers = _pointers(mentions)
     return pointers[0] if len(pointers) == 1 else ""

@@ -1,0 +1,100 @@
+"""What a refusal is about that says that something is not there, and not where it was named.
+
+| what the message has                                   | what is not there                                   |
+|--------------------------------------------------------|-----------------------------------------------------|
+| a name in the path                                     | that, unless it only says where something was sought |
+| none, and nothing but the path was sent                | the only name in the path that is left              |
+| none, the path has none, one member refers to something | what that member refers to                          |
+
+That the path of a PUT ends in a name that is not there is no reason to refuse it: it would create it.
+
+Knows: errors, requests. Does not know: descriptions, rules, suggestions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final
+
+from corrigible.adapters.formats.message.sent_values import SURROUNDINGS, says_absent
+from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.rules.budget import spend
+from corrigible.rules.safety.decisive import words
+from corrigible.rules.schema_repair.route import has_segment
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Json, Protocol
+
+from .api_profile import RefusalCase
+from .state_reader import repeats
+
+_READ: Final = 1000
+_STATUSES: Final = frozenset({400, 422, 500})
+_SERVER_FAULT: Final = 500
+_PLACED: Final = ("/body/", "/query/", "/headers/")
+EVEN: Final = 0.5
+"""Confidence that the only name in a path is what a text calls absent: something that belongs to it may be as well."""
+_MOST_PLACES: Final = 60
+_REFERENCES: Final = frozenset({"id", "ids", "uuid", "guid", "ref", "reference", "href", "parent", "slug"})
+"""Last words of names of members that refer to something."""
+_IDENTIFIER: Final = re.compile(
+    r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4,12}){3,}|(?:[0-9a-f]{8}-){3,}[0-9a-f]{8}|[0-9a-f]{24,64}|/[\w.-]+(?:/[\w.-]+)+"
+)
+"""Values that are identifiers, whatever their members are called."""
+
+
+_ANOTHER: Final = re.compile(
+    r"""['"`\[<][^'"`\]>\n]{1,200}['"`\]>]"""
+    r"""|(?:[:=]|\b(?:id|name|key|uuid|named|called)) ?(?!(?:not|no|un\w*|does|is)\b)\S+\W*$""",
+    re.IGNORECASE,
+)
+"""A value that a text gives: where the path does not have it, it is about something else."""
+
+
+def absent_thing(case: RefusalCase, error: Violation) -> SchemaViolation | None:
+    """Return the name in the path, or the value, that is not there; None where that is not said, or may be several."""
+    request, message = case.request, error.message[:_READ]
+    if case.exchange.status not in _STATUSES or not case.match.operation or error.pointer.startswith(_PLACED):
+        return None
+    if request.protocol is not Protocol.HTTP or len(case.errors) > 1 or not says_absent(message):
+        return None
+    names = [one for one in case.match.params.values() if one and "/" not in one and has_segment(request.path, one)]
+    told = [one for one in names if repeats(message, one)]
+    meant = [one for one in told if not SURROUNDINGS.search(message[: message.find(one)])]
+    if meant:
+        return _in_path(meant[0]) if len(meant) == 1 else None
+    left = [one for one in names if one not in told and not (request.method == "PUT" and _ends_in(request.path, one))]
+    if request.body is None and not request.query:
+        return _in_path(left[0]) if len(left) == 1 and _ANOTHER.search(message) is None else None
+    if left or case.exchange.status == _SERVER_FAULT:
+        return None
+    referring = [(place, value) for place, value in _sent(case) if _refers(place, value)]
+    if len(referring) != 1:
+        return None
+    ((place, value),) = referring
+    return SchemaViolation(place, "value", {"not": {"const": value}}, value)
+
+
+def _in_path(name: str) -> SchemaViolation:
+    return SchemaViolation("/path", "reference", {"type": "string", "not": {"const": name}}, name)
+
+
+def _ends_in(path: str, name: str) -> bool:
+    return path.rstrip("/").rpartition("/")[2] == name
+
+
+def _sent(case: RefusalCase) -> Sequence[tuple[str, Json]]:
+    spend()
+    return [(one.pointer, one.value) for one in islice(sent_places(case.request), _MOST_PLACES)]
+
+
+def _refers(place: str, value: Json) -> bool:
+    """Whether a value refers to something, by its member's name or its own form."""
+    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+        return False
+    name = next((part for part in reversed(place.split("/")) if not part.isdecimal()), "")
+    return words(name)[-1:] != () and (
+        words(name)[-1] in _REFERENCES or (isinstance(value, str) and _IDENTIFIER.fullmatch(value) is not None)
+    )
