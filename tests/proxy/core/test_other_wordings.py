@@ -46,10 +46,34 @@ paths:
     post:
       requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Ship'}}}}
       responses: *any
+  /login:
+    post:
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Login'}}}}
+      responses: *any
+  /pilots:
+    post:
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Login'}}}}
+      responses: *any
+  /course:
+    put:
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Course'}}}}
+      responses: *any
   /signal:
     put: {requestBody: {content: {text/plain: {schema: {type: string}}}}, responses: *any}
 components:
   schemas:
+    Login:
+      type: object
+      required: [username, password]
+      properties: {username: {type: string}, password: {type: string}}
+    Position:
+      type: object
+      required: [latitude, longitude]
+      properties: {latitude: {type: number}, longitude: {type: number}, note: {type: string}}
+    Course:
+      oneOf:
+      - {type: object, required: [href], properties: {href: {type: string}}}
+      - {type: object, required: [position], properties: {position: {$ref: '#/components/schemas/Position'}}}
     Ship:
       properties:
         Name: {type: string}
@@ -269,3 +293,76 @@ def test_near_names_are_offered_for_one_that_is_not_there(engine: Engine) -> Non
     assert "/ships/s-10/moor" in str(given)
     # The ship is there: something else is not.
     assert feedback(engine, Request("POST", "/ships/other/moor"), "Pilot not found!", found=listing) is None
+
+
+def test_a_login_that_lacks_a_member_is_told_so(engine: Engine) -> None:
+    request = post({"user": "mo", "password": "p"}, "/login")
+    given = feedback(engine, request, "Invalid username/password", 401)
+    assert given is not None
+    renamed = apply(given, request, confirm=True)
+    assert isinstance(renamed, Next)
+    assert renamed.request.body == {"username": "mo", "password": "p"}
+    assert asked(engine, post({"password": "p"}, "/login"), "Invalid username/password", 401) == ["/body/username"]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        post({"username": "mo", "password": "p"}, "/login"),  # nothing is missing
+        post({"user": "mo", "password": "p"}, "/pilots"),  # no login: the caller's own credentials may be missing
+    ],
+)
+def test_other_401_are_about_credentials(engine: Engine, request_: Request) -> None:
+    given = feedback(engine, request_, "Invalid username/password", 401)
+    assert given is not None
+    assert [one["action"] for one in given["suggestions"]] == ["ESCALATE"]
+
+
+def put(body: Any) -> Request:
+    return Request("PUT", "/course", {}, {"content-type": "application/json"}, body)
+
+
+def ajv(passing: list[int] | None) -> Json:
+    return [
+        {
+            "keyword": "oneOf",
+            "dataPath": "",
+            "schemaPath": "#/oneOf",
+            "params": {"passingSchemas": passing},
+            "message": "should match exactly one schema in oneOf",
+        }
+    ]
+
+
+def test_of_two_forms_the_caller_keeps_one(engine: Engine) -> None:
+    request = put({"href": "/ships/s-1", "position": {"latitude": 1, "longitude": 2}})
+    given = feedback(engine, request, ajv([0, 1]))
+    assert given is not None
+    assert isinstance(apply(given, request), NeedsInput)
+    removed = [op["path"] for one in given["suggestions"] for op in one["patch"] if op["op"] == "remove"]
+    assert removed == ["/body/position", "/body/href"]
+    assert all(one["safety"]["changes_intent"] for one in given["suggestions"])
+    # Without the word of the server, a request that fits twice is not wrong.
+    assert feedback(engine, request, "the ship is at sea") is None
+
+
+def test_the_form_that_keeps_what_was_sent_comes_first(engine: Engine) -> None:
+    after = mended(engine, put({"latitude": 1, "longitude": 2}), ajv(None))
+    assert after is not None
+    assert after.body == {"position": {"latitude": 1, "longitude": 2}}
+
+
+@pytest.mark.parametrize(
+    ("position", "is_mended"),
+    [
+        ({"lat": 1, "lon": 2}, True),
+        ({"lat": 1, "lng": 2}, True),
+        ({"lat": 1, "long": 2}, True),
+        ({"lat": 1, "lo": 2}, False),  # too short to say anything
+        ({"lat": "north", "lon": 2}, False),  # not what belongs there
+    ],
+)
+def test_short_forms_of_missing_members_are_known(engine: Engine, position: Json, *, is_mended: bool) -> None:
+    answer = {"errors": [{"field": f"position.{one}", "message": "is required"} for one in ("latitude", "longitude")]}
+    after = mended(engine, put({"position": position}), answer)
+    assert (after is not None and after.body == {"position": {"latitude": 1, "longitude": 2}}) is is_mended

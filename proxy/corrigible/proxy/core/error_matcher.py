@@ -207,7 +207,7 @@ class ErrorMatcher:
 
     def _by_description(self, number: int) -> list[RuleResult]:
         error = self._case.errors[number]
-        if self._description is None or not may_be_judged(error, self._case.exchange.status):
+        if self._description is None or not may_be_judged(error, self._case.exchange.status, self._case.request):
             return []
         finder = ViolationFinder(self._case, self._description, self._violations_at)
         repaired = list(self._repaired_candidates(finder.candidates(error), number))

@@ -5,6 +5,7 @@
 | "end must be after start", "a and b must be as long"  | a question at both places: which is wrong is not said |
 | "only one of page, cursor may be given", "not both"   | a choice which one to keep; leaving out is flagged    |
 | ..., or what was sent "is valid under each of" forms  | the same, of the members that the forms require       |
+| ..., or fits two forms of a `oneOf`, as ajv says      | the same, of the members that tell them apart         |
 | "either name or id is required", and neither was sent | a choice of questions; a name near to one is renamed  |
 
 Knows: sentences, the members that were sent or are declared. Does not know: which of them the caller meant.
@@ -93,6 +94,8 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
     request = case.request
     if case.exchange.status not in _STATUSES:
         return None
+    if error.constraint == "oneOf" and (places := _of_two_forms(case, error, description)):
+        return _to_keep(request, places, group)
     if (forms := _EACH_FORM.search(error.message[:_READ_OF_FORMS])) is not None:
         return _to_keep(request, _required_by(error.message[forms.end() :], request), group)
     if error.stated.keys() - {"enum"} or not _CUE.search(error.message):
@@ -113,6 +116,36 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
         return reader.to_give(sent, group) if needed and error.pointer.count("/") < 2 else None
     pair = reader.related() if not error.stated else ()
     return reader.to_fit(pair) if pair else None
+
+
+def _of_two_forms(case: RefusalCase, error: Violation, description: Described | None) -> list[str]:
+    """Return the members that tell apart the forms of which an object has more than the one that it may have.
+
+    ajv says which forms it has: `passingSchemas`. Nothing is returned where one is not told by a member of its own.
+    """
+    given = error.native.get("params")
+    passing = given.get("passingSchemas") if isinstance(given, Mapping) else None
+    if not isinstance(passing, list) or description is None or not case.match.operation:
+        return []
+    forms = description.declared_place(case.request, case.match.operation, error.pointer or "/body").schema.get("oneOf")
+    present = value_at(case.request, error.pointer or "/body")
+    if not isinstance(forms, list) or not isinstance(present, Mapping):
+        return []
+    chosen = [forms[one] for one in passing if isinstance(one, int) and one < len(forms)]
+    names = [_names(form, "properties") for form in chosen]
+    own: list[str] = []
+    for form, mine in zip(chosen, names, strict=True):
+        others = {name for other in names if other is not mine for name in other}
+        told = [name for name in _names(form, "required") if name in present and name not in others]
+        if len(told) != 1:
+            return []
+        own += told
+    return [f"{error.pointer or '/body'}/{escape(name)}" for name in own] if len(own) > 1 else []
+
+
+def _names(schema: Json, keyword: str) -> list[str]:
+    listed = schema.get(keyword) if isinstance(schema, Mapping) else None
+    return [str(name) for name in listed] if isinstance(listed, Mapping | list) else []
 
 
 class _Reader:

@@ -23,6 +23,7 @@ from corrigible.adapters.base import Described
 from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.openapi.path_extension import split_extension
 from corrigible.rules.pointer import MISSING, segments, value_at
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.inside_text import CONTENT, broken_text
 from corrigible.rules.schema_repair.json_schema import choices
@@ -32,7 +33,7 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import scalar_text
-from corrigible.schema.exchange import Protocol
+from corrigible.schema.exchange import Protocol, Request
 
 from .api_profile import RefusalCase
 
@@ -88,11 +89,25 @@ _BY_THE_TEXT_ONLY: Final = frozenset({"UNKNOWN", "INTERNAL", "FAILED_PRECONDITIO
 """Codes of google.rpc that say nothing of the request: only a text that states a limit of one of its places does."""
 
 
-def may_be_judged(error: Violation, status: int) -> bool:
+def may_be_judged(error: Violation, status: int, request: Request) -> bool:
     """Whether the request may be what is wrong."""
+    if status == _UNAUTHORIZED:
+        return is_login(request)
     if error.type in _BY_THE_TEXT_ONLY or status == _SERVER_FAULT:
         return bool(error.pointer and (error.stated or error.constraint == "required"))
     return status in ABOUT_THE_REQUEST or status == _NOT_ACCEPTABLE
+
+
+def is_login(request: Request) -> bool:
+    """Whether a request asks for credentials with those of its body: it can be refused for a member that it lacks."""
+    called = words(request.path.rstrip("/").rpartition("/")[2])
+    return request.method == "POST" and isinstance(request.body, Mapping) and not _LOGIN.isdisjoint(called)
+
+
+_UNAUTHORIZED: Final = 401
+_LOGIN: Final = frozenset(
+    {"login", "logon", "signin", "authenticate", "authentication", "token", "session", "sessions"}
+)
 
 
 class ViolationFinder:
@@ -118,6 +133,10 @@ class ViolationFinder:
             or (error.stated and status == 404 and self._request.protocol is not Protocol.HTTP)
         ):
             return self._stated(error)
+        if status == _UNAUTHORIZED:
+            # Of a login without a member that the description requires the credentials are not known to be wrong.
+            everywhere = self._violations_at("") if self._operation else ()
+            return everywhere if any(one.keyword == "required" for one in everywhere) else ()
         if status == _NOT_ACCEPTABLE:
             # A parameter may name the form of the answer: `/orders.yaml`, `?format=yaml`.
             return [one for one in self._violations_at("") if one.keyword == "enum" and not self._is_in_body(one)]

@@ -121,6 +121,40 @@ def is_plural(name: str, other: str) -> bool:
     return len(shorter) > 1 and two in (shorter + "s", shorter + "es", shorter.removesuffix("y") + "ies")
 
 
+def abbreviates(short: str, name: str) -> bool:
+    """Whether a name is a common short form of another one: the beginning of its only word, or one such as `qty`."""
+    one, other = letters(short), letters(name)
+    if other in _SHORT_FORMS.get(one, ()):
+        return True
+    is_beginning = _SHORTEST <= len(one) < len(other) and other.startswith(one) and not is_plural(one, other)
+    return is_beginning and last_word(name) == name
+
+
+_SHORT_FORMS: Final[dict[str, tuple[str, ...]]] = {
+    "acct": ("account",),
+    "addr": ("address",),
+    "amt": ("amount",),
+    "cfg": ("config", "configuration"),
+    "dept": ("department",),
+    "dst": ("destination",),
+    "fname": ("firstname",),
+    "img": ("image",),
+    "lname": ("lastname",),
+    "lng": ("longitude",),
+    "mgr": ("manager",),
+    "msg": ("message",),
+    "passwd": ("password",),
+    "pkg": ("package",),
+    "pwd": ("password",),
+    "qty": ("quantity",),
+    "src": ("source",),
+    "tel": ("phone", "phonenumber", "telephone"),
+    "txt": ("text",),
+    "usr": ("user", "username"),
+}
+"""Short forms that are no beginnings."""
+
+
 def _is_prefix(name: str, near: Sequence[str]) -> bool:
     """Whether all that is one letter away is the text with an ending, no plural.
 

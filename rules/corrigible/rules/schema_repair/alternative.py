@@ -8,7 +8,7 @@ from typing import Final
 from corrigible.rules.pointer import MISSING, escape
 from corrigible.schema.exchange import Json, Request
 
-from . import renaming
+from . import nesting, renaming
 from .json_schema import Schema, choices
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, Suggestion, ask, options
@@ -41,8 +41,12 @@ def chosen(violation: SchemaViolation, request: Request, group: str) -> Proposal
         return None
     if (renamed := renaming.in_one_form(violation, forms, request)) is not None:
         return renamed
+    if (moved := _one_level_away(violation, forms, lacking, request)) is not None:
+        return moved
     questions: list[Suggestion] = []
-    for form, names in sorted(zip(forms, lacking, strict=True), key=lambda pair: len(pair[1]))[:_MOST]:
+    kept = [-len(_properties(form).keys() & violation.value.keys()) for form in forms]
+    order = sorted(range(len(forms)), key=lambda number: (kept[number], len(lacking[number])))
+    for form, names in [(forms[number], lacking[number]) for number in order[:_MOST]]:
         places = [
             (f"{violation.pointer}/{escape(name)}", trim_schema(_schema(_properties(form).get(name)))) for name in names
         ]
@@ -50,6 +54,20 @@ def chosen(violation: SchemaViolation, request: Request, group: str) -> Proposal
             violation, request, "Give what is missing, if this is the form that is meant.", places=places
         ).suggestions
     return options(questions, group)
+
+
+def _one_level_away(
+    violation: SchemaViolation, forms: Sequence[Schema], lacking: Sequence[Sequence[str]], request: Request
+) -> Proposal | None:
+    """Return the only move of what no form declares into the one member that a form lacks."""
+    declared = tuple(dict.fromkeys(str(name) for form in forms for name in _properties(form)))
+    moves: list[Suggestion] = []
+    for form, names in zip(forms, lacking, strict=True):
+        place = f"{violation.pointer}/{escape(names[0])}"
+        missing = SchemaViolation(place, "required", _schema(_properties(form).get(names[0])), MISSING, declared)
+        moved = nesting.wrapped(missing, request) if len(names) == 1 else None
+        moves += [moved] if moved is not None else []
+    return Proposal(moves) if len(moves) == 1 else None
 
 
 def _forms(violation: SchemaViolation) -> list[Schema]:

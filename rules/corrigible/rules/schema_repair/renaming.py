@@ -12,7 +12,7 @@ from rapidfuzz.distance import OSA
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import is_decisive_guess, words
-from corrigible.rules.safety.nearness import distance, is_plural, is_slip, letters, nearest
+from corrigible.rules.safety.nearness import abbreviates, distance, is_plural, is_slip, letters, nearest
 from corrigible.schema.exchange import Json, Request
 
 from . import nesting as level
@@ -280,6 +280,7 @@ def misspelt(violation: SchemaViolation, request: Request, group: str) -> Propos
     strange = [str(one) for one in present if one not in declared][:_MOST_STRANGE]
     # What is not near to the missing name by itself need not be held against all the others.
     meant = [one for one in strange if near_names(one, [name]) and near_names(one, free) == [name]]
+    meant = meant or [one for one in strange if _is_short_form(one, name, free) and not near_names(one, free)]
     if not violation.siblings:
         meant = [one for one in meant if _is_typo(one, name)]  # any other may be a member that the server knows
     if len(meant) != 1:
@@ -291,6 +292,11 @@ def misspelt(violation: SchemaViolation, request: Request, group: str) -> Propos
     if not is_one and not _takes(violation.schema, value, text=text):
         return None
     return _moved(violation, request, source, violation.pointer, value, into_list=is_one)
+
+
+def _is_short_form(short: str, name: str, free: Sequence[str]) -> bool:
+    """Whether a name is the short form of this one, and of no other that is free: `lat` for `latitude`."""
+    return [one for one in free if abbreviates(short, one)] == [name] and not may_limit(short)
 
 
 def _is_typo(name: str, other: str) -> bool:

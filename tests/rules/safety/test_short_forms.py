@@ -1,0 +1,27 @@
+"""Short forms of names: beginnings of three letters and more, and the common ones that are no beginnings."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrigible.rules.safety.nearness import abbreviates
+
+
+@pytest.mark.parametrize(
+    ("short", "name", "is_short"),
+    [
+        ("lat", "latitude", True),
+        ("lng", "longitude", True),
+        ("desc", "description", True),
+        ("qty", "Quantity", True),
+        ("tel", "phone_number", True),
+        ("la", "latitude", False),
+        ("latitude", "lat", False),
+        ("order", "orders", False),
+        ("lng", "length", False),
+        ("file", "file_id", False),
+        ("file", "fileName", False),
+    ],
+)
+def test_short_forms(short: str, name: str, *, is_short: bool) -> None:
+    assert abbreviates(short, name) is is_short
