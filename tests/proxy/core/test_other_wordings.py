@@ -366,3 +366,46 @@ def test_short_forms_of_missing_members_are_known(engine: Engine, position: Json
     answer = {"errors": [{"field": f"position.{one}", "message": "is required"} for one in ("latitude", "longitude")]}
     after = mended(engine, put({"position": position}), answer)
     assert (after is not None and after.body == {"position": {"latitude": 1, "longitude": 2}}) is is_mended
+
+
+@pytest.mark.parametrize(
+    ("message", "places"),
+    [
+        ("Unsupported MIME type for the papers of a ship", ["/body/Papers"]),
+        ("Invalid papers", ["/body/Papers"]),
+        ("The papers could not be written: disk full", []),
+        ("Invalid operation: papers is null", []),
+        ("NullPointerException at Papers.read: invalid", []),
+        ("Unsupported colour", []),
+    ],
+)
+def test_a_fault_of_the_server_that_refuses_a_value_is_a_question(
+    engine: Engine, message: str, places: list[str]
+) -> None:
+    request = post({"Name": "A", "Papers": "data:image/gif;base64,R0lGODlhAQABAAAAACw="})
+    assert asked(engine, request, message, 500) == places
+    given = feedback(engine, request, message, 500)
+    assert given is None or [one["confidence"]["value"] for one in given["suggestions"]] == [0.5]
+
+
+def test_what_is_not_offered_is_said(engine: Engine) -> None:
+    given = feedback(engine, Request("GET", "/ships/s-1"), "No provider of ships is configured", 501)
+    assert given is not None
+    assert [one["action"] for one in given["suggestions"]] == ["ESCALATE"]
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "after"),
+    [
+        # What has members is an object, whether or not a type says so.
+        ([{"Name": "A"}], "Bad request", {"Name": "A"}),
+        ([{"Name": "A"}], "Bad file format", {"Name": "A"}),
+        ([{"Name": "A"}], "The crane is too small", None),
+        # A near name, where the text is about the form of values.
+        ({"tags": {"pier": "A"}}, "Only string values are supported when ships are made", {"Tags": {"pier": "A"}}),
+        ({"tags": {"pier": "A"}}, "Only letters are supported when ships are made", None),
+    ],
+)
+def test_what_only_the_description_shows(engine: Engine, body: Any, message: str, after: Any) -> None:
+    request = mended(engine, post(body), message)
+    assert (None if request is None else request.body) == after

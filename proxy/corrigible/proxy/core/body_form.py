@@ -32,9 +32,10 @@ _ABOUT_THE_FORM: Final = re.compile(
     r"|(?:empty|missing|invalid|no|unreadable) body|pars(?:e|ing)|decod(?:e|ing)|deserializ\w+"
     r"|unexpected (?:token|end|character)|looking for (?:the )?beginning of)\b"
 )
-_NOTHING_PARTICULAR: Final = re.compile(
+NOTHING_SAID: Final = re.compile(
     r"(?i)\W*(?:(?:http )?(?:error )?4\d\d\W*)?(?:bad request|unprocessable (?:entity|content)"
-    r"|(?:invalid|wrong) (?:request|input)|validation (?:error|failed)|(?:request )?error)?\W*"
+    r"|(?:invalid|wrong|bad) (?:request|input|data|format|file format)(?: supplied| provided| given)?"
+    r"|validation (?:error|failed)|(?:request )?error)?\W*"
 )
 """Messages that say no more than the status."""
 _READ: Final = 2000
@@ -90,9 +91,7 @@ def _is_unread(case: RefusalCase, error: Violation, violation: SchemaViolation) 
     if error.pointer:
         return True
     message = error.message[:_READ]
-    return (bool(media) and _NOTHING_PARTICULAR.fullmatch(message) is not None) or _ABOUT_THE_FORM.search(
-        message
-    ) is not None
+    return (bool(media) and NOTHING_SAID.fullmatch(message) is not None) or _ABOUT_THE_FORM.search(message) is not None
 
 
 def _accepted(headers: Mapping[str, str], method: str) -> tuple[str, ...]:

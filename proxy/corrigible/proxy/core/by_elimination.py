@@ -14,12 +14,14 @@ import orjson
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.formats.place_by_label import has_label
-from corrigible.rules.pointer import escape
+from corrigible.adapters.formats.place_by_message import suspected_place
+from corrigible.rules.pointer import MISSING, escape, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import is_secret
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
@@ -50,7 +52,7 @@ _SHORTEST_VALUE: Final = 3
 def by_elimination(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:
     """Return what is left for an error to be about, None where that is nothing or too much."""
     in_path = _missing_name(case, error) or _refused_name(case, error)
-    elsewhere = _absent(case, error) or _only_parameter(case, error, description)
+    elsewhere = _absent(case, error) or _only_parameter(case, error, description) or _faulty_value(case, error)
     return in_path or elsewhere or _only_member(case, error, description)
 
 
@@ -131,6 +133,33 @@ def _only_parameter(case: RefusalCase, error: Violation, description: Described)
     if broken is not None and not isinstance(value, list):
         return SchemaViolation(place, broken, dict(stated), value)
     return SchemaViolation(place, "value", {"type": "string", "not": {"const": value}}, value)
+
+
+def _faulty_value(case: RefusalCase, error: Violation) -> SchemaViolation | None:
+    """Return the value that the text of a fault of the server refuses: it is named, and nothing else is to blame."""
+    message, request = error.message[:_READ], case.request
+    if case.exchange.status != _SERVER_FAULT or len(case.errors) > 1 or not case.match.operation:
+        return None
+    if _NOT_TAKEN_BY_FAULT.search(message) is None or _OF_THE_SERVER.search(message) is not None:
+        return None
+    place = error.pointer or suspected_place(message, request)
+    if not place.startswith(("/body/", "/query/")):
+        return None
+    value = value_at(request, place)
+    if value is MISSING or not isinstance(value, str | int | float) or is_secret(place, value):
+        return None
+    return SchemaViolation(place, "value", {"not": {"const": value}}, value)
+
+
+_NOT_TAKEN_BY_FAULT: Final = re.compile(
+    r"(?i)\b(?:unsupported|invalid|unknown|unrecogni[sz]ed|illegal|malformed"
+    r"|not (?:supported|valid|allowed|recogni[sz]ed))\b"
+)
+_OF_THE_SERVER: Final = re.compile(
+    r"(?i)exception|traceback|\b(?:null|nil|none|undefined|internal|time[d -]?out|connect\w*|refused|remote"
+    r"|database|sql|stack|panic|memory|disk|state|pointer|operation|argument|syscall)\b"
+)
+"""Words of faults that no value of a request is to blame for, or is not known to be."""
 
 
 def _is_repeated(value: str, case: RefusalCase) -> bool:

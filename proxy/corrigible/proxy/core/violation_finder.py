@@ -26,7 +26,7 @@ from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.inside_text import CONTENT, broken_text
-from corrigible.rules.schema_repair.json_schema import choices
+from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, choices
 from corrigible.rules.schema_repair.nesting import MISPLACED, move_member
 from corrigible.rules.schema_repair.renaming import near_names
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -36,6 +36,7 @@ from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Protocol, Request
 
 from .api_profile import RefusalCase
+from .body_form import NOTHING_SAID
 
 ABOUT_THE_REQUEST: Final = frozenset({400, 404, 405, 410, 415, 422, 501})
 """Statuses (RFC 9110, RFC 4918) that may mean that the request is not what the description says."""
@@ -50,7 +51,8 @@ _SHORTEST_NAME: Final = 2
 _WRITES: Final = frozenset({"POST", "PUT", "PATCH"})
 _ABOUT_FORM: Final = re.compile(
     r"(?i)invalid|unknown|unexpected|unrecogni|unsupported|validat|bad request|malformed|schema|fields?\b|propert|param"
-    r"|attribute|argument|member|\bkeys?\b|could not be processed|json|body|payload|request"
+    r"|attribute|argument|member|\bkeys?\b|\b(?:string|number|numeric|integer|boolean|object|list) values?\b"
+    r"|could not be processed|json|body|payload|request"
 )
 _ABOUT_ABSENCE: Final = re.compile(
     r"(?i)\b(?:missing|required?|no \S{1,40}(?: \S{1,40}){0,2} (?:specified|provided|given|supplied|set|found)"
@@ -357,6 +359,8 @@ class ViolationFinder:
         if not violations and not respelt and _may_be_about_names(message):
             elsewhere = self._description.misplaced_members(self._request, self._operation)
             respelt = list(elsewhere) if len(elsewhere) == 1 else []
+        if not violations and not respelt:
+            respelt = self._of_another_kind(message)
         violations = [*respelt, *violations]
         mentioned = [one for one in violations if _is_mentioned(one, plain)]
         if self._request.method == "PATCH":
@@ -366,6 +370,16 @@ class ViolationFinder:
         if speaks_of_state(message):
             return mentioned
         return [*mentioned, *(one for one in violations if one not in mentioned)]
+
+    def _of_another_kind(self, message: str) -> list[SchemaViolation]:
+        """Return the body that is no object, where all that is declared are members, and a text says nothing."""
+        body = self._request.body
+        if isinstance(body, Mapping) or body is None or NOTHING_SAID.fullmatch(message) is None:
+            return []
+        declared = self._description.declared_place(self._request, self._operation, "/body").schema
+        if "properties" not in declared or not declared.keys().isdisjoint(("type", *ALTERNATIVES)):
+            return []
+        return [SchemaViolation("/body", "type", {**declared, "type": "object"}, body)]
 
 
 def _may_be_about_names(message: str) -> bool:
