@@ -150,6 +150,7 @@ def test_the_sentence_may_stand_beside_a_general_text(engine: Engine, answer: Js
 @pytest.mark.parametrize(
     "beside",
     [
+        {"error": "Bad Request", "statusCode": 400},
         {"details": "The request of 10:04 with the trace 77 was refused"},
         {"details": "Crew"},
         {"hint": "See https://example.test/errors/400 for 'Flag'"},
@@ -161,6 +162,11 @@ def test_a_text_that_names_something_is_the_sentence(engine: Engine, beside: dic
     after = mended(engine, post({"name": "Ada", "Crew": 3}), answer)
     assert after is not None
     assert after.body == {"Name": "Ada", "Crew": 3}
+
+
+def test_the_phrase_of_a_status_is_no_sentence(engine: Engine) -> None:
+    answer = {"message": "we dislike a crew of three", "error": "Bad Request", "details": "Unprocessable Entity"}
+    assert asked(engine, post({"Crew": 3, "Flag": "SE"}), answer) == ["/body/Crew"]
 
 
 def test_advice_and_traces_are_no_sentences(engine: Engine) -> None:
@@ -236,7 +242,7 @@ UUID = "0b9f3f1c-77aa-4d5e-9c1b-1f2e3d4c5b6a"
         (Request("POST", "/piers/p-1/berths/b-1"), "Berth b-1 not found", 400, ["/path"]),
         (Request("POST", "/piers/p-1/berths/b-1"), "No such berth at p-1", 400, ["/path"]),
         (Request("POST", "/piers/p-1/berths/b-1"), "Mooring not found", 400, []),
-        (Request("POST", "/ships/s-1/moor"), "Moorings are full", 400, []),
+        (Request("POST", "/piers/p-1/berths/b-1"), "Moorings are full", 400, []),
         (Request("POST", "/ships/s-1/moor"), "Pilot 'p-7' not found", 400, []),
         (Request("POST", "/ships/s-1/moor"), "Pilot not found: p-7", 400, []),
         (post({"Name": "A"}, "/piers/p-1/berths/b-1"), "Berth not found", 500, []),

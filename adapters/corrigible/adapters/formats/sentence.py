@@ -62,4 +62,6 @@ def names_something(message: str, sent: Collection[str]) -> bool:
 
 def _is_sentence(message: str) -> bool:
     """Whether a text tells what is wrong in words: no code, no address, no trace of the server's program."""
-    return len(message[:_READ].split()) >= _FEWEST_WORDS and "\n" not in message and _ADVICE.match(message) is None
+    parts = message[:_READ].split()
+    is_title = all(word[:1].isupper() for word in parts)  # `Bad Request`, `Unprocessable Entity`
+    return len(parts) >= _FEWEST_WORDS and not is_title and "\n" not in message and _ADVICE.match(message) is None
