@@ -11,6 +11,7 @@ from corrigible.adapters.operation import Operations
 from corrigible.adapters.vocabulary import ANY, DEEPEST, NOTHING, Path, Vocabulary
 from corrigible.adapters.vocabulary import MOST as MOST_PLACES
 from corrigible.rules.pointer import segments
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import nearest
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.nesting import REQUIRED
@@ -163,7 +164,12 @@ def _once(violations: Iterator[SchemaViolation]) -> Iterator[SchemaViolation]:
 
 
 def _near_names(name: str, names: Sequence[str]) -> list[str]:
-    return [name] if name in names else nearest(name, names)
+    """Return the methods of nearly the same name, and beside them those with the same words in another order."""
+    if name in names:
+        return [name]
+    near = nearest(name, names)
+    own = sorted(words(name))
+    return near + [other for other in names if other not in near and sorted(words(other)) == own]
 
 
 def _near_services(service: str, services: Sequence[str]) -> list[str]:
