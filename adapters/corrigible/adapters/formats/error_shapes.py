@@ -57,11 +57,16 @@ TEXTS: Final = (
     *("Error", "Detail", "Details", "details", "Description", "Reason", "ErrorMessage", "hint"),
 )
 """Members that hold the sentence of an error, the most telling first."""
-TEXTS_BESIDE: Final = (
-    *("details", "detail", "description", "error_description", "errordescription", "reason", "cause", "error"),
-    *("message", "msg", "error_message", "errormessage", "developermessage", "developer_message", "info", "hint"),
+_BESIDE: Final = (
+    *("details", "detail", "description", "errorDescription", "error_description", "reason", "cause", "error"),
+    *("message", "msg", "errorMessage", "error_message", "developerMessage", "developer_message", "info", "hint"),
 )
-"""Members, in lower case, whose sentence may say more than a general text that stands beside it."""
+TEXTS_BESIDE: Final = {
+    spelt: rank
+    for rank, name in enumerate(_BESIDE)
+    for spelt in (name, name[0].upper() + name[1:], name.lower(), name.upper())
+}
+"""Members whose sentence may say more than a general text beside it, in any case, the most telling first."""
 
 CODES: Final = (
     *("code", "error_code", "errorCode", "keyword", "rule", "ruleId", "tag", "validator", "constraintId", "__type"),
