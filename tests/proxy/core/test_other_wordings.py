@@ -415,3 +415,17 @@ def test_what_is_not_offered_is_said(engine: Engine) -> None:
 def test_what_only_the_description_shows(engine: Engine, body: Any, message: str, after: Any) -> None:
     request = mended(engine, post(body), message)
     assert (None if request is None else request.body) == after
+
+
+@pytest.mark.parametrize(
+    ("body", "after"),
+    [
+        ({"Tags": {"Pier": 7, "Name": "A"}}, {"Tags": {"Pier": "7", "Name": "A"}}),
+        ({"Tags": {"Pier": 7, "Berth": 8}}, None),  # either
+        ({"Tags": {"Pier": True}}, None),  # it may be a number that is wanted
+        ({"Crew": 7}, None),  # declared as a number
+    ],
+)
+def test_the_only_number_of_a_map_is_what_has_the_wrong_type(engine: Engine, body: Any, after: Any) -> None:
+    request = mended(engine, post(body), "Bad parameter type for tag 0020,0011")
+    assert (None if request is None else request.body) == after

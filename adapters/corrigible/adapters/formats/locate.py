@@ -23,6 +23,7 @@ from corrigible.adapters.formats.message.sent_values import (
     values_told,
 )
 from corrigible.adapters.formats.message.told_code import told_code
+from corrigible.adapters.formats.message.value_kinds import only_number
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.budget import remaining, spend
 from corrigible.rules.pointer import MISSING, segments, value_at
@@ -126,6 +127,10 @@ def locate_errors(
                 error = error._replace(constraint="required")
             if not place and repeats_body(error.message, request):
                 place = "/body"
+            number = only_number(error.message, sent) if not place and not error.stated else ""
+            # What is declared may have another fault; of a map that takes any name, the texts are what it takes.
+            if number and not is_declared(segments(number), vocabulary):
+                place, error = number, error.at(number, "type", {"type": "string"})
             if not place and in_texts and (place := _in_a_text(error, request, in_texts)):
                 error = error._replace(constraint="", stated={})  # they are about what the text holds
         error = _with_code(error.at(place, error.constraint, error.stated), code)

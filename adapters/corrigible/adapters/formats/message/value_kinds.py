@@ -51,3 +51,20 @@ def place_by_kind(message: str, sent: Sequence[SentValue]) -> str:
     is_of = _IS_OF[match["kind"].lower()]
     places = [one.pointer for one in sent if one.path[:1] == ("body",) and is_of(one.value)]
     return places[0] if len(places) == 1 else ""
+
+
+def only_number(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only value of the body that is no text, and a number, where a text says that some type is wrong."""
+    if _WRONG_TYPE.search(message[:_LONGEST]) is None:
+        return ""
+    spend(len(sent) // _COMPARED_A_STEP)
+    others = [
+        one
+        for one in sent
+        if one.path[:1] == ("body",) and not isinstance(one.value, str | Mapping | list) and one.value is not None
+    ]
+    is_one = len(others) == 1 and not isinstance(others[0].value, bool)
+    return others[0].pointer if is_one else ""
+
+
+_WRONG_TYPE: Final = re.compile(r"(?i)\b(?:bad|wrong|invalid|incorrect) (?:\w+ ){0,2}type\b(?! of (?:content|media))")
