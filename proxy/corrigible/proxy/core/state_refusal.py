@@ -9,6 +9,9 @@
 | something else needs the resource | what refers to it                      | you                |
 | it takes no changes               | nothing that is known                  | somebody else      |
 | no more of it may be there        | a limit, or how much of it is there    | you                |
+| what was asked for has been done  | nothing: the goal holds                | nobody             |
+
+The sentence may deny what the request does, in a verb that only the request tells: `/jobs/1/resume`.
 
 Nothing is said where an error names a place of the request, or a value that was sent: that may be what is wrong.
 
@@ -22,9 +25,17 @@ Knows: errors, requests, the wordings of such refusals. Does not know: rules, de
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.message.own_action import (
+    action_of,
+    denied_reason,
+    denies_another,
+    is_told_as_done,
+)
 from corrigible.adapters.formats.message.sent_values import ABSENT
 from corrigible.adapters.formats.message.state_wording import Reason, told_reason
 from corrigible.adapters.formats.place_by_message import suspected_place
@@ -33,7 +44,7 @@ from corrigible.rules.schema_repair.route import has_segment, schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import ask
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Json, Protocol
+from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
 
@@ -140,9 +151,17 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
         return None
     if case.profile.described is not None and not case.match.operation:
         return None  # another path may do
+    action = action_of(request.method, _literals_behind(request.path, case.match.params), case.match.operation)
+    sends_values = request.body is not None or bool(request.query)
     reason = told_reason(error.message)
+    if reason is Reason.FIXED and denies_another(error.message, action):
+        reason = None
+    if reason is None:
+        reason = denied_reason(error.message, action, sends_values=sends_values)
     if reason is None or not _may_be_told(reason, case.exchange.status) or suspected_place(error.message, request):
         return None
+    if reason is Reason.STATE and not sends_values and is_told_as_done(error.message, action):
+        return _already_done(request)
     told = _TOLD[reason]
     parameters: dict[str, Json] = {"needed": told.needed, "actor": told.actor}
     parameters |= {"method": request.method, "path": request.path}
@@ -154,6 +173,26 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
         "evidence": {"kind": "mapping"},
     }
     return Repair((suggestion,), "recovery_guidance", told.diagnosis, told.code, "terminal")
+
+
+def _already_done(request: Request) -> Repair:
+    """Tell that the goal holds: the server says so of what the path names, and nothing else was wished."""
+    suggestion: dict[str, Json] = {
+        "action": "ALREADY_DONE",
+        "message": "The server says that this has been done already.",
+        "parameters": {"path": request.path},
+        "safety": {"side_effects": "none", "changes_intent": False},
+        "evidence": {"kind": "mapping"},
+    }
+    diagnosis = "The resource is already as the request would make it."
+    return Repair((suggestion,), "recovery_guidance", diagnosis, "ALREADY_DONE", "terminal")
+
+
+def _literals_behind(path: str, params: Mapping[str, str]) -> Sequence[str]:
+    """Return the parts of a path behind the last name in it: `resume` of `/jobs/1/resume`."""
+    parts = path.strip("/").split("/")
+    named = [at for at, part in enumerate(parts) if unquote(part) in params.values() or part in params.values()]
+    return parts[named[-1] + 1 :] if named else ()
 
 
 def refused_as_a_whole(case: RefusalCase, error: Violation, description: Described) -> Repair | None:

@@ -125,7 +125,10 @@ WORDINGS: Final = (
         Reason.RIGHT,
         r"(?:\bnot|n't) have access\b|\bhas no access\b|\b(?:permissions?|privileges?) (?:is |are "
         r"|was )?(?:required|denied|insufficient)\b"
-        r"|\baccess (?:is |was )?(?:denied|forbidden)\b|\binsufficient (?:scopes?|roles?|access)\b",
+        r"|\baccess (?:is |was )?(?:denied|forbidden)\b|\binsufficient (?:scopes?|roles?|access)\b"
+        r"|\b(?:admin(?:istrator)?|owner|write|edit|root|superuser) access (?:is |was )?(?:required|needed)\b"
+        r"|\b(?:action|operation|request) (?:is |has been |was )?(?:restricted|prohibited|disallowed)\b"
+        r"|\bis (?:admin|owner|superuser)s?-only\b",
         "Access denied for folder 12.",
         is_plain=True,
     ),
@@ -137,7 +140,7 @@ WORDINGS: Final = (
     ),
     Wording(
         Reason.RIGHT,
-        rf"\bonly (?:an? |the )?{_WORDS}{_ROLE}\b.{{0,30}}\b(?:can|may|is allowed|are allowed)\b"
+        rf"\bonly (?:an? |the )?{_WORDS}(?:{_ROLE}|users)\b.{{0,30}}\b(?:can|may|is allowed|are allowed)\b"
         rf"|\b(?:you|user|caller)\b.{{0,30}}\b(?:must|needs? to|has to|have to) be (?:an? |the )?{_WORDS}{_ROLE}\b"
         rf"|\b(?:you are|you're|user is|caller is){_NOT} (?:an? |the )?{_WORDS}{_ROLE}\b",
         "You must be an admin to select a destination assetstore.",
@@ -183,7 +186,7 @@ WORDINGS: Final = (
     Wording(
         Reason.FEATURE,
         r"^(?:there (?:is|are) )?no (?:[\w-]+ ){1,5}(?:is |are |has been |have been )?"
-        r"(?:configured|installed|set up|enabled|connected|running|active)\b"
+        r"(?:configured|installed|set ?up|enabled|connected|running|active)\b"
         r"|\b(?:requires?|needs?) (?:an? |the )?(?:[\w-]+ ){0,3}(?:licen[cs]e|subscription|edition|upgrade)\b"
         r"|\bnot (?:loaded|installed|enabled|configured|set up)\W*$|\bnot enabled (?:in|on|for|by)\b"
         r"|^(?:there (?:is|are) )?no (?:active|current|running|open|pending) [\w-]+\W*$|^no [\w-]+ registered\W*$"
@@ -202,6 +205,7 @@ WORDINGS: Final = (
         r"^(?!filter|sort|order|us|pass|sett|specify|query|mix|combin|pag|search|provid|includ)[a-z]{2,12}ing\b.{1,100}"
         r"\b(?:is|are) (?:currently |temporarily )?(?:not|n't) (?:allowed|permitted|possible|available|enabled)\b"
         rf"|\bnot (?:available|possible) (?:until|while|as|because|since|without|for (?:an? )?{_STATE})\b"
+        r"|\bnot (?:available|possible|supported|allowed|permitted)\b.{0,60} (?:until|while|since) (?:it|they|the|this|its)\b"
         r"|\bdoes(?: not|n't) support (?:creat|updat|delet|edit|remov|renam|mov|resiz|restor|cancel|paus|restart)ing\b",
         "Changing the language of a page is not allowed on this wiki.",
     ),
@@ -231,7 +235,8 @@ WORDINGS: Final = (
         rf"|\bnot (?:yet )?(?:been )?{_STATE} yet\b|\bnot (?:running|connected|ready|verified|confirmed|activated"
         r"|approved|published)\W*$|\b(?:is"
         rf"|are)(?:{_NOT}) an? {_STATE}\b"
-        r"|\bno longer (?:available|active|open|running|supported)\b",
+        r"|\bno longer (?:available|active|open|running|supported)\b"
+        r"|\b(?:is|are) not currently (?:available|supported|possible|allowed)\b",
         "Container web-1 is not running",
     ),
     Wording(
@@ -309,7 +314,7 @@ WORDINGS: Final = (
         r"\b(?:quota|storage|capacity|plan|account|subscription|usage)\b[\w ]{0,30}\b(?:exceeded|reached"
         r"|exhausted|full)\b"
         r"|^(?:[\w-]+ ){0,4}limit (?:has been |was |is )?(?:exceeded|reached)\b"
-        r"|\balready (?:has|have) the maximum\b|\bmaximum (?:number|amount"
+        r"|\balready (?:has|have) the maximum\b|\breached the maximum\b|\bplease (?:delete|remove) (?:some|old|unused)\b|\bmaximum (?:number|amount"
         r"|count) (?:of [\w ]{1,40} )?(?:has been |was |is )?(?:exceeded|reached)\b"
         r"|\b(?:exceeded|reached) (?:the|your) (?:maximum number|(?:[\w-]+ )?limit|quota)\b|\bquota exceeded\b",
         "Storage limit exceeded",
@@ -335,7 +340,7 @@ _DOUBTFUL: Final = PatternList(
     r"|itself)\b"
     r"|\binvalid\b(?! (?:\w+ )?(?:state|status|phase)\b)|\b(?:missing|unknown|unsupported|not provided"
     r"|not specified|required)\b"
-    r"|\b(?:provide|specify|specified|both|one of|greater|less|between|at (?:least|most)|instead|boolean"
+    r"|\b(?:at once|but got|expected|flags? only|provide|specify|specified|both|one of|greater|less|between|at (?:least|most)|instead|boolean"
     r"|(?:choose|select|use|try|give|pick|send) (?:another|a different))\b"
     r"|\b(?:supported|allowed|valid|available|accepted) (?:[\w-]+ )?(?:are|is)?:|\blist of\b|\b(?:are"
     r"|is) not (?:supported|allowed)"
@@ -371,14 +376,24 @@ _PATTERNS: Final = PatternList(*(one.pattern for one in WORDINGS))
 def told_reason(message: str) -> Reason | None:
     """Return why a request is refused, where a message says that this is about no value of it; None where it"
     " does not."""
-    text = message[:_READ].strip().replace("\u2019", "'")
+    text = sentence(message)
     found = _PATTERNS.search(text)
-    if found is None or _PASSING.search(text) is not None or _OF_EXISTENCE.search(text) is not None:
+    if found is None:
         return None
     wording = WORDINGS[found.number]
-    if not wording.is_plain and (_DOUBTFUL.search(text) is not None or _MEMBER.search(text) is not None):
-        return None
-    return wording.reason
+    return None if is_doubtful(text, is_plain=wording.is_plain) else wording.reason
+
+
+def sentence(message: str) -> str:
+    """Return the part of a message that is read."""
+    return message[:_READ].strip().replace("\u2019", "'")
+
+
+def is_doubtful(text: str, *, is_plain: bool = False) -> bool:
+    """Whether a sentence may be about a value that was sent, about what exists, or about what passes."""
+    if _PASSING.search(text) is not None or _OF_EXISTENCE.search(text) is not None:
+        return True
+    return not is_plain and (_DOUBTFUL.search(text) is not None or _MEMBER.search(text) is not None)
 
 
 def speaks_of_state(message: str) -> bool:
