@@ -3,11 +3,10 @@
 Which verbs there are is not listed: the request tells which one is meant, by its method, the end of its path, and the
 name of its operation. Forms of verbs are compared by their stems.
 
-| what the request does        | is denied by the verb and nothing else                       | why                            |
-|------------------------------|--------------------------------------------------------------|--------------------------------|
-| takes away, or has a verb of | yes: no value of it is what the server does not take         | it sends few values, or none   |
-| its own, as `/jobs/1/resume` |                                                              |                                |
-| creates, or changes          | only with what hinders it: "since it has been archived"      | its values may be refused      |
+| what the request does                    | is denied by the verb alone                    | why                    |
+|------------------------------------------|------------------------------------------------|------------------------|
+| takes away, or has a verb: `/jobs/1/run` | yes                                            | it sends few values    |
+| creates, or changes                      | only with a reason: "since it has been locked" | a value may be refused |
 
 Knows: sentences, what a request does. Does not know: descriptions, what follows.
 """
@@ -34,7 +33,7 @@ _IRREGULAR: Final = {
     "left": "leave", "made": "make", "paid": "pay", "rebuilt": "rebuild", "built": "build", "sought": "seek",
     "bought": "buy", "shown": "show", "given": "give", "chosen": "choose", "split": "split", "lent": "lend",
 }  # fmt: skip
-_REVERSED: Final = re.compile(r"(?:un|de|dis)-?(?P<base>[a-z]{4,})")
+_REVERSED: Final = re.compile(r"(?:un|de|dis)-?(?P<base>[a-z]{3,})")
 
 
 class RequestAction(NamedTuple):
@@ -66,7 +65,7 @@ class Denial(NamedTuple):
     """What has to come before it in the sentence."""
 
 
-_CANNOT: Final = r"(?:can ?not|can'?t|may not|must not|could not)(?: currently| yet| now)?"
+_CANNOT: Final = r"(?:can ?not|can'?t|may not|must not)(?: currently| yet| now)?"
 _REFUSED: Final = r"(?:allowed|permitted|possible|available|supported|enabled)"
 _VERB: Final = "([a-z]{3,20})"
 """The only kind of group in the patterns."""
@@ -96,7 +95,8 @@ DENIALS: Final = (
     ),
     Denial(
         Reason.STATE,
-        rf"\balready (?:been )?(?:being )?{_VERB}\b|\b(?:is|are) (?:not )?(?:currently )?being {_VERB}\b"
+        rf"\balready (?:been )?(?:being )?{_VERB}\b(?! (?:for|to|with|by|in|on|as)\b)"
+        rf"|\b(?:is|are) (?:not )?(?:currently )?being {_VERB}\b"
         rf"|\b(?:was|were|has been|have been) recently {_VERB}\b",
         "The alarm is already silenced or acknowledged",
         "POST /alarms/{id}/silence",
@@ -125,7 +125,8 @@ DENIALS: Final = (
     Denial(
         Reason.FIXED,
         rf"^(?:[\w-]+ ){{0,2}}?{_VERB}\b(?:(?: (?:of|on|for|in|by|an?|the|this) | )[\w ()'-]{{1,80}}?)?"
-        rf" (?:is |are |was )?(?:currently )?(?:(?:not|n't) {_REFUSED}|denied|forbidden|prohibited|refused|disallowed)\b"
+        rf" (?:is |are |was )?(?:currently )?(?:(?:not|n't) {_REFUSED}|denied|forbidden|prohibited|refused"
+        rf"|disallowed)\b"
         rf"|\bdoes(?: not|n't) (?:support|allow|permit) {_VERB}\b",
         "Restoring incomplete snapshot is not supported.",
         "POST /snapshots/{id}/restore",
@@ -209,7 +210,7 @@ def stems(word: str) -> frozenset[str]:
     if word in _IRREGULAR:
         return frozenset({_base(_IRREGULAR[word])})
     found = {_base(word)}
-    for ending in ("ing", "ed", "es", "s", "ation", "ion", "al"):
+    for ending in ("ing", "ed", "d", "es", "s", "ation", "ion", "al"):
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST:
             found.add(_base(word[: -len(ending)]))
     return frozenset(found)

@@ -205,7 +205,8 @@ WORDINGS: Final = (
         r"^(?!filter|sort|order|us|pass|sett|specify|query|mix|combin|pag|search|provid|includ)[a-z]{2,12}ing\b.{1,100}"
         r"\b(?:is|are) (?:currently |temporarily )?(?:not|n't) (?:allowed|permitted|possible|available|enabled)\b"
         rf"|\bnot (?:available|possible) (?:until|while|as|because|since|without|for (?:an? )?{_STATE})\b"
-        r"|\bnot (?:available|possible|supported|allowed|permitted)\b.{0,60} (?:until|while|since) (?:it|they|the|this|its)\b"
+        r"|\bnot (?:available|possible|supported|allowed|permitted)\b.{0,60} (?:until|while|since) (?:it|they|the"
+        r"|this|its)\b"
         r"|\bdoes(?: not|n't) support (?:creat|updat|delet|edit|remov|renam|mov|resiz|restor|cancel|paus|restart)ing\b",
         "Changing the language of a page is not allowed on this wiki.",
     ),
@@ -314,7 +315,8 @@ WORDINGS: Final = (
         r"\b(?:quota|storage|capacity|plan|account|subscription|usage)\b[\w ]{0,30}\b(?:exceeded|reached"
         r"|exhausted|full)\b"
         r"|^(?:[\w-]+ ){0,4}limit (?:has been |was |is )?(?:exceeded|reached)\b"
-        r"|\balready (?:has|have) the maximum\b|\breached the maximum\b|\bplease (?:delete|remove) (?:some|old|unused)\b|\bmaximum (?:number|amount"
+        r"|\balready (?:has|have) the maximum\b|\breached the maximum\b|\bplease (?:delete|remove) (?:some|old"
+        r"|unused)\b|\bmaximum (?:number|amount"
         r"|count) (?:of [\w ]{1,40} )?(?:has been |was |is )?(?:exceeded|reached)\b"
         r"|\b(?:exceeded|reached) (?:the|your) (?:maximum number|(?:[\w-]+ )?limit|quota)\b|\bquota exceeded\b",
         "Storage limit exceeded",
@@ -340,7 +342,8 @@ _DOUBTFUL: Final = PatternList(
     r"|itself)\b"
     r"|\binvalid\b(?! (?:\w+ )?(?:state|status|phase)\b)|\b(?:missing|unknown|unsupported|not provided"
     r"|not specified|required)\b"
-    r"|\b(?:at once|but got|expected|flags? only|provide|specify|specified|both|one of|greater|less|between|at (?:least|most)|instead|boolean"
+    r"|\b(?:at once|but got|expected|flags? only|provide|specify|specified|both|one of|greater|less|between"
+    r"|at (?:least|most)|instead|boolean"
     r"|(?:choose|select|use|try|give|pick|send) (?:another|a different))\b"
     r"|\b(?:supported|allowed|valid|available|accepted) (?:[\w-]+ )?(?:are|is)?:|\blist of\b|\b(?:are"
     r"|is) not (?:supported|allowed)"
