@@ -1,8 +1,9 @@
 """What messages say about what the request itself does, and that nothing is told where a value may be refused.
 
 `recorded/refusals_of_requests.json` holds error messages of 13 projects with the requests that they answer: part of
-the table, project, label, method, path, name of the operation, message. The labels are those of `test_state_wording.py`; they
-were given before the wordings were tried. Where the source names no route, the request is what the function does.
+the table, project, label, method, path, name of the operation, message. The labels are those of
+`test_state_wording.py`; they were given before the wordings were tried. Where the source names no route, the request is
+what the function does.
 """
 
 from __future__ import annotations
@@ -102,6 +103,20 @@ def test_each_wording_tells_its_example(denial: Denial) -> None:
 )
 def test_nothing_is_told_where_something_else_may_be_meant(request_: str, message: str) -> None:
     assert denied_reason(message, action(*request_.split())) is None
+
+
+@pytest.mark.parametrize(
+    ("request_", "message", "is_another"),
+    [
+        ("POST /files", "cannot close the temporary file", True),
+        ("PUT /tools/{id}", "The name of a tool cannot be changed", True),
+        ("PUT /tools/{id}", "The tool cannot be changed while it is active", False),
+        ("DELETE /tools/{id}", "The built-in tool cannot be deleted", False),
+        ("PUT /tools/{id}", "Tool t1 is read-only", False),
+    ],
+)
+def test_what_is_denied_may_be_another_thing_than_the_request(request_: str, message: str, is_another: bool) -> None:
+    assert denies_another(message, action(*request_.split())) is is_another
 
 
 def test_what_is_said_of_a_resource_counts_if_nothing_but_its_path_was_sent() -> None:

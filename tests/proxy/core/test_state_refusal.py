@@ -70,6 +70,8 @@ REMOVE = Request("DELETE", "/kilns/k-1")
         (FIRE, "You do not have permission to fire", 400, "permission", "somebody_else"),
         (FIRE, "Firing quota exceeded", 403, "room below the limit", "you"),
         (FIRE, "Remote firing is disabled", 404, "a feature that is available", "somebody_else"),
+        (FIRE, "Kiln k-1 cannot be fired!", 409, "a resource that can be changed", "somebody_else"),
+        (FIRE, "The kiln has no batches to fire", 400, "another state of the resource", "you"),
         (REMOVE, "Cannot delete kiln k-1", 400, "a resource that can be changed", "somebody_else"),
         (REMOVE, "The kiln is still in use by 3 batches", 409, "a resource that nothing depends on", "you"),
     ],
@@ -96,6 +98,7 @@ def test_who_has_to_act_is_told(
             400,
         ),
         (Request("PATCH", "/kilns/k-1", body={"heat": 1400}), "heat is disabled", 422),
+        (Request("PATCH", "/kilns/k-1", body={"glaze": "celadon"}), "The colour cannot be changed", 400),
         # Another path may do.
         (Request("POST", "/kiln/k-1/fire"), "Firing is disabled", 404),
         (FIRE, "The kiln has been deleted", 404),
@@ -110,6 +113,18 @@ def test_no_dead_end_is_told_where_another_request_may_do(
 ) -> None:
     answer = feedback(engine, request_, message, status)
     assert answer is None or not isinstance(apply(parse(answer), request_), Terminal)
+
+
+def test_the_goal_holds_where_the_server_says_so_and_nothing_else_was_wished(engine: Engine) -> None:
+    message = "Kiln k-1 has already been fired."
+    answer = feedback(engine, FIRE, message, 409)
+    assert answer is not None
+    end = apply(parse(answer), FIRE)
+    assert isinstance(end, Terminal)
+    assert (end.action, end.parameters) == ("ALREADY_DONE", {"path": "/kilns/k-1/fire"})
+    wished = Request("POST", "/kilns/k-1/fire", body={"heat": 900})
+    other = feedback(engine, wished, message, 409)
+    assert other is None or other["suggestions"][0]["action"] != "ALREADY_DONE"
 
 
 def test_an_error_at_a_place_beside_it_goes_first(engine: Engine) -> None:

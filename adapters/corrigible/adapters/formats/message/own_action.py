@@ -133,6 +133,8 @@ DENIALS: Final = (
     ),
 )
 _DENIED: Final = re.compile(rf"(?i)\b{_CANNOT} (?:be )?{_VERB}\b")
+_PASSIVE: Final = re.compile(rf"(?i)\b{_CANNOT} be \w")
+_HINDERED: Final = re.compile(rf"(?i)\b{_HINDRANCE}")
 _OF_VALUES: Final = re.compile(
     r"(?i): \S|\bmore than\b|\bat once\b|\bmultiple\b|\bexpected\b|\bbut got\b|\bwithout\b|\bwith (?:an?|that|this)\b"
     r"|\bfrom (?:an?|that|this)\b|\bfailed\b|\berror\b|\bwhen an?\b|\byou sent\b|\busing\b"
@@ -186,10 +188,17 @@ def denied_reason(message: str, action: RequestAction, *, sends_values: bool = T
 
 
 def denies_another(message: str, action: RequestAction) -> bool:
-    """Whether a message denies something else than what the request does: "cannot close the file" for an upload."""
-    denied = {word for match in _DENIED.finditer(sentence(message)) for word in match.groups()}
-    verbs = action.own | action.writing
-    return bool(denied) and all(verbs.isdisjoint(stems(word)) for word in denied)
+    """Whether a message denies something else than what the request does: "cannot close the file" for an upload.
+
+    What cannot be changed may be a member alone: "The name cannot be changed" says nothing of the other values.
+    """
+    text = sentence(message)
+    denied = {word for match in _DENIED.finditer(text) for word in match.groups() if word}
+    if not denied or any(not action.own.isdisjoint(stems(word)) for word in denied):
+        return False
+    if all(action.writing.isdisjoint(stems(word)) for word in denied):
+        return True
+    return _PASSIVE.search(text) is not None and _HINDERED.search(text) is None
 
 
 def is_told_as_done(message: str, action: RequestAction) -> bool:
