@@ -142,7 +142,7 @@ _OF_VALUES: Final = re.compile(
 """Words of sentences about what was sent with the action, or about a fault: the reason may be told behind a colon."""
 _STATUS_MUST: Final = re.compile(r"(?i)\b(?:status|state) must (?:not )?be\b")
 _OF_THE_RESOURCE: Final = re.compile(
-    rf"(?i)\b(?:is|are) (?:not|n't) (?:currently )?(?:available|enabled|accessible"
+    r"(?i)\b(?:is|are) (?:not|n't) (?:currently )?(?:available|enabled|accessible"
     r"|applicable)\b|^(?:the |this )?(?:[\w-]+ ){1,4}(?:has|have|contains?) no [\w-]+\b"
 )
 """Sentences about a resource that say so only where the request has nothing but the path of it."""
