@@ -82,8 +82,7 @@ WORDINGS: Final = (
         Reason.CREDENTIALS,
         r"\b(?:authentication|authorization|log[ -]?in) (?:is |was )?(?:required|needed|missing)\b"
         r"|\b(?:must|need to|have to|please) (?:first )?(?:be )?(?:logged[ -]in|signed[ -]in|log[ -]?in"
-        r"|sign[ -]in|authenticated?)\b"
-        r"|\bnot (?:logged in|signed in|authenticated)\b|\bunauthenticated\b",
+        r"|sign[ -]in|authenticated?)\b|\bnot (?:logged in|signed in|authenticated)\b|\bunauthenticated\b",
         "You must be logged in to link accounts.",
         is_plain=True,
     ),
@@ -94,8 +93,7 @@ WORDINGS: Final = (
         r"|bearer)[ -](?:header|token|key|credentials)(?: (?:was |is )?(?:provided|given|supplied|specified|found"
         r"|present|set))?\W*$"
         r"|^(?:the |your )?(?:api|access|bearer|auth\w*)[ -](?:key|token|header) (?:is |was )?(?:missing|required"
-        r"|not provided"
-        r"|not present)\W*$",
+        r"|not provided|not present)\W*$",
         "Missing Authorization Header",
         is_plain=True,
     ),
@@ -214,8 +212,7 @@ WORDINGS: Final = (
     Wording(
         Reason.IN_USE,
         r"\b(?:is|are) (?:still |currently |being |already )*(?:used|referenced|attached|associated|mounted"
-        r"|linked|bound"
-        r"|required|needed|depended on) (?:by|with|to|on|in)\b|\b(?:is|are|still|currently) (?:still "
+        r"|linked|bound|required|needed|depended on) (?:by|with|to|on|in)\b|\b(?:is|are|still|currently) (?:still "
         r"|currently )?in use\b"
         r"|\bstill (?:being )?used\b|\b(?:still has|has (?:open|active|running|pending|unpaid|outstanding"
         r"|dependent|unfinished|attached)) \w|\bdepends? on (?!itself)|\bdependen(?:t|ts|cies)\b",
@@ -285,8 +282,7 @@ WORDINGS: Final = (
         Reason.STATE,
         r"\b(?:has|have|is|are|was|were) (?:been )?(?:expired|ended|archived|deleted|trashed|suspended|discontinued"
         r"|cancell?ed|closed|completed|terminated|merged|rejected|blocked|decommissioned|revoked|too old)\b"
-        r"|\b(?:deadline|period|window|time) (?:for .{1,40} )?(?:has|is) "
-        r"(?:passed|ended|over|expired)\b",
+        r"|\b(?:deadline|period|window|time) (?:for .{1,40} )?(?:has|is) (?:passed|ended|over|expired)\b",
         "The room has been deleted",
     ),
     # What takes no changes.
@@ -313,8 +309,7 @@ WORDINGS: Final = (
     Wording(
         Reason.LIMIT,
         r"\b(?:quota|storage|capacity|plan|account|subscription|usage)\b[\w ]{0,30}\b(?:exceeded|reached"
-        r"|exhausted|full)\b"
-        r"|^(?:[\w-]+ ){0,4}limit (?:has been |was |is )?(?:exceeded|reached)\b"
+        r"|exhausted|full)\b|^(?:[\w-]+ ){0,4}limit (?:has been |was |is )?(?:exceeded|reached)\b"
         r"|\balready (?:has|have) the maximum\b|\breached the maximum\b|\bplease (?:delete|remove) (?:some|old"
         r"|unused)\b|\bmaximum (?:number|amount"
         r"|count) (?:of [\w ]{1,40} )?(?:has been |was |is )?(?:exceeded|reached)\b"
@@ -339,30 +334,25 @@ WORDINGS: Final = (
 _DOUBTFUL: Final = PatternList(
     r"\b(?:fields?|param(?:eter)?s?|propert(?:y|ies)|attributes?|arguments?|columns?|keys?|options?|headers?|filters?"
     r"|values?|format|json|body|payload|syntax|characters?|length|size|integer|string|number(?! of)|empty|blank|null"
-    r"|itself)\b"
-    r"|\binvalid\b(?! (?:\w+ )?(?:state|status|phase)\b)|\b(?:missing|unknown|unsupported|not provided"
+    r"|itself)\b|\binvalid\b(?! (?:\w+ )?(?:state|status|phase)\b)|\b(?:missing|unknown|unsupported|not provided"
     r"|not specified|required)\b"
     r"|\b(?:at once|but got|expected|flags? only|provide|specify|specified|both|one of|greater|less|between"
-    r"|at (?:least|most)|instead|boolean"
-    r"|(?:choose|select|use|try|give|pick|send) (?:another|a different))\b"
+    r"|at (?:least|most)|instead|boolean|(?:choose|select|use|try|give|pick|send) (?:another|a different))\b"
     r"|\b(?:supported|allowed|valid|available|accepted) (?:[\w-]+ )?(?:are|is)?:|\blist of\b|\b(?:are"
-    r"|is) not (?:supported|allowed)"
-    r" in the\b|\w=\w"
+    r"|is) not (?:supported|allowed) in the\b|\w=\w"
     r"|\b(?:ensure|make sure|check (?:that|the|your)|(?:the same|this|that) (?:name|e?mail|identifier|id|slug"
     r"|title|username))\b"
 )
 """Words of sentences about what the caller wrote: what is meant by the rest is not sure."""
 _OF_EXISTENCE: Final = PatternList(
     r"\b(?:not (?:be )?found|could not find|not exist|no such|non[ -]?exist\w*|no [\w ]{1,60} found)\b"
-    r"|n't (?:exist|find)\b"
-    r"|\balready (?:exists?|in use|taken|used|registered|been (?:taken|used|registered))\b"
+    r"|n't (?:exist|find)\b|\balready (?:exists?|in use|taken|used|registered|been (?:taken|used|registered))\b"
     r"|\bused by (?:an)?other (?:user|one)\b"
 )
 """Words of sentences about what exists, or does not: another value may do."""
 _PASSING: Final = PatternList(
     r"\b(?:try|send it|submit it) again\b|\bretry\b|\bplease wait\b|\btemporar(?:y|ily)\b|\bat the moment\b"
-    r"|\brate limit"
-    r"|\b(?:timed? ?out|internal (?:server )?error)\b"
+    r"|\brate limit|\b(?:timed? ?out|internal (?:server )?error)\b"
 )
 """Words of sentences about what may pass by itself, or about a fault: the same request may do later."""
 _MEMBER: Final = re.compile(r"(?<![\w'\"`./:-])(?:[a-z]+_[a-z_]+|[a-z]+[A-Z][A-Za-z]+)(?![\w'\"`./:-])")
