@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corrigible.proxy.http.forwarded_headers import is_forwarded
-from corrigible.proxy.mitm.lookup_client import credentials
+from corrigible.proxy.http.lookup_client import credentials
 
 WHO = """
 authorization cookie api-key apikey x-api-key x-goog-api-key private-token job-token x-vault-token

@@ -173,9 +173,9 @@ def test_a_proxy_to_everywhere_is_not_for_everybody(bench: Any, mode: Any, clien
 
     from corrigible.proxy.access_log.recorder import Recorder
     from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes
+    from corrigible.proxy.http.lookup_client import LookupClient
     from corrigible.proxy.mitm.addon import CorrectionAddon
     from corrigible.proxy.mitm.inline_hooks import HookTable
-    from corrigible.proxy.mitm.lookup_client import LookupClient
     from corrigible.proxy.mitm.server import Settings, _master
 
     async def connected() -> Client:

@@ -21,12 +21,12 @@ from corrigible.proxy.core.mode import ModeChoice
 from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes
 from corrigible.proxy.http.corrector import HttpOutcome, size_to_read
 from corrigible.proxy.http.feedback_store import DOCUMENTS
+from corrigible.proxy.http.lookup_client import LookupClient, Origin
 from corrigible.proxy.http.messages import HttpExchange, bytes_of, text_of
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Overloaded, Task, WorkerLate, WorkerLost
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .error_page import ERROR_TYPE, error_body, error_text, failure_text, is_callers
-from .lookup_client import LookupClient, Origin
 from .messages import TARGET, request_head, response_head
 from .own_address import is_own
 from .response_framing import length_and_kind, rewrite_response

@@ -42,6 +42,7 @@ from corrigible.proxy.access_log.entry import redact
 from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.http.api_routes import ApiRoutes
+from corrigible.proxy.http.lookup_client import LookupClient
 from corrigible.proxy.runtime.dispatcher import Dispatcher
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
 
@@ -51,7 +52,6 @@ from .file_descriptors import raise_limit
 from .http_layer import replace_http_layer
 from .inline_hooks import HookTable
 from .listener import Listener
-from .lookup_client import LookupClient
 from .tls import Certificates, trust_options
 
 EngineMode = Literal["reverse", "regular", "transparent"]

@@ -1,6 +1,6 @@
-"""Look-ups of the mitmproxy front end: sent to the origin of a request, with the caller's own credentials.
+"""Look-ups of the proxy: sent to the origin of a request, with the caller's own credentials.
 
-Knows: httpx, which headers are copied. Does not know: mitmproxy, rules, when a look-up is needed.
+Knows: httpx, which headers are copied. Does not know: engines, rules, when a look-up is needed.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from corrigible.proxy.http.content_encoding import decoded
-from corrigible.proxy.http.forwarded_headers import is_forwarded
 from corrigible.proxy.tls_files import USUAL, Trust
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
+
+from .content_encoding import decoded
+from .forwarded_headers import is_forwarded
 
 if TYPE_CHECKING:
     import httpx

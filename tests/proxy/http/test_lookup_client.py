@@ -30,7 +30,7 @@ def bomb() -> bytes:
 
 
 def asked(bench: Any, answer: bytes) -> LookupAnswer:
-    from corrigible.proxy.mitm.lookup_client import LookupClient, Origin
+    from corrigible.proxy.http.lookup_client import LookupClient, Origin
 
     async def main(port: int) -> LookupAnswer:
         client = LookupClient()
@@ -58,7 +58,7 @@ def test_an_answer_is_read(bench: Any, headers: bytes, body: bytes) -> None:
 
 PREPARED = """
 import asyncio, sys
-from corrigible.proxy.mitm.lookup_client import LookupClient, Origin
+from corrigible.proxy.http.lookup_client import LookupClient, Origin
 from corrigible.rules.lookup import Lookup
 
 async def main():
@@ -127,7 +127,7 @@ def test_no_answer_takes_more_memory_than_it_may(bench: Any) -> None:
 
 
 def test_a_look_up_has_its_own_headers_and_the_callers_credentials(bench: Any) -> None:
-    from corrigible.proxy.mitm.lookup_client import LookupClient, Origin
+    from corrigible.proxy.http.lookup_client import LookupClient, Origin
 
     sent = (
         *((b"Accept", b"text/html"), (b"Authorization", b"Bearer t"), (b"X-Flavour", b"dark"), (b"X-Odd", b"1")),
@@ -153,7 +153,7 @@ def test_a_look_up_has_its_own_headers_and_the_callers_credentials(bench: Any) -
 
 
 def test_no_look_up_but_the_first_searches_for_modules(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from corrigible.proxy.mitm.lookup_client import LookupClient, Origin
+    from corrigible.proxy.http.lookup_client import LookupClient, Origin
 
     searched: list[str] = []
 
