@@ -61,6 +61,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench.description
 	$(BIN)/python -m tests.bench.traffic
 	$(BIN)/python -m tests.bench.grpc
+	$(BIN)/python -m tests.bench.envoy_engine
 	$(BIN)/python -m tests.bench.storm
 
 soak: $(READY)

@@ -36,7 +36,10 @@ PURE = [
     ("rules", "**/*.py"),
     ("proxy", "core/**/*.py"),
     ("proxy", "embed/**/*.py"),
-    ("proxy", "*/corrector.py"),
+    ("proxy", "http/corrector.py"),
+    ("proxy", "grpc/corrector.py"),
+    ("proxy", "envoy/refusal_message.py"),
+    ("proxy", "envoy/told_entry.py"),
     ("adapters", "bodies/**/*.py"),
     ("adapters", "formats/**/*.py"),
     ("adapters", "apis/**/*format.py"),
@@ -96,7 +99,7 @@ ORDER = {
     ],
     "proxy": [
         *("core", "runtime", "embed", "tls_files", "http", "access_log", "admin", "build", "asgi", "recording"),
-        *("pack_tools", "mitm", "grpc", "mcp", "demo", "command", "cli"),
+        *("pack_tools", "mitm", "grpc", "envoy", "mcp", "demo", "command", "cli"),
     ],
     "conformance": [
         *("model", "transport", "validators", "reference", "suite", "report", "audit", "checks", "lift", "command"),

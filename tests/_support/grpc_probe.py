@@ -169,12 +169,13 @@ def observe(channel: Any, method: str, *requests: bytes, metadata: Any = (), tim
             messages.extend(call)
     except grpc.RpcError:
         pass
+    added = getattr(channel, "added", ())
     return Seen(
         messages,
-        tuple((key, value) for key, value in call.initial_metadata() or ()),
+        tuple((key, value) for key, value in call.initial_metadata() or () if key not in added),
         call.code().name,
         call.details() or "",
-        tuple((key, value) for key, value in call.trailing_metadata() or ()),
+        tuple((key, value) for key, value in call.trailing_metadata() or () if key not in added),
     )
 
 
@@ -209,6 +210,7 @@ class Started:
     line: str
     """What it said when it was ready."""
     port: int
+    is_envoy: bool = False
 
     def stop(self, *signals: signal.Signals) -> tuple[int, str]:
         """Return its exit status, and what else it said."""
@@ -234,7 +236,8 @@ def started(upstream: str | int, *words: str, quiet: bool = True) -> Iterator[St
                 line = process.stderr.readline()
                 assert line, "".join(lines)
                 lines.append(line)
-            yield Started(process, "".join(lines), int(lines[-1].split()[1].rpartition(":")[2]))
+            port = int(lines[-1].split()[1].rpartition(":")[2])
+            yield Started(process, "".join(lines), port, is_envoy="envoy" in words)
         finally:
             process.kill()
 
@@ -307,12 +310,12 @@ def descriptors() -> bytes:
     return descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString()
 
 
-@pytest.fixture(scope="session", params=["without descriptors", "with descriptors"])
+@pytest.fixture(scope="session", params=["without descriptors", "with descriptors", "on Envoy"])
 def proxied(
     request: pytest.FixtureRequest, probe: Probe, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Started]:
     """A proxy in front of it, without a pack. Where it knows that a call is unary, it carries it in another way."""
-    words = []
+    words = ["--engine", "envoy"] if request.param == "on Envoy" else []
     if request.param == "with descriptors":
         path = tmp_path_factory.mktemp("descriptors") / "probe.binpb"
         path.write_bytes(descriptors())
@@ -330,6 +333,8 @@ def direct_channel(probe: Probe) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def proxied_channel(proxied: Started) -> Iterator[Any]:
     with channel_to(proxied.port) as channel:
+        if proxied.is_envoy:
+            channel.added = ("date",)  # RFC 9110 section 6.6.1 has every recipient with a clock add it
         yield channel
 
 

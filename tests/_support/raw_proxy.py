@@ -13,7 +13,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -73,14 +73,23 @@ class Upstream:
     requests: list[bytes] = field(default_factory=list)
     port: int = 0
 
-    def answer(self, connection: socket.socket, request: bytes) -> None:
+    def answer(self, connection: socket.socket, request: bytes) -> bool:
+        """Answer a request. Return whether the connection ends with it, as servers end it."""
         self.requests.append(request)
         target = request.split(b" ", 2)[1].decode("latin1")
         scripted = self.answers[target.split("?")[0]]
         if callable(scripted):
             scripted(connection)
-        else:
-            connection.sendall(scripted)
+            return b"connection: close" in request.lower()
+        connection.sendall(scripted)
+        return b"connection: close" in request.lower() or ends_with(scripted)
+
+
+def ends_with(answer: bytes) -> bool:
+    """Whether a connection ends with an answer: it says so, or nothing else says where its body ends."""
+    head = answer.partition(b"\r\n\r\n")[0].lower()
+    is_framed = b"content-length:" in head or b"transfer-encoding:" in head or head.split(b" ")[1] in (b"204", b"304")
+    return b"connection: close" in head or not is_framed
 
 
 @contextmanager
@@ -91,8 +100,7 @@ def upstream_at(answers: dict[str, bytes | Callable[[socket.socket], None]]) -> 
         def handle(self) -> None:
             try:
                 while (request := read_request(self.request)) is not None:
-                    upstream.answer(self.request, request)
-                    if b"connection: close" in request.lower():
+                    if upstream.answer(self.request, request):
                         return
             except OSError:
                 return
@@ -138,6 +146,9 @@ class Silent:
 
     seen: list[tuple[RequestHead, bytes, ResponseHead, bytes]] = field(default_factory=list)
     limits: Limits = field(default_factory=lambda: PATIENT)
+    loops: None = None
+    asked: list[bytes] = field(default_factory=list)
+    """What Envoy asked, by path."""
 
     def upstream_target(self, target: str) -> str:
         return target.replace("?mode=verbose", "")
@@ -307,8 +318,11 @@ class Bench:
     """What tests of the proxy get: the pieces above."""
 
     Silent, Telling, Wire = Silent, Telling, Wire
-    proxy, upstream = staticmethod(proxy_at), staticmethod(upstream_at)
+    proxy: ClassVar[Callable[..., AbstractContextManager[Proxy]]] = staticmethod(proxy_at)
+    upstream = staticmethod(upstream_at)
     patience = PATIENCE
+    is_strict = False
+    """Whether an answer with a header that is no token is refused."""
     message, chunks, dechunked = staticmethod(message), staticmethod(chunks), staticmethod(dechunked)
 
     @staticmethod
@@ -324,6 +338,11 @@ class Bench:
         """Return how to run `corrigible proxy` so that nothing under way is cut off before a test gives up."""
         code = "import sys; from corrigible.proxy import cli, mitm; mitm.DRAIN_SECONDS = %s; sys.exit(cli.main())"
         return [sys.executable, "-c", code % PATIENCE, "proxy", *words]
+
+    @staticmethod
+    def seen(message: bytes) -> Any:
+        """Return what of a message has to be the same on both sides of the proxy: every byte."""
+        return message
 
     @staticmethod
     def journal(folder: Path) -> list[dict[str, Any]]:

@@ -57,10 +57,14 @@ class Upstream(asyncio.Protocol):
         if len(self.seen) < end + 4 + length:
             return
         self.seen.clear()
-        status, body = (b"200 OK", OK) if head.startswith(b"GET") else (b"400 Bad Request", REFUSED)
+        status, body = self.answer(head)
         self.transport.write(
             b"HTTP/1.1 %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (status, len(body), body)
         )
+
+    def answer(self, head: bytes) -> tuple[bytes, bytes]:
+        """Return status and body."""
+        return (b"200 OK", OK) if head.startswith(b"GET") else (b"400 Bad Request", REFUSED)
 
 
 class Sample(NamedTuple):

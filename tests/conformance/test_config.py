@@ -91,5 +91,9 @@ def test_a_list_of_known_failures_needs_reasons(tmp_path: Path) -> None:
     assert ':3: unknown key "resaon"; did you mean "reason"?' in text
 
 
-def test_our_own_one_is_good() -> None:
-    assert {"http-json", "grpc", "kubernetes-api", "kubernetes-webhook", "recipe"} <= set(load(OWN).subjects)
+def test_our_own_ones_are_good_and_differ_in_the_engine_alone() -> None:
+    plain, envoy = (load(OWN[name]).subjects for name in ("corrigible", "corrigible-envoy"))
+    assert {"http-json", "grpc", "kubernetes-api", "kubernetes-webhook", "recipe"} <= set(plain) == set(envoy)
+    for profile, subject in plain.items():
+        for mine, theirs in ((subject.start, envoy[profile].start), (subject.http2, envoy[profile].http2)):
+            assert theirs == (mine and mine.replace("corrigible proxy ", "corrigible proxy --engine envoy "))

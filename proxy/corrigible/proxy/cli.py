@@ -17,6 +17,8 @@ from corrigible.schema.printable import shown_on
 
 COMMANDS: Final = (
     "proxy",
+    "corrector",
+    "envoy",
     "translate",
     "pack",
     "sandbox",
@@ -31,6 +33,7 @@ COMMANDS: Final = (
 """Each is also the name of its module."""
 _EXTRAS: Final = {
     "proxy": "mitmproxy",
+    "corrector": "envoy",
     "sandbox": "sandboxes",
     "demo": "mitmproxy,sandboxes",
     "status": "prometheus",

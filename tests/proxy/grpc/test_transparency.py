@@ -112,11 +112,14 @@ def test_the_real_status_survives_at_every_size(
         direct = rpc.observe(channel, "Fail", call)
     with rpc.channel(proxied.port, options=()) as channel:
         seen = rpc.observe(channel, "Fail", call, metadata=metadata)
-    if size <= 7168:  # a client takes 8 KiB surely, and more with luck
+    # A client takes 8 KiB surely, and more with luck. gRPC's own servers and clients save base64 between each other.
+    if size <= (5120 if proxied.is_envoy else 7168):
         assert (direct.code, direct.message) == ("INVALID_ARGUMENT", "bad parent.name")
         assert (seen.code, seen.message) == ("INVALID_ARGUMENT", "bad parent.name")
         native = status_pb2.Status.FromString(direct.details)
         assert list(status_pb2.Status.FromString(seen.details).details[: len(native.details)]) == list(native.details)
+    if proxied.is_envoy and size > 49152:  # more than 64 KiB in one field: HTTP/2 libraries take no more
+        return
     with rpc.channel(proxied.port) as channel:
         patient = rpc.observe(channel, "Fail", call, metadata=metadata)
     assert (patient.code, patient.message) == ("INVALID_ARGUMENT", "bad parent.name")

@@ -58,18 +58,18 @@ OLD = b"HTTP/1.0 200 OK\r\nServer: old\r\n\r\nuntil the end"
 
 
 @pytest.fixture(scope="module")
-def canned(bench: Any) -> Iterator[Any]:
-    answers = {f"/{name}": bench.message(*said) for name, said in SIZED.items()}
-    answers |= {f"/{name}": bench.message(*said, length=False) for name, said in UNSIZED.items()}
-    answers |= {f"/{name}": bench.chunks(*said) for name, said in CHUNKED.items()}
-    with bench.upstream({**answers, "/http-1.0": OLD}) as upstream:
+def canned(each_engine: Any) -> Iterator[Any]:
+    answers = {f"/{name}": each_engine.message(*said) for name, said in SIZED.items()}
+    answers |= {f"/{name}": each_engine.message(*said, length=False) for name, said in UNSIZED.items()}
+    answers |= {f"/{name}": each_engine.chunks(*said) for name, said in CHUNKED.items()}
+    with each_engine.upstream({**answers, "/http-1.0": OLD}) as upstream:
         yield upstream
 
 
 @pytest.fixture(scope="module", params=["none", "reflective", "silent"])
-def transparent(request: pytest.FixtureRequest, bench: Any, canned: Any) -> Iterator[int]:
-    correctors = {"none": bench.none, "reflective": bench.reflective, "silent": bench.Silent}
-    with bench.proxy(
+def transparent(request: pytest.FixtureRequest, each_engine: Any, canned: Any) -> Iterator[int]:
+    correctors = {"none": each_engine.none, "reflective": each_engine.reflective, "silent": each_engine.Silent}
+    with each_engine.proxy(
         correctors[request.param](),
         upstream=f"http://127.0.0.1:{canned.port}",
     ) as proxy:
@@ -77,21 +77,28 @@ def transparent(request: pytest.FixtureRequest, bench: Any, canned: Any) -> Iter
 
 
 @pytest.mark.parametrize("name", [*SIZED, *UNSIZED, "http-1.0"])
-def test_every_byte_of_the_answer_is_the_upstream_s(name: str, bench: Any, canned: Any, transparent: int) -> None:
-    assert bench.ask(transparent, f"/{name}") == bench.ask(canned.port, f"/{name}")
+def test_every_byte_of_the_answer_is_the_upstream_s(name: str, each_engine: Any, canned: Any, transparent: int) -> None:
+    if name == "odd-header" and each_engine.is_strict:
+        assert each_engine.ask(transparent, f"/{name}").startswith(b"HTTP/1.1 502 ")
+        return
+    answers = [each_engine.ask(port, f"/{name}") for port in (transparent, canned.port)]
+    assert each_engine.seen(answers[0]) == each_engine.seen(answers[1])
 
 
 @pytest.mark.parametrize("name", CHUNKED)
-def test_chunked_answers_keep_their_head_and_content(name: str, bench: Any, canned: Any, transparent: int) -> None:
-    assert bench.dechunked(bench.ask(transparent, f"/{name}")) == bench.dechunked(bench.ask(canned.port, f"/{name}"))
+def test_chunked_answers_keep_their_head_and_content(
+    name: str, each_engine: Any, canned: Any, transparent: int
+) -> None:
+    answers = [each_engine.dechunked(each_engine.ask(port, f"/{name}")) for port in (transparent, canned.port)]
+    assert each_engine.seen(answers[0]) == each_engine.seen(answers[1])
 
 
-def test_the_first_event_of_a_stream_arrives_while_it_stays_open(bench: Any) -> None:
+def test_the_first_event_of_a_stream_arrives_while_it_stays_open(each_engine: Any) -> None:
     seen = threading.Event()
 
     def stream(connection: socket.socket) -> None:
         connection.sendall(
-            bench.message(
+            each_engine.message(
                 b"200 OK",
                 b"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n",
                 b"9\r\ndata: 0\n\n\r\n",
@@ -102,14 +109,14 @@ def test_the_first_event_of_a_stream_arrives_while_it_stays_open(bench: Any) -> 
         connection.sendall(b"9\r\ndata: 1\n\n\r\n0\r\n\r\n")
 
     with (
-        bench.upstream({"/events": stream}) as upstream,
-        bench.proxy(bench.reflective(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
+        each_engine.upstream({"/events": stream}) as upstream,
+        each_engine.proxy(each_engine.reflective(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
     ):
-        wire = bench.Wire(proxy.port)
+        wire = each_engine.Wire(proxy.port)
         wire.send(b"GET /events HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         wire.until(lambda got: b"data: 0\n\n" in got)
         seen.set()
-        assert bench.dechunked(wire.rest()).endswith(b"\r\n\r\ndata: 0\n\ndata: 1\n\n")
+        assert each_engine.dechunked(wire.rest()).endswith(b"\r\n\r\ndata: 0\n\ndata: 1\n\n")
         wire.close()
 
 
@@ -141,41 +148,42 @@ def test_an_endless_refusal_is_not_held_back_past_the_limit(bench: Any) -> None:
     assert corrector.seen == []
 
 
-def test_requests_arrive_unchanged_but_for_the_host(bench: Any) -> None:
+def test_requests_arrive_unchanged_but_for_the_host(each_engine: Any) -> None:
     with (
-        bench.upstream({"/v1/x": bench.message(b"200 OK", b"", b"ok")}) as upstream,
-        bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
+        each_engine.upstream({"/v1/x": each_engine.message(b"200 OK", b"", b"ok")}) as upstream,
+        each_engine.proxy(each_engine.none(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
     ):
         sent = (
             b"POST /v1/x?b=%%2F&a&mode=test HTTP/1.1\r\nhost: %s\r\nX-Twice: 1\r\nAUTHORIZATION: Bearer sk_1\r\n"
             b"x-twice: 2\r\nIdempotency-Key: k\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
         )
-        wire = bench.Wire(proxy.port)
+        wire = each_engine.Wire(proxy.port)
         wire.send(sent % (b"api.test", len(BODY), BODY))
         assert wire.rest().endswith(b"ok")
-        assert upstream.requests == [sent % (b"127.0.0.1:%d" % upstream.port, len(BODY), BODY)]
+        (request,) = upstream.requests
+        assert each_engine.seen(request) == each_engine.seen(sent % (b"127.0.0.1:%d" % upstream.port, len(BODY), BODY))
         wire.close()
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_request_over_the_limit_streams_and_is_not_corrected(bench: Any, chunked: bool) -> None:
+def test_a_request_over_the_limit_streams_and_is_not_corrected(each_engine: Any, chunked: bool) -> None:
     body = bytes(range(256)) * (5 * 4096)
-    refusal = bench.message(b"413 Too Large", JSON, b"{}")
-    corrector = bench.Telling()
+    refusal = each_engine.message(b"413 Too Large", JSON, b"{}")
+    corrector = each_engine.Telling()
     with (
-        bench.upstream({"/x": refusal}) as upstream,
-        bench.proxy(corrector, upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
+        each_engine.upstream({"/x": refusal}) as upstream,
+        each_engine.proxy(corrector, upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
     ):
         if chunked:
             framed = b"".join(b"10000\r\n%s\r\n" % body[n : n + 65536] for n in range(0, len(body), 65536))
             head = b"Transfer-Encoding: chunked\r\n"
-            wire = bench.Wire(proxy.port)
+            wire = each_engine.Wire(proxy.port)
             wire.send(b"POST /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n" % head)
             wire.send(framed + b"0\r\n\r\n")
-            assert wire.rest() == refusal
-            assert bench.dechunked(upstream.requests[0]).partition(b"\r\n\r\n")[2] == body
+            assert each_engine.seen(wire.rest()) == each_engine.seen(refusal)
+            assert each_engine.dechunked(upstream.requests[0]).partition(b"\r\n\r\n")[2] == body
             wire.close()
         else:
-            assert bench.ask(proxy.port, "/x", "POST", body) == refusal
+            assert each_engine.seen(each_engine.ask(proxy.port, "/x", "POST", body)) == each_engine.seen(refusal)
             assert upstream.requests[0].partition(b"\r\n\r\n")[2] == body
     assert corrector.seen == []

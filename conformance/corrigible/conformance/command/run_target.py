@@ -26,8 +26,8 @@ from corrigible.conformance.suite.runner import Chosen
 from corrigible.conformance.transport.process import search_path
 from corrigible.schema.exchange import Json
 
-OWN: Final = SUITE / "corrigible.yaml"
-"""The config for our own proxy."""
+OWN: Final = {name: SUITE / f"{name}.yaml" for name in ("corrigible", "corrigible-envoy")}
+"""The configs for our own proxy, on each engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config",
         metavar="FILE",
-        help="how to start the subject in each profile; `corrigible`: the config of this project's proxy",
+        help="how to start the subject in each profile; `corrigible` and `corrigible-envoy`: the configs of this "
+        "project's proxy",
     )
     parser.add_argument("--consumer", metavar="COMMAND", help="command of a reader that takes requests on stdin")
     parser.add_argument(
@@ -128,7 +129,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def read(args: argparse.Namespace) -> RunTarget:
     """Return the target. Raises UsageError for options that contradict each other."""
-    path = OWN if args.config == "corrigible" else Path(args.config) if args.config else None
+    path = OWN.get(args.config) or Path(args.config) if args.config else None
     config = load(path) if path is not None else Config()
     role = _choice("role", args.role, ROLES)
     level = _choice("level", args.level, LEVELS) or config.level or "L3"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -39,6 +39,8 @@ class Recorder:
     ) -> None:
         self.statistics = Statistics()
         self.access_log, self.terminal = access_log, terminal
+        self.refresh: Callable[[], Awaitable[None]] | None = None
+        """Brings the statistics up to date, where somebody else counts successes."""
         self._listeners: tuple[Listener, ...] = (*([access_log] if access_log is not None else ()), *listeners)
 
     def listen(self, listener: Listener) -> None:
@@ -69,6 +71,13 @@ class Recorder:
         """Write one line on the terminal, about no exchange."""
         if self.terminal is not None:
             self.terminal.say(text)
+
+    async def snapshot(self) -> Statistics:
+        """Return the numbers as they are now."""
+        if self.refresh is not None:
+            with suppress(Exception):
+                await self.refresh()
+        return self.statistics.copy()
 
     def reopen(self) -> None:
         """Go on in a new log file of the same name, or say why not."""

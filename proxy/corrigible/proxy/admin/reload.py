@@ -12,16 +12,22 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from corrigible.proxy.access_log.recorder import Recorder
-from corrigible.proxy.runtime.dispatcher import Dispatcher
 
 PAUSE: Final = 0.5
 """Seconds between two looks at the files."""
 _SWITCH_INTERVAL = 0.0005
 """Seconds for which loading may keep traffic waiting."""
 _MOST_LINES = 8
+
+
+class Reloaded(Protocol):
+    """Who has what was loaded in other processes, too."""
+
+    async def reload(self, name: str, *, forget: bool) -> None:
+        """Have them load it anew by this name. `forget` ends all loops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,7 @@ class Reloader:
         parts: Callable[[], Sequence[Part]],
         files: Callable[[], Iterable[Path]],
         recorder: Recorder,
-        dispatcher: Dispatcher,
+        dispatcher: Reloaded,
         pending: Callable[[], str] = str,
     ) -> None:
         """`parts` says each time what there is to load, or raises what is wrong. `files` yields what is watched.

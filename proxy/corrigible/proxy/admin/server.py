@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from inspect import isawaitable
 from typing import Any, Final, NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -30,13 +31,17 @@ class Page(NamedTuple):
 class AdminServer:
     """Serves until it is closed."""
 
-    def __init__(self, host: str, port: int, snapshot: Callable[[], T], render: Callable[[T], Page]) -> None:
+    def __init__(
+        self, host: str, port: int, snapshot: Callable[[], T | Awaitable[T]], render: Callable[[T], Page]
+    ) -> None:
         """Listen. `snapshot` is called on the event loop, `render` is not. Raises OSError if the address is taken."""
         self._snapshot, self._render = snapshot, render
         self._loop: asyncio.AbstractEventLoop | None = None
         self._server = _Server((host, port), _Handler)
         self._server.admin = self
         self._thread: threading.Thread | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        """What is being answered: a loop alone does not hold its tasks."""
 
     @property
     def url(self) -> str:
@@ -69,16 +74,21 @@ class AdminServer:
 
     def _ask(self, question: Callable[[], Any]) -> Any:
         assert self._loop is not None
+        loop = self._loop
         future: Future[Any] = Future()
 
-        def answer() -> None:
+        async def answer() -> None:
             try:
-                future.set_result(question())
+                value = question()
+                future.set_result(await value if isawaitable(value) else value)
             except Exception as problem:
                 future.set_exception(problem)
 
-        self._loop.call_soon_threadsafe(answer)
-        return future.result(PATIENCE)
+        loop.call_soon_threadsafe(lambda: self._tasks.append(loop.create_task(answer())))
+        try:
+            return future.result(PATIENCE)
+        finally:
+            self._tasks.clear()
 
 
 def _text(line: str) -> Page:

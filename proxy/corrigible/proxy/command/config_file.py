@@ -90,6 +90,12 @@ class ConfigText(_Text):
     engine_mode: Annotated[
         Literal["reverse", "regular", "transparent"] | None, Field(description="mitmproxy's mode")
     ] = None
+    engine: Annotated[Literal["mitmproxy", "envoy", "auto"] | None, Field(description="What carries the traffic")] = (
+        None
+    )
+    correctors: Annotated[
+        int | None, Field(ge=1, le=64, description="How many processes correct errors behind Envoy")
+    ] = None
     relay_key: Annotated[str | None, Field(description="File with the secret of two proxies")] = None
     upstream_ca: Annotated[str | None, Field(description="Trust only these CA certificates (PEM file)")] = None
     upstream_cert: Annotated[str | None, Field(description="Client certificate and key (PEM file)")] = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 from urllib.parse import urlsplit
@@ -23,11 +23,10 @@ from . import spec_option
 from .addresses import Address, parse_listen, parse_upstream
 from .api_plan import ApiPlan, files_of
 from .config_file import ApiText, Config
+from .time_limit import limits_of
 from .usage_error import UsageError, one_of
 
 EngineMode = Literal["reverse", "regular", "transparent"]
-_MAX_TIME_LIMIT: Final = 3600.0
-"""Seconds. A larger number was probably meant as milliseconds."""
 _TAKEN_UP: Final = frozenset({"pack", "spec", "base", "mode", "time_limit", "no_lookups", "config", "run", "settings"})
 """Options whose change a running proxy takes up, and what is no option."""
 
@@ -57,7 +56,7 @@ def resolve(given: argparse.Namespace, *, is_first: bool = True) -> Resolved:
     mode = Mode(one_of("--mode", args.mode, [mode.value for mode in Mode]))
     rewritten = Rewritten(one_of("--rewrite-location", args.rewrite_location, list(Rewritten)))
     listen = parse_listen(args.listen)
-    limits = _limits(args.time_limit, is_looking_up=not args.no_lookups)
+    limits = limits_of(args.time_limit, is_looking_up=not args.no_lookups)
     plans: Sequence[ApiPlan] = []
     if args.grpc_upstream is None:
         if args.descriptors is not None:
@@ -95,7 +94,7 @@ def _plan_of(api: ApiText, config: Config, args: argparse.Namespace, mode: Mode,
         config.found("spec", api.spec),
         spec_option.base_path(api.base or ""),
         mode if api.mode is None else Mode(api.mode),
-        _limits(api.time_limit or args.time_limit, is_looking_up=is_looking_up),
+        limits_of(api.time_limit or args.time_limit, is_looking_up=is_looking_up),
         _upstream(api.upstream, "reverse", listen),
         api.name,
         api.hosts,
@@ -115,17 +114,6 @@ def _upstream(text: str | None, engine_mode: EngineMode, listen: Address) -> str
     if listen.port and (parts.hostname, parts.port) == listen:
         raise UsageError(f"--upstream {upstream}: this is the proxy's own address (--listen)")
     return upstream
-
-
-def _limits(text: str | float, *, is_looking_up: bool) -> Limits:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0
-    if not 0 < seconds <= _MAX_TIME_LIMIT:  # false for NaN as well
-        raise UsageError(f"--time-limit {text}: not a number of seconds above 0, at most {_MAX_TIME_LIMIT:.0f}")
-    limits = Limits.within(seconds)
-    return limits if is_looking_up else replace(limits, lookups=0)
 
 
 class RunningPlans:

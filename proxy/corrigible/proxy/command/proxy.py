@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, get_args
 
 from corrigible.proxy.admin.reload import Reloader, reload_all
 from corrigible.proxy.build import build_dispatcher, build_loops
-from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.core.relay_seal import Relay
 from corrigible.proxy.http.api_routes import ApiRoutes
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.runtime.fork_server import Served
 from corrigible.rules.errors import CorrigibleError
 
-from . import grpc, spec_option, supervision, tls
-from .plans import EngineMode, RunningPlans, resolve
+from . import api_options, envoy_engine, grpc, spec_option, supervision, tls
+from .plans import EngineMode, Resolved, RunningPlans, resolve
 from .relay_key import read_key
 from .settings import settings_of
-from .usage_error import UsageError
+from .usage_error import UsageError, one_of
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -36,39 +34,8 @@ def add(subparsers: Subparsers) -> None:
         description="Forward requests to an API. If the API rejects a request and a rule or the API's description "
         "gives a fix, add recovery_feedback to the error. Everything else passes unchanged.",
     )
-    parser.add_argument("--upstream", metavar="URL", help="address of the API: http[s]://host[:port]")
-    parser.add_argument(
-        "--pack",
-        metavar="NAME_OR_PATH",
-        action="append",
-        default=[],
-        help="rule pack: the name of a built-in one, or a folder; repeatable, tried in this order",
-    )
-    spec_option.add(parser)
-    parser.add_argument(
-        "--listen", metavar="HOST:PORT", default="127.0.0.1:8080", help="address to listen on; default: %(default)s"
-    )
-    parser.add_argument(
-        "--mode",
-        metavar="|".join(Mode),
-        default=Mode.REFLECTIVE.value,
-        help="what to add to errors unless the caller chooses (Prefer: recovery-feedback=MODE); default: %(default)s",
-    )
-    tls.add(parser)
-    grpc.add(parser)
-    parser.add_argument(
-        "--time-limit",
-        metavar="SECONDS",
-        default=Limits().seconds_with_lookups,
-        help="maximum time for a correction, look-ups included; if it is exceeded, the original error is returned; "
-        "default: %(default)s",
-    )
-    parser.add_argument(
-        "--no-lookups",
-        action="store_true",
-        help="send no requests of the proxy's own; by default a correction may send a few reads and dry runs with the "
-        "caller's credentials",
-    )
+    api_options.add(parser, listen="127.0.0.1:8080")
+    tls.add_identity(parser)
     parser.add_argument(
         "--rewrite-location",
         metavar="|".join(Rewritten),
@@ -77,19 +44,24 @@ def add(subparsers: Subparsers) -> None:
         "proxy: in Location of redirects, in Location, Content-Location and Link of all answers, or nowhere; "
         "default: %(default)s",
     )
-    parser.add_argument(
-        "--relay-key",
-        metavar="FILE",
-        type=Path,
-        help="shared secret of two proxies, one in front of a Kubernetes API server and one in front of its admission "
-        "webhook: feedback sealed with it is trusted",
-    )
     supervision.add(parser)
     parser.add_argument(
         "--engine-mode",
         metavar="|".join(get_args(EngineMode)),
         default="reverse",
         help="mitmproxy's mode; regular and transparent take no --upstream; default: %(default)s",
+    )
+    parser.add_argument(
+        "--engine",
+        metavar="|".join(envoy_engine.ENGINES),
+        default="mitmproxy",
+        help="what carries the traffic; auto takes Envoy where it is installed and can, and says why not; "
+        "default: %(default)s",
+    )
+    parser.add_argument(
+        "--correctors",
+        metavar="N",
+        help="how many processes correct errors behind Envoy; default: the number of cores less one, at least 1",
     )
     parser.add_argument(
         "--config",
@@ -108,15 +80,18 @@ def run(args: argparse.Namespace) -> int:
         started = resolve(given)
         args, plans, engine_mode = started.args, started.plans, started.engine_mode
         relay = Relay(read_key(Path(args.relay_key))) if args.relay_key is not None else None
+        is_envoy = _takes_envoy(started)
         if args.grpc_upstream is not None:
-            return grpc.run(given, started)
+            return envoy_engine.run_grpc(given, started) if is_envoy else grpc.run(given, started)
         upstreams = [plan.upstream for plan in plans]
         secure = any(url is None or url.startswith("https:") for url in upstreams)
         trust = tls.read_trust(args, plaintext=None if secure else f"--upstream {upstreams[0]}")
         if engine_mode != "reverse" and args.tls_cert is not None:
             raise UsageError(f"--tls-cert cannot be used with --engine-mode {engine_mode}")
         identity = tls.read_identity(args)
-    except (CorrigibleError, OSError) as problem:
+        if is_envoy:
+            return envoy_engine.run_http(given, started, relay, trust, identity)
+    except (CorrigibleError, OSError, ValueError) as problem:
         return _fail(problem, 2)
     try:
         # Slow to import, and an optional dependency: imported only after the arguments are checked.
@@ -181,6 +156,23 @@ def run(args: argparse.Namespace) -> int:
             line=lambda at: f"corrigible: {at} {label}",
             dispatcher=dispatcher,
         )
+
+
+def _takes_envoy(started: Resolved) -> bool:
+    """Whether Envoy carries the traffic. Raises UsageError if it has to, and cannot."""
+    args = started.args
+    engine = one_of("--engine", args.engine, envoy_engine.ENGINES)
+    if engine == "mitmproxy":
+        if args.correctors is not None:
+            raise UsageError("--correctors needs --engine envoy")
+        return False
+    reason = envoy_engine.reason_against(started)
+    if reason is not None and engine == "envoy":
+        raise UsageError(f"--engine envoy: {reason}")
+    if engine == "auto":
+        taken = "Envoy" if reason is None else f"mitmproxy ({reason})"
+        print(f"corrigible proxy: the engine is {taken}", file=sys.stderr)
+    return reason is None
 
 
 def _fail(problem: object, status: int) -> int:

@@ -122,7 +122,7 @@ def _admin(args: argparse.Namespace, serves: str) -> Callable[[Recorder], AdminS
 
     def opened(recorder: Recorder) -> AdminServer:
         try:
-            return AdminServer(address.host, address.port, recorder.statistics.copy, metrics.render)
+            return AdminServer(address.host, address.port, recorder.snapshot, metrics.render)
         except OSError as problem:
             reason = (problem.strerror or str(problem)).lower()
             raise UsageError(f"--admin {args.admin}: cannot listen: {reason}") from None

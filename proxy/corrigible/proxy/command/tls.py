@@ -10,8 +10,8 @@ from corrigible.proxy.tls_files import Identity, Trust
 from .usage_error import UsageError
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """Add the options about the API's side."""
     parser.add_argument("--upstream-ca", metavar="FILE", type=Path, help="trust only these CA certificates (PEM)")
     parser.add_argument(
         "--upstream-insecure", action="store_true", help="do not verify the API's certificate (for tests)"
@@ -22,6 +22,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="client certificate and key (PEM) that the proxy presents to the API, for all callers",
     )
+
+
+def add_identity(parser: argparse.ArgumentParser) -> None:
+    """Add the options about the callers' side."""
     parser.add_argument("--tls-cert", metavar="FILE", type=Path, help="certificate that callers see (PEM)")
     parser.add_argument(
         "--tls-key", metavar="FILE", type=Path, help="key of --tls-cert, if it is in a separate file (PEM)"

@@ -175,26 +175,31 @@ def _complain(problem: str) -> None:
 
 def _reporter(recorder: Recorder) -> Callable[[CallOutcome], None]:
     def record(ended: CallOutcome) -> None:
-        call, outcome = ended.call, ended.outcome
-        if not call.code and not recorder.wants_successes:
+        if not ended.call.code and not recorder.wants_successes:
             recorder.count_success()
             return
-        is_gone = call.message == GONE and not outcome.reason
-        entry = Entry(
-            time=call.started,
-            id=ended.id,
-            method="GRPC",
-            path=call.method,
-            status=None if is_gone else HTTP[call.code],
-            outcome="failed" if is_gone else "untouched",
-            milliseconds=(time.time() - call.started) * 1000,
-            error=GONE if is_gone else None,
-            lookups=ended.lookups,
-            code=CODES[call.code].name if call.code else None,
-            correction=ended.correction,
-            failure=failure_of(call.code, call.message, call.trailers),
-            traceparent=next((str(value) for key, value in call.metadata if key == "traceparent"), None),
-        )
-        recorder.write(with_outcome(entry, outcome))
+        recorder.write(entry_of(ended))
 
     return record
+
+
+def entry_of(ended: CallOutcome) -> Entry:
+    """Return the entry of a call that ended."""
+    call, outcome = ended.call, ended.outcome
+    is_gone = call.message == GONE and not outcome.reason
+    entry = Entry(
+        time=call.started,
+        id=ended.id,
+        method="GRPC",
+        path=call.method,
+        status=None if is_gone else HTTP[call.code],
+        outcome="failed" if is_gone else "untouched",
+        milliseconds=(time.time() - call.started) * 1000,
+        error=GONE if is_gone else None,
+        lookups=ended.lookups,
+        code=CODES[call.code].name if call.code else None,
+        correction=ended.correction,
+        failure=failure_of(call.code, call.message, call.trailers),
+        traceparent=next((str(value) for key, value in call.metadata if key == "traceparent"), None),
+    )
+    return with_outcome(entry, outcome)

@@ -39,17 +39,18 @@ ASK, DONE, FAILED = "ask", "done", "failed"
 _ORDER: Final = struct.Struct("!cQ")
 _SPAWN, _KILL, _LEARN = b"s", b"k", b"l"
 _PR_SET_PDEATHSIG: Final = 1
-_NICER: Final = 5
+NICER: Final = 5
 """Traffic comes before corrections."""
 
 
 class ForkServer:
     """The parent's end: orders workers, and has them killed."""
 
-    def __init__(self, served: Served, *, memory: int) -> None:
+    def __init__(self, served: Served, *, memory: int | None, nicer: int = NICER) -> None:
         """Fork the server. Call it while the process has one thread.
 
-        `memory` is how many bytes a worker may take beyond what it starts with.
+        `memory` is how many bytes a worker may take beyond what it starts with; None for any. `nicer` is by how much
+        other processes come before workers.
         """
         self._orders, child_end = socket.socketpair()
         sys.stdout.flush()
@@ -60,7 +61,7 @@ class ForkServer:
             status = 1
             try:
                 self._orders.close()
-                _serve(child_end, served, memory, parent)
+                _serve(child_end, served, memory, nicer, parent)
                 status = 0
             finally:
                 os._exit(status)
@@ -100,7 +101,7 @@ class ForkServer:
             os.waitpid(self.pid, 0)
 
 
-def _serve(orders: socket.socket, served: Served, memory: int, parent: int) -> None:
+def _serve(orders: socket.socket, served: Served, memory: int | None, nicer: int, parent: int) -> None:
     """Fork as ordered until the parent is gone."""
     _begin(parent)
     os.closerange(3, orders.fileno())
@@ -117,7 +118,7 @@ def _serve(orders: socket.socket, served: Served, memory: int, parent: int) -> N
                 with contextlib.suppress(OSError):  # the parent sees its end of the socket closed
                     pid = os.fork()
                     if pid == 0:
-                        _become_worker(orders, handed[0], served, memory)
+                        _become_worker(orders, handed[0], served, memory, nicer)
                     workers[number] = pid
             elif order == _LEARN and handed:
                 with contextlib.suppress(Exception), open(handed[0], "rb", closefd=False) as file:
@@ -155,13 +156,13 @@ def _begin(parent: int) -> None:
     os.close(nothing)
 
 
-def _become_worker(orders: socket.socket, handed: int, served: Served, memory: int) -> None:
+def _become_worker(orders: socket.socket, handed: int, served: Served, memory: int | None, nicer: int) -> None:
     status = 1
     try:
         parent = os.getppid()
         orders.close()
         _begin(parent)
-        os.nice(_NICER)
+        os.nice(nicer)
         _limit(memory)
         work(socket.socket(fileno=handed), served)
         status = 0
@@ -169,8 +170,8 @@ def _become_worker(orders: socket.socket, handed: int, served: Served, memory: i
         os._exit(status)
 
 
-def _limit(memory: int) -> None:
-    if sys.platform != "linux":
+def _limit(memory: int | None) -> None:
+    if memory is None or sys.platform != "linux":
         return
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     with contextlib.suppress(ValueError, OSError):  # a harder limit is there already

@@ -1,0 +1,149 @@
+"""`corrigible envoy config`: the configuration of an Envoy that asks correctors, for who runs Envoy already."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from corrigible.proxy.build import load_profiles
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.envoy.api_hints import is_asking_for_target, media_types, refusing_operations
+from corrigible.proxy.envoy.bootstrap import bootstrap
+from corrigible.proxy.envoy.gateway import Gateway
+from corrigible.proxy.envoy.mesh import envoy_gateway, istio
+from corrigible.proxy.http.api_routes import Upstream
+from corrigible.proxy.http.own_location import Rewritten
+from corrigible.rules.errors import CorrigibleError
+
+from . import api_options, spec_option, tls
+from .addresses import TLS_BY_SCHEME, parse_grpc_upstream, parse_listen, parse_upstream
+from .envoy_engine import GRACE
+from .time_limit import limits_of
+from .usage_error import UsageError, one_of
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_TARGETS: Final = ("envoy", "gateway", "istio")
+_UNIX: Final = "unix:"
+
+
+def add(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser("envoy", help="print the configuration of an Envoy that asks correctors")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    config = commands.add_parser(
+        "config",
+        help="print a configuration",
+        description="Print the configuration of Envoy 1.40 or newer for correctors (corrigible corrector) that run "
+        "somewhere: a whole one for a plain Envoy, patches for Envoy Gateway and Istio.",
+    )
+    api_options.add(config, listen="127.0.0.1:8080")
+    tls.add_identity(config)
+    config.add_argument(
+        "--corrector",
+        metavar="HOST:PORT",
+        action="append",
+        default=[],
+        help="address of a corrector, or unix:PATH; repeatable: a caller always gets the same one",
+    )
+    config.add_argument(
+        "--rewrite-location",
+        metavar="|".join(Rewritten),
+        default=Rewritten.REDIRECTS.value,
+        help="where the API's own address becomes a relative reference; default: %(default)s",
+    )
+    config.add_argument(
+        "--for",
+        dest="target",
+        metavar="|".join(_TARGETS),
+        default="envoy",
+        help="envoy: a bootstrap file; gateway: an EnvoyPatchPolicy of Envoy Gateway; istio: an EnvoyFilter; "
+        "default: %(default)s",
+    )
+    config.add_argument("--name", default="corrigible", help="name of the Kubernetes object; default: %(default)s")
+    config.add_argument(
+        "--gateway-listener",
+        metavar="NAMESPACE/GATEWAY/LISTENER",
+        default="default/eg/http",
+        help="what Envoy Gateway calls the listener that is patched; default: %(default)s",
+    )
+    config.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print. Exit status: 0, 2 an argument is wrong."""
+    try:
+        document = _document(args)
+    except (CorrigibleError, OSError, ValueError) as problem:
+        print(f"corrigible envoy config: {problem}", file=sys.stderr)
+        return 2
+    print(yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=120), end="")
+    return 0
+
+
+def _document(args: argparse.Namespace) -> dict[str, Any]:
+    target = one_of("--for", args.target, _TARGETS)
+    gateway = _gateway(args)
+    if target == "istio":
+        return istio(gateway, args.name)
+    if target == "gateway":
+        if args.gateway_listener.count("/") != 2:
+            raise UsageError(f"--gateway-listener {args.gateway_listener}: not NAMESPACE/GATEWAY/LISTENER")
+        return envoy_gateway(gateway, args.name, args.gateway_listener)
+    return bootstrap(gateway)
+
+
+def _gateway(args: argparse.Namespace) -> Gateway:
+    mode = Mode(one_of("--mode", args.mode, [mode.value for mode in Mode]))
+    limits = limits_of(args.time_limit, is_looking_up=True)
+    listen = parse_listen(args.listen)
+    if not args.corrector:
+        raise UsageError("--corrector HOST:PORT is required")
+    correctors = [one if one.startswith(_UNIX) else str(parse_listen(one, "--corrector")) for one in args.corrector]
+    is_grpc = args.grpc_upstream is not None
+    if is_grpc:
+        scheme, address = parse_grpc_upstream(args.grpc_upstream)
+        upstream = f"{'https' if TLS_BY_SCHEME.get(scheme, False) else 'http'}://{address}"
+    elif args.upstream is None:
+        raise UsageError("--upstream URL is required")
+    else:
+        upstream = parse_upstream(args.upstream)
+    trust = tls.read_trust(args, plaintext=None if upstream.startswith("https:") else f"the address {upstream}")
+    profiles = load_profiles(
+        args.pack, spec_option.spec_files(args.spec), base=spec_option.base_path(args.base), rpc=is_grpc
+    )
+    return Gateway(
+        listen.host,
+        listen.port,
+        Upstream.parse(upstream),
+        correctors,
+        is_grpc=is_grpc,
+        body_limit=limits.body,
+        seconds=limits.seconds_with_lookups + GRACE,
+        is_none=mode is Mode.NONE,
+        asks_for_target=is_asking_for_target(profiles),
+        refusing=refusing_operations(profiles),
+        media_types=media_types(profiles),
+        rewritten=Rewritten(one_of("--rewrite-location", args.rewrite_location, list(Rewritten))),
+        trust=trust,
+        identity=tls.read_identity(args),
+    )
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as people read them."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)

@@ -1,0 +1,1 @@
+"""Envoy carries the traffic; correctors, processes of their own, are asked about refusals only."""

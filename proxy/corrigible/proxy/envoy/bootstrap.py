@@ -1,0 +1,348 @@
+"""The configuration of Envoy as data: one listener, one API, the filters that ask correctors.
+
+Knows: Envoy's schema (v3). Does not know: processes, sockets. `envoy --mode validate` reads what comes of it.
+
+A success costs one look at its status: the filter for refusals is skipped by a matcher, and the one that keeps bodies
+is on the routes of requests that have one. Everything that Envoy adds to messages of its own accord is turned off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from corrigible.proxy.http.feedback_store import DOCUMENTS
+from corrigible.proxy.http.own_location import Rewritten
+
+from .clusters import API_CLUSTER, BUFFER, METADATA_KB, certificate, clusters, http1, http2, socket, transport_socket
+from .gateway import Gateway
+from .log_line import FORMAT
+from .lua_source import lua_filter
+
+Json = dict[str, Any]
+
+_API: Final = "type.googleapis.com/envoy.extensions"
+WATCHED: Final = "corrigible.loops"
+"""The runtime key that has reads watched for the end of a loop, in percent."""
+_REQUEST, _ASK, _REFUSAL, _LOCATION = (
+    "corrigible.request",
+    "corrigible.ask",
+    "corrigible.refusal",
+    "corrigible.location",
+)
+_PROTO: Final = "x-forwarded-proto"
+_CALLERS_PROTO: Final = "x-corrigible-proto"
+"""Where a caller's own X-Forwarded-Proto is kept, while Envoy writes its own."""
+_UPGRADES: Final = ("websocket", "SPDY/3.1", "tcp", "h2c", "connect-udp")
+_DEATHS: Final = ("UF", "UH", "UC", "UT", "LR", "UR", "UPE", "URX", "DPE", "NR", "DC", "DR")
+
+
+def bootstrap(gateway: Gateway) -> Json:
+    """Return the whole configuration."""
+    config: Json = {
+        "static_resources": {"listeners": [listener(gateway)], "clusters": clusters(gateway)},
+        "layered_runtime": {
+            "layers": [{"name": "static", "static_layer": {WATCHED: 0}}, {"name": "admin", "admin_layer": {}}]
+        },
+        "overload_manager": {
+            "resource_monitors": [
+                {
+                    "name": "envoy.resource_monitors.global_downstream_max_connections",
+                    "typed_config": {
+                        "@type": f"{_API}.resource_monitors.downstream_connections.v3.DownstreamConnectionsConfig",
+                        "max_active_downstream_connections": 1 << 20,
+                    },
+                }
+            ]
+        },
+    }
+    if gateway.admin is not None:
+        config["admin"] = {"address": {"pipe": {"path": gateway.admin, "mode": 0o600}}}
+    return config
+
+
+def listener(gateway: Gateway) -> Json:
+    chain: Json = {"filters": [{"name": "http", "typed_config": connection_manager(gateway)}]}
+    if gateway.identity is not None:
+        own = gateway.identity
+        chain["transport_socket"] = transport_socket(
+            "DownstreamTlsContext",
+            {
+                "alpn_protocols": ["h2", "http/1.1"],
+                "tls_certificates": [certificate(str(own.certificate), str(own.key or own.certificate))],
+            },
+        )
+    return {
+        "name": "callers",
+        "address": socket(gateway.host, gateway.port),
+        "per_connection_buffer_limit_bytes": BUFFER,
+        "filter_chains": [chain],
+    }
+
+
+def connection_manager(gateway: Gateway) -> Json:
+    """Return the filter that reads HTTP, with all that is below it."""
+    manager: Json = {
+        "@type": f"{_API}.filters.network.http_connection_manager.v3.HttpConnectionManager",
+        "stat_prefix": "callers",
+        "codec_type": "AUTO",
+        "http_protocol_options": {
+            **http1(),
+            "accept_http_10": True,
+            "default_host_for_http_10": gateway.upstream.authority,
+        },
+        "http2_protocol_options": http2(),
+        "stream_idle_timeout": "0s",
+        "request_timeout": "0s",
+        "generate_request_id": False,
+        "always_set_request_id_in_response": False,
+        "server_header_transformation": "PASS_THROUGH",
+        "skip_xff_append": True,
+        "use_remote_address": False,
+        "early_header_mutation_extensions": [
+            {
+                "name": "keep",
+                "typed_config": {
+                    "@type": f"{_API}.http.early_header_mutation.header_mutation.v3.HeaderMutation",
+                    "mutations": [{"append": _header_from(_CALLERS_PROTO, _PROTO)}],
+                },
+            }
+        ],
+        "forward_client_cert_details": "ALWAYS_FORWARD_ONLY",
+        "proxy_100_continue": True,
+        "normalize_path": False,
+        "merge_slashes": False,
+        "path_with_escaped_slashes_action": "KEEP_UNCHANGED",
+        "max_request_headers_kb": METADATA_KB if gateway.is_grpc else 64,
+        "common_http_protocol_options": {"max_headers_count": 256, "headers_with_underscores_action": "ALLOW"},
+        "upgrade_configs": [{"upgrade_type": name, "filters": [_router()]} for name in _UPGRADES],
+        "route_config": {"name": "api", "virtual_hosts": [virtual_host(gateway)]},
+        "http_filters": http_filters(gateway),
+        "access_log": [_access_log(gateway)],
+    }
+    if not gateway.is_grpc:
+        manager["local_reply_config"] = _local_replies()
+    return manager
+
+
+def virtual_host(gateway: Gateway) -> Json:
+    """Return the routes: they say which filters run, so that what most requests do not need costs them nothing."""
+    kept = _on(_REQUEST)
+    routes = [
+        *([] if gateway.is_grpc else [_route(gateway, {"prefix": DOCUMENTS}, _on(_ASK))]),
+        *(
+            [
+                _route(
+                    gateway,
+                    {"prefix": "/", "query_parameters": [{"name": "mode", "present_match": True}]},
+                    kept | _on(_ASK),
+                )
+            ]
+            if gateway.asks_for_target and not gateway.is_grpc
+            else []
+        ),
+        *([_route(gateway, {"prefix": "/"}, kept)] if gateway.is_grpc else _by_method(gateway, kept)),
+    ]
+    # Envoy tells the API by X-Forwarded-Proto how it was called. Only a caller's own one goes on.
+    return {
+        "name": "api",
+        "domains": ["*"],
+        "routes": routes,
+        "request_headers_to_remove": [_CALLERS_PROTO],
+    }
+
+
+def _by_method(gateway: Gateway, kept: Json) -> list[Json]:
+    """Return the routes of requests without a body, unless they are watched, and of all others."""
+
+    def without(name: str) -> Json:
+        return {"name": name, "present_match": True, "invert_match": True}
+
+    watched = {"default_value": {"numerator": 0}, "runtime_key": WATCHED}
+    reads = [
+        {"prefix": "/", "headers": [{"name": ":method", "string_match": {"exact": method}}, *bodiless]}
+        for method in ("GET", "HEAD", "OPTIONS")
+        for bodiless in [[without("content-length"), without("transfer-encoding")]]
+    ]
+    return [
+        _route(gateway, {"prefix": "/", "runtime_fraction": watched}, kept),
+        *(_route(gateway, match, {}) for match in reads),
+        _route(gateway, {"prefix": "/"}, kept),
+    ]
+
+
+def _route(gateway: Gateway, match: Json, filters: Json) -> Json:
+    return {
+        "match": match,
+        "route": {
+            "cluster": API_CLUSTER,
+            "timeout": "0s",
+            "host_rewrite_literal": gateway.upstream.authority,
+        },
+        "request_headers_to_remove": [_PROTO],
+        "request_headers_to_add": [_header_from(_PROTO, _CALLERS_PROTO)],
+        "typed_per_filter_config": filters,
+    }
+
+
+def _header_from(name: str, other: str) -> Json:
+    return {"header": {"key": name, "value": f"%REQ({other})%"}, "keep_empty_value": False}
+
+
+def _on(name: str) -> Json:
+    """Return what turns a filter on that is off by default."""
+    return {name: {"@type": "type.googleapis.com/envoy.config.route.v3.FilterConfig", "config": {}}}
+
+
+def http_filters(gateway: Gateway) -> list[Json]:
+    """Return all filters. Answers pass them from the last to the first. Routes turn on what most do without."""
+    off = {"disabled": True}
+    return [*({**one, **off} if one["name"] in (_ASK, _REQUEST) else one for one in our_filters(gateway)), _router()]
+
+
+def our_filters(gateway: Gateway) -> list[Json]:
+    """Return the filters that ask correctors, for all routes."""
+    if gateway.is_grpc:
+        return [_lua(_REQUEST, "request", gateway), _lua(_REFUSAL, "grpc", gateway)]
+    filters = [
+        _lua(_ASK, "ask", gateway),
+        _lua(_REQUEST, "request", gateway),
+        _skipped_if(_successes(gateway), _lua(_REFUSAL, "refusal", gateway)),
+    ]
+    if gateway.rewritten is Rewritten.ALL:
+        filters.append(_lua(_LOCATION, "location", gateway))
+    return filters
+
+
+def _successes(gateway: Gateway) -> Json:
+    """Return what tells the answers that no corrector has to see."""
+    has_loop = {
+        "single_predicate": {
+            "input": {
+                "name": "envoy.matching.inputs.dynamic_metadata",
+                "typed_config": {
+                    "@type": f"{_API}.matching.common_inputs.network.v3.DynamicMetadataInput",
+                    "filter": "corrigible",
+                    "path": [{"key": "loop"}],
+                },
+            },
+            "custom_match": {
+                "name": "envoy.matching.matchers.metadata_matcher",
+                "typed_config": {
+                    "@type": f"{_API}.matching.input_matchers.metadata.v3.Metadata",
+                    "value": {"string_match": {"exact": "1"}},
+                },
+            },
+        }
+    }
+    seen = [has_loop]
+    if gateway.refusing:
+        regex = {"safe_regex": {"google_re2": {}, "regex": "(?i).*json.*|text/.*"}}
+        seen.append(_header("content-type", regex))
+    success = _header(":status", {"prefix": "2"})
+    if gateway.rewritten is not Rewritten.REDIRECTS:  # else the filter makes references of redirects relative
+        success = {"or_matcher": {"predicate": [success, _header(":status", {"prefix": "3"})]}}
+    return {"and_matcher": {"predicate": [success, *map(_not, seen)]}}
+
+
+def _header(name: str, match: Json) -> Json:
+    """Return what a header of the answer matches."""
+    kind = "type.googleapis.com/envoy.type.matcher.v3.HttpResponseHeaderMatchInput"
+    return {
+        "single_predicate": {
+            "input": {"name": name, "typed_config": {"@type": kind, "header_name": name}},
+            "value_match": match,
+        }
+    }
+
+
+def _not(predicate: Json) -> Json:
+    return {"not_matcher": predicate}
+
+
+def _skipped_if(predicate: Json, http_filter: Json) -> Json:
+    skip = {
+        "name": "skip",
+        "typed_config": {"@type": f"{_API}.filters.common.matcher.action.v3.SkipFilter"},
+    }
+    return {
+        "name": http_filter["name"],
+        "typed_config": {
+            "@type": f"{_API}.common.matching.v3.ExtensionWithMatcher",
+            "extension_config": http_filter,
+            "xds_matcher": {"matcher_list": {"matchers": [{"predicate": predicate, "on_match": {"action": skip}}]}},
+        },
+    }
+
+
+def _lua(name: str, text: str, gateway: Gateway) -> Json:
+    source = {"inline_string": lua_filter(text, gateway)}
+    return {
+        "name": name,
+        "typed_config": {"@type": f"{_API}.filters.http.lua.v3.Lua", "default_source_code": source},
+    }
+
+
+def _router() -> Json:
+    return {
+        "name": "envoy.filters.http.router",
+        "typed_config": {"@type": f"{_API}.filters.http.router.v3.Router", "suppress_envoy_headers": True},
+    }
+
+
+def _local_replies() -> Json:
+    """Return the pages for an API that does not answer. They bear a mark, which the filter takes off."""
+    mark = {"header": {"key": "x-corrigible-own", "value": "1"}}
+
+    def mapper(flags: Sequence[str], text: str) -> Json:
+        return {
+            "filter": {"response_flag_filter": {"flags": list(flags)}},
+            "status_code": 502,
+            "headers_to_add": [mark],
+            "body_format_override": {
+                "text_format_source": {"inline_string": f"corrigible: {text}\n"},
+                "content_type": "text/plain; charset=utf-8",
+            },
+        }
+
+    any_error = {
+        "status_code_filter": {"comparison": {"op": "GE", "value": {"default_value": 400, "runtime_key": "x"}}}
+    }
+    return {
+        "mappers": [
+            mapper(["UC", "UR"], "the upstream closed the connection without an answer"),
+            mapper(["UPE"], "the upstream's answer is not valid HTTP"),
+            mapper(["UF", "UH"], "no connection to the upstream: %UPSTREAM_TRANSPORT_FAILURE_REASON%"),
+            {"filter": any_error, "headers_to_add": [mark]},
+        ]
+    }
+
+
+def _access_log(gateway: Gateway) -> Json:
+    log: Json = {
+        "name": "envoy.access_loggers.stdout",
+        "typed_config": {
+            "@type": f"{_API}.access_loggers.stream.v3.StdoutAccessLog",
+            "log_format": {"json_format": dict(FORMAT), "json_format_options": {"sort_properties": False}},
+        },
+    }
+    if not gateway.logs_all:
+        log["filter"] = _noteworthy(gateway)
+    return log
+
+
+def _noteworthy(gateway: Gateway) -> Json:
+    """Return what tells exchanges that are logged anyway: refusals, failures, what a corrector spoke of."""
+    filters: list[Json] = [
+        {"status_code_filter": {"comparison": {"op": "GE", "value": {"default_value": 400, "runtime_key": "x"}}}},
+        {"response_flag_filter": {"flags": list(_DEATHS)}},
+        {
+            "metadata_filter": {
+                "matcher": {"filter": "corrigible", "path": [{"key": "entry"}], "value": {"present_match": True}},
+                "match_if_key_not_found": False,
+            }
+        },
+    ]
+    if gateway.is_grpc:
+        filters.append({"grpc_status_filter": {"statuses": ["OK"], "exclude": True}})
+    return {"or_filter": {"filters": filters}}

@@ -1,0 +1,165 @@
+"""The upstream sides of a configuration of Envoy, the API and the correctors, and what both sides have in common.
+
+Knows: Envoy's schema (v3). Does not know: filters, routes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from corrigible.proxy.tls_files import Trust
+
+from .gateway import Gateway
+
+Json = dict[str, Any]
+
+_API: Final = "type.googleapis.com/envoy.extensions"
+_OPTIONS: Final = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
+API_CLUSTER: Final = "api"
+BUFFER: Final = 4 << 20
+"""Bytes of an answer without a length that a refusal may have: Envoy cannot hold more back."""
+METADATA_KB: Final = 1024
+"""Of a gRPC call: as much as the other engine takes."""
+_IDLE: Final = "4s"
+"""Node.js servers close idle connections after 5 s: a request at that moment would be lost."""
+
+
+def clusters(gateway: Gateway) -> list[Json]:
+    """Return the API and the correctors: each is a cluster of its own, and the filters choose one by the caller."""
+    return [_api_cluster(gateway), *corrector_clusters(gateway)]
+
+
+def corrector_clusters(gateway: Gateway) -> list[Json]:
+    """Return the correctors, under the names by which the filters call them."""
+    return [_corrector(number, at) for number, at in enumerate(gateway.correctors)]
+
+
+def _api_cluster(gateway: Gateway) -> Json:
+    upstream = gateway.upstream
+    is_secure = upstream.scheme == "https"
+    options: Json = {
+        "@type": f"type.googleapis.com/{_OPTIONS}",
+        "common_http_protocol_options": {"idle_timeout": _IDLE, "max_headers_count": 256},
+    }
+    if gateway.is_grpc:
+        options["explicit_http_config"] = {"http2_protocol_options": http2()}
+        options["common_http_protocol_options"] = {"max_response_headers_kb": METADATA_KB}
+    elif is_secure:
+        options["auto_config"] = {"http_protocol_options": http1(), "http2_protocol_options": http2()}
+    else:
+        options["explicit_http_config"] = {"http_protocol_options": http1()}
+    cluster: Json = {
+        "name": API_CLUSTER,
+        "type": "STRICT_DNS",
+        "dns_lookup_family": "ALL",
+        "connect_timeout": "10s",
+        "per_connection_buffer_limit_bytes": BUFFER,
+        "load_assignment": _endpoints(API_CLUSTER, socket(upstream.host, upstream.port)),
+        "circuit_breakers": _no_breakers(),
+        "ignore_health_on_host_removal": True,
+    }
+    if is_secure:
+        cluster["transport_socket"] = transport_socket("UpstreamTlsContext", _upstream_tls(gateway.trust))
+        options["upstream_http_protocol_options"] = {
+            "auto_sni": True,
+            "auto_san_validation": not gateway.trust.insecure,
+        }
+    cluster["typed_extension_protocol_options"] = {_OPTIONS: options}
+    return cluster
+
+
+def _corrector(number: int, address: str) -> Json:
+    name = f"corrigible-{number}"
+    path = address.removeprefix("unix:")
+    if path != address:
+        kind, place = "STATIC", {"pipe": {"path": path}}
+    else:
+        host, _, port = address.rpartition(":")
+        kind, place = "STRICT_DNS", socket(host.strip("[]"), int(port))
+    return {
+        "name": name,
+        "type": kind,
+        "connect_timeout": "1s",
+        "load_assignment": _endpoints(name, place),
+        "circuit_breakers": {
+            "thresholds": [{"max_connections": 512, "max_pending_requests": 512, "max_requests": 512}]
+        },
+    }
+
+
+def _no_breakers() -> Json:
+    """Return limits that are none: how much the API takes is its own business."""
+    most = (1 << 32) - 1
+    names = ("max_connections", "max_pending_requests", "max_requests", "max_retries")
+    return {"thresholds": [dict.fromkeys(names, most)]}
+
+
+def _endpoints(name: str, address: Json) -> Json:
+    return {"cluster_name": name, "endpoints": [{"lb_endpoints": [{"endpoint": {"address": address}}]}]}
+
+
+def socket(host: str, port: int) -> Json:
+    return {"socket_address": {"address": host, "port_value": port}}
+
+
+def http1() -> Json:
+    """Return what keeps heads as they are spelled, and trailers."""
+    keeping = {
+        "@type": f"{_API}.http.header_formatters.preserve_case.v3.PreserveCaseFormatterConfig",
+        "forward_reason_phrase": True,
+        "formatter_type_on_envoy_headers": "PROPER_CASE",
+    }
+    return {
+        "enable_trailers": True,
+        "allow_custom_methods": True,
+        "header_key_format": {"stateful_formatter": {"name": "preserve_case", "typed_config": keeping}},
+    }
+
+
+def http2() -> Json:
+    """Return windows that hold back a sender whose messages nobody takes."""
+    return {
+        "allow_connect": True,
+        "max_concurrent_streams": 1 << 20,
+        "initial_stream_window_size": 1 << 20,
+        "initial_connection_window_size": 4 << 20,
+    }
+
+
+def transport_socket(kind: str, context: Mapping[str, Any]) -> Json:
+    common = {
+        name: value
+        for name, value in context.items()
+        if name in ("alpn_protocols", "tls_certificates", "validation_context")
+    }
+    return {
+        "name": "envoy.transport_sockets.tls",
+        "typed_config": {
+            "@type": f"{_API}.transport_sockets.tls.v3.{kind}",
+            "common_tls_context": common,
+        },
+    }
+
+
+def _upstream_tls(trust: Trust) -> Json:
+    context: Json = {}
+    if trust.insecure:
+        context["validation_context"] = {"trust_chain_verification": "ACCEPT_UNTRUSTED"}
+    elif trust.ca is not None:
+        context["validation_context"] = {
+            "trusted_ca": {"filename": str(trust.ca.absolute())},
+            "only_verify_leaf_cert_crl": True,
+        }
+    else:
+        import certifi
+
+        context["validation_context"] = {"trusted_ca": {"filename": certifi.where()}}
+    if trust.certificate is not None:
+        own = str(trust.certificate.absolute())
+        context["tls_certificates"] = [certificate(own, own)]
+    return context
+
+
+def certificate(chain: str, key: str) -> Json:
+    return {"certificate_chain": {"filename": chain}, "private_key": {"filename": key}}

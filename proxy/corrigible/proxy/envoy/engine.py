@@ -1,0 +1,186 @@
+"""`corrigible proxy --engine envoy`: Envoy and its correctors, from their start to their end.
+
+Knows: the two, the recorder, signals. Does not know: options, what is corrected.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+
+from corrigible.proxy.access_log.entry import Verdict
+from corrigible.proxy.access_log.recorder import Recorder
+from corrigible.proxy.http.corrector import HttpCorrector
+from corrigible.proxy.http.messages import RequestHead, ResponseHead
+
+from .bootstrap import WATCHED, bootstrap
+from .corrector_process import Job
+from .correctors import Correctors
+from .gateway import Gateway
+from .http_service import READS
+from .log_line import entry_of, fields_of
+from .private_folder import private_folder
+from .process import ADMIN, CannotStart, EnvoyProcess
+
+_COMPLETED: Final = "http.callers.downstream_rq_completed"
+_ACTIVE: Final = "http.callers.downstream_rq_active"
+_PAUSE: Final = 0.2
+"""Seconds between a look at Envoy's counters and its use: what it logs comes a moment later."""
+_READS_WATCHED: Final = 660.0
+"""Seconds after the last correction of a read for which reads are watched: loops are forgotten earlier."""
+
+Started = Callable[[asyncio.AbstractEventLoop, Correctors], None]
+
+
+@dataclass(frozen=True, slots=True)
+class EnvoyEngine:
+    """What runs."""
+
+    gateway: Gateway
+    """Without correctors and admin socket, which get their addresses here."""
+    job: Job
+    correctors: int
+    threads: int
+    corrector: HttpCorrector | None = None
+    """Says why an answer is not read; None for a gRPC API."""
+    unmatched: Callable[[str], None] | None = None
+    """Is told the target of each refused request that names no operation."""
+
+
+def run(engine: EnvoyEngine, recorder: Recorder, line: Callable[[str], str], started: Started) -> int:
+    """Serve until SIGTERM or SIGINT: 0. An address that is taken, or the end of Envoy, is 1.
+
+    Call it while the process has one thread.
+    """
+    with (
+        private_folder() as folder,
+        closing(Correctors(engine.job, folder, engine.correctors, recorder.say)) as correctors,
+    ):
+        status, problem = asyncio.run(_Run(engine, recorder, folder, correctors).until_signalled(line, started))
+    if problem is not None:
+        print(f"corrigible proxy: {problem}", file=sys.stderr, flush=True)
+    recorder.close()
+    return status
+
+
+class _Run:
+    """One run of the engine."""
+
+    def __init__(self, engine: EnvoyEngine, recorder: Recorder, folder: Path, correctors: Correctors) -> None:
+        self._engine, self._recorder, self._folder, self._correctors = engine, recorder, folder, correctors
+        self._recorded = 0
+        self._last_read = 0.0
+        """When a read was corrected."""
+
+    async def until_signalled(self, line: Callable[[str], str], started: Started) -> tuple[int, str | None]:
+        """Serve. Return the exit status, and what went wrong."""
+        loop, stop, force = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, lambda: (force if stop.is_set() else stop).set())
+        gateway = replace(
+            self._engine.gateway,
+            correctors=self._correctors.addresses,
+            admin=str(self._folder / ADMIN),
+        )
+        at = f"{gateway.host}:{gateway.port}"
+        try:
+            await self._correctors.start()
+            envoy = await EnvoyProcess.start(
+                bootstrap(gateway), self._folder, self._logged, threads=self._engine.threads
+            )
+        except (CannotStart, OSError) as problem:
+            return 1, f"cannot listen on {at}: {problem}"
+        try:
+            started(loop, self._correctors)
+            scheme = "https" if gateway.identity is not None else "http"
+            host = f"[{gateway.host}]" if ":" in gateway.host else gateway.host
+            address = f"{host}:{await envoy.port()}"
+            ready = line(address if gateway.is_grpc else f"{scheme}://{address}")
+            print(ready, file=sys.stderr if gateway.is_grpc else sys.stdout, flush=True)
+            return await self._serve(envoy, stop, force)
+        finally:
+            await envoy.stop()
+
+    async def _serve(self, envoy: EnvoyProcess, stop: asyncio.Event, force: asyncio.Event) -> tuple[int, str | None]:
+        counting = asyncio.create_task(self._count(envoy))
+        self._recorder.refresh = lambda: self._refresh(envoy)
+        ended, stopping = asyncio.create_task(envoy.wait()), asyncio.create_task(stop.wait())
+        await asyncio.wait((ended, stopping), return_when=asyncio.FIRST_COMPLETED)
+        counting.cancel()
+        self._recorder.refresh = None
+        stopping.cancel()
+        if ended.done():
+            return 1, envoy.ending()
+        if not await envoy.drain(_ACTIVE, force):
+            self._recorder.say("unfinished exchanges were cut off")
+        completed = await self._completed(envoy)
+        await envoy.stop()  # the last lines of its log come before its end
+        self._count_successes(completed)
+        return 0, None
+
+    def _logged(self, line: bytes) -> None:
+        """Record an exchange that Envoy tells of."""
+        try:
+            fields = fields_of(line)
+            entry = entry_of(fields, is_grpc=self._engine.gateway.is_grpc)
+            if "entry" not in fields and entry.reason is None and entry.verdict is Verdict.UNCHANGED:
+                entry = replace(entry, reason=self._reason(fields))
+        except (ValueError, KeyError, TypeError):
+            return
+        if entry.verdict is not Verdict.SUCCESS:
+            self._recorded += 1
+        if entry.method in READS and entry.outcome == "annotated":
+            self._last_read = asyncio.get_running_loop().time()
+        unmatched = self._engine.unmatched
+        if unmatched is not None and "entry" in fields and not entry.operation:
+            with contextlib.suppress(Exception):  # a hint for people, nothing more
+                unmatched(entry.path)
+        self._recorder.write(entry)
+
+    def _reason(self, fields: dict[str, Any]) -> str | None:
+        """Return why no corrector was asked."""
+        corrector = self._engine.corrector
+        if corrector is None:
+            return "mode is none"
+        names = {"type": "content-type", "length": "content-length"}
+        response = [(name, str(fields[key])) for key, name in names.items() if key in fields]
+        request = [("prefer", str(fields["prefer"]))] if "prefer" in fields else []
+        head = RequestHead(str(fields.get("method")), str(fields.get("target") or fields.get("path")), request)
+        return corrector.reason_not_read(head, ResponseHead(int(fields["status"]), response)) or None
+
+    async def _count(self, envoy: EnvoyProcess) -> None:
+        """Count successes, which nobody but Envoy sees, and end the watching of reads when it is of no use any more."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._refresh(envoy)
+            if self._last_read and loop.time() - self._last_read > _READS_WATCHED:
+                self._last_read = 0.0
+                with contextlib.suppress(httpx.HTTPError):
+                    await envoy.set_runtime(WATCHED, "0")
+
+    async def _refresh(self, envoy: EnvoyProcess) -> None:
+        completed = await self._completed(envoy)
+        await asyncio.sleep(_PAUSE)  # until the log has told of all of them
+        self._count_successes(completed)
+
+    async def _completed(self, envoy: EnvoyProcess) -> int | None:
+        if self._engine.gateway.logs_all:  # then each is recorded
+            return None
+        try:
+            return await envoy.counter(_COMPLETED)
+        except (httpx.HTTPError, ValueError, KeyError):
+            return None
+
+    def _count_successes(self, completed: int | None) -> None:
+        if completed is not None:
+            statistics = self._recorder.statistics
+            statistics.successes = max(statistics.successes, completed - self._recorded)

@@ -1,0 +1,182 @@
+"""The corrector as a service for an HTTP API: is asked about refused exchanges, and says how their answers change.
+
+Knows: the corrector, the dispatcher, messages. Does not know: sockets, which gateway asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from corrigible.proxy.access_log.entry import Entry
+from corrigible.proxy.access_log.exchange_entry import with_outcome
+from corrigible.proxy.http.api_routes import ApiRoute, Upstream
+from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome, size_to_read
+from corrigible.proxy.http.lookup_client import LookupClient, Origin
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, bytes_of
+from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Overloaded, Task, WorkerLate, WorkerLost
+from corrigible.rules.lookup import Lookup, LookupAnswer
+
+from .http_server import Call, Reply
+from .refusal_message import ENTRY, LOOPS, SECTIONS, Head, Unreadable, head_edits, read_head, read_message, written
+from .told_entry import told
+
+_GRACE: Final = 3
+"""A multiple of the time limit: beyond it, the look-ups' own time limit has failed."""
+_MILLISECONDS: Final = 1000
+READS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+"""Methods whose requests pass Envoy without a look at them, unless reads are watched."""
+
+
+class HttpService:
+    """Answers a gateway's questions about one API."""
+
+    def __init__(
+        self,
+        api: ApiRoute,
+        lookups: LookupClient,
+        dispatcher: Dispatcher,
+        clock: Callable[[], float] = time.time,
+        watch_reads: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """`watch_reads` is called when a read is corrected: the gateway is to tell of the successes of reads, too."""
+        self._watch_reads = watch_reads
+        self._api, self._lookups, self._dispatcher, self._clock = api, lookups, dispatcher, clock
+
+    async def answer(self, call: Call) -> Reply:
+        """Answer one question. A question that is not readable is answered with 400."""
+        try:
+            match call.path:
+                case b"/v1/refusal":
+                    return await self._refusal(call)
+                case b"/v1/success":
+                    head = self._request(read_head(call.body), call)
+                    self._api.corrector.passed(head, 200)
+                    return Reply(204, _loops_of(self._api.corrector, head))
+                case b"/v1/target":
+                    head = self._request(read_head(call.body), call)
+                    return Reply(200, body=bytes_of(self._api.corrector.upstream_target(head.target)))
+                case b"/v1/document":
+                    return self._document(self._request(read_head(call.body), call))
+                case b"/healthz":
+                    return Reply(200, body=b"ok\n")
+        except Unreadable as problem:
+            return Reply(400, body=f"{problem}\n".encode())
+        return Reply(404)
+
+    @staticmethod
+    def _request(head: Head, call: Call) -> RequestHead:
+        """Return a request as its caller sent it. The authority stands among the headers, as in HTTP/1.1."""
+        pseudo = head.pseudo
+        if ":method" not in pseudo or ":path" not in pseudo:
+            raise Unreadable("the request has no :method or no :path")
+        target = call.headers.get(b"corrigible-target", b"").decode("utf-8", "surrogateescape")
+        peer = call.headers.get(b"corrigible-peer", b"").decode()
+        headers = [("host", pseudo[":authority"]), *head.headers] if ":authority" in pseudo else head.headers
+        return RequestHead(pseudo[":method"], target or pseudo[":path"], headers, peer)
+
+    def _document(self, request: RequestHead) -> Reply:
+        stored = self._api.corrector.document(request, self._clock())
+        if stored is None:
+            return Reply(404)
+        # For HEAD the gateway leaves the body out, and keeps its length.
+        fields = tuple((bytes_of(n), bytes_of(v)) for n, v in stored.headers if n.lower() != "content-length")
+        return Reply(200, fields, stored.body)
+
+    async def _refusal(self, call: Call) -> Reply:
+        message = read_message(call.headers.get(SECTIONS, b""), call.body)
+        request = self._request(message.request, call)
+        try:
+            response = ResponseHead(int(message.response.pseudo[":status"]), message.response.headers)
+        except (KeyError, ValueError):
+            raise Unreadable("the answer has no :status") from None
+        started = self._started(call)
+        native = HttpExchange(request, message.request_body, response, message.response_body)
+        entry = Entry(started, uuid.uuid4().hex, request.method, request.target, response.status, "untouched", 0.0)
+        corrector = self._api.corrector
+        choice = corrector.wants_body(request, response)
+        if choice is None:
+            return _unchanged(with_outcome(entry, None, reason=corrector.reason_not_read(request, response) or None))
+        lookups = 0
+        origin: Origin | None = None
+
+        async def fetch(lookup: Lookup) -> LookupAnswer:
+            nonlocal lookups, origin
+            lookups += 1
+            origin = origin or _origin(self._api.upstream, request)
+            return await self._lookups.ask(origin, lookup)
+
+        outcome: HttpOutcome | None = None
+        error: str | None = None
+        shed: str | None = None
+        began = time.perf_counter()
+        named = {"id": entry.id, "started": started, "elapsed": max(0.0, self._clock() - started), "choice": choice}
+        try:
+            async with asyncio.timeout(_GRACE * corrector.limits.seconds_with_lookups):
+                task = Task(
+                    self._api.task,
+                    corrector.correct,
+                    corrector.accepted,
+                    (native,),
+                    named,
+                    size_to_read(native, LARGE),
+                    corrector.caller(request),
+                )
+                outcome = await self._dispatcher.run(task, fetch, corrector.limits)
+        except Overloaded as reason:
+            shed = str(reason)
+        except WorkerLate as late:
+            error = shed = str(late)
+        except WorkerLost as reason:
+            error = str(reason)
+        except TimeoutError:
+            error = shed = "the look-ups took too long"
+        except Exception as problem:  # the law: an error of ours means that the native answer passes
+            error = f"{type(problem).__name__}: {problem}"
+        entry = Entry(
+            entry.time,
+            entry.id,
+            entry.method,
+            entry.path,
+            entry.status,
+            entry.outcome,
+            0.0,
+            error=error,
+            lookups=lookups,
+            correction=time.perf_counter() - began,
+        )
+        entry = with_outcome(entry, outcome, reason=shed)
+        if outcome is None or outcome.rewrite is None:
+            return _unchanged(entry)
+        edits = "\n".join(head_edits(response.headers, outcome.rewrite.headers))
+        lengths, body = written([bytes_of(edits), outcome.rewrite.body])
+        loops = _loops_of(corrector, request)
+        if loops and self._watch_reads is not None and request.method in READS:
+            await self._watch_reads()
+        return Reply(200, ((SECTIONS, lengths), (ENTRY, told(entry).encode()), *loops), body)
+
+    def _started(self, call: Call) -> float:
+        """Return when the request came in, as far as the gateway says it."""
+        text = call.headers.get(b"corrigible-started", b"")
+        now = self._clock()
+        return min(now, int(text) / _MILLISECONDS) if text.isdigit() and len(text) < 16 else now
+
+
+def _loops_of(corrector: HttpCorrector, request: RequestHead) -> tuple[tuple[bytes, bytes], ...]:
+    """Return the header that says that a caller has a loop; nothing if it has none."""
+    has_loop = corrector.loops is not None and corrector.loops.has_loop(corrector.caller(request))
+    return ((LOOPS, b"1"),) if has_loop else ()
+
+
+def _unchanged(entry: Entry) -> Reply:
+    return Reply(204, ((ENTRY, told(entry).encode()),))
+
+
+def _origin(upstream: Upstream | None, request: RequestHead) -> Origin:
+    """Return where look-ups go: to the API, as the caller of this request."""
+    assert upstream is not None, "a corrector has an API"
+    headers = tuple((bytes_of(name), bytes_of(value)) for name, value in request.headers)
+    return Origin(upstream.scheme, upstream.host, upstream.port, None, headers)

@@ -1,0 +1,162 @@
+-- What all filters share. CONFIG stands before this text. Each filter has a Lua state of its own in each worker thread.
+
+local bit = require("bit")
+
+local OUR = "corrigible" -- in dynamic metadata
+
+-- The address of who calls, without a port.
+local function peer_of(handle)
+  local address = handle:streamInfo():downstreamDirectRemoteAddress()
+  return address:match("^%[?(.-)%]?:%d+$") or address
+end
+
+-- A number for a caller. Who is one caller to a corrector (its credentials, and its own name or else its address) always
+-- gets the same number, so what a corrector remembers of it stays in one place.
+local function caller_number(peer, headers)
+  local who = peer
+  for index = 0, headers:getNumValues("prefer") - 1 do
+    who = headers:getAtIndex("prefer", index):match('[Cc]aller%s*=%s*"?([^";]+)') or who
+  end
+  who = headers:get("recovery-feedback-caller") or who
+  for _, name in ipairs({ "authorization", "x-api-key" }) do
+    local value = headers:get(name)
+    if value and not value:find(",", 1, true) then -- with a comma, it may be a signature: another one in each request
+      who = who .. "\n" .. value
+    end
+  end
+  local hash = 5381
+  for index = 1, #who do
+    hash = bit.bxor(bit.tobit(hash * 33), who:byte(index))
+  end
+  return hash % 1048576
+end
+
+local function cluster_of(number)
+  return "corrigible-" .. number % CONFIG.correctors
+end
+
+-- A head as lines of name:value.
+local function head_text(headers)
+  local lines, count = {}, 0
+  for name, value in pairs(headers) do
+    lines[count + 1], lines[count + 2], lines[count + 3], lines[count + 4] = name, ":", value, "\n"
+    count = count + 4
+  end
+  return table.concat(lines)
+end
+
+-- The headers of a question to a corrector.
+local function question(path, peer, more)
+  local headers = {
+    [":method"] = "POST",
+    [":path"] = path,
+    [":authority"] = "corrigible",
+    ["corrigible-peer"] = peer,
+  }
+  for name, value in pairs(more or {}) do
+    headers[name] = value
+  end
+  return headers
+end
+
+-- Ask a corrector. An answer that is not 200 or 204 is none.
+local function ask(handle, cluster, headers, body)
+  local answer, content = handle:httpCall(cluster, headers, body, { timeout_ms = CONFIG.timeout_ms, send_xff = false })
+  local status = answer[":status"]
+  if status ~= "200" and status ~= "204" then
+    return nil
+  end
+  return answer, content or ""
+end
+
+-- Callers who may have a loop that a success ends: gauges, since all worker threads must see them. A gauge has the time in
+-- seconds until which that may be; the one without a number is for anybody.
+local LOOP_SECONDS = 660
+local LOOPS = "corrigible_loops"
+local SUCCESS_OPTIONS = { timeout_ms = 100, send_xff = false }
+
+local function seconds(handle)
+  return math.floor(handle:timestamp() / 1000)
+end
+
+local function note_loop(handle, number)
+  local stats, until_then = handle:stats(), seconds(handle) + LOOP_SECONDS
+  stats:gauge(LOOPS):set(until_then)
+  stats:gauge(LOOPS .. "." .. number % 4096):set(until_then)
+end
+
+local function may_have_loop(handle, peer, headers)
+  local now = seconds(handle)
+  if handle:stats():gauge(LOOPS):value() < now then
+    return false
+  end
+  peer = peer or peer_of(handle)
+  return handle:stats():gauge(LOOPS .. "." .. caller_number(peer, headers) % 4096):value() >= now
+end
+
+-- Tell the corrector of a caller with a loop that something went well. The answer waits for it, as it does for callers
+-- with a loop only, and not for long: the corrector says whether there is one left.
+local function tell_success(handle, request)
+  local peer = peer_of(handle)
+  local number = caller_number(peer, request)
+  local headers = question("/v1/success", peer)
+  local answer = handle:httpCall(cluster_of(number), headers, head_text(request), SUCCESS_OPTIONS)
+  if answer[":status"] == "204" and not answer["corrigible-loops"] then
+    handle:stats():gauge(LOOPS .. "." .. number % 4096):set(0)
+  end
+end
+
+-- What a message has at hand of a request's body.
+local function request_body(handle, request)
+  local ours = handle:streamInfo():dynamicMetadata():get(OUR) or {}
+  if ours.over then
+    return nil, "the request is over the limit", ours
+  end
+  if ours.body then
+    return ours.body, nil, ours
+  end
+  local length = request:get("content-length")
+  if ours.partial or (length and length ~= "0") or request:get("transfer-encoding") then
+    return nil, "the answer came before the request had ended", ours
+  end
+  return "", nil, ours
+end
+
+local function set(handle, key, value)
+  handle:streamInfo():dynamicMetadata():set(OUR, key, value)
+end
+
+-- Put sections together: their lengths, and all of them.
+local function sections(...)
+  local parts, lengths = { ... }, {}
+  for index, part in ipairs(parts) do
+    lengths[index] = #part
+  end
+  return table.concat(lengths, " "), table.concat(parts)
+end
+
+-- Take the edits and the body out of a corrector's answer; nil if it is not readable.
+local function read_answer(answer, content)
+  local edits, body = (answer["corrigible-sections"] or ""):match("^(%d+) (%d+)$")
+  edits, body = tonumber(edits), tonumber(body)
+  if not edits or edits + body ~= #content then
+    return nil
+  end
+  return content:sub(1, edits), content:sub(edits + 1)
+end
+
+-- Edit a head by lines of -name, =name:value and +name:value. Headers of `left` stay as they are.
+local function edit(headers, lines, left)
+  for line in lines:gmatch("[^\n]+") do
+    local mark, name, value = line:match("^([=+-])([^:]+):?(.*)$")
+    if not left or name:lower() ~= left then
+      if mark == "-" then
+        headers:remove(name)
+      elseif mark == "=" then
+        headers:replace(name, value)
+      else
+        headers:add(name, value)
+      end
+    end
+  end
+end

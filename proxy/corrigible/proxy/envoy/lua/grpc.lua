@@ -1,0 +1,59 @@
+-- Sends a refused call to a corrector, and puts the details that it returns into the status. Messages flow on meanwhile.
+
+function envoy_on_response(handle)
+  local headers = handle:headers()
+  local ending = headers
+  if not headers:get("grpc-status") then
+    ending = handle:trailers() -- waits for them, while messages pass
+    if not ending then
+      return
+    end
+  end
+  local status, request = ending:get("grpc-status"), handle:requestHeaders()
+  if not status or not request or not request:get(":path") then
+    return
+  end
+  local body, _, ours = request_body(handle, request)
+  if status == "0" then
+    if ours.loop then
+      tell_success(handle, request)
+    end
+    return
+  end
+  local mode = (request:get("recovery-feedback") or ""):match("^[^;]*"):lower():gsub("%s", "")
+  if mode == "none" or (CONFIG.is_none and mode == "") then
+    return
+  end
+  local peer = peer_of(handle)
+  local number = caller_number(peer, request)
+  local lengths, message = sections(head_text(request), body or "", "", "", head_text(ending))
+  local more = { ["corrigible-sections"] = lengths }
+  if ours.started then
+    more["corrigible-started"] = string.format("%d", ours.started)
+  end
+  local answer, edited = ask(handle, cluster_of(number), question("/v1/refusal", peer, more), message)
+  if not answer then
+    set(handle, "reason", "no corrector answered in time")
+    return
+  end
+  if answer["corrigible-entry"] then
+    set(handle, "entry", answer["corrigible-entry"])
+  end
+  if answer[":status"] ~= "200" then
+    return
+  end
+  local edits = read_answer(answer, edited)
+  if not edits then
+    set(handle, "reason", "the corrector's answer is not readable")
+    return
+  end
+  if answer["corrigible-loops"] then
+    note_loop(handle, number)
+  end
+  -- What was read before the question is out of scope now.
+  if handle:headers():get("grpc-status") then
+    edit(handle:headers(), edits)
+  else
+    edit(handle:trailers(), edits)
+  end
+end

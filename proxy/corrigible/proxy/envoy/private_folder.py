@@ -1,0 +1,46 @@
+"""A folder for sockets and configuration: nobody else can read it, and it goes with its owner, however that ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def private_folder() -> Iterator[Path]:
+    """Yield a new folder. Call it while the process has one thread: what removes the folder is forked."""
+    folder = Path(tempfile.mkdtemp(prefix="corrigible-"))
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        _remove_when_alone(folder, reading)
+    os.close(reading)
+    try:
+        yield folder
+    finally:
+        os.close(writing)
+        os.waitpid(pid, 0)
+
+
+def _remove_when_alone(folder: Path, reading: int) -> None:
+    """Wait for the end of whoever has the other end of a pipe, and remove the folder."""
+    try:
+        os.setsid()  # no Ctrl-C reaches it
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        signal.set_wakeup_fd(-1)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nothing, descriptor)
+        os.closerange(3, reading)
+        os.closerange(reading + 1, os.sysconf("SC_OPEN_MAX"))
+        while os.read(reading, 1):
+            pass
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os._exit(0)

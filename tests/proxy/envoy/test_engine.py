@@ -1,0 +1,276 @@
+"""`corrigible proxy --engine envoy` as a user starts, breaks and stops it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests._support.envoy_proxy import EnvoyBench as Bench
+
+JSON = b"Content-Type: application/json\r\n"
+START = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
+RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"
+REFUSED = Bench.message(b"400 Bad Request", JSON, b'{"error":{"code":"bad","message":"m"}}')
+ANSWERS: dict[str, Any] = {
+    "/ok": Bench.message(b"200 OK", JSON, b"{}"),
+    "/bad": REFUSED,
+    "/xml": Bench.message(b"400 Bad Request", b"Content-Type: application/xml\r\n", b"<e><code>bad</code></e>"),
+    "/gone": lambda connection: connection.close(),
+}
+PATIENCE = 60.0
+
+
+@contextmanager
+def started(upstream: int, *words: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    target = ("--upstream", f"http://127.0.0.1:{upstream}", "--listen", "127.0.0.1:0", "--engine", "envoy")
+    command = [sys.executable, "-c", START, "proxy", *target, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.match(r"corrigible: https?://127\.0\.0\.1:(\d+) ", line)
+            assert found is not None, line + (process.stderr.read() if process.stderr else "")
+            yield process, int(found[1])
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def upstream() -> Iterator[Any]:
+    with Bench.upstream(dict(ANSWERS)) as running:
+        yield running
+
+
+def children(pid: int) -> dict[int, str]:
+    """Return all processes below one, with their command lines."""
+    found: dict[int, str] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                status = (entry / "status").read_text()
+                parent = int(re.search(r"^PPid:\t(\d+)$", status, re.MULTILINE)[1])  # type: ignore[index]
+                if parent == pid:
+                    found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except (OSError, TypeError):
+                continue
+    for child in list(found):
+        found |= children(child)
+    return found
+
+
+def envoy_of(pid: int) -> int:
+    return next(child for child, command in children(pid).items() if "--config-path" in command)
+
+
+def corrector_of(pid: int) -> int:
+    """Return the corrector: a grandchild, while Envoy and what forks are children."""
+    direct = {child for child in children(pid) if parent_of(child) == pid}
+    return next(
+        child for child in children(pid) if parent_of(child) in direct and "--config-path" not in command_of(child)
+    )
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def command_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text()
+
+
+def folder_of(pid: int) -> Path:
+    words = Path(f"/proc/{envoy_of(pid)}/cmdline").read_bytes().split(b"\0")
+    return Path(words[words.index(b"--config-path") + 1].decode()).parent
+
+
+def eventually(holds: Callable[[], bool], seconds: float = PATIENCE) -> float:
+    """Return after how many seconds something holds."""
+    began = time.monotonic()
+    while not holds():
+        assert time.monotonic() - began < seconds
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+def is_corrected(port: int) -> bool:
+    return b"recovery_feedback" in Bench.ask(port, "/bad", "POST", b'{"a":2}', JSON)
+
+
+def test_it_corrects_tells_and_stops_with_nothing_left(upstream: Any, write_pack: Any, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    with started(upstream.port, "--pack", str(write_pack(x=RULE)), "--log", str(log)) as (process, port):
+        folder, below = folder_of(process.pid), children(process.pid)
+        assert is_corrected(port)
+        assert Bench.ask(port, "/ok").endswith(b"{}")
+        assert Bench.ask(port, "/gone").startswith(b"HTTP/1.1 502")
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert re.search(r"400 POST /bad corrected: MODIFY_PARAMS, to be confirmed \(apex\.x\) \[", said)
+    assert "3 requests, 1 refusal: 1 corrected" in said
+    assert "without an answer from the API: 1 x the upstream closed the connection without an answer" in said
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(line["path"], line["status"], line["outcome"]) for line in lines] == [
+        ("/bad", 400, "annotated"),
+        ("/ok", 200, "untouched"),
+        ("/gone", None, "failed"),
+    ]
+    assert lines[0]["rules"] == ["apex.x"] and lines[0]["actions"] == ["MODIFY_PARAMS"]
+    assert not folder.exists()
+    eventually(lambda: not [pid for pid in below if is_alive(pid)])
+
+
+def test_successes_are_counted_without_a_log(upstream: Any) -> None:
+    with started(upstream.port, "--pack", "http") as (process, port):
+        for _ in range(5):
+            Bench.ask(port, "/ok")
+        Bench.ask(port, "/bad")
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+        assert "6 requests, 1 refusal" in (process.stderr.read() if process.stderr else "")
+
+
+def test_its_sudden_end_leaves_no_process_and_no_file(upstream: Any) -> None:
+    with started(upstream.port, "--pack", "http") as (process, _):
+        folder, below = folder_of(process.pid), children(process.pid)
+        assert len(below) >= 3 and folder.exists()
+        process.kill()
+        process.wait(PATIENCE)
+        eventually(lambda: not folder.exists())
+        eventually(lambda: not [pid for pid in below if is_alive(pid)])
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_corrector_that_dies_is_replaced_and_no_call_is_lost(upstream: Any, write_pack: Any) -> None:
+    with started(upstream.port, "--pack", str(write_pack(x=RULE))) as (process, port):
+        assert is_corrected(port)
+        os.kill(corrector_of(process.pid), signal.SIGKILL)
+        for _ in range(5):
+            assert Bench.ask(port, "/ok").endswith(b"\r\n\r\n{}")
+            answer = Bench.ask(port, "/bad", "POST", b'{"a":2}', JSON)
+            assert b"recovery_feedback" in answer or Bench.seen(answer) == Bench.seen(REFUSED)
+        eventually(lambda: is_corrected(port))
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+        assert "a corrector ended, and is started again" in (process.stderr.read() if process.stderr else "")
+
+
+def test_a_corrector_that_hangs_costs_the_feedback_and_the_time_limit(upstream: Any, write_pack: Any) -> None:
+    words = ("--pack", str(write_pack(x=RULE)), "--time-limit", "0.5")
+    with started(upstream.port, *words) as (process, port):
+        corrector = corrector_of(process.pid)
+        os.kill(corrector, signal.SIGSTOP)
+        assert Bench.seen(Bench.ask(port, "/bad", "POST", b'{"a":2}', JSON)) == Bench.seen(REFUSED)
+        assert Bench.ask(port, "/ok").endswith(b"\r\n\r\n{}")
+        os.kill(corrector, signal.SIGCONT)
+        eventually(lambda: is_corrected(port))
+        process.terminate()
+        process.wait(PATIENCE)
+        assert "no corrector answered in time" in (process.stderr.read() if process.stderr else "")
+
+
+def test_the_end_of_envoy_ends_the_command(upstream: Any) -> None:
+    with started(upstream.port, "--pack", "http") as (process, _):
+        folder = folder_of(process.pid)
+        os.kill(envoy_of(process.pid), signal.SIGKILL)
+        assert process.wait(PATIENCE) == 1
+        assert "Envoy ended with exit status -9" in (process.stderr.read() if process.stderr else "")
+        assert not folder.exists()
+
+
+def test_feedback_is_found_whichever_corrector_made_it_and_by_its_owner_only(upstream: Any, write_pack: Any) -> None:
+    pack = write_pack(x="match: {status: 400}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n")
+    with started(upstream.port, "--pack", str(pack), "--correctors", "3") as (_, port):
+        for name in ("one", "two", "three", "four"):
+            own = f"Authorization: Bearer {name}\r\n".encode()
+            head = Bench.ask(port, "/xml", "POST", b'{"a":2}', JSON + own).partition(b"\r\n\r\n")[0]
+            link = re.search(rb"(?i)^link: <([^>]+)>", head, re.MULTILINE)
+            assert link is not None, head
+            target = link[1].decode()
+            # A caller is its credentials: its number may be another one from elsewhere, and the feedback is found.
+            elsewhere = own + b'Prefer: recovery-feedback=reflective; caller="elsewhere"\r\n'
+            for headers in (own, elsewhere):
+                answer = Bench.ask(port, target, headers=headers)
+                assert answer.startswith(b"HTTP/1.1 200"), answer
+                assert json.loads(answer.partition(b"\r\n\r\n")[2])["suggestions"]
+            upstream.answers[target] = Bench.message(b"404 Not Found", b"", b"")
+            assert Bench.ask(port, target, headers=b"Authorization: Bearer thief\r\n").startswith(b"HTTP/1.1 404")
+
+
+def test_a_changed_pack_is_taken_without_a_call_lost(upstream: Any, write_pack: Any) -> None:
+    with started(upstream.port, "--pack", str(write_pack(x=RULE)), "--reload") as (process, port):
+        assert is_corrected(port)
+        write_pack(x=RULE.replace("code: bad", "code: other"))
+        eventually(lambda: not is_corrected(port))
+        write_pack(x=RULE)
+        eventually(lambda: is_corrected(port))
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+        assert "a corrector ended" not in (process.stderr.read() if process.stderr else "")
+
+
+def ended(*words: str) -> tuple[int, str]:
+    command = [sys.executable, "-c", START, "proxy", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--engine", "envoy", "--engine-mode", "regular", "--pack", "http"), "--engine-mode regular needs mitmproxy"),
+        (
+            ("--engine", "nginx", "--upstream", "http://a.test", "--pack", "http"),
+            "--engine nginx: expected mitmproxy, envoy, auto",
+        ),
+        (("--correctors", "2", "--upstream", "http://a.test", "--pack", "http"), "--correctors needs --engine envoy"),
+        (
+            ("--engine", "envoy", "--correctors", "none", "--upstream", "http://a.test", "--pack", "http"),
+            "--correctors none: not a number from 1 to 64",
+        ),
+    ],
+)
+def test_what_envoy_cannot_do_is_one_line_and_2(words: tuple[str, ...], problem: str) -> None:
+    status, said = ended(*words)
+    assert (status, said.count("\n")) == (2, 1)
+    assert problem in said
+
+
+def test_an_address_that_is_taken_is_1(upstream: Any) -> None:
+    words = ("--upstream", "http://127.0.0.1:1", "--pack", "http", "--engine", "envoy")
+    status, said = ended(*words, "--listen", f"127.0.0.1:{upstream.port}")
+    assert status == 1
+    assert said == f"corrigible proxy: cannot listen on 127.0.0.1:{upstream.port}: address already in use\n"
+
+
+def test_auto_says_what_it_took(upstream: Any) -> None:
+    target = ("--upstream", f"http://127.0.0.1:{upstream.port}", "--listen", "127.0.0.1:0", "--pack", "http")
+    command = [sys.executable, "-c", START, "proxy", *target, "--engine", "auto"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None and process.stdout is not None
+            assert process.stderr.readline() == "corrigible proxy: the engine is Envoy\n"
+            assert process.stdout.readline().startswith("corrigible: http://127.0.0.1:")
+            assert envoy_of(process.pid)
+            process.terminate()
+            assert process.wait(PATIENCE) == 0
+        finally:
+            process.kill()
