@@ -132,6 +132,34 @@ def test_an_answer_before_the_end_of_the_request_is_no_refusal_of_all_of_it() ->
     assert corrector.seen == []
 
 
+def test_the_rest_of_a_request_that_is_just_behind_a_refusal_is_awaited() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1 << 16)  # the head
+                connection.sendall(ANSWERS["/refused"][:-2])
+                refused.set()
+                connection.recv(1 << 16)
+                connection.sendall(b"{}")
+
+        refused = threading.Event()
+        thread = threading.Thread(target=serve)
+        thread.start()
+        corrector = Bench.Telling()
+        with Bench.proxy(corrector, upstream=f"http://127.0.0.1:{listener.getsockname()[1]}") as proxy:
+            wire = Bench.Wire(proxy.port)
+            wire.send(b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
+            assert refused.wait(60)
+            wire.send(b"1234567890")
+            assert b"X-Added" in wire.until(lambda got: got.endswith((b" | 0 ", b"{}")))
+            wire.close()
+        thread.join(60)
+    ((_, body, _, _),) = corrector.seen
+    assert body == b"1234567890"
+
+
 def test_a_caller_s_own_forwarding_headers_arrive_and_none_of_envoy_s() -> None:
     with Bench.upstream(ANSWERS) as up, Bench.proxy(Bench.Silent(), upstream=f"http://127.0.0.1:{up.port}") as proxy:
         Bench.ask(proxy.port, "/ok")

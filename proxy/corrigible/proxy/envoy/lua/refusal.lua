@@ -81,12 +81,19 @@ function envoy_on_response(handle)
   if wants_none(request) and not ours.target or not wants_body(handle, headers, request, is_refused) then
     return
   end
-  if not body then
+  if ours.over then
     set(handle, "reason", why)
     return
   end
   local target = ours.target
   local content = handle:body(true)
+  if not body then -- some servers refuse by the head alone, and the rest of the request came meanwhile
+    body, why = request_body(handle, handle:requestHeaders())
+  end
+  if not body then
+    set(handle, "reason", why)
+    return
+  end
   local text = content:length() > 0 and content:getBytes(0, content:length()) or ""
   if #text > CONFIG.limit then
     set(handle, "reason", "the answer is over the limit")
