@@ -48,6 +48,9 @@ LINES = {
     "404 GET /v1/a asks for a choice: A, B (a.b) [812 µs]": annotated(
         type="intent_disambiguation", suggestions=[{"action": "A"}, {"action": "B"}, {"action": "A"}]
     ),
+    "404 GET /v1/a no correction, attempt 3, the caller has to read the answer: MODIFY_PARAMS [812 µs]": replace(
+        annotated(type="confidence_signal", suggestions=[{"action": "MODIFY_PARAMS"}], loop={"attempt": 3}), rules=()
+    ),
 }
 
 
@@ -55,6 +58,11 @@ LINES = {
 def test_a_line_tells_what_was_said_or_why_nothing_was(line: str) -> None:
     told = shown([LINES[line]])
     assert [re.sub(r"^\d\d:\d\d:\d\d ", "", one) for one in told] == [line]
+
+
+def test_what_has_no_correction_is_not_counted_as_corrected() -> None:
+    signal = annotated(type="confidence_signal", recovery="correctable", suggestions=[{"action": "MODIFY_PARAMS"}])
+    assert signal.verdict is Verdict.ASKED
 
 
 def shown(entries: list[Entry]) -> list[str]:

@@ -42,6 +42,9 @@ _SECRET_VALUE = re.compile(
 
 _DIGITS = re.compile(r"(?<!\d)\d(?:(?:[ +\-]|%20)?\d){12,18}(?!\d)")
 
+_OPEN = frozenset({"intent_disambiguation", "confidence_signal"})
+"""Types of feedback that leave it to the caller what to send."""
+
 
 def is_secret(name: str) -> bool:
     """Whether what stands under this name is never written."""
@@ -54,7 +57,7 @@ class Verdict(StrEnum):
     SUCCESS = "success"
     CORRECTED = "corrected"
     ASKED = "asked"
-    """The caller has to give a value, or to choose."""
+    """The caller has to give a value, to choose, or to decide anew."""
     WAIT = "wait"
     FINAL = "final"
     """No retry of the caller's helps: it is done already, somebody else must act, or there is no way."""
@@ -116,7 +119,8 @@ class Entry:
         if feedback.get("recovery") == "transient":
             return Verdict.WAIT
         suggestions: Sequence[Mapping[str, Any]] = feedback.get("suggestions") or ({},)
-        if feedback.get("type") == "intent_disambiguation" or suggestions[0].get("placeholders"):
+        # A confidence signal says to decide anew what to send: no edit is known to be right.
+        if feedback.get("type") in _OPEN or suggestions[0].get("placeholders"):
             return Verdict.ASKED
         return Verdict.CORRECTED
 

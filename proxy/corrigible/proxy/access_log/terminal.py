@@ -132,19 +132,25 @@ def _told(entry: Entry) -> str:
             confirmation = ", to be confirmed" if _needs_confirmation(feedback) else ""
             return f"corrected: {actions}{confirmation}{by}"
         case Verdict.ASKED:
+            if feedback.get("type") == "confidence_signal":
+                return f"no correction{_attempt(feedback)}, the caller has to read the answer: {actions}{by}"
             asked = "a choice" if feedback.get("type") == "intent_disambiguation" else "a value"
             return f"asks for {asked}: {actions}{by}"
         case Verdict.WAIT:
             seconds = (feedback.get("retry") or {}).get("after_seconds")
             return f"try again {'later' if seconds is None else f'in {seconds:g} s'}: {actions}{by}"
         case Verdict.FINAL:
-            attempt = (feedback.get("loop") or {}).get("attempt")
-            return f"no retry helps{f', attempt {attempt}' if attempt else ''}: {actions}{by}"
+            return f"no retry helps{_attempt(feedback)}: {actions}{by}"
         case Verdict.DIAGNOSED:
             return f"{entry.outcome}{by}"
     if entry.error and entry.error != entry.reason:
         return f"unchanged, an error of Corrigible: {redact(entry.error)}"
     return f"unchanged: {redact(entry.reason) if entry.reason else 'no reason is known'}{by}"
+
+
+def _attempt(feedback: Any) -> str:
+    attempt = (feedback.get("loop") or {}).get("attempt")
+    return f", attempt {attempt}" if attempt else ""
 
 
 def _needs_confirmation(feedback: Any) -> bool:
