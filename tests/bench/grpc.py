@@ -1,4 +1,4 @@
-"""Our gRPC proxy in front of etcd, beside a direct connection and Envoy without any filter, as ratios inside one run.
+"""Our gRPC proxies in front of etcd, beside a direct connection and Envoy without any filter, as ratios inside one run.
 
 Times, never a test. Run by `make bench`. Clients and etcd share one core, the proxies have the other; peers take turns
 in shuffled order, and every ratio is taken inside a turn before the median over turns. Envoy is installed into the
@@ -30,7 +30,8 @@ from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.python import venv_python
 from corrigible.adapters.sandbox.server import Command, Running, free_port
 
-from .traffic import BIN, Sample, arguments, cpu_seconds, memory
+from .envoy_engine import spent_by
+from .traffic import BIN, Sample, arguments, memory
 
 PARALLEL = 16
 PUTS = 10_000
@@ -157,6 +158,9 @@ def peers(stack: ExitStack, folder: Path, cores: tuple[int, int] | None) -> list
         port = free_port()
         envoy = start(stack, "Envoy", envoy_command(folder, port, upstream), port, own)
         group.append(Peer("Envoy", port, envoy))
+        port = free_port()
+        command = [f"{BIN}/corrigible", *words, "--listen", f"127.0.0.1:{port}", "--engine", "envoy"]
+        group.append(Peer("on Envoy", port, start(stack, "corrigible on Envoy", command, port, own)))
     except (SandboxError, OSError, subprocess.CalledProcessError) as problem:
         print(f"without Envoy: {' '.join(str(problem).split())}", file=sys.stderr)
     return group
@@ -181,9 +185,9 @@ async def caller(channel: aio.Channel, task: Task, until: float) -> int:
 
 
 async def measure(peer: Peer, channel: aio.Channel, task: Task, parallel: int, seconds: float) -> Sample:
-    before, begin = cpu_seconds(peer.pid), time.monotonic()
+    before, begin = spent_by(peer.pid), time.monotonic()
     done = sum(await asyncio.gather(*(caller(channel, task, begin + seconds) for _ in range(parallel))))
-    wall, spent = time.monotonic() - begin, cpu_seconds(peer.pid) - before
+    wall, spent = time.monotonic() - begin, spent_by(peer.pid) - before
     return Sample(done / wall, spent / done * 1e6 if peer.running is not None else 0.0)
 
 

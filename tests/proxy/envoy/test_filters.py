@@ -199,3 +199,19 @@ def test_a_success_ends_the_loop_of_its_caller(write_pack: Any, method: str) -> 
                     break
             else:
                 pytest.fail("the loop has not ended")
+
+
+def test_successes_elsewhere_are_told_once_while_a_loop_lasts(write_pack: Any) -> None:
+    answers = {"/x": Bench.message(b"400 No", JSON, BAD), "/ok": ANSWERS["/ok"]}
+    with Bench.upstream(answers) as up:
+        corrector = build_corrector([write_pack(x=RULE)], loops=build_loops())
+        asked: list[bytes] = []
+        corrector.asked = asked  # type: ignore[attr-defined]
+        with Bench.proxy(corrector, upstream=f"http://127.0.0.1:{up.port}") as proxy:
+            refusing(proxy.port, "POST", "/x")
+            for _ in range(5):
+                Bench.ask(proxy.port, "/ok?a=1", "POST", b"{}", JSON + b"Authorization: Bearer t\r\n")
+            assert asked == [b"/v1/refusal", b"/v1/success"]
+            refusing(proxy.port, "POST", "/x")
+            Bench.ask(proxy.port, "/ok", "POST", b"{}", JSON + b"Authorization: Bearer t\r\n")
+    assert asked == [b"/v1/refusal", b"/v1/success"] * 2

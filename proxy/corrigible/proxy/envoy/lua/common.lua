@@ -10,6 +10,14 @@ local function peer_of(handle)
   return address:match("^%[?(.-)%]?:%d+$") or address
 end
 
+local function hashed(text)
+  local hash = 5381
+  for index = 1, #text do
+    hash = bit.bxor(bit.tobit(hash * 33), text:byte(index))
+  end
+  return hash % 1048576
+end
+
 -- A number for a caller. Who is one caller to a corrector (its credentials, and its own name or else its address) always
 -- gets the same number, so what a corrector remembers of it stays in one place.
 local function caller_number(peer, headers)
@@ -24,11 +32,7 @@ local function caller_number(peer, headers)
       who = who .. "\n" .. value
     end
   end
-  local hash = 5381
-  for index = 1, #who do
-    hash = bit.bxor(bit.tobit(hash * 33), who:byte(index))
-  end
-  return hash % 1048576
+  return hashed(who)
 end
 
 local function cluster_of(number)
@@ -70,28 +74,35 @@ local function ask(handle, cluster, headers, body)
 end
 
 -- Callers who may have a loop that a success ends: gauges, since all worker threads must see them. A gauge has the time in
--- seconds until which that may be; the one without a number is for anybody.
-local LOOP_SECONDS = 660
+-- milliseconds until which that may be; the one without a number is for anybody. Another gauge for each place has the time
+-- that its caller's had when a success there was told in vain: it is told again only after another refusal.
+local LOOP_MILLISECONDS = 660000
 local LOOPS = "corrigible_loops"
 local SUCCESS_OPTIONS = { timeout_ms = 100, send_xff = false }
 
-local function seconds(handle)
-  return math.floor(handle:timestamp() / 1000)
+local function of_caller(handle, number)
+  return handle:stats():gauge(LOOPS .. "." .. number % 4096)
+end
+
+local function of_place(handle, number, headers)
+  local place = number .. headers:get(":method") .. headers:get(":path"):match("^[^?]*")
+  return handle:stats():gauge(LOOPS .. "_told." .. hashed(place) % 4096)
 end
 
 local function note_loop(handle, number)
-  local stats, until_then = handle:stats(), seconds(handle) + LOOP_SECONDS
-  stats:gauge(LOOPS):set(until_then)
-  stats:gauge(LOOPS .. "." .. number % 4096):set(until_then)
+  local until_then = handle:timestamp() + LOOP_MILLISECONDS
+  handle:stats():gauge(LOOPS):set(until_then)
+  of_caller(handle, number):set(until_then)
 end
 
-local function may_have_loop(handle, peer, headers)
-  local now = seconds(handle)
-  if handle:stats():gauge(LOOPS):value() < now then
+local function may_have_loop(handle, headers)
+  local now = handle:timestamp()
+  if handle:stats():gauge(LOOPS):value() < now or not headers:get(":path") then
     return false
   end
-  peer = peer or peer_of(handle)
-  return handle:stats():gauge(LOOPS .. "." .. caller_number(peer, headers) % 4096):value() >= now
+  local number = caller_number(peer_of(handle), headers)
+  local until_then = of_caller(handle, number):value()
+  return until_then >= now and of_place(handle, number, headers):value() ~= until_then
 end
 
 -- Tell the corrector of a caller with a loop that something went well. The answer waits for it, as it does for callers
@@ -99,10 +110,15 @@ end
 local function tell_success(handle, request)
   local peer = peer_of(handle)
   local number = caller_number(peer, request)
-  local headers = question("/v1/success", peer)
+  local headers, until_then = question("/v1/success", peer), of_caller(handle, number):value()
   local answer = handle:httpCall(cluster_of(number), headers, head_text(request), SUCCESS_OPTIONS)
-  if answer[":status"] == "204" and not answer["corrigible-loops"] then
-    handle:stats():gauge(LOOPS .. "." .. number % 4096):set(0)
+  if answer[":status"] ~= "204" then
+    return
+  end
+  if answer["corrigible-loops"] then
+    of_place(handle, number, handle:requestHeaders()):set(until_then)
+  else
+    of_caller(handle, number):set(0)
   end
 end
 

@@ -19,7 +19,7 @@ end
 
 function envoy_on_request(handle)
   local headers = handle:headers()
-  if may_have_loop(handle, nil, headers) then
+  if may_have_loop(handle, headers) then
     set(handle, "loop", "1")
   end
   local length = headers:get("content-length")
