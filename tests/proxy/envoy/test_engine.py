@@ -111,6 +111,7 @@ def test_it_corrects_tells_and_stops_with_nothing_left(upstream: Any, write_pack
     log = tmp_path / "log.jsonl"
     with started(upstream.port, "--pack", str(write_pack(x=RULE)), "--log", str(log)) as (process, port):
         folder, below = folder_of(process.pid), children(process.pid)
+        assert folder.stat().st_mode & 0o077 == 0
         assert is_corrected(port)
         assert Bench.ask(port, "/ok").endswith(b"{}")
         assert Bench.ask(port, "/gone").startswith(b"HTTP/1.1 502")
