@@ -13,7 +13,7 @@ class Field(BaseModel):
     pointer: str
     """Where it stands: `/path/name`, `/query/name`, `/header/name`, `/body/a/b`, and of results `/result/a/b`.
 
-    `*` stands for any item of a list, or any key of a map: `/body/items/*/price`; of a body that is a list: `/body/*/id`.
+    `*` stands for any item of a list, or any key of a map: `/body/items/*/price`; of a list as body: `/body/*/id`.
     """
     type: str = ""
     """JSON Schema's word, or empty: string, integer, number, boolean, object, array."""
