@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Hundreds of child processes import the same modules: compiled once, whatever the shell has set.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo docs test test-quick lint types mutate bench soak ci clean
+.PHONY: help demo docs test test-quick lint types mutate bench bench-quick soak ci clean
 
 help:
 	@echo "make demo    one refused call, corrected, for each local sandbox"
@@ -14,7 +14,8 @@ help:
 	@echo "make docs    the documentation site, in build/site"
 	@echo "make lint    ruff: rules and format        make types   mypy"
 	@echo "make mutate  how many small changes to rules, core and schema the tests notice (MUTANTS of each module)"
-	@echo "make bench   speed                         make ci      all that CI checks"
+	@echo "make bench   speed beside other proxies, in bench.json   make bench-quick  the same in two minutes"
+	@echo "make ci      all that CI checks"
 	@echo "make soak    ten minutes of mixed traffic, memory stays flat (CORRIGIBLE_SOAK_SECONDS for another time)"
 	@echo "make clean   remove what was built"
 
@@ -59,10 +60,15 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench.reading
 	$(BIN)/python -m tests.bench.worst
 	$(BIN)/python -m tests.bench.description
-	$(BIN)/python -m tests.bench.traffic
+	$(BIN)/python -m tests.bench.side_by_side
 	$(BIN)/python -m tests.bench.grpc
-	$(BIN)/python -m tests.bench.envoy_engine
+	$(BIN)/python -m tests.bench.side_by_side.callers
 	$(BIN)/python -m tests.bench.storm
+
+bench-quick: $(READY)
+	$(BIN)/python -m tests.bench.side_by_side --turns 1 --seconds 1
+	$(BIN)/python -m tests.bench.grpc --turns 1 --seconds 0.5
+	$(BIN)/python -m tests.bench.side_by_side.callers --turns 1
 
 soak: $(READY)
 	$(BIN)/python -m tests.bench.soak

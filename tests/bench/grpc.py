@@ -31,6 +31,7 @@ from corrigible.adapters.sandbox.python import venv_python
 from corrigible.adapters.sandbox.server import Command, Running, free_port
 
 from .envoy_engine import spent_by
+from .results import Goal, record
 from .traffic import BIN, Sample, arguments, memory
 
 PARALLEL = 16
@@ -231,6 +232,8 @@ async def compare(turns: int, seconds: float, seed: int) -> None:
             taken = {peer.name: await put(channels[peer.name], PUTS) for peer in group}
             for name, spent in taken.items():
                 print(f"{name:>12} {spent:>6.2f}   x {spent / taken['direct']:.2f}")
+            if "on Envoy" in taken:
+                record("grpc", figures(group, taken), goals({peer.name: peer for peer in group}, taken))
         finally:
             for channel in channels.values():
                 await channel.close()
@@ -250,6 +253,35 @@ def report(group: Sequence[Peer]) -> None:
                 each = statistics.median(1e6 / sample.rate for sample in mine)
                 cpu = f"{statistics.median(s.cpu for s in mine):>8.0f}" if peer.running is not None else f"{'-':>8}"
                 print(f"{peer.name:>12} {task.name:>8} {parallel:>8} {each:>8.0f} {slower:>9.2f} {cpu}")
+
+
+def figures(group: Sequence[Peer], puts: dict[str, float]) -> dict[str, Any]:
+    """Return medians: microseconds of a call and of CPU, by task, how many at once, and peer; seconds of all puts."""
+    calls = {
+        f"{task.name}, {parallel} at once": {
+            peer.name: {
+                "us": statistics.median(1e6 / sample.rate for sample in peer.results[task.name, parallel]),
+                "cpu_us": statistics.median(sample.cpu for sample in peer.results[task.name, parallel]),
+            }
+            for peer in group
+        }
+        for task in TASKS
+        for parallel in (1, PARALLEL)
+    }
+    return {"calls": calls, "puts_seconds": puts}
+
+
+def goals(group: dict[str, Peer], puts: dict[str, float]) -> list[Goal]:
+    def slower(task: Task, parallel: int, other: str) -> float:
+        mine, theirs = (group[name].results[task.name, parallel] for name in ("on Envoy", other))
+        return statistics.median(b.rate / a.rate for a, b in zip(mine, theirs, strict=True))
+
+    return [
+        Goal("get, x Envoy", slower(GET, 1, "Envoy"), 1.1, at_least=False),
+        Goal(f"get, {PARALLEL} at once, x Envoy", slower(GET, PARALLEL, "Envoy"), 1.15, at_least=False),
+        Goal("refused, x direct", slower(REFUSED, 1, "direct"), 4.0, at_least=False),
+        Goal(f"{PUTS} puts, x Envoy", puts["on Envoy"] / puts["Envoy"], 1.1, at_least=False),
+    ]
 
 
 def main() -> None:
