@@ -10,8 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corrigible.rules.language.expression import Activation, Environment, EvaluationError, Expression, environment
-from corrigible.rules.language.plain_expression import ODD, plain
+from corrigible.rules.language.expression import (
+    _CALLED,
+    _LOOKING,
+    Activation,
+    Environment,
+    EvaluationError,
+    Expression,
+    ExpressionError,
+    environment,
+)
+from corrigible.rules.language.plain_expression import ODD, Evaluator
+from corrigible.rules.language.plain_expression import plain as plain_with
 
 NAMES = frozenset({"live"})
 ENV: Environment = environment(NAMES)
@@ -30,15 +40,69 @@ PLAIN = [
     "'/v1/charges/' + captures.x",
     "captures.x + '/' + live.x + body.x",
     "live.x + 1",
+    *("captures.x == live.x", "!captures.x == true", "'1' == captures.x", "captures.x == 1.0", "live.x == live.x"),
+    *(
+        "size(captures.x)",
+        "captures.x.size()",
+        "captures.x[0]",
+        "has(captures.x) ? 1 : 2",
+        "captures.x in ['1', 2, null]",
+    ),
+    *("captures.x == '1' && live.x == 1 || live.x == 2", "captures.x + '1' == '11'", "(captures.x)", "-live.x"),
+    *(r"captures.x == 'a\'b'", "r'a'", "[1]", "{'a': 1}", "{'a': live.x}.a", "live.x - 1", "1 + 1 == 2", "live.x * 3"),
+    *("body.x.startsWith('a')", "'abc'.size()", "1.5", "live.x < 1", "live.x >= '1'", "live.x < captures.x"),
+    *("at(body, '/x')", "at(live, '/x')", "string(live.x)", "double(live.x)", "int(live.x)", "dyn(live.x)"),
+    *("captures.x.map(i, i)", "captures.x.filter(i, i == 1)", "live.exists(i, i == 'x')", "live.all(i, live[i] == 1)"),
+    *("captures.x.map(i, [i, live.x])", "captures.x.map(i, i == 1, 'one')", "[1, 2].map(i, [3].map(j, i + j))"),
+    *(f"type(live.x) == {kind}" for kind in ("string", "list", "map", "int", "bool", "double", "type(null)")),
+    *(
+        "live.x in captures.x",
+        "live.x in {'1': 2}",
+        "live[captures.x]",
+        "live.x[captures.x]",
+        "captures.x + captures.x",
+    ),
+    *(
+        "captures.x.matches('^[0-9]$')",
+        "captures.x.matches(live.x)",
+        "captures.x.contains('1')",
+        "'é1'.endsWith(live.x)",
+    ),
+    *("'Aé-b'.lowerAscii()", "'Aé-b'.upperAscii()", "'a,b,,'.split(',')", "captures.x.split(live.x)", "live.x.trim()"),
+    *(
+        "'a-b-a'.replace('a', live.x)",
+        "'aaa'.replace('a', 'b', 2)",
+        "'aaa'.replace('a', 'b', live.x)",
+        "['a', 'b'].join('-')",
+    ),
+    *(
+        "['a', live.x].join()",
+        "['a'].join()",
+        "'añb'.substring(1)",
+        "'añb'.substring(0, live.x)",
+        "'abab'.indexOf(live.x)",
+    ),
+    *(
+        "'abab'.lastIndexOf('ab')",
+        "cel.bind(v, live.x, v == null ? [] : [v, v])",
+        "integer(live.x)",
+        "or_value(live.x, 1)",
+    ),
+    *(
+        "find(body, '/x')",
+        "names(live, '/x')",
+        "names(body, '/x')",
+        "includes(live, body)",
+        "flat([live.x, captures.x])",
+    ),
+    *("live.?x.orValue(3)", "live.?x.?y.hasValue()", "nearest(captures.x, ['11', '2'])", "quantity(live.x)"),
 ]
 """Expressions of every form that is evaluated in Python."""
 
 LEFT = [
-    *("captures.x == live.x", "!captures.x == true", "'1' == captures.x", "captures.x == 1.0", "captures.x == 1u"),
-    *("size(captures.x)", "captures.x.size()", "captures.x[0]", "has(captures.x) ? 1 : 2", "captures.x in ['1']"),
-    *("captures.x == '1' && live.x == 1 || live.x == 2", "captures.x + '1' == '11'", "(captures.x)", "-live.x"),
-    *(r"captures.x == 'a\'b'", "r'a'", "'''a'''", "[1]", "{'a': 1}", "{'a': 1}.a", "live.x - 1", "1 + 1 == 2"),
-    *("body.x.startsWith('a')", "'abc'.size()", "1.5", "live.x < 1", "at(body, '/x')", "string(live.x)"),
+    *("captures.x == 1u", "'''a'''", "7 / live.x", "7 % 2", "captures.x.charAt(0)", "'a,b'.split(',', 1)", "b'a'"),
+    *("math.greatest(1, 2)", "[1].exists_one(i, i == 1)", "timestamp('2026-01-01T00:00:00Z')", "type(live.x)"),
+    *("optional.of(1).hasValue()", r"'\u00e9'", "0x10", "12345678901234567890u"),
 ]
 """Expressions that always go to the runtime, valid as they are."""
 
@@ -62,6 +126,10 @@ VALUES: tuple[Any, ...] = (
     {"y": "1"},
 )
 MOST = 2**63
+
+
+def plain(text: str) -> Evaluator | None:
+    return plain_with(text, _CALLED, _LOOKING)
 
 
 def scope(x: Any, live: Any) -> dict[str, Any]:
@@ -130,7 +198,36 @@ json = st.recursive(
 )
 
 
-@settings(max_examples=150)
+OPERANDS = st.sampled_from([*MEMBERS, *LITERALS, "1.5", "[1, 'a']", "{'x': 1}", "'aXb'", "live.x.y", "[]"])
+METHODS = st.sampled_from(
+    [
+        *("{0}.contains({1})", "{0}.startsWith({1})", "{0}.split({1})", "{0}.replace({1}, {2})", "{0}.substring({1})"),
+        *("{0}.size()", "{0}.lowerAscii()", "{0}.trim()", "{0}.join({1})", "{0}.indexOf({1})", "{0}.lastIndexOf({1})"),
+        *("{0}.map(i, {1})", "{0}.filter(i, i == {1})", "{0}.exists(i, {1} == i)", "{0}.all(i, i in {1})"),
+        *("{0}.substring({1}, {2})", "size({0})", "string({0})", "at({0}, {1})", "type({0}) == list", "[{0}, {1}]"),
+        *("{0} ? {1} : {2}", "{0} == {1}", "{0} != {1}", "{0} < {1}", "{0} >= {1}", "{0} in {1}", "{0} + {1}"),
+        *("{0} - {1}", "{0} * {1}", "{0} && {1}", "{0} || {1}", "!{0}", "-{0}", "({0})", "{0}[{1}]", "{{'k': {0}}}"),
+        *("has(live.x) && {0}", "cel.bind(v, {0}, [v, {1}])", "dyn({0})", "{0}.matches({1})", "names({0}, {1})"),
+    ]
+)
+EXPRESSIONS = st.recursive(
+    OPERANDS, lambda inner: st.builds(str.format, METHODS, *(inner.map("({})".format) for _ in range(3))), max_leaves=6
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=EXPRESSIONS, x=st.sampled_from(VALUES), live=st.sampled_from(VALUES))
+def test_expressions_that_are_put_together_at_random(text: str, x: Any, live: Any) -> None:
+    try:
+        expression = ENV.compile(text)
+    except ExpressionError:
+        return
+    for one in ({"x": live}, live):
+        values = scope(x, one)
+        assert agree(expression, values), (text, values)
+
+
+@settings(max_examples=300)
 @given(text=st.sampled_from(PLAIN), x=json, live=json)
 def test_any_values(text: str, x: Any, live: Any) -> None:
     assert agree(ENV.compile(text), scope(x, live))

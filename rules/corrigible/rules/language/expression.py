@@ -38,7 +38,8 @@ from corrigible.rules.repair_functions.registry import repair_functions
 from corrigible.rules.safety.nearness import nearest
 
 from .cel_release import keep_none, release, releasing
-from .plain_expression import ODD, plain
+from .plain_expression import ODD, Evaluator, plain
+from .plain_methods import ordered
 from .shorthand import BY_NAME, DOCUMENTS, Functions, ShorthandError, expand, rewrite, roots
 
 SCOPE: Mapping[str, str] = {
@@ -156,11 +157,17 @@ class Expression:
         self._scope = scope
         self._compiled: cel.Expression | None = None
         self._env: cel.Env | None = None
-        self._plain = plain(self.expanded)
+        self._plain: Evaluator | None = self._first
+
+    def _first(self, values: Mapping[str, Any]) -> Any:
+        """Evaluate for the first time: what is never evaluated is never read."""
+        self._plain = evaluator = plain(self.expanded, _CALLED, _LOOKING)
+        return ODD if evaluator is None else evaluator(values)
 
     def evaluate(self, activation: Activation) -> Any:
         """Return a plain Python value. Raises EvaluationError (a missing key, no such overload, overflow, ...)."""
         if self._plain is not None:
+            spend()
             value = self._plain(activation.values)
             if value is not ODD:
                 return value
@@ -184,7 +191,7 @@ class Expression:
         # The runtime hands errors back as values whose plain form is their text.
         if type(plain_value) is str and value.type() == _ERROR:
             raise EvaluationError(f"{self.text}: {plain_value}")
-        return _ordered(plain_value)
+        return ordered(plain_value)
 
     def holds(self, activation: Activation) -> bool:
         """Return whether the expression is true; anything but a boolean is an EvaluationError."""
@@ -192,15 +199,6 @@ class Expression:
         if value is True or value is False:
             return value
         raise EvaluationError(f"{self.text}: gives {type(value).__name__}, not a boolean")
-
-
-def _ordered(value: Any) -> Any:
-    """Return maps by name: the runtime hands their entries out in an order that no two processes share."""
-    if type(value) is dict:
-        return {name: _ordered(value[name]) for name in sorted(value, key=str)}
-    if type(value) is list:
-        return [_ordered(one) for one in value]
-    return value
 
 
 class Environment:
@@ -318,7 +316,7 @@ assert tuple(_LOOKING) == BY_NAME
 
 def _with_order(called: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that is given maps by name: the runtime has lost their order."""
-    return lambda *arguments: called(*map(_ordered, arguments))
+    return lambda *arguments: called(*map(ordered, arguments))
 
 
 DEFINITIONS: Mapping[str, Callable[..., Any]] = {
@@ -344,7 +342,7 @@ _CALLED: Mapping[str, Callable[..., Any]] = {
     "names": lambda document, pointer: sorted(names(document, pointer), key=str),
     **{name: _with_order(called) for name, called in repair_functions().items()},
 }
-"""As the runtime calls them. What comes from the runtime has lost its order: see `_ordered`."""
+"""As the runtime calls them. What comes from the runtime has lost its order: see `ordered`."""
 _GIVES = {
     **dict.fromkeys(("includes", "is_base64"), cel.Type.BOOL),
     **dict.fromkeys(("base64", "base64_meant", "fresh_key", "pointer_of", "respell"), cel.Type.STRING),
