@@ -166,12 +166,17 @@ def test_a_value_of_the_metadata() -> None:
     assert [one.pointer for s in told.suggestions for one in s.placeholders] == ["/headers/x-depot"]
 
 
-UNKNOWN = 2
+UNKNOWN, INTERNAL = 2, 13
 
 
+@pytest.mark.parametrize("code", [UNKNOWN, INTERNAL])
 @pytest.mark.parametrize(
     ("method", "body", "message", "place"),
     [
+        ("DropCrate", {"crateId": "c-9"}, "Unexpected <class 'KeyError'>: 'c-9'", "/body/crateId"),
+        ("DropCrate", {"crateId": "c-9"}, "Failed to drop crate: NOT_FOUND", "/body/crateId"),
+        ("DropCrate", {"crateId": "c-9"}, "rpc error: code = NotFound desc = the crate is gone", "/body/crateId"),
+        ("CreateCrate", {"crate": CRATE}, "INTERNAL: cannot make it: Invalid path element [c-1]", "/body/crate/id"),
         ("DropCrate", {"crateId": "c-9"}, "no such crate: c-9", "/body/crateId"),
         ("DropCrate", {"crateId": "c-9"}, "crate that has c-9 doesn't exist", "/body/crateId"),
         ("DropCrate", {"crateId": "c-9", "reason": "old"}, "can't delete a crate c-9 which is in use", "/body/crateId"),
@@ -185,9 +190,9 @@ UNKNOWN = 2
     ],
 )
 def test_a_complaint_without_a_code_is_a_question_at_the_value_that_it_repeats(
-    method: str, body: dict[str, Any], message: str, place: str
+    method: str, body: dict[str, Any], message: str, place: str, code: int
 ) -> None:
-    told = feedback(method, body, UNKNOWN, message)
+    told = feedback(method, body, code, message)
     assert told is not None
     assert [one.pointer for s in told.suggestions for one in s.placeholders] == [place]
     assert not any(s.patch for s in told.suggestions)
@@ -196,7 +201,9 @@ def test_a_complaint_without_a_code_is_a_question_at_the_value_that_it_repeats(
 @pytest.mark.parametrize(
     "message",
     [
-        "Unexpected <class 'KeyError'>: 'c-9'",
+        "Unexpected <class 'KeyError'>: 'ipv4:127.0.0.1:57364'",
+        "Unexpected <class 'TypeError'>: 'c-9' has no length",
+        "rpc error: code = Unavailable desc = connection refused",
         "Exception calling application: c-9 not found",
         "runtime error: invalid memory address or nil pointer dereference",
         "connection to c-9 was lost: not found",
@@ -207,12 +214,9 @@ def test_a_complaint_without_a_code_is_a_question_at_the_value_that_it_repeats(
         "",
     ],
 )
-def test_a_fault_without_a_code_is_not_about_the_request(message: str) -> None:
-    assert feedback("DropCrate", {"crateId": "c-9"}, UNKNOWN, message) is None
-
-
-def test_a_fault_of_the_service_stays_one_whatever_it_repeats() -> None:
-    assert feedback("DropCrate", {"crateId": "c-9"}, 13, "no such crate: c-9") is None
+@pytest.mark.parametrize("code", [UNKNOWN, INTERNAL])
+def test_a_fault_without_a_code_is_not_about_the_request(message: str, code: int) -> None:
+    assert feedback("DropCrate", {"crateId": "c-9"}, code, message) is None
 
 
 @pytest.mark.parametrize(

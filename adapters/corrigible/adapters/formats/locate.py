@@ -18,11 +18,12 @@ from corrigible.adapters.formats.message.sent_values import (
     SentValue,
     names_in_message,
     reference_in_message,
+    says_absent,
     says_unread,
     value_mentioned,
     values_told,
 )
-from corrigible.adapters.formats.message.told_code import told_code
+from corrigible.adapters.formats.message.told_code import told_code, without_codes
 from corrigible.adapters.formats.message.value_kinds import only_number
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.budget import remaining, spend
@@ -40,6 +41,7 @@ from .place_by_message import (
     repeats_body,
 )
 from .place_by_path import is_declared, left_empty, place_by_path
+from .place_in_call import field_named, reference_named, without_printed
 from .sent_places import COMPARED_A_STEP, PARTS, PLACES_A_STEP, find_sent, places_in_texts, sent_places
 
 _MOST_COMPARED: Final = 60_000
@@ -50,7 +52,8 @@ _MARKS: Final = "'\"`[_"
 """Of quoted words, and in names that are no words of English."""
 _NOT_ABOUT_THE_REQUEST: Final = 401
 _SERVER_ERROR: Final = 500
-_NO_CODE: Final = "UNKNOWN"
+_NO_CODE: Final = frozenset({"UNKNOWN", "INTERNAL"})
+"""Codes of google.rpc that a service sends which chose none, or wraps another one's."""
 _ABOUT_WHAT_IS_THERE: Final = (404, 409)
 _ENOUGH: Final = 8000
 """Steps that have to be left for reading what an operation declares."""
@@ -81,9 +84,15 @@ def locate_errors(
     out: list[Violation] = []
     left = _MOST_COMPARED
     for error in errors:
-        code = told_code(error.message) if request.protocol is Protocol.GRPC and error.type == _NO_CODE else ""
+        is_rpc = request.protocol is Protocol.GRPC
+        printed = error.message
+        if is_rpc and error.message:
+            error = error._replace(message=without_printed(error.message, request))
+        code = told_code(error.message) if is_rpc and error.type in _NO_CODE else ""
+        if code:
+            error = error._replace(message=without_codes(error.message))
         if _is_there(error, request):
-            out.append(_at_its_place(_with_code(error, code), request, NOTHING))
+            out.append(_at_its_place(_with_code(error._replace(message=printed), code), request, NOTHING))
             continue
         if vocabulary is None:
             vocabulary = declared() if remaining() > _ENOUGH else NOTHING
@@ -94,7 +103,7 @@ def locate_errors(
         )
         left -= compared
         if left < 0:
-            out.append(error._replace(pointer=""))
+            out.append(error._replace(pointer="", message=printed))
             continue
         spend(compared // COMPARED_A_STEP)
         place = place_by_path(error, request, vocabulary, sent) if error.pointer else ""
@@ -111,6 +120,9 @@ def locate_errors(
                 place = value_mentioned(error.message, sent, any_text=any_text)
                 if not place and (place := left_empty(error.message, request, vocabulary)):
                     error = error._replace(constraint="required")
+                if not place and (place := _meant(error, code, request, vocabulary)) and _is_unset(place, request):
+                    is_unnamed = error.type == "FAILED_PRECONDITION"  # there is no state of what is not named
+                    error = error._replace(constraint="required", type="NOT_FOUND" if is_unnamed else error.type)
             elif not place and not (told := values_told(error.message, every, any_text=any_text)):
                 worded = names_in_message(error.message, sent)
                 place = worded[0] if len(worded) == 1 else reference_in_message(error.message, every)
@@ -133,9 +145,30 @@ def locate_errors(
                 place, error = number, error.at(number, "type", {"type": "string"})
             if not place and in_texts and (place := _in_a_text(error, request, in_texts)):
                 error = error._replace(constraint="", stated={})  # they are about what the text holds
-        error = _with_code(error.at(place, error.constraint, error.stated), code)
+        error = _with_code(error._replace(message=printed).at(place, error.constraint, error.stated), code)
         out.append(_at_its_place(error, request, vocabulary))
     return out
+
+
+def _meant(error: Violation, code: str, request: Request, vocabulary: Vocabulary) -> str:
+    """Return the field of a gRPC message that an error means without its value."""
+    meant = code or error.type
+    if meant in _OF_REFERENCES or (meant in _OF_ABSENCE and says_absent(error.message)):
+        exists = meant == "ALREADY_EXISTS"
+        method = request.method.rpartition("/")[2]
+        return reference_named(error.message, method, request, vocabulary, exists=exists)
+    return field_named(error.message, request, vocabulary) if meant in _OF_FIELDS else ""
+
+
+_OF_REFERENCES: Final = frozenset({"NOT_FOUND", "ALREADY_EXISTS"})
+_OF_ABSENCE: Final = frozenset({"INVALID_ARGUMENT", "FAILED_PRECONDITION"})
+"""Codes that some services send for a thing that is not there, where its name was left out."""
+_OF_FIELDS: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE", "UNKNOWN"})
+
+
+def _is_unset(place: str, request: Request) -> bool:
+    value = value_at(request, place)
+    return value is MISSING or value == ""
 
 
 def _with_code(error: Violation, code: str) -> Violation:

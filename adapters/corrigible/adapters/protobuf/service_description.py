@@ -92,7 +92,8 @@ class ProtobufDescription:
         by_service: dict[str, list[str]] = {}
         for known in self._descriptors.methods:
             by_service.setdefault(known.rpartition("/")[0], []).append(known.rpartition("/")[2])
-        services = [service] if service in by_service else _near_services(service, list(by_service))
+        dotted = "/" + service[1:].replace("/", ".")  # between package and service is a dot
+        services = [dotted] if dotted in by_service else _near_services(service, list(by_service))
         near = [f"{service}/{other}" for service in services for other in _near_names(name, by_service[service])]
         # The method may be another service's.
         near = near or [known for known in self._descriptors.methods if known.rpartition("/")[2] == name]

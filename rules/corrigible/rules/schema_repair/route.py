@@ -41,8 +41,8 @@ def proposed(violation: SchemaViolation, request: Request, group: str) -> Propos
 _RPC = re.compile(r"/(?:[A-Za-z_]\w*\.)*[A-Z]\w*/[A-Za-z_]\w*")
 """A gRPC method, which is its own path: services begin with a capital, `/v1/refunds` is none."""
 
-_CALL = re.compile(r"/[A-Za-z_][\w.]*/[A-Za-z_]\w*")
-"""What may be a misspelt one."""
+_CALL = re.compile(r"/[A-Za-z_][\w.]*(?:/[A-Za-z_]\w*){1,4}")
+"""What may be a misspelt one, with slashes for the dots of its package."""
 
 
 def _rpc(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:

@@ -20,7 +20,8 @@ _EXISTS: Final = re.compile(
     r"|\bcan(?:no|')t overwrite\b|\bmust be unique\b"
 )
 _REFUSED: Final = re.compile(
-    r"(?i)\b(?:invalid|malformed|illegal|(?:un|not )supported|not (?:an? )?valid|must"
+    r"(?i)\b(?:invalid|malformed|illegal|undefined|unrecogni[sz]ed|unspecified|(?:un|not )supported"
+    r"|not (?:an? )?valid|must|(?:nil|null) (?:request|message|body|payload|argument)"
     r"|too (?:long|short|large|small|many)|out of range|in use|required|empty|missing|bad|wrong"
     r"|can(?:no|')t (?:be|delete|remove|update|change|modify|create|add|set)|may not be)\b"
 )
@@ -30,6 +31,14 @@ _READ: Final = 500
 def told_code(message: str) -> str:
     """Return the code that a complaint about a request stands for; empty where a text may be about something else."""
     text = message[:_READ]
+    written = ["".join(found) for found in _WRITTEN.findall(text)]
+    if written:  # the last one: what is outside only wraps it
+        code = _SPELLED.get(written[-1].replace("_", "").upper(), "")
+        if code:
+            return code
+        text = _WRITTEN.sub(" ", text)
+    if _KEY_ERROR.search(text) is not None:
+        return "NOT_FOUND"
     if not text or _FAULT.search(text) is not None:
         return ""
     if ABSENT.search(text) is not None or _NOT_FOUND.search(text) is not None:
@@ -39,4 +48,19 @@ def told_code(message: str) -> str:
     return "INVALID_ARGUMENT" if _REFUSED.search(text) is not None else ""
 
 
+def without_codes(message: str) -> str:
+    """Return a sentence without the codes that it is wrapped in: `NOT_FOUND: session not found`."""
+    return _WRITTEN.sub(" ", message[:_READ]) + message[_READ:]
+
+
+_SPELLED: Final = {
+    one.replace("_", ""): one
+    for one in ("INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "FAILED_PRECONDITION", "OUT_OF_RANGE")
+}
+"""Codes that are about the request, whoever sends them; of others it is not clear whose call they are about."""
+_WRITTEN: Final = re.compile(
+    r"\b(?:code ?= ?)([A-Z][A-Za-z]+)\b|\b([A-Z]{2,20}(?:_[A-Z]{2,20}){1,2}|INTERNAL|UNKNOWN)(?=:|\W*$)"
+)
+_KEY_ERROR: Final = re.compile(r"\bKeyError\b[^\n]{0,20}['\"]")
+"""Python's, of a name that a dict does not have."""
 _NOT_FOUND: Final = re.compile(r"(?i)\b(?:not|isn't|wasn't|aren't) found\b|\b(?:does|do)(?:n't| not) exists?\b")

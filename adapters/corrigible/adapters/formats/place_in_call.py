@@ -1,0 +1,185 @@
+"""The field of a gRPC message that a sentence means without its value: `undefined kind`, `session not found`.
+
+gRPC has no place for the place of a mistake, and a field that is not set has no value that a sentence could repeat.
+
+| the sentence                                   | means                                                        |
+|------------------------------------------------|--------------------------------------------------------------|
+| `name was not a string`, `change serial id required` | the declared field of that name, be it not sent        |
+| `undefined change kind`, `Invalid token `      | the same, behind what is said of it                          |
+| `session not found`                            | the only field that refers to a session: `session_id`, `id`  |
+| nothing, with ALREADY_EXISTS                   | the only field that has the noun of `CreateViewport`         |
+
+Knows: one sentence, what was sent, what the method declares. Does not know: values in sentences, rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
+
+from corrigible.adapters.vocabulary import Vocabulary
+from corrigible.rules.budget import spend
+from corrigible.rules.pointer import to_pointer
+from corrigible.rules.safety.decisive import words
+from corrigible.schema.exchange import Json, Request
+
+_READ: Final = 300
+_MOST_WORDS: Final = 6
+"""Of what a sentence is about: what is longer is more than a name."""
+_MOST_VALUES: Final = 40
+_PRINTED: Final = re.compile(r"\b(?P<name>[A-Z]\w{0,80})(?P<open>[({<])")
+_CLOSING: Final = {"(": ")", "{": "}", "<": ">"}
+_SUBJECT: Final = re.compile(
+    r"(?i)^\W*(?:the |a |an )?(?P<phrase>[a-z][\w -]{0,80}?) "
+    r"(?:(?:was|is|are|were) (?:not |in|un|missing|required|empty|too)|(?:must|should|may|can(?:not|'t)) |required\b"
+    r"|missing\b|cannot be\b|can't be\b|not (?:set|specified|provided|given)\b|has to )"
+)
+_BLAMED: Final = re.compile(
+    r"(?i)\b(?:undefined|unknown|unrecogni[sz]ed|unspecified|invalid|missing|illegal|unsupported|bad|malformed|wrong"
+    r"|empty|required|no|without(?: an?| the)?|specify(?: an?| the)?|provide(?: an?| the)?)"
+    r" (?P<phrase>[a-z][\w -]{0,80}?)"
+    r"(?: (?:is|was|were|are|given|provided|specified|set|supplied|found)\b|\W*$| ?[:.;(])"
+)
+_NO_MESSAGE: Final = re.compile(r"(?i)\b(?:nil|null|empty|missing) (?:request|message|body|payload|argument)\b")
+_ABSENT: Final = re.compile(
+    r"(?i)^\W*(?:the |a |an )?(?P<phrase>[a-z][\w -]{0,60}?)  ?(?:\W{2} )?(?:(?:was |is |could )?not (?:be )?found"
+    r"|does(?:n't| not) exist|is unknown|is absent)\b"
+    r"|\b(?:no such|unknown|could not find|couldn't find|cannot find|can't find|unable to find)(?: the| a| an)?"
+    r" (?P<behind>[a-z][\w -]{0,60}?)(?:\W*$| ?[:.;(])"
+    r"|\b(?P<none>[a-z][\w-]{0,40})[ :]{1,2}(?:not[ _]found|already[ _]exists)\W*$"
+)
+_REFERENCES: Final = frozenset(
+    {"id", "ids", "name", "key", "uuid", "identifier", "ref", "reference", "handle", "token", "slug", "desired"}
+)
+"""Words of names of fields that identify something."""
+_SET_BY_NOW: Final = re.compile(r"(?i)\b(?:undefined|unspecified|unknown|unrecogni[sz]ed)\b")
+_ENUM_NAME: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
+_NO_CHOICE: Final = re.compile(r"UNDEFINED|UNSPECIFIED|UNKNOWN|UNRECOGNIZED|INVALID|NONE|UNSET")
+
+
+class _Field(NamedTuple):
+    pointer: str
+    parts: tuple[str, ...]
+    value: Json
+    """None where it is not sent."""
+
+
+def without_printed(message: str, request: Request) -> str:
+    """Return a sentence without the request that it prints: `undefined kind: CountRequest(s1,Vector(A))`.
+
+    Every value of the request is in there, the wrong one and the others.
+    """
+    if not isinstance(request.body, Mapping):
+        return message
+    text = message[:_READ]
+    for found in _PRINTED.finditer(text):
+        end = _closed(text, found.end() - 1)
+        inside = text[found.end() : end]
+        values = {str(one) for one in islice(request.body.values(), _MOST_VALUES) if type(one) in (str, int)} - {""}
+        spend(len(values))
+        holds_value = any(re.search(rf"(?<!\w){re.escape(value)}(?!\w)", inside) for value in values)
+        if holds_value and any(mark in inside for mark in ",:="):
+            return message[: found.start()].rstrip(" :") + message[end + 1 :]
+    return message
+
+
+def _closed(text: str, start: int) -> int:
+    """Return where a bracket ends; the end of the text where it does not."""
+    opening, depth = text[start], 0
+    closing = _CLOSING[opening]
+    for at in range(start, len(text)):
+        depth += (text[at] == opening) - (text[at] == closing)
+        if not depth:
+            return at
+    return len(text)
+
+
+def field_named(message: str, request: Request, vocabulary: Vocabulary) -> str:
+    """Return the only declared field that a sentence names as what it is about; empty where there is none."""
+    text = message[:_READ]
+    fields = list(_fields(request, vocabulary))
+    if _NO_MESSAGE.search(text) is not None and not request.body:
+        return fields[0].pointer if len(fields) == 1 else ""
+    for pattern in (_SUBJECT, _BLAMED):
+        told = pattern.search(text)
+        if told is None:
+            continue
+        phrase = words(told["phrase"])[:_MOST_WORDS]
+        found = [one for one in fields if _ends_in(phrase, one.parts)]
+        longest = max((len(one.parts) for one in found), default=0)
+        found = [one for one in found if len(one.parts) == longest]
+        if len(found) == 1:
+            return "" if _is_chosen(found[0].value, text) else found[0].pointer
+    return ""
+
+
+def _is_chosen(value: Json, text: str) -> bool:
+    """Whether a field has one of the names of its enum, so that a sentence about an undefined one misleads."""
+    if not isinstance(value, str) or _SET_BY_NOW.search(text) is None:
+        return False
+    return _ENUM_NAME.fullmatch(value) is not None and _NO_CHOICE.search(value) is None
+
+
+def reference_named(message: str, method: str, request: Request, vocabulary: Vocabulary, *, exists: bool) -> str:
+    """Return the only field that refers to what a sentence says is not there, or is there; empty where several may.
+
+    `method` is the name of the call: what `CreateViewport` finds in its way is a viewport.
+    """
+    fields = [one for one in _fields(request, vocabulary) if not isinstance(one.value, Mapping | list | bool)]
+    told = _ABSENT.search(message[:_READ])
+    phrase = words(next(filter(None, told.groups()), "")) if told is not None else ()
+    if not phrase and exists:
+        phrase = words(method)[1:]
+    if phrase:
+        named = [one for one in fields if _refers_to(one.parts, phrase)]
+        sent = [one for one in named if one.value not in (None, "")]
+        chosen = sent if exists or sent else named
+        if len(chosen) == 1:
+            return chosen[0].pointer
+        if named:
+            return ""
+    elif message.strip():
+        told_words = set(words(message[:_READ]))
+        named = [one for one in fields if any(_refers_to(one.parts, (noun,)) for noun in told_words & {*one.parts})]
+        return named[0].pointer if len(named) == 1 and named[0].value not in (None, "") else ""
+    elif exists:
+        return ""
+    referring = [one for one in fields if not _REFERENCES.isdisjoint(one.parts)]
+    if exists or len(fields) != 1 or len(referring) != 1:
+        return ""
+    return referring[0].pointer
+
+
+def _fields(request: Request, vocabulary: Vocabulary) -> Iterator[_Field]:
+    """Yield the outermost declared fields."""
+    body = request.body if isinstance(request.body, Mapping) else {}
+    for path in vocabulary.places:
+        if len(path) == 2 and path[0] == "body":
+            spend()
+            yield _Field(to_pointer(path), words(path[1]), body.get(path[1]))
+
+
+def _ends_in(phrase: Sequence[str], name: Sequence[str]) -> bool:
+    """Whether a phrase ends in a name, perhaps with a word such as `id` behind it."""
+    if not name:
+        return False
+    rest = list(phrase)
+    while True:
+        if tuple(rest[-len(name) :]) == tuple(name):
+            return True
+        if not rest or rest[-1] not in _REFERENCES:
+            return False
+        rest.pop()
+
+
+def _refers_to(name: Sequence[str], phrase: Sequence[str]) -> bool:
+    """Whether a field is called after a thing: `session_id`, `sessionIdDesired` and `placename` after theirs."""
+    noun = phrase[-1]
+    if tuple(name) == (noun,):
+        return True
+    if len(name) == 1:
+        rest = name[0].removeprefix(noun)
+        return rest != name[0] and rest in _REFERENCES
+    return noun in name and not _REFERENCES.isdisjoint(name)

@@ -1,0 +1,109 @@
+"""The field of a gRPC message that a sentence means without its value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.adapters.formats.message.told_code import told_code, without_codes
+from corrigible.adapters.formats.place_in_call import field_named, reference_named, without_printed
+from corrigible.adapters.vocabulary import Vocabulary
+from corrigible.schema.exchange import Request
+
+
+def call(body: Any) -> Request:
+    return Request("/depot.v1.Depot/CreateCrate", "", body=body)
+
+
+def declares(*names: str) -> Vocabulary:
+    return Vocabulary(tuple(("body", name) for name in names))
+
+
+@pytest.mark.parametrize(
+    ("message", "sent", "names", "place"),
+    [
+        ("name was not a string", {}, ("name", "size"), "/body/name"),
+        ("crate lot id required", {"crate": "c1"}, ("crate", "lot"), "/body/lot"),
+        ("undefined crate kind", {}, ("crateId", "kind"), "/body/kind"),
+        ("undefined kind", {"kind": 9}, ("kind", "size"), "/body/kind"),
+        ("undefined kind", {"kind": "KIND_UNSPECIFIED"}, ("kind",), "/body/kind"),
+        ("undefined kind", {"kind": "KIND_WOOD"}, ("kind",), ""),  # it is one: the sentence misleads
+        ("Invalid token ", {}, ("token", "owner"), "/body/token"),
+        ("missing crate_size", {}, ("size", "crateSize"), "/body/crateSize"),
+        ("nil request", {}, ("crate",), "/body/crate"),
+        ("nil request", {}, ("crate", "size"), ""),
+        ("nil request", {"crate": {"size": 1}}, ("crate",), ""),
+        ("the depot must be open", {}, ("size", "kind"), ""),
+        ("invalid state of the depot", {"size": 1}, ("size",), ""),
+    ],
+)
+def test_a_field_is_named_without_a_value(message: str, sent: Any, names: tuple[str, ...], place: str) -> None:
+    assert field_named(message, call(sent), declares(*names)) == place
+
+
+@pytest.mark.parametrize(
+    ("message", "sent", "names", "place"),
+    [
+        ("crate not found", {"crateId": "c1", "size": 2}, ("crateId", "size"), "/body/crateId"),
+        ("crate not found", {"id": "c1"}, ("id",), "/body/id"),
+        ("No such crate", {"cratename": "c1", "owner": "x"}, ("cratename", "owner"), "/body/cratename"),
+        ("Crate  does not exist", {"owner": "x"}, ("owner", "cratename"), "/body/cratename"),
+        ("", {"crateId": "c1"}, ("crateId",), "/body/crateId"),
+        ("", {"crateId": "c1", "lot": "l1"}, ("crateId", "lot"), ""),  # which of them is not said
+        ("crate not found", {"crateId": "c1", "crateKey": "k"}, ("crateId", "crateKey"), ""),
+        ("depot is closed", {"crateId": "c1"}, ("crateId",), ""),
+    ],
+)
+def test_what_is_not_there_is_what_the_noun_refers_to(
+    message: str, sent: Any, names: tuple[str, ...], place: str
+) -> None:
+    assert reference_named(message, "GetCrate", call(sent), declares(*names), exists=False) == place
+
+
+@pytest.mark.parametrize(
+    ("message", "sent", "place"),
+    [
+        ("", {"depotId": "d1", "crateIdDesired": "main"}, "/body/crateIdDesired"),
+        ("Failed to create crate:  ", {"depotId": "d1", "crateIdDesired": "c"}, "/body/crateIdDesired"),
+        ("", {"depotId": "d1"}, ""),
+    ],
+)
+def test_what_is_there_already_is_what_the_method_makes(message: str, sent: Any, place: str) -> None:
+    declared = declares("depotId", "crateIdDesired", "size")
+    assert reference_named(message, "CreateCrate", call(sent), declared, exists=True) == place
+
+
+@pytest.mark.parametrize(
+    ("message", "bare"),
+    [
+        ("undefined kind: CountRequest(c1,Vector(A, B),Set(Map()))", "undefined kind"),
+        ("no such lot: Lot{crate: c1, size: 3} in depot", "no such lot in depot"),
+        ("undefined kind: Kind(A, B)", "undefined kind: Kind(A, B)"),  # nothing of the request is in it
+        ("no crate Crate(c1)", "no crate Crate(c1)"),  # one value is no request
+        ("open Bracket(c1, 3", "open"),
+    ],
+)
+def test_a_printed_request_is_no_place(message: str, bare: str) -> None:
+    assert without_printed(message, call({"crate": "c1", "kind": ["A"]})) == bare
+
+
+@pytest.mark.parametrize(
+    ("message", "code", "rest"),
+    [
+        ("Failed to create crate: ALREADY_EXISTS", "ALREADY_EXISTS", "Failed to create crate:  "),
+        ("NOT_FOUND: crate not found", "NOT_FOUND", " : crate not found"),
+        ("rpc error: code = NotFound desc = crate c1", "NOT_FOUND", "rpc error:   desc = crate c1"),
+        ("INTERNAL: Failed: NOT_FOUND: no lot", "NOT_FOUND", " : Failed:  : no lot"),
+        ("Unexpected <class 'KeyError'>: 'top'", "NOT_FOUND", "Unexpected <class 'KeyError'>: 'top'"),
+        ("INTERNAL: Invalid crate [a b]", "INVALID_ARGUMENT", " : Invalid crate [a b]"),
+        ("rpc error: code = Unavailable desc = connection refused", "", ""),
+        ("INTERNAL: NullPointerException", "", ""),
+        ("Unexpected <class 'TypeError'>: invalid operand", "", ""),
+        ("", "", ""),
+    ],
+)
+def test_the_code_that_a_text_has_counts(message: str, code: str, rest: str) -> None:
+    assert told_code(message) == code
+    if code:
+        assert without_codes(message) == rest
