@@ -20,6 +20,7 @@ from corrigible.schema.exchange import Exchange, Json, Protocol
 from .error_message import complete
 from .locate import fit_keywords
 from .message.limits import limits_in
+from .message.told_code import written_code
 
 CODES: Final = (
     *("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS"),
@@ -33,6 +34,7 @@ ABOUT_THE_REQUEST: Final = frozenset(
 )
 """Codes whose text may name a place of the request; UNKNOWN and INTERNAL are what servers send that choose none."""
 
+_NO_CODE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _DURATION: Final = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)s")
 _STEP: Final = re.compile(r"\[(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|([^\[\]\"']*))\]|([^.\[\]]+)")
 _PARTS: Final = {
@@ -103,6 +105,8 @@ def _of_prose(error: Violation, exchange: Exchange) -> list[Violation]:
     """Return an error with what its text says."""
     if error.native.get("detail") == "Violations" or (error.pointer and field_messages(str(error.native["top"]))):
         return [_with_rule(error, exchange)]
+    if error.type in _NO_CODE and (code := written_code(error.message)):
+        error = error._replace(type=code)  # what reads the text leaves it out
     out = complete(error._replace(code=""), exchange.request)
     if len(out) == 1 and _is_about_two(out[0], error, exchange):
         return [error]

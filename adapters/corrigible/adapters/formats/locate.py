@@ -89,6 +89,8 @@ def locate_errors(
         if is_rpc and error.message:
             error = error._replace(message=without_printed(error.message, request))
         code = told_code(error.message) if is_rpc and error.type in _NO_CODE else ""
+        if is_rpc and exchange.status == _SERVER_ERROR and error.type in _OF_REQUEST:
+            code = error.type  # it stands in the text
         if code:
             error = error._replace(message=without_codes(error.message))
         if _is_there(error, request):
@@ -160,6 +162,7 @@ def _meant(error: Violation, code: str, request: Request, vocabulary: Vocabulary
     return field_named(error.message, request, vocabulary) if meant in _OF_FIELDS else ""
 
 
+_OF_REQUEST: Final = frozenset({"INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "OUT_OF_RANGE"})
 _OF_REFERENCES: Final = frozenset({"NOT_FOUND", "ALREADY_EXISTS"})
 _OF_ABSENCE: Final = frozenset({"INVALID_ARGUMENT", "FAILED_PRECONDITION"})
 """Codes that some services send for a thing that is not there, where its name was left out."""

@@ -30,13 +30,9 @@ _READ: Final = 500
 
 def told_code(message: str) -> str:
     """Return the code that a complaint about a request stands for; empty where a text may be about something else."""
-    text = message[:_READ]
-    written = ["".join(found) for found in _WRITTEN.findall(text)]
-    if written:  # the last one: what is outside only wraps it
-        code = _SPELLED.get(written[-1].replace("_", "").upper(), "")
-        if code:
-            return code
-        text = _WRITTEN.sub(" ", text)
+    if code := written_code(message):
+        return code
+    text = _WRITTEN.sub(" ", message[:_READ])
     if _KEY_ERROR.search(text) is not None:
         return "NOT_FOUND"
     if not text or _FAULT.search(text) is not None:
@@ -46,6 +42,12 @@ def told_code(message: str) -> str:
     if _EXISTS.search(text) is not None:
         return "ALREADY_EXISTS"
     return "INVALID_ARGUMENT" if _REFUSED.search(text) is not None else ""
+
+
+def written_code(message: str) -> str:
+    """Return the code that a text has in words, of several the last: what is outside only wraps it."""
+    written = ["".join(found) for found in _WRITTEN.findall(message[:_READ])]
+    return _SPELLED.get(written[-1].replace("_", "").upper(), "") if written else ""
 
 
 def without_codes(message: str) -> str:
