@@ -21,6 +21,7 @@ from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.adapters.sandbox.python import python_arguments
 from corrigible.adapters.sandbox.server import HOST, Command, Server
 from corrigible.conformance.transport.grpc import DETAILS, OURS, GrpcCall, GrpcClient, GrpcResult
+from corrigible.proxy.core.mode import CALLER
 from corrigible.proxy.grpc.status import HTTP
 from corrigible.schema.exchange import Request
 
@@ -46,7 +47,7 @@ class CallRecorder:
         exchanges: list[Recorded] = []
 
         def send(request: Request) -> Reply:
-            result = self._send(self._proxy, request, like, case.request.credentials)
+            result = self._send(self._proxy, request, like, case.request.credentials, caller=str(number))
             if result is None:  # it cannot be encoded: no client can send it
                 return Reply(400)
             if result.code:
@@ -81,7 +82,10 @@ class CallRecorder:
         method = request.method if request.method in self._known.methods else like
         return self._known.request_bytes(method, {} if request.body is None else request.body)
 
-    def _send(self, client: GrpcClient, request: Request, like: str, credentials: str | None) -> GrpcResult | None:
+    def _send(
+        self, client: GrpcClient, request: Request, like: str, credentials: str | None, caller: str = ""
+    ) -> GrpcResult | None:
+        """Send a request. Each case is a `caller` of its own: what one repeats is no loop of another."""
         message = self._message(request, like)
         if message is None:
             return None
@@ -89,6 +93,8 @@ class CallRecorder:
         authorization = self._credentials if credentials is None else credentials
         if authorization:
             metadata.append(("authorization", authorization))
+        if caller:
+            metadata.append((CALLER, f"case-{caller}"))
         return client.send(GrpcCall(request.method, (message,), tuple(metadata)))
 
 

@@ -175,6 +175,8 @@ UNKNOWN, INTERNAL = 2, 13
     [
         ("DropCrate", {"crateId": "c-9"}, "Unexpected <class 'KeyError'>: 'c-9'", "/body/crateId"),
         ("DropCrate", {"crateId": "c-9"}, "Failed to drop crate: NOT_FOUND", "/body/crateId"),
+        ("DropCrate", {"crateId": "c-9"}, "Exception calling application: c-9 not found", "/body/crateId"),
+        ("DropCrate", {"crateId": "c-9", "reason": "old"}, "'Record does not exist.'", "/body/crateId"),
         ("DropCrate", {"crateId": "c-9"}, "rpc error: code = NotFound desc = the crate is gone", "/body/crateId"),
         ("CreateCrate", {"crate": CRATE}, "INTERNAL: cannot make it: Invalid path element [c-1]", "/body/crate/id"),
         ("DropCrate", {"crateId": "c-9"}, "no such crate: c-9", "/body/crateId"),
@@ -204,7 +206,8 @@ def test_a_complaint_without_a_code_is_a_question_at_the_value_that_it_repeats(
         "Unexpected <class 'KeyError'>: 'ipv4:127.0.0.1:57364'",
         "Unexpected <class 'TypeError'>: 'c-9' has no length",
         "rpc error: code = Unavailable desc = connection refused",
-        "Exception calling application: c-9 not found",
+        "Exception calling application: connection to c-9 refused",
+        "Exception calling application: database exception: c-9 not found",
         "runtime error: invalid memory address or nil pointer dereference",
         "connection to c-9 was lost: not found",
         "internal: bad state of c-9",

@@ -66,6 +66,11 @@ _PYDANTIC_WHOLE: Final = re.compile(
 """The same of an error about the whole, which has no place."""
 _WRAPPED: Final = re.compile(r"^(?:.{0,300}\W)?rpc error: code = \w{1,40} desc = (?=\S)")
 """How grpc-go prints a status that a REST front hands on as its message."""
+_UNCAUGHT: Final = re.compile(
+    r"^(?:Exception (?:calling application|iterating responses)|Unexpected <class '\w{1,60}'>)"
+    r"[:\s]{1,3}(?=\S)"
+)
+"""How servers in Python print an exception of their code that nobody caught: grpcio, and libraries on top of it."""
 _CONTINUED: Final = re.compile(r"\n\s*at \[|reference chain")
 """Jackson's second line is about the first."""
 _LONGEST: Final = 2000
@@ -105,6 +110,8 @@ def _unwrapped(violation: Violation) -> Violation:
     whole = _PYDANTIC_WHOLE.match(violation.message) if "validation error for" in violation.message[:_LONGEST] else None
     if whole is not None:
         return violation._replace(code=whole["type"], message=whole["message"])
+    if (uncaught := _UNCAUGHT.match(violation.message)) is not None:
+        return violation._replace(message=violation.message[uncaught.end() :])
     wrapped = _WRAPPED.match(violation.message) if "rpc error: " in violation.message[:_LONGEST] else None
     return violation if wrapped is None else violation._replace(message=violation.message[wrapped.end() :])
 

@@ -41,7 +41,7 @@ from .place_by_message import (
     repeats_body,
 )
 from .place_by_path import is_declared, left_empty, place_by_path
-from .place_in_call import field_named, reference_named, without_printed
+from .place_in_call import field_named, place_of_python_call, reference_named, without_printed
 from .sent_places import COMPARED_A_STEP, PARTS, PLACES_A_STEP, find_sent, places_in_texts, sent_places
 
 _MOST_COMPARED: Final = 60_000
@@ -234,7 +234,10 @@ def _in_a_text(error: Violation, request: Request, in_texts: Sequence[SentValue]
     part, *told = segments(error.pointer) or [""]
     names = [name for one in told for name in re.split(r"[\[\]]+", one) if name]  # `sort[by]`
     place = find_sent(part, names, in_texts) if names else ""
-    return place or place_by_text(error, request, NOTHING, in_texts) or place_by_object(error.message, in_texts)
+    place = place or place_by_text(error, request, NOTHING, in_texts) or place_by_object(error.message, in_texts)
+    if place or request.protocol is not Protocol.GRPC:
+        return place
+    return value_mentioned(error.message, in_texts, any_text=True) or place_of_python_call(error.message, in_texts)
 
 
 def fit_keywords(stated: Mapping[str, Json], value: Json) -> Mapping[str, Json]:

@@ -25,6 +25,8 @@ from corrigible.rules.pointer import to_pointer
 from corrigible.rules.safety.decisive import words
 from corrigible.schema.exchange import Json, Request
 
+from .message.sent_values import SentValue
+
 _READ: Final = 300
 _MOST_WORDS: Final = 6
 """Of what a sentence is about: what is longer is more than a name."""
@@ -42,6 +44,9 @@ _BLAMED: Final = re.compile(
     r" (?P<phrase>[a-z][\w -]{0,80}?)"
     r"(?: (?:is|was|were|are|given|provided|specified|set|supplied|found)\b|\W*$| ?[:.;(])"
 )
+_NO_JSON: Final = re.compile(r"Expecting value: line 1 column 1 \(char 0\)|(?i:unexpected end of JSON)")
+"""What decoders say of an empty text: a field that is not set is one."""
+_NAMING: Final = frozenset({"id", "ids", "name", "key", "uuid", "parent"})
 _NO_MESSAGE: Final = re.compile(r"(?i)\b(?:nil|null|empty|missing) (?:request|message|body|payload|argument)\b")
 _ABSENT: Final = re.compile(
     r"(?i)^\W*(?:the |a |an )?(?P<phrase>[a-z][\w -]{0,60}?)  ?(?:\W{2} )?(?:(?:was |is |could )?not (?:be )?found"
@@ -102,6 +107,9 @@ def field_named(message: str, request: Request, vocabulary: Vocabulary) -> str:
     fields = list(_fields(request, vocabulary))
     if _NO_MESSAGE.search(text) is not None and not request.body:
         return fields[0].pointer if len(fields) == 1 else ""
+    if _NO_JSON.search(text) is not None:
+        unset = [one for one in fields if not _is_sent(one) and _NAMING.isdisjoint(one.parts)]
+        return unset[0].pointer if len(unset) == 1 else ""
     for pattern in (_SUBJECT, _BLAMED):
         told = pattern.search(text)
         if told is None:
@@ -130,26 +138,85 @@ def reference_named(message: str, method: str, request: Request, vocabulary: Voc
     fields = [one for one in _fields(request, vocabulary) if not isinstance(one.value, Mapping | list | bool)]
     told = _ABSENT.search(message[:_READ])
     phrase = words(next(filter(None, told.groups()), "")) if told is not None else ()
-    if not phrase and exists:
-        phrase = words(method)[1:]
-    if phrase:
+    is_general = told is not None and (not phrase or phrase[-1] in _ANY_THING)
+    if exists and (is_general or not phrase):
+        phrase, is_general = words(method)[1:], False
+    if phrase and not is_general:
         named = [one for one in fields if _refers_to(one.parts, phrase)]
-        sent = [one for one in named if one.value not in (None, "")]
+        sent = [one for one in named if _is_sent(one)]
         chosen = sent if exists or sent else named
         if len(chosen) == 1:
             return chosen[0].pointer
-        if named:
-            return ""
-    elif message.strip():
+        is_only = not named and not exists and len(fields) == 1 and not _REFERENCES.isdisjoint(fields[0].parts)
+        return fields[0].pointer if is_only else ""
+    elif message.strip() and not is_general:
         told_words = set(words(message[:_READ]))
         named = [one for one in fields if any(_refers_to(one.parts, (noun,)) for noun in told_words & {*one.parts})]
-        return named[0].pointer if len(named) == 1 and named[0].value not in (None, "") else ""
-    elif exists:
+        return named[0].pointer if len(named) == 1 and _is_sent(named[0]) else ""
+    is_locating = not _LOCATING.isdisjoint(words(method)[:1])
+    if exists or (is_locating and len([one for one in fields if _is_sent(one)]) > 1):
         return ""
-    referring = [one for one in fields if not _REFERENCES.isdisjoint(one.parts)]
-    if exists or len(fields) != 1 or len(referring) != 1:
-        return ""
-    return referring[0].pointer
+    return _only_reference(fields)
+
+
+_LOCATING: Final = frozenset({"get", "read", "describe", "find", "lookup", "fetch", "delete", "remove"})
+"""First words of methods all of whose fields say where something is."""
+_ANY_THING: Final = frozenset(
+    {
+        "record",
+        "records",
+        "entity",
+        "entities",
+        "object",
+        "objects",
+        "item",
+        "resource",
+        "entry",
+        "row",
+        "rows",
+        "document",
+    }
+    | {"thing", "element", "it", "instance", "key", "value", "data"}
+)
+"""Nouns that any service may have for what it keeps."""
+_IDENTIFYING: Final = frozenset({"id", "ids", "uuid", "identifier", "handle", "token", "ref", "reference"})
+
+
+def _only_reference(fields: Sequence[_Field]) -> str:
+    """Return the only field that identifies something: of several the one that is sent; without any, the only name."""
+    ids = [one for one in fields if not _IDENTIFYING.isdisjoint(one.parts)]
+    names = [one for one in fields if not _REFERENCES.isdisjoint(one.parts)]
+    sent = [one for one in ids if _is_sent(one)]
+    for found in (sent, ids if not sent else [], names if not ids else []):
+        if found:
+            return found[0].pointer if len(found) == 1 else ""
+    return fields[0].pointer if len(fields) == 1 and _is_sent(fields[0]) else ""
+
+
+def _is_sent(field: _Field) -> bool:
+    return field.value not in (None, "")
+
+
+_OF_CALL: Final = re.compile(r"^(?P<name>[A-Za-z_]\w{0,80})(?:\.\w{1,40})?\(\) (?:missing|got|takes)\b")
+_GIVEN: Final = re.compile(r"\b([A-Za-z_]\w{0,60})=([^\s,()'\"]{1,80})")
+
+
+def place_of_python_call(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only place of what a sentence of Python's says was called, or given: `Float() got`, `(low=5.0)`.
+
+    What a JSON text holds is often handed on to a class that the text names.
+    """
+    text = message[:_READ]
+    called = _OF_CALL.match(text)
+    given = {(found[1], found[2]) for found in _GIVEN.finditer(text)}
+    spend(len(sent))
+    places = {
+        one.pointer
+        for one in sent
+        if (called is not None and one.value == called["name"])
+        or (one.path and isinstance(one.value, str | int | float) and (one.path[-1], str(one.value)) in given)
+    }
+    return next(iter(places)) if len(places) == 1 else ""
 
 
 def _fields(request: Request, vocabulary: Vocabulary) -> Iterator[_Field]:

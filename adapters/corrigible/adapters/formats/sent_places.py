@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from corrigible.adapters.formats.message.sent_values import SentValue, fold
@@ -10,7 +10,7 @@ from corrigible.adapters.vocabulary import Path
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import to_pointer
 from corrigible.rules.safety.json_text import repaired_json
-from corrigible.schema.exchange import Json, Request
+from corrigible.schema.exchange import Json, Protocol, Request
 
 MOST_PLACES: Final = 2000
 PLACES_A_STEP: Final = 4
@@ -25,15 +25,18 @@ def sent_places(request: Request) -> Iterator[SentValue]:
 
 
 def places_in_texts(request: Request) -> Iterator[SentValue]:
-    """Yield the places inside the parameters of the query that are sent as JSON text."""
-    for name, text in request.query.items():
+    """Yield the places inside what is sent as JSON text: parameters of the query, and fields of a gRPC message."""
+    texts: list[tuple[Path, Json]] = [(("query", name), text) for name, text in request.query.items()]
+    if request.protocol is Protocol.GRPC and isinstance(request.body, Mapping):
+        texts += [(("body", str(name)), text) for name, text in request.body.items()]
+    for path, text in texts:
         if not isinstance(text, str) or text[:1] not in ("{", "["):
             continue
         spend(len(text) // _LETTERS_A_STEP)
         held = repaired_json(text)
         if isinstance(held, (dict, list)):
-            place = to_pointer(("query", name))
-            yield from (one._replace(text_place=place) for one in _walk([(("query", name), held)]))
+            place = to_pointer(path)
+            yield from (one._replace(text_place=place) for one in _walk([(path, held)]))
 
 
 def _walk(waiting: list[tuple[Path, Json]]) -> Iterator[SentValue]:

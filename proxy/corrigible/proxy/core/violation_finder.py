@@ -25,7 +25,7 @@ from corrigible.adapters.openapi.path_extension import split_extension
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import letters
-from corrigible.rules.schema_repair.inside_text import CONTENT, broken_text
+from corrigible.rules.schema_repair.inside_text import CONTENT, broken_member, broken_text
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, choices
 from corrigible.rules.schema_repair.nesting import MISPLACED, move_member
 from corrigible.rules.schema_repair.renaming import near_names
@@ -70,6 +70,12 @@ _UNKNOWN_MEMBER: Final = re.compile(
 )
 """Words of complaints about a member, whatever its value is."""
 _FEW_WORDS: Final = 3
+
+
+def _has_word(message: str, value: str) -> bool:
+    return bool(value) and re.search(rf"(?<![\w.-]){re.escape(value)}(?![\w-]|\.\w)", message) is not None
+
+
 NOTHING_PARTICULAR: Final = re.compile(
     r"(?i)|\W*(?:(?:http )?404\W*)?(?:page |route |resource |url |path |the requested url(?: was)? |endpoint )?"
     r"not[ _]?found\W*(?:on the server.{0,160}|404\W*)?"
@@ -91,10 +97,15 @@ _BY_THE_TEXT_ONLY: Final = frozenset({"UNKNOWN", "INTERNAL", "FAILED_PRECONDITIO
 """Codes of google.rpc that say nothing of the request: only a text that states a limit of one of its places does."""
 
 
+_CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
+
+
 def may_be_judged(error: Violation, status: int, request: Request) -> bool:
     """Whether the request may be what is wrong."""
     if status == _UNAUTHORIZED:
         return is_login(request)
+    if request.protocol is Protocol.GRPC and error.type in _CHOSE_NONE and error.message:
+        return True
     if error.type in _BY_THE_TEXT_ONLY or status == _SERVER_FAULT:
         return bool(error.pointer and (error.stated or error.constraint == "required"))
     return status in ABOUT_THE_REQUEST or status == _NOT_ACCEPTABLE
@@ -129,6 +140,10 @@ class ViolationFinder:
     def candidates(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return the violations that an error may be about, the likeliest first."""
         status = self._case.exchange.status
+        if (broken := broken_member(error, self._request)) is not None:
+            return (broken,)
+        if self._request.protocol is Protocol.GRPC and error.type in _CHOSE_NONE and not error.pointer:
+            return self._repeated(error)
         if (
             error.type in _BY_THE_TEXT_ONLY
             or status == _SERVER_FAULT
@@ -177,6 +192,12 @@ class ViolationFinder:
         if _is_mentioned(violation, _plain(error.message[:_READ])):
             return None
         return round(1 / (candidates + 1), 2)
+
+    def _repeated(self, error: Violation) -> Sequence[SchemaViolation]:
+        """Return the only violation of the request, if the text of an error repeats the value that is one."""
+        violations = [one for one in self._violations_at("") if isinstance(one.value, str | int)]
+        told = [one for one in violations if _has_word(error.message[:_READ], scalar_text(one.value))]
+        return told if len(told) == 1 else ()
 
     def _stated(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return what an error itself says about its place."""

@@ -13,12 +13,14 @@ from typing import Any, Final
 
 import orjson
 
+from corrigible.rules.budget import spend
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.pointer import MISSING, escape, segments
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.json_text import fault, repaired_json
 from corrigible.rules.violation import Violation
 from corrigible.schema.edit import after_edit
-from corrigible.schema.exchange import Json, Request
+from corrigible.schema.exchange import Json, Protocol, Request
 
 from .json_schema import Schema
 from .rewriting import may_be_repeated
@@ -86,6 +88,49 @@ def broken_text(error: Violation, request: Request) -> SchemaViolation | None:
     if len(broken) != 1 or error.pointer not in ("", broken[0][0]):
         return None
     return SchemaViolation(broken[0][0], CONTENT, text_schema({}), broken[0][1])
+
+
+def broken_member(error: Violation, request: Request) -> SchemaViolation | None:
+    """Return the only text of a gRPC message that is no JSON, where an error says what decoders of JSON say."""
+    told = _DECODER.search(error.message[:_READ])
+    if request.protocol is not Protocol.GRPC or told is None:
+        return None
+    broken = [(place, text, where) for place, text in _texts(request.body) if (where := fault(text)) is not None]
+    if told["line"] is not None:
+        at = int(told["line"]), int(told["column"])
+        broken = [one for one in broken if (one[2].line, one[2].column) == at] or broken
+    broken = [one for one in broken if _NAMING.isdisjoint(words(one[0].rpartition("/")[2]))]
+    if len(broken) != 1:
+        return None
+    return SchemaViolation(broken[0][0], CONTENT, text_schema({}), broken[0][1])
+
+
+_DECODER: Final = re.compile(
+    r"(?:Expecting (?:value|property name[^:\n]{0,40}|'[,:]' delimiter)|Extra data|Unterminated string starting at"
+    r"|Invalid control character at|Invalid \\[^:\n]{0,20}|Illegal trailing comma[^:\n]{0,30})"
+    r": line (?P<line>\d{1,6}) column (?P<column>\d{1,6})"
+    r"|\binvalid character .{1,8} (?:looking for|after|in)\b|\bunexpected end of JSON\b|\bUnexpected token\b.{1,40}JSON"
+    r"|\bnot valid JSON\b|\bUnrecognized token\b"
+)
+"""Of Python, Go, JavaScript and Jackson."""
+_NAMING: Final = frozenset({"id", "ids", "name", "key", "uuid", "parent"})
+_MOST_TEXTS: Final = 100
+
+
+def _texts(body: Json) -> list[tuple[str, str]]:
+    """Return the texts of a message that are not empty, the outermost first."""
+    found: list[tuple[str, str]] = []
+    waiting: list[tuple[str, Json]] = [("/body", body)]
+    while waiting and len(found) < _MOST_TEXTS:
+        place, value = waiting.pop(0)
+        spend()
+        if isinstance(value, str) and value:
+            found.append((place, value))
+        elif isinstance(value, Mapping):
+            waiting += [(f"{place}/{escape(str(name))}", inner) for name, inner in value.items()]
+        elif isinstance(value, list):
+            waiting += [(f"{place}/{index}", inner) for index, inner in enumerate(value)]
+    return found
 
 
 def _folded(

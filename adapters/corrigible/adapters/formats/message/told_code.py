@@ -21,7 +21,10 @@ _EXISTS: Final = re.compile(
 )
 _REFUSED: Final = re.compile(
     r"(?i)\b(?:invalid|malformed|illegal|undefined|unrecogni[sz]ed|unspecified|(?:un|not )supported"
-    r"|not (?:an? )?valid|must|(?:nil|null) (?:request|message|body|payload|argument)"
+    r"|not (?:an? )?valid|must"
+    r"|unexpected (?:keyword )?(?:argument|field|key|parameter)|expecting value|unexpected end of json"
+    r"|(?:does not|doesn't) match"
+    r"|(?:nil|null) (?:request|message|body|payload|argument)"
     r"|too (?:long|short|large|small|many)|out of range|in use|required|empty|missing|bad|wrong"
     r"|can(?:no|')t (?:be|delete|remove|update|change|modify|create|add|set)|may not be)\b"
 )
@@ -33,7 +36,7 @@ def told_code(message: str) -> str:
     if code := written_code(message):
         return code
     text = _WRITTEN.sub(" ", message[:_READ])
-    if _KEY_ERROR.search(text) is not None:
+    if _KEY_ERROR.search(text) is not None or _KEY_ALONE.fullmatch(text.strip()) is not None:
         return "NOT_FOUND"
     if not text or _FAULT.search(text) is not None:
         return ""
@@ -65,4 +68,6 @@ _WRITTEN: Final = re.compile(
 )
 _KEY_ERROR: Final = re.compile(r"\bKeyError\b[^\n]{0,20}['\"]")
 """Python's, of a name that a dict does not have."""
+_KEY_ALONE: Final = re.compile(r"'[^'\n]{1,200}'|\"[^\"\n]{1,200}\"")
+"""The same where nothing but the text of the exception is left."""
 _NOT_FOUND: Final = re.compile(r"(?i)\b(?:not|isn't|wasn't|aren't) found\b|\b(?:does|do)(?:n't| not) exists?\b")
