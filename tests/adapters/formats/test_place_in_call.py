@@ -6,8 +6,16 @@ from typing import Any
 
 import pytest
 
+from corrigible.adapters.formats.message.sent_values import absent_subject, places_around
 from corrigible.adapters.formats.message.told_code import told_code, without_codes
-from corrigible.adapters.formats.place_in_call import field_named, reference_named, without_printed
+from corrigible.adapters.formats.place_in_call import (
+    field_named,
+    place_of_lack,
+    place_of_python_call,
+    reference_named,
+    without_printed,
+)
+from corrigible.adapters.formats.sent_places import places_in_texts, sent_places
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.schema.exchange import Request
 
@@ -107,3 +115,67 @@ def test_the_code_that_a_text_has_counts(message: str, code: str, rest: str) -> 
     assert told_code(message) == code
     if code:
         assert without_codes(message) == rest
+
+
+NESTED = Vocabulary(
+    (("body", "crate"), ("body", "depot"), ("body", "crate", "spec"), ("body", "crate", "spec", "label"))
+)
+
+
+@pytest.mark.parametrize(
+    ("sent", "place"),
+    [
+        ({"crate": {"spec": {}}}, "/body/crate/spec/label"),
+        ({"crate": {"spec": {"label": ""}}}, "/body/crate/spec/label"),
+        ({"depot": "d"}, "/body/crate"),
+        ({"crate": {"spec": {"label": "x"}}}, ""),
+    ],
+)
+def test_what_something_does_not_have_is_missing(sent: Any, place: str) -> None:
+    assert place_of_lack("The crate does not have a label.", call(sent), lambda: NESTED) == place
+    assert place_of_lack("The crate is full", call(sent), lambda: NESTED) == ""
+
+
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        ("Range() missing 1 required positional argument: 'high'", "/body/limits"),
+        ("Range.__init__() got an unexpected keyword argument 'hihg'", "/body/limits"),
+        ("`low <= high` must hold, but got (low=5.0, high=2.0).", "/body/limits"),
+        ("Other() missing 1 required positional argument: 'high'", ""),
+        ("low=7 is wrong", ""),
+    ],
+)
+def test_what_python_calls_is_what_a_json_text_holds(message: str, place: str) -> None:
+    request = call({"name": "n", "limits": '{"class": "Range", "low": 5.0, "high": 2.0}'})
+    assert place_of_python_call(message, list(places_in_texts(request))) == place
+
+
+@pytest.mark.parametrize(
+    ("message", "subject", "around"),
+    [
+        ("Lot l1 does not exist in depot d1", "/body/name", ["/body/depot"]),
+        ("Lot l1 not found in crate c1 in depot d1", "/body/name", ["/body/crate", "/body/depot"]),
+        ("Depot d1 does not exist", "/body/depot", []),
+        ("Lot  does not exist in depot d1", "", ["/body/depot"]),
+        ("Lot l1 is full in depot d1", "", ["/body/depot"]),
+    ],
+)
+def test_where_something_was_looked_for_is_not_what_is_absent(message: str, subject: str, around: list[str]) -> None:
+    sent = list(sent_places(call({"name": "l1", "crate": "c1", "depot": "d1"})))
+    assert absent_subject(message, sent) == subject
+    assert sorted(places_around(message, sent, subject)) == around
+
+
+@pytest.mark.parametrize(
+    ("message", "sent", "names", "place"),
+    [
+        ("'' is not a valid DepotKind", {"name": "x"}, ("name", "kind"), "/body/kind"),
+        ("Unexpected crate view type: None", {}, ("crateView", "depot"), "/body/crateView"),
+        ("The list 'actions' must be non-empty.", {}, ("actions", "name"), "/body/actions"),
+        ("Expecting value: line 1 column 1 (char 0)", {"key": "k"}, ("key", "value"), "/body/value"),
+        ("Expecting value: line 1 column 1 (char 0)", {}, ("value", "limits"), ""),
+    ],
+)
+def test_a_field_that_is_not_set_is_meant(message: str, sent: Any, names: tuple[str, ...], place: str) -> None:
+    assert field_named(message, call(sent), declares(*names)) == place

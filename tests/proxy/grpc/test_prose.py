@@ -204,7 +204,7 @@ def test_a_complaint_without_a_code_is_a_question_at_the_value_that_it_repeats(
     "message",
     [
         "Unexpected <class 'KeyError'>: 'ipv4:127.0.0.1:57364'",
-        "Unexpected <class 'TypeError'>: 'c-9' has no length",
+        "Unexpected <class 'TypeError'>: unsupported operand type(s) for +: 'int' and 'str'",
         "rpc error: code = Unavailable desc = connection refused",
         "Exception calling application: connection to c-9 refused",
         "Exception calling application: database exception: c-9 not found",

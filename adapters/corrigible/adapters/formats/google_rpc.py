@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from corrigible.adapters.protobuf.error_details import decoded
 from corrigible.rules.pointer import MISSING, escape, resolve, value_at
 from corrigible.rules.violation import Violation
@@ -105,12 +107,29 @@ def _of_prose(error: Violation, exchange: Exchange) -> list[Violation]:
     """Return an error with what its text says."""
     if error.native.get("detail") == "Violations" or (error.pointer and field_messages(str(error.native["top"]))):
         return [_with_rule(error, exchange)]
+    if (inner := _text_inside(error.message)) and not error.pointer:
+        error = error._replace(message=inner)
     if error.type in _NO_CODE and (code := written_code(error.message)):
         error = error._replace(type=code)  # what reads the text leaves it out
     out = complete(error._replace(code=""), exchange.request)
     if len(out) == 1 and _is_about_two(out[0], error, exchange):
         return [error]
     return [one._replace(code=one.code or error.code) for one in out]
+
+
+def _text_inside(message: str) -> str:
+    """Return the sentence of a message that is a JSON object, as interceptors of some services print exceptions."""
+    if message[:1] != "{" or len(message) > _LONGEST_TEXT:
+        return ""
+    try:
+        document = orjson.loads(message)
+    except orjson.JSONDecodeError:
+        return ""
+    texts = [document[name] for name in _SENTENCES if isinstance(document.get(name), str)]
+    return texts[0] if texts else ""
+
+
+_SENTENCES: Final = ("message", "detail", "error_description", "msg", "error", "reason", "description")
 
 
 def _with_rule(error: Violation, exchange: Exchange) -> Violation:

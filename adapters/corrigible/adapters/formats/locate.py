@@ -17,6 +17,7 @@ from corrigible.adapters.formats.message.member_names import find_subject
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,
     names_in_message,
+    places_around,
     reference_in_message,
     says_absent,
     says_unread,
@@ -41,7 +42,7 @@ from .place_by_message import (
     repeats_body,
 )
 from .place_by_path import is_declared, left_empty, place_by_path
-from .place_in_call import field_named, place_of_python_call, reference_named, without_printed
+from .place_in_call import field_named, place_of_lack, place_of_python_call, reference_named, without_printed
 from .sent_places import COMPARED_A_STEP, PARTS, PLACES_A_STEP, find_sent, places_in_texts, sent_places
 
 _MOST_COMPARED: Final = 60_000
@@ -93,6 +94,8 @@ def locate_errors(
             code = error.type  # it stands in the text
         if code:
             error = error._replace(message=without_codes(error.message))
+        if is_rpc and (lacking := place_of_lack(error.message, request, declared)):
+            error = error._replace(pointer=lacking, constraint="required")
         if _is_there(error, request):
             out.append(_at_its_place(_with_code(error._replace(message=printed), code), request, NOTHING))
             continue
@@ -114,14 +117,14 @@ def locate_errors(
         about_request = about_request or bool(code)
         if not place and exchange.status == _SERVER_ERROR:
             place = assigned_parameter(error.message, sent)
+        if not place and is_rpc and about_request and (place := left_empty(error.message, request, vocabulary)):
+            error = error._replace(constraint="required")
         if not place and about_request:
             every = [*sent, *(SentValue((), (), value) for value in path_values)]
             place = place_by_text(error, request, vocabulary, every)
             any_text = exchange.status in _ABOUT_WHAT_IS_THERE or bool(code) or says_unread(error.message)
             if not place and request.protocol is Protocol.GRPC:
                 place = value_mentioned(error.message, sent, any_text=any_text)
-                if not place and (place := left_empty(error.message, request, vocabulary)):
-                    error = error._replace(constraint="required")
                 if not place and (place := _meant(error, code, request, vocabulary)) and _is_unset(place, request):
                     is_unnamed = error.type == "FAILED_PRECONDITION"  # there is no state of what is not named
                     error = error._replace(constraint="required", type="NOT_FOUND" if is_unnamed else error.type)
@@ -147,6 +150,8 @@ def locate_errors(
                 place, error = number, error.at(number, "type", {"type": "string"})
             if not place and in_texts and (place := _in_a_text(error, request, in_texts)):
                 error = error._replace(constraint="", stated={})  # they are about what the text holds
+        if is_rpc and place and (code or error.type) == "NOT_FOUND" and (around := places_around(printed, sent, place)):
+            error = error._replace(native={**error.native, "around": around})
         error = _with_code(error._replace(message=printed).at(place, error.constraint, error.stated), code)
         out.append(_at_its_place(error, request, vocabulary))
     return out

@@ -10,6 +10,7 @@ from corrigible.adapters.formats.message.member_names import find_subject
 from corrigible.adapters.formats.message.sent_values import (
     ANYTHING,
     SentValue,
+    absent_subject,
     fold,
     members_told,
     name_as_word,
@@ -164,7 +165,9 @@ def place_by_text(error: Violation, request: Request, vocabulary: Vocabulary, se
         return identified
     if told := _told_from_inside(message, sent):
         return told
-    if request.protocol is Protocol.GRPC and (beside := value_beside_name(message, sent)):
+    if request.protocol is Protocol.GRPC and (
+        beside := value_beside_name(message, sent) or absent_subject(message, sent)
+    ):
         return beside
     if isinstance(request.body, str) and any(one in request.body for one in quoted):
         return ""  # it may be about the body, in which nothing can be looked for

@@ -172,6 +172,7 @@ def left_empty(message: str, request: Request, vocabulary: Vocabulary) -> str:
 _EMPTY: Final = re.compile(
     r"""(?i)(?<![\w'"])(?:""|''|``|\[\])(?![\w'"]).{0,40}\b(?:not found|does not exist|unknown)\b"""
     r"""|\b(?:no|unknown|not found|find) .{0,40}(?<![\w'"])(?:""|''|``|\[\])(?![\w'"])"""
+    r"""|^\W*(?:\w+ ){0,3}\w+  (?:was not found|not found|does not exist|is unknown)\b"""
 )
 _LONGEST_TEXT: Final = 500
 _ID_WORDS: Final = (("id",), ("name",), ("key",), ("identifier",))

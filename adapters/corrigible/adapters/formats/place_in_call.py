@@ -15,7 +15,7 @@ Knows: one sentence, what was sent, what the method declares. Does not know: val
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -26,6 +26,8 @@ from corrigible.rules.safety.decisive import words
 from corrigible.schema.exchange import Json, Request
 
 from .message.sent_values import SentValue
+from .place_by_path import find_missing
+from .sent_places import sent_places
 
 _READ: Final = 300
 _MOST_WORDS: Final = 6
@@ -47,6 +49,18 @@ _BLAMED: Final = re.compile(
 _NO_JSON: Final = re.compile(r"Expecting value: line 1 column 1 \(char 0\)|(?i:unexpected end of JSON)")
 """What decoders say of an empty text: a field that is not set is one."""
 _NAMING: Final = frozenset({"id", "ids", "name", "key", "uuid", "parent"})
+_HAS_NO: Final = re.compile(
+    r"(?i)\b(?P<owner>[a-z]\w{0,40}) (?:does not have|doesn't have|has no|needs|lacks)(?: an?| any| its)?"
+    r" (?P<name>[a-z]\w{0,60})\W*$"
+)
+_QUOTED_NAME: Final = re.compile(r"['\"`]([A-Za-z_]\w{0,60})['\"`]")
+_NOTHING: Final = re.compile(
+    r"(?i)(?:''|\"\"|\bnone|\bnull|\bnil) is not (?:an? )?(?:valid|allowed|known|supported)"
+    r" (?P<phrase>[a-z][\w .]{0,80})"
+    r"|\b(?:unexpected|unknown|invalid|unsupported|unrecogni[sz]ed) (?P<other>[a-z][\w ]{0,80}): (?:none|null|nil)\W*$"
+)
+"""Sentences about a value that is none: a field that was not sent."""
+_SORTS: Final = (("type",), ("kind",), ("class",))
 _NO_MESSAGE: Final = re.compile(r"(?i)\b(?:nil|null|empty|missing) (?:request|message|body|payload|argument)\b")
 _ABSENT: Final = re.compile(
     r"(?i)^\W*(?:the |a |an )?(?P<phrase>[a-z][\w -]{0,60}?)  ?(?:\W{2} )?(?:(?:was |is |could )?not (?:be )?found"
@@ -110,17 +124,54 @@ def field_named(message: str, request: Request, vocabulary: Vocabulary) -> str:
     if _NO_JSON.search(text) is not None:
         unset = [one for one in fields if not _is_sent(one) and _NAMING.isdisjoint(one.parts)]
         return unset[0].pointer if len(unset) == 1 else ""
-    for pattern in (_SUBJECT, _BLAMED):
+    for quoted in _QUOTED_NAME.findall(text)[:_MOST_WORDS]:
+        if place := find_missing("body", [quoted], request, vocabulary):
+            return place
+    for pattern in (_NOTHING, _SUBJECT, _BLAMED):
         told = pattern.search(text)
         if told is None:
             continue
-        phrase = words(told["phrase"])[:_MOST_WORDS]
+        phrase = words(next(filter(None, told.groups())))[-_MOST_WORDS:]
+        if pattern is _NOTHING:
+            phrase = phrase[:-1] if phrase[-1:] in _SORTS and not _declared(phrase, fields) else phrase
         found = [one for one in fields if _ends_in(phrase, one.parts)]
         longest = max((len(one.parts) for one in found), default=0)
         found = [one for one in found if len(one.parts) == longest]
         if len(found) == 1:
             return "" if _is_chosen(found[0].value, text) else found[0].pointer
+        if not found and (place := _missing_inside(phrase, request, vocabulary)):
+            return place
     return ""
+
+
+def _declared(phrase: Sequence[str], fields: Sequence[_Field]) -> bool:
+    return any(_ends_in(phrase, one.parts) for one in fields)
+
+
+def _missing_inside(phrase: Sequence[str], request: Request, vocabulary: Vocabulary) -> str:
+    """Return the only declared place that was not sent and is called as a phrase ends, the longest name first."""
+    for count in range(min(3, len(phrase)), 0, -1):
+        place = find_missing("body", ["".join(phrase[-count:])], request, vocabulary)
+        if place or place is None:
+            return place or ""
+    return ""
+
+
+def place_of_lack(message: str, request: Request, declared: Callable[[], Vocabulary]) -> str:
+    """Return the place of what something does not have: `entity does not have a name`; without the thing, its place."""
+    owned = _HAS_NO.search(message[:_READ])
+    if owned is None:
+        return ""
+    name, owner, vocabulary = owned["name"], owned["owner"], declared()
+    fields = list(_fields(request, vocabulary))
+    if place := find_missing("body", [name], request, vocabulary):
+        return place
+    noun = words(owner)[-1:]
+    whole = [one for one in fields if one.parts == noun]
+    if whole and whole[0].value is None:
+        return whole[0].pointer
+    blank = [one.pointer for one in sent_places(request) if one.path[-1:] == (name,) and one.value == ""]
+    return blank[0] if len(blank) == 1 else ""
 
 
 def _is_chosen(value: Json, text: str) -> bool:

@@ -36,6 +36,8 @@ _BEFORE_TOLD: Final = re.compile(r"(?<![\w./@-])|(?<=[\[('\"]/)")
 _AFTER: Final = re.compile(r"(?![\w/@-]|\.\w)")
 SURROUNDINGS: Final = re.compile(r"(?i)\b(?:in|of|for|from|under|within|on|by) (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
 """Before a value that only says where something is looked for."""
+_WHERE: Final = re.compile(r"(?i)\b(?:in|under|within|on|of) (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
+"""Before a value that only says where something was not found, whatever stands before it."""
 _PARTICULAR: Final = re.compile(r"(?i)\bwith (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
 _GIVEN: Final = re.compile(r"[\[(<:=]\s?$")
 """Before a value that a text gives in brackets or behind a colon."""
@@ -105,7 +107,25 @@ class _Mention(NamedTuple):
 
 def value_beside_name(message: str, sent: Sequence[SentValue]) -> str:
     """Return the only place whose value stands right behind its name; empty where there is none, or several."""
-    return _chosen(_beside_names(_mentions(message, sent)))
+    mentions = _mentions(message, sent)
+    if len(_pointers(mentions)) > 1 and says_absent(message):  # `Room upper does not exist in house green`
+        mentions = [one for one in mentions if not _WHERE.search(one.before)]
+    return _chosen(_beside_names(mentions))
+
+
+def absent_subject(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only place whose value a text says is not there: `Feature x not found in feature view y`."""
+    if not says_absent(message):
+        return ""
+    subjects = [one for one in _mentions(message, sent) if not _WHERE.search(one.before)]
+    pointers = _pointers(subjects)
+    return pointers[0] if len(pointers) == 1 else ""
+
+
+def places_around(message: str, sent: Sequence[SentValue], place: str) -> list[str]:
+    """Return the places whose values only say where a text has looked for what is at another one."""
+    around = [one for one in _mentions(message, sent) if _WHERE.search(one.before)]
+    return [one for one in _pointers(around) if one != place][:_MOST_TOLD]
 
 
 def value_mentioned(message: str, sent: Sequence[SentValue], *, any_text: bool) -> str:
