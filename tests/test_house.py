@@ -110,7 +110,7 @@ ORDER = {
     ],
 }
 """Folders and modules of each part: one imports only what stands before it."""
-UNPORTABLE = re.compile(rb'/(?:work|root)/|"resolved": *"https?:|index[-]url|registry *= *https?:')
+UNPORTABLE = re.compile(rb'(?<!\w)/(?:work|root)/|"resolved": *"https?:|index[-]url|registry *= *https?:')
 
 
 def modules(part: str) -> Iterator[Path]:

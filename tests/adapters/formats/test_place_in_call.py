@@ -11,6 +11,7 @@ from corrigible.adapters.formats.message.told_code import told_code, without_cod
 from corrigible.adapters.formats.place_in_call import (
     field_named,
     place_of_lack,
+    place_of_printed_text,
     place_of_python_call,
     reference_named,
     without_printed,
@@ -179,3 +180,29 @@ def test_where_something_was_looked_for_is_not_what_is_absent(message: str, subj
 )
 def test_a_field_that_is_not_set_is_meant(message: str, sent: Any, names: tuple[str, ...], place: str) -> None:
     assert field_named(message, call(sent), declares(*names)) == place
+
+
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        ("requirement failed: label cannot be null for key: k", "/body/crate/spec/label"),
+        ("KIND_LABEL requested, but no label provided.", "/body/crate/spec/label"),
+        ("no such label was provided by the depot", ""),
+        ("depot is not set", "/body/depot"),
+    ],
+)
+def test_what_was_not_given_is_missing(message: str, place: str) -> None:
+    assert place_of_lack(message, call({"crate": {"spec": {}}}), lambda: NESTED) == place
+
+
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        ("Syntax error (line 1, pos 0)\n\n== SQL ==\nSELEC 1\n^^^\n", "/body/query"),
+        ("Syntax error near 'SELEC'", ""),
+        ("wrong\nx1\n", ""),
+    ],
+)
+def test_a_text_that_is_printed_as_it_was_sent_is_the_place(message: str, place: str) -> None:
+    sent = list(sent_places(call({"query": "SELEC 1", "name": "x1"})))
+    assert place_of_printed_text(message, sent) == place

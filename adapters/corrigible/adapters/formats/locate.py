@@ -40,9 +40,17 @@ from .place_by_message import (
     place_by_object,
     place_by_text,
     repeats_body,
+    suspected_place,
 )
 from .place_by_path import is_declared, left_empty, place_by_path
-from .place_in_call import field_named, place_of_lack, place_of_python_call, reference_named, without_printed
+from .place_in_call import (
+    field_named,
+    place_of_lack,
+    place_of_printed_text,
+    place_of_python_call,
+    reference_named,
+    without_printed,
+)
 from .sent_places import COMPARED_A_STEP, PARTS, PLACES_A_STEP, find_sent, places_in_texts, sent_places
 
 _MOST_COMPARED: Final = 60_000
@@ -117,6 +125,8 @@ def locate_errors(
         about_request = about_request or bool(code)
         if not place and exchange.status == _SERVER_ERROR:
             place = assigned_parameter(error.message, sent)
+        if not place and is_rpc:
+            place = place_of_printed_text(printed, sent)
         if not place and is_rpc and about_request and (place := left_empty(error.message, request, vocabulary)):
             error = error._replace(constraint="required")
         if not place and about_request:
@@ -134,6 +144,8 @@ def locate_errors(
             elif not place:
                 *others, place = told
                 out += [_at_its_place(error._replace(pointer=one), request, vocabulary) for one in others]
+            if not place and is_rpc and code:
+                place = suspected_place(error.message.partition("\n")[0], request)
             place = place or place_by_code(error.code, sent)
             error = _of_value(error, place, request)
             if (
@@ -163,8 +175,9 @@ def _meant(error: Violation, code: str, request: Request, vocabulary: Vocabulary
     if meant in _OF_REFERENCES or (meant in _OF_ABSENCE and says_absent(error.message)):
         exists = meant == "ALREADY_EXISTS"
         method = request.method.rpartition("/")[2]
-        return reference_named(error.message, method, request, vocabulary, exists=exists)
-    return field_named(error.message, request, vocabulary) if meant in _OF_FIELDS else ""
+        if place := reference_named(error.message, method, request, vocabulary, exists=exists):
+            return place
+    return field_named(error.message, request, vocabulary) if meant in _OF_FIELDS or code == "NOT_FOUND" else ""
 
 
 _OF_REQUEST: Final = frozenset({"INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "OUT_OF_RANGE"})

@@ -166,13 +166,16 @@ def left_empty(message: str, request: Request, vocabulary: Vocabulary) -> str:
     body = request.body or {}
     names = [path[1] for path in vocabulary.places if len(path) == 2 and path[0] == "body" and not body.get(path[1])]
     named = [name for name in names if words(name)[-1:] in _ID_WORDS]
+    # `session_id` beside `observed_session_id`
+    named = [one for one in named if all(words(other)[-len(words(one)) :] == words(one) for other in named)]
     return to_pointer(("body", named[0])) if len(named) == 1 else ""
 
 
 _EMPTY: Final = re.compile(
     r"""(?i)(?<![\w'"])(?:""|''|``|\[\])(?![\w'"]).{0,40}\b(?:not found|does not exist|unknown)\b"""
     r"""|\b(?:no|unknown|not found|find) .{0,40}(?<![\w'"])(?:""|''|``|\[\])(?![\w'"])"""
-    r"""|^\W*(?:\w+ ){0,3}\w+  (?:was not found|not found|does not exist|is unknown)\b"""
+    r"""|^\W*(?:[\w.]+\] )?(?:\w+ ){0,3}\w+  (?:was not found|not found|does not exist"""
+    r"""|is (?:unknown|invalid|not valid))\b"""
 )
 _LONGEST_TEXT: Final = 500
 _ID_WORDS: Final = (("id",), ("name",), ("key",), ("identifier",))

@@ -35,8 +35,9 @@ _MOST_WORDS: Final = 6
 _MOST_VALUES: Final = 40
 _PRINTED: Final = re.compile(r"\b(?P<name>[A-Z]\w{0,80})(?P<open>[({<])")
 _CLOSING: Final = {"(": ")", "{": "}", "<": ">"}
+_IN_BRACKETS: Final = re.compile(r" ?\([^()\n]{0,40}\)(?= \w)")
 _SUBJECT: Final = re.compile(
-    r"(?i)^\W*(?:the |a |an )?(?P<phrase>[a-z][\w -]{0,80}?) "
+    r"(?i)^\W*(?:[\w ]{1,40}: )?(?:the |a |an )?(?P<phrase>[a-z][\w -]{0,80}?) "
     r"(?:(?:was|is|are|were) (?:not |in|un|missing|required|empty|too)|(?:must|should|may|can(?:not|'t)) |required\b"
     r"|missing\b|cannot be\b|can't be\b|not (?:set|specified|provided|given)\b|has to )"
 )
@@ -49,6 +50,15 @@ _BLAMED: Final = re.compile(
 _NO_JSON: Final = re.compile(r"Expecting value: line 1 column 1 \(char 0\)|(?i:unexpected end of JSON)")
 """What decoders say of an empty text: a field that is not set is one."""
 _NAMING: Final = frozenset({"id", "ids", "name", "key", "uuid", "parent"})
+_ENUM_WORDS: Final = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
+_NOT_GIVEN: Final = re.compile(
+    r"(?i)\b(?P<name>[a-z]\w{0,60})"
+    r" (?:(?:cannot|can't|can not|must not|may not|should not) be (?:null|nil|empty|blank|none)"
+    r"|(?:is|was) (?:not (?:set|provided|specified|given|supplied)|null|nil)\b)"
+    r"|\bno (?!such\b)(?P<none>[a-z]\w{0,60}(?: \w{1,40})?) (?:was |is |were )?"
+    r"(?:provided|given|specified|set|supplied)\b"
+)
+"""Sentences that say which field was not sent."""
 _HAS_NO: Final = re.compile(
     r"(?i)\b(?P<owner>[a-z]\w{0,40}) (?:does not have|doesn't have|has no|needs|lacks)(?: an?| any| its)?"
     r" (?P<name>[a-z]\w{0,60})\W*$"
@@ -117,7 +127,7 @@ def _closed(text: str, start: int) -> int:
 
 def field_named(message: str, request: Request, vocabulary: Vocabulary) -> str:
     """Return the only declared field that a sentence names as what it is about; empty where there is none."""
-    text = message[:_READ]
+    text = _IN_BRACKETS.sub("", _ENUM_WORDS.sub("", message[:_READ]))
     fields = list(_fields(request, vocabulary))
     if _NO_MESSAGE.search(text) is not None and not request.body:
         return fields[0].pointer if len(fields) == 1 else ""
@@ -125,8 +135,9 @@ def field_named(message: str, request: Request, vocabulary: Vocabulary) -> str:
         unset = [one for one in fields if not _is_sent(one) and _NAMING.isdisjoint(one.parts)]
         return unset[0].pointer if len(unset) == 1 else ""
     for quoted in _QUOTED_NAME.findall(text)[:_MOST_WORDS]:
-        if place := find_missing("body", [quoted], request, vocabulary):
-            return place
+        missing = find_missing("body", [quoted], request, vocabulary)
+        if missing:
+            return missing
     for pattern in (_NOTHING, _SUBJECT, _BLAMED):
         told = pattern.search(text)
         if told is None:
@@ -152,20 +163,25 @@ def _missing_inside(phrase: Sequence[str], request: Request, vocabulary: Vocabul
     """Return the only declared place that was not sent and is called as a phrase ends, the longest name first."""
     for count in range(min(3, len(phrase)), 0, -1):
         place = find_missing("body", ["".join(phrase[-count:])], request, vocabulary)
-        if place or place is None:
+        if place != "":
             return place or ""
     return ""
 
 
 def place_of_lack(message: str, request: Request, declared: Callable[[], Vocabulary]) -> str:
     """Return the place of what something does not have: `entity does not have a name`; without the thing, its place."""
-    owned = _HAS_NO.search(message[:_READ])
+    text = _ENUM_WORDS.sub(" ", message[:_READ])
+    for told in _NOT_GIVEN.finditer(text):
+        if place := _missing_inside(words(next(filter(None, told.groups()))), request, declared()):
+            return place
+    owned = _HAS_NO.search(text)
     if owned is None:
         return ""
     name, owner, vocabulary = owned["name"], owned["owner"], declared()
     fields = list(_fields(request, vocabulary))
-    if place := find_missing("body", [name], request, vocabulary):
-        return place
+    missing = find_missing("body", [name], request, vocabulary)
+    if missing:
+        return missing
     noun = words(owner)[-1:]
     whole = [one for one in fields if one.parts == noun]
     if whole and whole[0].value is None:
@@ -250,6 +266,18 @@ def _is_sent(field: _Field) -> bool:
 
 _OF_CALL: Final = re.compile(r"^(?P<name>[A-Za-z_]\w{0,80})(?:\.\w{1,40})?\(\) (?:missing|got|takes)\b")
 _GIVEN: Final = re.compile(r"\b([A-Za-z_]\w{0,60})=([^\s,()'\"]{1,80})")
+
+
+def place_of_printed_text(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only text of several words that a message prints as it was sent: a query, below the complaint."""
+    spend(len(sent))
+    texts = [one for one in sent if isinstance(one.value, str) and len(one.value) >= _SHORTEST_TEXT]
+    printed = {one.pointer for one in texts if " " in str(one.value).strip() and f"\n{one.value}" in message[:_LONGEST]}
+    return next(iter(printed)) if len(printed) == 1 else ""
+
+
+_SHORTEST_TEXT: Final = 4
+_LONGEST: Final = 8000
 
 
 def place_of_python_call(message: str, sent: Sequence[SentValue]) -> str:

@@ -110,7 +110,8 @@ _DECODER: Final = re.compile(
     r"|Invalid control character at|Invalid \\[^:\n]{0,20}|Illegal trailing comma[^:\n]{0,30})"
     r": line (?P<line>\d{1,6}) column (?P<column>\d{1,6})"
     r"|\binvalid character .{1,8} (?:looking for|after|in)\b|\bunexpected end of JSON\b|\bUnexpected token\b.{1,40}JSON"
-    r"|\bnot valid JSON\b|\bUnrecognized token\b"
+    r"|\bnot valid JSON\b|\bUnrecognized token\b|\bUnexpected character \("
+    r"|\bwas expecting (?:double-quote|comma|a valid)\b"
 )
 """Of Python, Go, JavaScript and Jackson."""
 _NAMING: Final = frozenset({"id", "ids", "name", "key", "uuid", "parent"})

@@ -47,7 +47,8 @@ _SENTENCE_END: Final = re.compile(r"(?::[\w.-]{1,128})?[\])>'\"]*(?:[.!;,]?\s*$|
 """A version or a port may have been added to the value: `No such book: atlas:2`."""
 ABSENT: Final = re.compile(
     r"(?i)\b(?:not found|no such|does ?n.t exist|does not exist|do not exist|unknown"
-    r"|(?:could(?: ?n.t| not)|can(?:not|.t| not)) (?:be found|find)|unable to find|non-?existent|inexistent|not exist"
+    r"|(?:could(?: ?n.t| not)|can(?:not|.t| not)) (?:be found|find)|(?:unable|failed) to find"
+    r"|non-?existent|inexistent|not exist"
     r"|no .{1,60} (?:found|with))\b"
 )
 """What says that something does not exist."""
@@ -386,6 +387,8 @@ def _ends_in_name(name: str, text: str, together: str) -> bool:
         spellings.append(parts[:-1])
     elif len(parts) > 1:
         spellings.append(parts[-1:])
+    if len(parts) > 2:
+        spellings.append(parts[-2:])  # `session ID x` of `new_session_id`
     for spelling in spellings:
         if not spelling or not together.endswith("".join(spelling)):
             continue

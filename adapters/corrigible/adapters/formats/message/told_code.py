@@ -23,6 +23,7 @@ _REFUSED: Final = re.compile(
     r"(?i)\b(?:invalid|malformed|illegal|undefined|unrecogni[sz]ed|unspecified|(?:un|not )supported"
     r"|not (?:an? )?valid|must"
     r"|unexpected (?:keyword )?(?:argument|field|key|parameter)|expecting value|unexpected end of json"
+    r"|syntax error|unexpected character|can(?:no|')t (?:be )?resolved?|requires \d+ \w+"
     r"|(?:does not|doesn't) (?:match|have)|has no|no \w{1,40} defined|unexpected [\w ]{1,60}: (?:none|null|nil)"
     r"|(?:nil|null) (?:request|message|body|payload|argument)"
     r"|too (?:long|short|large|small|many)|out of range|in use|required|empty|missing|bad|wrong"
