@@ -66,6 +66,10 @@ _PYDANTIC_WHOLE: Final = re.compile(
 """The same of an error about the whole, which has no place."""
 _WRAPPED: Final = re.compile(r"^(?:.{0,300}\W)?rpc error: code = \w{1,40} desc = (?=\S)")
 """How grpc-go prints a status that a REST front hands on as its message."""
+_THROWN: Final = re.compile(
+    r"^(?:java\.\w{1,20}\.)?(?:(?:IllegalArgument|NumberFormat|DateTimeParse)Exception|ValueError): (?=\S)"
+)
+"""How exceptions about what was sent are printed with their class."""
 _UNCAUGHT: Final = re.compile(
     r"^(?:Exception (?:calling application|iterating responses)|Unexpected <class '\w{1,60}'>)"
     r"[:\s]{1,3}(?=\S)"
@@ -110,6 +114,7 @@ def _unwrapped(violation: Violation) -> Violation:
     whole = _PYDANTIC_WHOLE.match(violation.message) if "validation error for" in violation.message[:_LONGEST] else None
     if whole is not None:
         return violation._replace(code=whole["type"], message=whole["message"])
+    violation = violation._replace(message=_THROWN.sub("", violation.message, count=1))
     if (uncaught := _UNCAUGHT.match(violation.message)) is not None:
         return violation._replace(message=violation.message[uncaught.end() :])
     wrapped = _WRAPPED.match(violation.message) if "rpc error: " in violation.message[:_LONGEST] else None

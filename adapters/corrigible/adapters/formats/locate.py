@@ -29,6 +29,7 @@ from corrigible.adapters.formats.message.value_kinds import only_number
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.budget import remaining, spend
 from corrigible.rules.pointer import MISSING, segments, value_at
+from corrigible.rules.schema_repair.suggestion import is_secret
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
@@ -45,6 +46,7 @@ from .place_by_message import (
 from .place_by_path import is_declared, left_empty, place_by_path
 from .place_in_call import (
     field_named,
+    identifier_in,
     place_of_lack,
     place_of_printed_text,
     place_of_python_call,
@@ -144,6 +146,12 @@ def locate_errors(
             elif not place:
                 *others, place = told
                 out += [_at_its_place(error._replace(pointer=one), request, vocabulary) for one in others]
+            if not place and is_rpc:
+                place = place_of_python_call(error.message, sent)
+            # What it names is not there, whatever state that is. What is asked for would repeat a secret.
+            is_absent = error.type == "FAILED_PRECONDITION" and says_absent(error.message)
+            if place and is_rpc and is_absent and not is_secret(place, value_at(request, place)):
+                error = error._replace(type="NOT_FOUND")
             if not place and is_rpc and code:
                 place = suspected_place(error.message.partition("\n")[0], request)
             place = place or place_by_code(error.code, sent)
@@ -162,6 +170,8 @@ def locate_errors(
                 place, error = number, error.at(number, "type", {"type": "string"})
             if not place and in_texts and (place := _in_a_text(error, request, in_texts)):
                 error = error._replace(constraint="", stated={})  # they are about what the text holds
+        if is_rpc and place and (code or error.type) in _OF_REFERENCES:
+            place = identifier_in(place, request) or place
         if is_rpc and place and (code or error.type) == "NOT_FOUND" and (around := places_around(printed, sent, place)):
             error = error._replace(native={**error.native, "around": around})
         error = _with_code(error._replace(message=printed).at(place, error.constraint, error.stated), code)

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import to_pointer
+from corrigible.rules.pointer import to_pointer, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.schema.exchange import Json, Request
 
@@ -57,6 +57,7 @@ _NOT_GIVEN: Final = re.compile(
     r"|(?:is|was) (?:not (?:set|provided|specified|given|supplied)|null|nil)\b)"
     r"|\bno (?!such\b)(?P<none>[a-z]\w{0,60}(?: \w{1,40})?) (?:was |is |were )?"
     r"(?:provided|given|specified|set|supplied)\b"
+    r"|\bexpected (?P<expected>[a-z]\w{0,60}) to be (?:set|provided|given|specified|present)\b"
 )
 """Sentences that say which field was not sent."""
 _HAS_NO: Final = re.compile(
@@ -206,6 +207,9 @@ def reference_named(message: str, method: str, request: Request, vocabulary: Voc
     told = _ABSENT.search(message[:_READ])
     phrase = words(next(filter(None, told.groups()), "")) if told is not None else ()
     is_general = told is not None and (not phrase or phrase[-1] in _ANY_THING)
+    is_general = is_general or _PLAINLY.fullmatch(message.strip()) is not None
+    if exists and not phrase and (column := _column(message, request)):
+        return column
     if exists and (is_general or not phrase):
         phrase, is_general = words(method)[1:], False
     if phrase and not is_general:
@@ -214,6 +218,8 @@ def reference_named(message: str, method: str, request: Request, vocabulary: Voc
         chosen = sent if exists or sent else named
         if len(chosen) == 1:
             return chosen[0].pointer
+        if exists and (inner := _identified(phrase[-1], request)):
+            return inner
         is_only = not named and not exists and len(fields) == 1 and not _REFERENCES.isdisjoint(fields[0].parts)
         return fields[0].pointer if is_only else ""
     elif message.strip() and not is_general:
@@ -226,6 +232,35 @@ def reference_named(message: str, method: str, request: Request, vocabulary: Voc
     return _only_reference(fields)
 
 
+def _column(message: str, request: Request) -> str:
+    """Return the only text that was sent and whose name is a word of what a database says: `crates_label_key`."""
+    told = set(words(message[:_READ])) - _REFERENCES
+    found = [one.pointer for one in sent_places(request) if isinstance(one.value, str) and told & {*one.path[-1:]}]
+    return found[0] if len(found) == 1 else ""
+
+
+def _identified(noun: str, request: Request) -> str:
+    """Return the only identifier of what is sent under a noun: `/body/crate/id`."""
+    body = request.body if isinstance(request.body, Mapping) else {}
+    places = [to_pointer(("body", str(name))) for name in body if words(str(name)) == (noun,)]
+    found = [inner for place in places if (inner := identifier_in(place, request))]
+    return found[0] if len(found) == 1 else ""
+
+
+def identifier_in(place: str, request: Request) -> str:
+    """Return the only identifier of an object that was sent; empty where there is none, or several."""
+    thing = value_at(request, place)
+    if not isinstance(thing, Mapping):
+        return ""
+    found = [one for one in ("id", "name", "key", "uuid") if isinstance(thing.get(one), str) and thing[one]]
+    return f"{place}/{found[0]}" if len(found) == 1 else ""
+
+
+_PLAINLY: Final = re.compile(
+    r"(?i)\W*(?:(?:it )?(?:was |is )?not found|(?:sql: )?no rows in result set"
+    r"|no such (?:element|record|row|item|object|entry))\W*"
+)
+"""What says that something is not there, and no more."""
 _LOCATING: Final = frozenset({"get", "read", "describe", "find", "lookup", "fetch", "delete", "remove"})
 """First words of methods all of whose fields say where something is."""
 _ANY_THING: Final = frozenset(
@@ -265,6 +300,7 @@ def _is_sent(field: _Field) -> bool:
 
 
 _OF_CALL: Final = re.compile(r"^(?P<name>[A-Za-z_]\w{0,80})(?:\.\w{1,40})?\(\) (?:missing|got|takes)\b")
+_ENUM_CONSTANT: Final = re.compile(r"\bNo enum constant [\w.$]{1,200}\.(?P<name>\w{1,80})")
 _GIVEN: Final = re.compile(r"\b([A-Za-z_]\w{0,60})=([^\s,()'\"]{1,80})")
 
 
@@ -286,7 +322,7 @@ def place_of_python_call(message: str, sent: Sequence[SentValue]) -> str:
     What a JSON text holds is often handed on to a class that the text names.
     """
     text = message[:_READ]
-    called = _OF_CALL.match(text)
+    called = _OF_CALL.match(text) or _ENUM_CONSTANT.search(text)
     given = {(found[1], found[2]) for found in _GIVEN.finditer(text)}
     spend(len(sent))
     places = {

@@ -119,8 +119,18 @@ def absent_subject(message: str, sent: Sequence[SentValue]) -> str:
     if not says_absent(message):
         return ""
     subjects = [one for one in _mentions(message, sent) if not _WHERE.search(one.before)]
-    pointers = _pointers(subjects)
+    pointers = _pointers(subjects) or _behind_slashes(message, sent)
     return pointers[0] if len(pointers) == 1 else ""
+
+
+def _behind_slashes(message: str, sent: Sequence[SentValue]) -> list[str]:
+    """Return the places whose values a text has as the end of a resource's name: `crates/c-9`."""
+    names = {match[1] for match in _RESOURCE.finditer(message[:_LONGEST])}
+    spend(len(sent) // _COMPARED_A_STEP)
+    return list(dict.fromkeys(one.pointer for one in sent if isinstance(one.value, str) and one.value in names))
+
+
+_RESOURCE: Final = re.compile(r"\w/([\w.@-]{1,200})(?![\w/@-])")
 
 
 def places_around(message: str, sent: Sequence[SentValue], place: str) -> list[str]:

@@ -17,15 +17,15 @@ _FAULT: Final = re.compile(
 """Of a service that failed by itself, whatever else the text says."""
 _EXISTS: Final = re.compile(
     r"(?i)\balready (?:exists?|defined|registered|taken|present|been)\b|\bexists\b|\bduplicated?\b"
-    r"|\bcan(?:no|')t overwrite\b|\bmust be unique\b"
+    r"|\bcan(?:no|')t overwrite\b|\bmust be unique\b|\bunique constraint\b"
 )
 _REFUSED: Final = re.compile(
     r"(?i)\b(?:invalid|malformed|illegal|undefined|unrecogni[sz]ed|unspecified|(?:un|not )supported"
-    r"|not (?:an? )?valid|must"
+    r"|not (?:an? )?valid|must|(?:nil|null) (?:request|message|body|payload|argument)"
     r"|unexpected (?:keyword )?(?:argument|field|key|parameter)|expecting value|unexpected end of json"
-    r"|syntax error|unexpected character|can(?:no|')t (?:be )?resolved?|requires \d+ \w+"
-    r"|(?:does not|doesn't) (?:match|have)|has no|no \w{1,40} defined|unexpected [\w ]{1,60}: (?:none|null|nil)"
-    r"|(?:nil|null) (?:request|message|body|payload|argument)"
+    r"|for input string|could not be parsed|no enum constant|syntax error|unexpected character"
+    r"|can(?:no|')t (?:be )?resolved?|requires \d+ \w+|(?:does not|doesn't) (?:match|have)|has no"
+    r"|no \w{1,40} defined|unexpected [\w ]{1,60}: (?:none|null|nil)"
     r"|too (?:long|short|large|small|many)|out of range|in use|required|empty|missing|bad|wrong"
     r"|can(?:no|')t (?:be|delete|remove|update|change|modify|create|add|set)|may not be)\b"
 )
@@ -37,6 +37,9 @@ def told_code(message: str) -> str:
     if code := written_code(message):
         return code
     text = _WRITTEN.sub(" ", message[:_READ])
+    if _ABSENT_EXCEPTION.search(text) is not None:
+        return "NOT_FOUND"
+    text = _OF_REQUEST.sub("", text)
     if _KEY_ERROR.search(text) is not None or _KEY_ALONE.fullmatch(text.strip()) is not None:
         return "NOT_FOUND"
     if not text or _FAULT.search(text) is not None:
@@ -67,8 +70,15 @@ _SPELLED: Final = {
 _WRITTEN: Final = re.compile(
     r"\b(?:code ?= ?)([A-Z][A-Za-z]+)\b|\b([A-Z]{2,20}(?:_[A-Z]{2,20}){1,2}|INTERNAL|UNKNOWN)(?=:|\W*$)"
 )
+_ABSENT_EXCEPTION: Final = re.compile(r"\b(?:NoSuchElement|\w{0,40}NotFound)(?:Exception|Error)\b")
+_OF_REQUEST: Final = re.compile(
+    r"\b(?:[\w.]{1,80}\.)?(?:IllegalArgument|NumberFormat|DateTimeParse|Validation|ConstraintViolation)Exception\b"
+)
+"""Names of exceptions that are about what was sent, whoever throws them."""
 _KEY_ERROR: Final = re.compile(r"\bKeyError\b[^\n]{0,20}['\"]")
 """Python's, of a name that a dict does not have."""
 _KEY_ALONE: Final = re.compile(r"'[^'\n]{1,200}'|\"[^\"\n]{1,200}\"")
 """The same where nothing but the text of the exception is left."""
-_NOT_FOUND: Final = re.compile(r"(?i)\b(?:not|isn't|wasn't|aren't) found\b|\b(?:does|do)(?:n't| not) exists?\b")
+_NOT_FOUND: Final = re.compile(
+    r"(?i)\bno rows in result set\b|\b(?:not|isn't|wasn't|aren't) found\b|\b(?:does|do)(?:n't| not) exists?\b"
+)
