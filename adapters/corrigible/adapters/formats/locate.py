@@ -94,18 +94,10 @@ def locate_errors(
     in_texts: list[SentValue] = []
     out: list[Violation] = []
     left = _MOST_COMPARED
+    is_rpc = request.protocol is Protocol.GRPC
     for error in errors:
-        is_rpc = request.protocol is Protocol.GRPC
         printed = error.message
-        if is_rpc and error.message:
-            error = error._replace(message=without_printed(error.message, request))
-        code = told_code(error.message) if is_rpc and error.type in _NO_CODE else ""
-        if is_rpc and exchange.status == _SERVER_ERROR and error.type in _OF_REQUEST:
-            code = error.type  # it stands in the text
-        if code:
-            error = error._replace(message=without_codes(error.message))
-        if is_rpc and (lacking := place_of_lack(error.message, request, declared)):
-            error = error._replace(pointer=lacking, constraint="required")
+        error, code = _read_call(error, exchange, declared) if is_rpc else (error, "")
         if _is_there(error, request):
             out.append(_at_its_place(_with_code(error._replace(message=printed), code), request, NOTHING))
             continue
@@ -129,31 +121,14 @@ def locate_errors(
             place = assigned_parameter(error.message, sent)
         if not place and is_rpc:
             place = place_of_printed_text(printed, sent)
-        if not place and is_rpc and about_request and (place := left_empty(error.message, request, vocabulary)):
-            error = error._replace(constraint="required")
         if not place and about_request:
             every = [*sent, *(SentValue((), (), value) for value in path_values)]
-            place = place_by_text(error, request, vocabulary, every)
             any_text = exchange.status in _ABOUT_WHAT_IS_THERE or bool(code) or says_unread(error.message)
-            if not place and request.protocol is Protocol.GRPC:
-                place = value_mentioned(error.message, sent, any_text=any_text)
-                if not place and (place := _meant(error, code, request, vocabulary)) and _is_unset(place, request):
-                    is_unnamed = error.type == "FAILED_PRECONDITION"  # there is no state of what is not named
-                    error = error._replace(constraint="required", type="NOT_FOUND" if is_unnamed else error.type)
-            elif not place and not (told := values_told(error.message, every, any_text=any_text)):
-                worded = names_in_message(error.message, sent)
-                place = worded[0] if len(worded) == 1 else reference_in_message(error.message, every)
-            elif not place:
-                *others, place = told
+            if is_rpc:
+                error, place = _told_in_call(error, code, request, vocabulary, sent, any_text=any_text)
+            else:
+                *others, place = _told_by_text(error, request, vocabulary, every, sent, any_text=any_text)
                 out += [_at_its_place(error._replace(pointer=one), request, vocabulary) for one in others]
-            if not place and is_rpc:
-                place = place_of_python_call(error.message, sent)
-            # What it names is not there, whatever state that is. What is asked for would repeat a secret.
-            is_absent = error.type == "FAILED_PRECONDITION" and says_absent(error.message)
-            if place and is_rpc and is_absent and not is_secret(place, value_at(request, place)):
-                error = error._replace(type="NOT_FOUND")
-            if not place and is_rpc and code:
-                place = suspected_place(error.message.partition("\n")[0], request)
             place = place or place_by_code(error.code, sent)
             error = _of_value(error, place, request)
             if (
@@ -177,6 +152,65 @@ def locate_errors(
         error = _with_code(error._replace(message=printed).at(place, error.constraint, error.stated), code)
         out.append(_at_its_place(error, request, vocabulary))
     return out
+
+
+def _told_by_text(
+    error: Violation,
+    request: Request,
+    vocabulary: Vocabulary,
+    every: Sequence[SentValue],
+    sent: Sequence[SentValue],
+    *,
+    any_text: bool,
+) -> list[str]:
+    """Return the places that the text of an HTTP API tells, the last one alone where it does not tell several."""
+    if place := place_by_text(error, request, vocabulary, every):
+        return [place]
+    if told := values_told(error.message, every, any_text=any_text):
+        return told
+    worded = names_in_message(error.message, sent)
+    return [worded[0] if len(worded) == 1 else reference_in_message(error.message, every)]
+
+
+def _read_call(error: Violation, exchange: Exchange, declared: Callable[[], Vocabulary]) -> tuple[Violation, str]:
+    """Return an error of a gRPC call with its sentence alone, and the code that the sentence stands for, if any."""
+    if error.message:
+        error = error._replace(message=without_printed(error.message, exchange.request))
+    code = told_code(error.message) if error.type in _NO_CODE else ""
+    if exchange.status == _SERVER_ERROR and error.type in _OF_REQUEST:
+        code = error.type  # it stands in the text
+    if code:
+        error = error._replace(message=without_codes(error.message))
+    if lacking := place_of_lack(error.message, exchange.request, declared):
+        error = error._replace(pointer=lacking, constraint="required")
+    return error, code
+
+
+def _told_in_call(
+    error: Violation,
+    code: str,
+    request: Request,
+    vocabulary: Vocabulary,
+    sent: Sequence[SentValue],
+    *,
+    any_text: bool,
+) -> tuple[Violation, str]:
+    """Return an error of a gRPC call with what its sentence tells, and its place."""
+    message = error.message
+    if place := left_empty(message, request, vocabulary):
+        return error._replace(constraint="required"), place
+    place = place_by_text(error, request, vocabulary, sent) or value_mentioned(message, sent, any_text=any_text)
+    if not place and (place := _meant(error, code, request, vocabulary)) and _is_unset(place, request):
+        is_unnamed = error.type == "FAILED_PRECONDITION"  # there is no state of what is not named
+        error = error._replace(constraint="required", type="NOT_FOUND" if is_unnamed else error.type)
+    place = place or place_of_python_call(message, sent)
+    # What it names is not there, whatever state that is. What is asked for would repeat a secret.
+    is_absent = bool(place) and error.type == "FAILED_PRECONDITION" and says_absent(message)
+    if is_absent and not is_secret(place, value_at(request, place)):
+        error = error._replace(type="NOT_FOUND")
+    if not place and code:
+        place = suspected_place(message.partition("\n")[0], request)
+    return error, place
 
 
 def _meant(error: Violation, code: str, request: Request, vocabulary: Vocabulary) -> str:
