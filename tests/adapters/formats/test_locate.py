@@ -117,6 +117,14 @@ def test_places_told_loosely(field: str, message: str, place: str) -> None:
         ("You must provide a parent flow for this title", "/body/parent_flow"),
         ("Must specify at least one colour", ""),  # nobody declares it
         ("Must specify a title", ""),  # it was sent
+        ("no parent flow specified", "/body/parent_flow"),
+        ("empty parent flow", "/body/parent_flow"),
+        ("expected parent_flow to be set", "/body/parent_flow"),
+        ("invalid argument: parent_flow is not set", "/body/parent_flow"),
+        ("parent flow is required", "/body/parent_flow"),
+        ("Use 'parent_flow' to say where it belongs", "/body/parent_flow"),
+        ("no title specified", ""),  # it was sent
+        ("no colour specified", ""),  # nobody declares it
     ],
 )
 def test_places_in_a_text(message: str, place: str) -> None:

@@ -63,6 +63,7 @@ _MARKS: Final = "'\"`[_"
 """Of quoted words, and in names that are no words of English."""
 _NOT_ABOUT_THE_REQUEST: Final = 401
 _SERVER_ERROR: Final = 500
+_OF_CONTENT: Final = frozenset({400, 422})
 _NO_CODE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 """Codes of google.rpc that a service sends which chose none, or wraps another one's."""
 _ABOUT_WHAT_IS_THERE: Final = (404, 409)
@@ -129,6 +130,8 @@ def locate_errors(
             else:
                 *others, place = _told_by_text(error, request, vocabulary, every, sent, any_text=any_text)
                 out += [_at_its_place(error._replace(pointer=one), request, vocabulary) for one in others]
+                if not place and exchange.status in _OF_CONTENT and isinstance(request.body, Mapping):
+                    error, place = _not_given(error, request, vocabulary)
             place = place or place_by_code(error.code, sent)
             error = _of_value(error, place, request)
             if (
@@ -170,6 +173,25 @@ def _told_by_text(
         return told
     worded = names_in_message(error.message, sent)
     return [worded[0] if len(worded) == 1 else reference_in_message(error.message, every)]
+
+
+_READ: Final = 500
+_OF_LACK: Final = re.compile(
+    r"(?i)^\W*(?:bad|invalid|use|specify|provide)\b|\b(?:required|missing|empty|blank|null|needs|lacks"
+    r"|(?:not (?:be )?|be |is |was |no [\w ]{1,60} )(?:un)?(?:set|specified|provided|given|supplied))\b"
+)
+"""Words of sentences about what was not given."""
+
+
+def _not_given(error: Violation, request: Request, vocabulary: Vocabulary) -> tuple[Violation, str]:
+    """Return an error with the declared member of the body that its sentence says was not given, and its place."""
+    if _OF_LACK.search(error.message[:_READ]) is None:
+        return error, ""
+    place = place_of_lack(error.message, request, lambda: vocabulary)
+    place = place or field_named(error.message, request, vocabulary)
+    if not place or not _is_unset(place, request):
+        return error, ""
+    return error._replace(constraint="required"), place
 
 
 def _read_call(error: Violation, exchange: Exchange, declared: Callable[[], Vocabulary]) -> tuple[Violation, str]:
