@@ -188,6 +188,7 @@ def test_a_field_that_is_not_set_is_meant(message: str, sent: Any, names: tuple[
         ("requirement failed: label cannot be null for key: k", "/body/crate/spec/label"),
         ("KIND_LABEL requested, but no label provided.", "/body/crate/spec/label"),
         ("no such label was provided by the depot", ""),
+        ("no weight specified", ""),
         ("depot is not set", "/body/depot"),
     ],
 )
@@ -206,3 +207,8 @@ def test_what_was_not_given_is_missing(message: str, place: str) -> None:
 def test_a_text_that_is_printed_as_it_was_sent_is_the_place(message: str, place: str) -> None:
     sent = list(sent_places(call({"query": "SELEC 1", "name": "x1"})))
     assert place_of_printed_text(message, sent) == place
+
+
+def test_of_a_field_inside_what_was_not_sent_the_outermost_is_missing() -> None:
+    assert place_of_lack("no label provided", call({"depot": "d"}), lambda: NESTED) == "/body/crate"
+    assert place_of_lack("no label provided", call({"crate": {}}), lambda: NESTED) == "/body/crate/spec"

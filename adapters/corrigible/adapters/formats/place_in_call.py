@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
-from corrigible.adapters.vocabulary import Vocabulary
+from corrigible.adapters.vocabulary import ANY, Vocabulary
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import to_pointer, value_at
+from corrigible.rules.pointer import MISSING, to_pointer, value_at
 from corrigible.rules.safety.decisive import words
-from corrigible.schema.exchange import Json, Request
+from corrigible.schema.exchange import Json, Protocol, Request
 
-from .message.sent_values import SentValue
+from .message.sent_values import SentValue, fold
 from .place_by_path import find_missing
 from .sent_places import sent_places
 
@@ -43,6 +43,7 @@ _SUBJECT: Final = re.compile(
 )
 _BLAMED: Final = re.compile(
     r"(?i)\b(?:undefined|unknown|unrecogni[sz]ed|unspecified|invalid|missing|illegal|unsupported|bad|malformed|wrong"
+    r"|(?:failed|unable) to (?:parse|decode)"
     r"|empty|required|no|without(?: an?| the)?|specify(?: an?| the)?|provide(?: an?| the)?)"
     r" (?P<phrase>[a-z][\w -]{0,80}?)"
     r"(?: (?:is|was|were|are|given|provided|specified|set|supplied|found)\b|\W*$| ?[:.;(])"
@@ -163,9 +164,24 @@ def _declared(phrase: Sequence[str], fields: Sequence[_Field]) -> bool:
 def _missing_inside(phrase: Sequence[str], request: Request, vocabulary: Vocabulary) -> str:
     """Return the only declared place that was not sent and is called as a phrase ends, the longest name first."""
     for count in range(min(3, len(phrase)), 0, -1):
-        place = find_missing("body", ["".join(phrase[-count:])], request, vocabulary)
+        name = "".join(phrase[-count:])
+        place = find_missing("body", [name], request, vocabulary)
+        if place == "" and request.protocol is Protocol.GRPC:
+            place = _missing_above(name, request, vocabulary)
         if place != "":
             return place or ""
+    return ""
+
+
+def _missing_above(name: str, request: Request, vocabulary: Vocabulary) -> str:
+    """Return the outermost object that was not sent, where the only declared field of a name is inside it."""
+    paths = [path for path in vocabulary.places if len(path) > 2 and path[0] == "body" and fold(path[-1]) == fold(name)]
+    if len(paths) != 1 or ANY in paths[0]:
+        return ""
+    for end in range(2, len(paths[0])):
+        place = to_pointer(paths[0][:end])
+        if value_at(request, place) is MISSING:
+            return place
     return ""
 
 

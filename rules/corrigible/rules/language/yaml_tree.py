@@ -27,12 +27,17 @@ def composed(text: str, path: Path, *, deepest: int, most: int) -> yaml.Node | N
 
     Raises AuthoringError with file and line where it is more; yaml's own errors for what is no YAML.
     """
-    if _may_be_deep(text):
-        _walk_events(text, path, deepest)
     try:
+        if _may_be_deep(text):
+            _walk_events(text, path, deepest)
         node = _node(text)
     except RecursionError:
         raise _too_deep(path, 1, deepest) from None
+    except yaml.MarkedYAMLError as problem:
+        if "nesting depth" not in (problem.problem or ""):  # libyaml of PyYAML 6.0.4: at most 1,000 levels
+            raise
+        mark = problem.problem_mark
+        raise _too_deep(path, mark.line + 1 if mark else 1, deepest) from None
     if node is not None:
         _count(node, path, deepest, most)
     return node
