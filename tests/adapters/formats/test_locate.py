@@ -125,6 +125,7 @@ def test_places_told_loosely(field: str, message: str, place: str) -> None:
         ("Use 'parent_flow' to say where it belongs", "/body/parent_flow"),
         ("no title specified", ""),  # it was sent
         ("no colour specified", ""),  # nobody declares it
+        ("either parent_flow or owner is required", ""),  # one of two is needed, whichever
     ],
 )
 def test_places_in_a_text(message: str, place: str) -> None:
