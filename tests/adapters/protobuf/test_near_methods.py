@@ -16,6 +16,9 @@ def description() -> ProtobufDescription:
     service = file.service.add(name="Plots")
     for name in ("AddPlot", "AddPlotAlias", "DeletePlotAlias", "ListPlots"):
         service.method.add(name=name, input_type=".farm.Plot", output_type=".farm.Plot")
+    other = file.service.add(name="Fields")
+    for name in ("AddField", "ListField"):
+        other.method.add(name=name, input_type=".farm.Plot", output_type=".farm.Plot")
     return ProtobufDescription(Descriptors([file]))
 
 
@@ -33,3 +36,14 @@ def test_methods_of_nearly_the_same_words(description: ProtobufDescription, meth
     found = description.nearest_operation(f"/farm.Plots/{method}", "")
     names = set() if found is None else {path.rpartition("/")[2] for path in found.schema["enum"]}
     assert names == meant
+
+
+def test_the_method_of_the_same_name_in_another_service_comes_before_near_ones(
+    description: ProtobufDescription,
+) -> None:
+    found = description.nearest_operation("/farm.Fields/ListPlots", "")
+    assert found is not None
+    assert found.schema["enum"][0] == "/farm.Plots/ListPlots"
+    near = description.nearest_operation("/farm.Plots/ListField", "")
+    assert near is not None
+    assert near.schema["enum"][0] == "/farm.Fields/ListField"

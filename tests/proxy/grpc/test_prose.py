@@ -223,6 +223,58 @@ def test_a_fault_without_a_code_is_not_about_the_request(message: str, code: int
 
 
 @pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (NOT_FOUND, "crate has already been dropped"),
+        (NOT_FOUND, "crate c-9 has been closed"),
+        (NOT_FOUND, "crate c-9 is not running"),
+        (UNKNOWN, "the depot is in maintenance"),
+        (UNKNOWN, "only admins can drop crates"),
+        (INTERNAL, "dropping crates is disabled"),
+        (INTERNAL, "storage quota exceeded"),
+    ],
+)
+def test_a_state_under_another_code_is_told(code: int, message: str) -> None:
+    told = feedback("DropCrate", {"crateId": "c-9", "reason": "worn"}, code, message)
+    assert told is not None
+    assert told.recovery == "terminal"
+    assert [one.action for one in told.suggestions] == ["ESCALATE"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "connection is closed",
+        "upstream has been terminated: connection refused",
+        "internal: the store is currently closing, try again",
+        "response was cancelled",
+    ],
+)
+@pytest.mark.parametrize("code", [UNKNOWN, INTERNAL])
+def test_a_fault_is_no_state(code: int, message: str) -> None:
+    assert feedback("DropCrate", {"crateId": "c-9"}, code, message) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "code", "message", "places"),
+    [
+        ("DropCrate", {"crateId": "c-9", "reason": "x"}, NOT_FOUND, "no such shelf", ["/body/crateId"]),
+        ("DropCrate", {"crateId": "c-9"}, UNKNOWN, "store: no entry is found in shelf store", ["/body/crateId"]),
+        ("CreateCrate", {"crate": {"id": "c-9", "label": "c-9"}}, NOT_FOUND, "crate c-9 not found",
+            ["/body/crate/id", "/body/crate/label"]),
+        ("OpenDepot", {"depotName": "d-9", "street": {"city": "d-9"}}, NOT_FOUND, "d-9 not found",
+            ["/body/depotName", "/body/street/city"]),
+    ],
+)  # fmt: skip
+def test_what_is_not_there_is_asked_for_where_it_may_stand(
+    method: str, body: dict[str, Any], code: int, message: str, places: list[str]
+) -> None:
+    told = feedback(method, body, code, message)
+    assert told is not None
+    assert [one.pointer for s in told.suggestions for one in s.placeholders] == places
+
+
+@pytest.mark.parametrize(
     ("message", "intent"), [("crate c-9 exists", True), ("crate c-9 doesn't exist", False), ("no crate c-9", False)]
 )
 def test_what_exists_is_told_from_what_does_not(message: str, intent: bool) -> None:

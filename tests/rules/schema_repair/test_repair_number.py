@@ -115,10 +115,14 @@ def test_spans_of_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["done_percent", "percent", "latitude", "progressPercent", "done_ratio", "aspectRatio"]
+    "name",
+    [
+        *("done_percent", "percent", "latitude", "progressPercent", "done_ratio", "aspectRatio", "hour", "start"),
+        *("year_end", "dayOfMonth", "backoffCoefficient", "zoom_factor", "sampleProbability"),
+    ],
 )
 def test_a_measure_is_not_brought_within_its_limits(name: str) -> None:
     schema = {"type": "integer", "maximum": 100, "minimum": 10}
     assert lowered(150, schema, Place(name)) == []
     assert raised(3, schema, Place(name)) == []
-    assert lowered(150, schema, Place("limit")) != []
+    assert all(lowered(150, schema, Place(one)) != [] for one in ("limit", "hours", "timeoutSeconds", "restart"))

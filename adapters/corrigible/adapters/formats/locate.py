@@ -11,12 +11,14 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
-from corrigible.adapters.formats.message.absence import is_blank, misses
+from corrigible.adapters.formats.message.absence import is_blank, misses, misses_something
 from corrigible.adapters.formats.message.limits import choices_in
 from corrigible.adapters.formats.message.member_names import find_subject
+from corrigible.adapters.formats.message.own_action import reason_of_call
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,
     names_in_message,
+    places_alike,
     places_around,
     reference_in_message,
     says_absent,
@@ -33,6 +35,7 @@ from corrigible.rules.schema_repair.suggestion import is_secret
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
+from .field_names import blank_told, map_key, nested_name, required_of_list
 from .place_by_label import place_of_reference
 from .place_by_message import (
     assigned_parameter,
@@ -150,8 +153,11 @@ def locate_errors(
                 error = error._replace(constraint="", stated={})  # they are about what the text holds
         if is_rpc and place and (code or error.type) in _OF_REFERENCES:
             place = identifier_in(place, request) or place
-        if is_rpc and place and (code or error.type) == "NOT_FOUND" and (around := places_around(printed, sent, place)):
-            error = error._replace(native={**error.native, "around": around})
+        if is_rpc and place and (code or error.type) == "NOT_FOUND":
+            if around := places_around(printed, sent, place):
+                error = error._replace(native={**error.native, "around": around})
+            elif alike := places_alike(printed, sent, place):
+                error = error._replace(native={**error.native, "alike": alike})
         error = _with_code(error._replace(message=printed).at(place, error.constraint, error.stated), code)
         out.append(_at_its_place(error, request, vocabulary))
     return out
@@ -222,9 +228,17 @@ def _told_in_call(
 ) -> tuple[Violation, str]:
     """Return an error of a gRPC call with what its sentence tells, and its place."""
     message = error.message
-    if place := left_empty(message, request, vocabulary):
+    if (code or error.type) == "NOT_FOUND" and reason_of_call(message, request.method) is not None:
+        return error, ""  # it is there, in another state
+    if place := left_empty(message, request, vocabulary) or required_of_list(message, request, vocabulary):
         return error._replace(constraint="required"), place
-    place = place_by_text(error, request, vocabulary, sent) or value_mentioned(message, sent, any_text=any_text)
+    if place := map_key(message, sent, vocabulary) or blank_told(message, sent):
+        return error, place
+    place = (
+        nested_name(message, sent)
+        or place_by_text(error, request, vocabulary, sent)
+        or value_mentioned(message, sent, any_text=any_text)
+    )
     if not place and (place := _meant(error, code, request, vocabulary)) and _is_unset(place, request):
         is_unnamed = error.type == "FAILED_PRECONDITION"  # there is no state of what is not named
         error = error._replace(constraint="required", type="NOT_FOUND" if is_unnamed else error.type)
@@ -263,7 +277,9 @@ def _is_unset(place: str, request: Request) -> bool:
 
 def _with_code(error: Violation, code: str) -> Violation:
     """Return an error at a place with the code that its text stands for: rules are about codes."""
-    return error._replace(type=code) if code and error.pointer.count("/") > 1 and not error.stated else error
+    is_placed = error.pointer.count("/") > 1 and not error.stated
+    is_unplaced = code == "NOT_FOUND" and not error.pointer and misses_something(error.message)
+    return error._replace(type=code) if code and (is_placed or is_unplaced) else error
 
 
 def _at_its_place(error: Violation, request: Request, vocabulary: Vocabulary) -> Violation:

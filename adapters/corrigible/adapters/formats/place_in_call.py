@@ -152,8 +152,18 @@ def field_named(message: str, request: Request, vocabulary: Vocabulary) -> str:
         found = [one for one in found if len(one.parts) == longest]
         if len(found) == 1:
             return "" if _is_chosen(found[0].value, text) else found[0].pointer
-        if not found and (place := _missing_inside(phrase, request, vocabulary)):
+        if not found and (place := _missing_inside(phrase, request, vocabulary) or _longer_named(phrase, fields)):
             return place
+    return ""
+
+
+def _longer_named(phrase: Sequence[str], fields: Sequence[_Field]) -> str:
+    """Return the only field whose name ends as a phrase does, in two words at least: `retention period`."""
+    for count in range(len(phrase), 1, -1):
+        tail = tuple(phrase[-count:])
+        found = [one.pointer for one in fields if len(one.parts) > count and one.parts[-count:] == tail]
+        if found:
+            return found[0] if len(found) == 1 else ""
     return ""
 
 

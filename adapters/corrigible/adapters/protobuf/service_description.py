@@ -95,8 +95,9 @@ class ProtobufDescription:
         dotted = "/" + service[1:].replace("/", ".")  # between package and service is a dot
         services = [dotted] if dotted in by_service else _near_services(service, list(by_service))
         near = [f"{service}/{other}" for service in services for other in _near_names(name, by_service[service])]
-        # The method may be another service's.
-        near = near or [known for known in self._descriptors.methods if known.rpartition("/")[2] == name]
+        # The method may be another service's: then none is nearer.
+        elsewhere = [known for known in self._descriptors.methods if known.rpartition("/")[2] == name]
+        near = list(dict.fromkeys([*elsewhere, *near])) if dotted in by_service else near or elsewhere
         place = "path" if method == "POST" else "method"
         return SchemaViolation(f"/{place}", place, {"enum": near[:_MOST_NAMED]}, called) if near else None
 

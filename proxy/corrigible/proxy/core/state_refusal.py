@@ -35,9 +35,11 @@ from corrigible.adapters.formats.message.own_action import (
     denied_reason,
     denies_another,
     is_told_as_done,
+    reason_of_call,
 )
 from corrigible.adapters.formats.message.sent_values import ABSENT
 from corrigible.adapters.formats.message.state_wording import Reason, told_reason
+from corrigible.adapters.formats.message.told_code import is_fault
 from corrigible.adapters.formats.place_by_message import suspected_place
 from corrigible.rules.schema_repair.repair import Repair
 from corrigible.rules.schema_repair.route import has_segment, schema_of_path
@@ -145,10 +147,12 @@ _TOLD: Final = {
 def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
     """Return what is told where an error says that no value of the request is the reason; None where it does not."""
     request = case.request
-    if request.protocol is not Protocol.HTTP or not case.profile.adapter.tells_places_loosely:
+    if not case.profile.adapter.tells_places_loosely:
         return None
     if error.stated or error.constraint or any(one.pointer not in _NOT_IN_PARAMETERS for one in case.errors):
         return None
+    if request.protocol is not Protocol.HTTP:
+        return _refused_call(request, error) if request.protocol is Protocol.GRPC else None
     if case.profile.described is not None and not case.match.operation:
         return None  # another path may do
     action = action_of(request.method, _literals_behind(request.path, case.match.params), case.match.operation)
@@ -162,9 +166,24 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
         return None
     if reason is Reason.STATE and not sends_values and is_told_as_done(error.message, action):
         return _already_done(request)
+    return _told(reason, {"method": request.method, "path": request.path})
+
+
+def _refused_call(request: Request, error: Violation) -> Repair | None:
+    """Return what is told where the text of a gRPC call's status says so under a code that says something else."""
+    if error.type not in _OTHER_CODES or is_fault(error.message):
+        return None
+    reason = reason_of_call(error.message, request.method)
+    return None if reason is None else _told(reason, {"method": request.method})
+
+
+_OTHER_CODES: Final = frozenset({"NOT_FOUND", "UNKNOWN", "INTERNAL", "INVALID_ARGUMENT", "OUT_OF_RANGE"})
+"""Codes of google.rpc that servers send for what is about no value of the request."""
+
+
+def _told(reason: Reason, of_request: Mapping[str, Json]) -> Repair:
     told = _TOLD[reason]
-    parameters: dict[str, Json] = {"needed": told.needed, "actor": told.actor}
-    parameters |= {"method": request.method, "path": request.path}
+    parameters: dict[str, Json] = {"needed": told.needed, "actor": told.actor, **of_request}
     suggestion: dict[str, Json] = {
         "action": "ESCALATE",
         "message": told.message,

@@ -19,10 +19,13 @@ _UNLIMITED: Final = -1
 """As a bound it rather stands for "no limit" or "none" than for an amount. In a range of -1 to 1 it is a number."""
 
 _MEASURE: Final = re.compile(
-    r"(?i)(?:^|[_.-])(?:percent(?:age)?|progress|rating|lat(?:itude)?|lon(?:gitude)?)$"
-    r"|(?<=[a-z])(?-i:Percent(?:age)?|Progress|Rating|Latitude|Longitude)$"
+    r"(?i)(?:^|[_.-])(?:percent(?:age)?|progress|rating|lat(?:itude)?|lon(?:gitude)?|hour|minute|second|month|year"
+    r"|weekday|day_of_\w+|start|end|coefficient|factor|multiplier|probability)$"
+    r"|(?<=[a-z])(?-i:Percent(?:age)?|Progress|Rating|Latitude|Longitude|Hour|Minute|Second|Month|Year|Weekday"
+    r"|Day[oO]f\w+|Start|End|Coefficient|Factor|Multiplier|Probability)$"
 )
-"""Names of what is told as it is: 150 of 100 percent, or a latitude of 95 degrees, is no wish for the most there is."""
+"""Names of what is told as it is: 150 of 100 percent, a latitude of 95 degrees, the hour 25 or a factor of 0.5 is no
+wish for the most or the least there is."""
 _NAMING: Final = re.compile(
     r"(?i)(?:^|[_.-])(?:ports?|id|uid|gid|pid|asn|vlan|vni)$|(?<=[a-z])(?-i:Ports?|Id|ID|Uid|Gid|Pid|Asn|Vlan|Vni)$"
 )

@@ -5,6 +5,7 @@ Knows: one text and the request. Does not know: formats, descriptions.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from corrigible.rules.pointer import MISSING, segments, value_at
@@ -36,3 +37,17 @@ def misses(message: str, subject: str, place: str, request: Request) -> bool:
 
 def is_blank(value: Json) -> bool:
     return value in ("", None, [], {}) or (isinstance(value, str) and value.isspace())
+
+
+def misses_something(message: str) -> bool:
+    """Whether a text says that what was looked for is not there, and calls it nothing in particular."""
+    return _SOMETHING.search(message[:_READ]) is not None
+
+
+_READ: Final = 500
+_SOMETHING: Final = re.compile(
+    r"(?i)(?:^|[:;.] ?)(?:the |that )?(?:requested )?(?:record|entity|object|item|resource|entry|row|document|element"
+    r"|key|value|file|path)s? (?:was |were |is |are |could )?(?:not (?:be )?found|does(?:n't| not) exist)\b"
+    r"|\bno (?:such |matching )?(?:record|entity|object|item|resource|entry|entries|row|document|element|key|value|file"
+    r"|path)s?(?: (?:is |was |were )?found\b|\W*$)|^\W*not found\W*$"
+)

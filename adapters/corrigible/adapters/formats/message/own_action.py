@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from .state_wording import Reason, is_doubtful, sentence
+from .state_wording import Reason, is_doubtful, sentence, told_reason
 
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _TAKING_AWAY: Final = ("delete", "remove", "destroy")
@@ -185,6 +185,18 @@ def denied_reason(message: str, action: RequestAction, *, sends_values: bool = T
     if not sends_values and _OF_THE_RESOURCE.search(text) is not None:
         return Reason.STATE
     return None
+
+
+def reason_of_call(message: str, method: str) -> Reason | None:
+    """Return why a gRPC call is refused, where a message says that this is about no value; None where it does not.
+
+    `method` is its full name: the first word is what the call does.
+    """
+    action = action_of("POST", _words(method.rpartition("/")[2])[:1], "")
+    reason = told_reason(message)
+    if reason is Reason.FIXED and denies_another(message, action):
+        reason = None
+    return reason or denied_reason(message, action)
 
 
 def denies_another(message: str, action: RequestAction) -> bool:

@@ -118,8 +118,11 @@ def absent_subject(message: str, sent: Sequence[SentValue]) -> str:
     """Return the only place whose value a text says is not there: `Feature x not found in feature view y`."""
     if not says_absent(message):
         return ""
-    subjects = [one for one in _mentions(message, sent) if not _WHERE.search(one.before)]
+    subjects = _subjects(message, sent)
     pointers = _pointers(subjects) or _behind_slashes(message, sent)
+    if len(pointers) > 1 and len({one.value for one in subjects}) == 1:  # `identity.name` repeats `username`
+        shallowest = min(place.count("/") for place in pointers)
+        pointers = [place for place in pointers if place.count("/") == shallowest]
     return pointers[0] if len(pointers) == 1 else ""
 
 
@@ -137,6 +140,18 @@ def places_around(message: str, sent: Sequence[SentValue], place: str) -> list[s
     """Return the places whose values only say where a text has looked for what is at another one."""
     around = [one for one in _mentions(message, sent) if _WHERE.search(one.before)]
     return [one for one in _pointers(around) if one != place][:_MOST_TOLD]
+
+
+def places_alike(message: str, sent: Sequence[SentValue], place: str) -> list[str]:
+    """Return the deeper places of the value that a text says is not there, where it does not say whose value it is."""
+    if value_beside_name(message, sent):
+        return []
+    deeper = [one for one in _pointers(_subjects(message, sent)) if one.count("/") > place.count("/")]
+    return deeper[:_MOST_TOLD]
+
+
+def _subjects(message: str, sent: Sequence[SentValue]) -> list[_Mention]:
+    return [one for one in _mentions(message, sent) if not _WHERE.search(one.before)]
 
 
 def value_mentioned(message: str, sent: Sequence[SentValue], *, any_text: bool) -> str:

@@ -42,13 +42,18 @@ def told_code(message: str) -> str:
     text = _OF_REQUEST.sub("", text)
     if _KEY_ERROR.search(text) is not None or _KEY_ALONE.fullmatch(text.strip()) is not None:
         return "NOT_FOUND"
-    if not text or _FAULT.search(text) is not None:
+    if not text or is_fault(text):
         return ""
     if ABSENT.search(text) is not None or _NOT_FOUND.search(text) is not None:
         return "NOT_FOUND"
     if _EXISTS.search(text) is not None:
         return "ALREADY_EXISTS"
     return "INVALID_ARGUMENT" if _REFUSED.search(text) is not None else ""
+
+
+def is_fault(message: str) -> bool:
+    """Whether a text is about a service that failed by itself, whatever else it says."""
+    return _FAULT.search(message[:_READ]) is not None
 
 
 def written_code(message: str) -> str:
