@@ -34,7 +34,8 @@ _READ: Final = 2000
 _ELSEWHERE: Final = ("/body", "/query", "/headers")
 _ABOUT_VALUES: Final = frozenset({400, 422})
 _ABOUT_OTHERS: Final = re.compile(
-    r"(?i)missing|required?\b|must (?:be (?:given|set|provided)|have|provide)|without|credential|token|auth|header"
+    r"(?i)missing(?! (?:closing|terminating|matching|ending|opening|argument to) )|required?\b"
+    r"|must (?:be (?:given|set|provided)|have|provide)|without|credential|token|auth|header"
     r"|log ?in|permi|denied|forbidden|allowed to"
 )
 """Words of complaints about something else than the value that was sent."""
