@@ -58,7 +58,7 @@ def repair(violation: SchemaViolation, request: Request, group: str) -> Repair |
 
 def _proposed(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
     match violation.keyword:
-        case "path" | "method" | "base" | "around":
+        case "path" | "method" | "base" | "around" | route.ELSEWHERE:
             return route.proposed(violation, request, group)
         case inside_text.CONTENT:
             return inside_text.proposed(violation, request, group, _proposed)
@@ -344,6 +344,7 @@ _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     "path": ("No operation has this path.", "UNKNOWN_PATH"),
     "around": ("No operation has this path.", "UNKNOWN_PATH"),
     "base": ("The description has another path for the operation.", "UNKNOWN_PATH"),
+    route.ELSEWHERE: ("The path has no operation of this method, and a near path has one.", "UNKNOWN_METHOD"),
     "method": ("The path has no operation of this method.", "UNKNOWN_METHOD"),
 }
 DIAGNOSES: Final = frozenset(text for text, _ in _DIAGNOSES.values())
