@@ -50,10 +50,20 @@ def replay(name: str, stranger: Stranger, case: Case) -> Episode:
 
     def send(request: Request) -> Reply | None:
         sent = document(wire_request(request))
-        recorded = next((one for one in case.exchanges if is_same(sent, document(one.request))), None)
+        recorded = next((one for one in case.exchanges if _is_recorded(sent, one)), None)
         return _corrected(corrector, recorded) if recorded is not None else None
 
     return follow(document(case.exchanges[0].request), send)
+
+
+def _is_recorded(sent: Request, recorded: Recorded) -> bool:
+    """Whether a recorded refusal is of this request: of a refused `Accept` that says the same."""
+    other = document(recorded.request)
+    is_form = recorded.status == _NOT_ACCEPTABLE and sent.headers.get("accept") != other.headers.get("accept")
+    return not is_form and is_same(sent, other)
+
+
+_NOT_ACCEPTABLE = 406
 
 
 def _corrected(corrector: HttpCorrector, recorded: Recorded) -> Reply:

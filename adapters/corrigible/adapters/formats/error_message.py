@@ -268,7 +268,12 @@ def _path(message: str, request: Request) -> str:
     if not parts:
         return ""
     place = pointer(parts, request, place="body" if isinstance(path, list) or path[:1] in "$#/" else "")
-    if told.is_sure or len(parts) > 1 or value_at(request, place) is not MISSING:
+    is_there = value_at(request, place) is not MISSING
+    if told.label and not is_there:  # what stands before it may be the place
+        path, parts = told.label, steps(told.label)
+        place = pointer(parts, request)
+        is_there = value_at(request, place) is not MISSING
+    if told.is_sure or is_there or len(parts) > 1:
         return place
     rest = message.partition(f"{path}: ")[2]
     return place if SAYS_ABSENT.search(rest) else ""

@@ -68,6 +68,11 @@ _DEMANDED: Final = re.compile(
     r"[.!]?$"
 )
 """A sentence that demands what is called without quotes: `Must specify users to add`."""
+_AT_LEAST_ONE: Final = re.compile(
+    r"(?i)\b(?:at least (?:one|1|a single)|one or more) (?P<name>[a-z][\w-]{1,40})(?: [\w-]{1,40}){0,2}"
+    r"(?: (?:is|are|was|were|must be|has to be))? (?:required|needed|missing|given|provided|specified|set|present)\b"
+)
+"""A sentence that wants something in what may be there and empty: `at least one label pair required`."""
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _LONGEST: Final = 2000
 _MOST_QUOTED: Final = 16
@@ -133,14 +138,23 @@ def assigned_parameter(message: str, sent: Sequence[SentValue]) -> str:
 
 
 def repeats_body(message: str, request: Request) -> bool:
-    """Whether a text ends with the whole body behind a colon, where that is a word and no JSON object."""
+    """Whether a text ends with the whole body behind a colon, where that is a word and no JSON object.
+
+    Of a body of several lines it may be one.
+    """
     body = request.body
-    is_word = isinstance(body, str) and _SHORTEST_WORD <= len(body) <= _LONGEST_WORD and body.strip() == body
+    if not isinstance(body, str):
+        return False
+    if "\n" in body.strip() and len(body) <= _LONGEST:
+        told = _AFTER_A_MARK.search(message[:_LONGEST])
+        return told is not None and told["line"] in {line.strip() for line in body.splitlines()}
+    is_word = _SHORTEST_WORD <= len(body) <= _LONGEST_WORD and body.strip() == body
     return is_word and _AT_END.sub("", message[:_LONGEST]).endswith(f": {body}")
 
 
 _LONGEST_WORD: Final = 200
 _AT_END: Final = re.compile(r"[.!]$")
+_AFTER_A_MARK: Final = re.compile(r"""(?:: | - |['"`])(?P<line>[^\s'"`][^'"`\n]{1,199}?)['"`]?[.!]?$""")
 
 
 def place_by_object(message: str, sent: Sequence[SentValue]) -> str:
@@ -201,7 +215,7 @@ def place_by_text(error: Violation, request: Request, vocabulary: Vocabulary, se
     if (headed := _HEADED.match(message)) is not None and len(places := _named(headed["name"], sent)) == 1:
         return next(iter(places))
     chosen = _by_choices(error, vocabulary, sent) or _by_header(quoted, request)
-    return chosen or _demanded(message, request, vocabulary)
+    return chosen or _left_empty(message, sent) or _demanded(message, request, vocabulary)
 
 
 def _told_from_inside(message: str, sent: Sequence[SentValue]) -> str:
@@ -211,6 +225,16 @@ def _told_from_inside(message: str, sent: Sequence[SentValue]) -> str:
         return ""
     name, around = fold(told["name"]), fold(told["around"])
     places = {one.pointer for one in sent if len(one.folded) > 2 and (one.folded[-1], one.folded[-2]) == (name, around)}
+    return next(iter(places)) if len(places) == 1 else ""
+
+
+def _left_empty(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only place that was sent empty and that a text wants at least one of."""
+    told = _AT_LEAST_ONE.search(message)
+    if told is None:
+        return ""
+    names = (fold(told["name"]), fold(told["name"]) + "s")
+    places = {one.pointer for one in sent if one.path and one.value in ([], {}, "") and one.folded[-1] in names}
     return next(iter(places)) if len(places) == 1 else ""
 
 

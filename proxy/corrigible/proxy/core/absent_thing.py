@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from corrigible.adapters.formats.message.sent_values import SURROUNDINGS, says_absent
+from corrigible.adapters.formats.message.sent_values import says_absent, surrounds
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.rules.budget import spend
 from corrigible.rules.safety.decisive import words
@@ -62,7 +62,7 @@ def absent_thing(case: RefusalCase, error: Violation) -> SchemaViolation | None:
         return None
     names = [one for one in case.match.params.values() if one and "/" not in one and has_segment(request.path, one)]
     told = [one for one in names if repeats(message, one)]
-    meant = [one for one in told if not SURROUNDINGS.search(message[: message.find(one)])]
+    meant = [one for one in told if not surrounds(message[: message.find(one)])]
     if meant:
         return _in_path(meant[0]) if len(meant) == 1 else None
     left = [one for one in names if one not in told and not (request.method == "PUT" and _ends_in(request.path, one))]

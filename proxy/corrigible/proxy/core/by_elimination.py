@@ -34,7 +34,8 @@ _READ: Final = 2000
 _ELSEWHERE: Final = ("/body", "/query", "/headers")
 _ABOUT_VALUES: Final = frozenset({400, 422})
 _ABOUT_OTHERS: Final = re.compile(
-    r"(?i)missing|required?\b|must (?:be (?:given|set|provided)|have|provide)|without|credential|token|auth|header"
+    r"(?i)missing(?! (?:closing|terminating|matching|ending|opening|argument to) )|required?\b"
+    r"|must (?:be (?:given|set|provided)|have|provide)|without|credential|token|auth|header"
     r"|log ?in|permi|denied|forbidden|allowed to"
 )
 """Words of complaints about something else than the value that was sent."""
@@ -53,6 +54,7 @@ def by_elimination(case: RefusalCase, error: Violation, description: Described) 
     """Return what is left for an error to be about, None where that is nothing or too much."""
     in_path = _missing_name(case, error) or _refused_name(case, error)
     elsewhere = _absent(case, error) or _only_parameter(case, error, description) or _faulty_value(case, error)
+    elsewhere = elsewhere or _text_body(case, error)
     return in_path or elsewhere or _only_member(case, error, description)
 
 
@@ -133,6 +135,15 @@ def _only_parameter(case: RefusalCase, error: Violation, description: Described)
     if broken is not None and not isinstance(value, list):
         return SchemaViolation(place, broken, dict(stated), value)
     return SchemaViolation(place, "value", {"type": "string", "not": {"const": value}}, value)
+
+
+def _text_body(case: RefusalCase, error: Violation) -> SchemaViolation | None:
+    """Return the body that is text and not JSON, of which an error about values quotes a part."""
+    body = case.request.body
+    if error.pointer != "/body" or not isinstance(body, str) or case.exchange.status not in _ABOUT_VALUES:
+        return None
+    is_other = not case.match.operation or _ABOUT_OTHERS.search(error.message[:_READ]) is not None
+    return None if is_other else SchemaViolation("/body", "value", {"type": "string"}, body)
 
 
 def _faulty_value(case: RefusalCase, error: Violation) -> SchemaViolation | None:

@@ -18,8 +18,10 @@ from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import MISSING, segments, value_at
+from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.schema_repair.answer_form import ACCEPT, repair_accept
 from corrigible.rules.schema_repair.body_form import repair_body
+from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.repair import Repair, repair
 from corrigible.rules.schema_repair.result import ANSWER, result_of, stated_by_answer
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -231,6 +233,7 @@ class ErrorMatcher:
             if len(self._repaired) >= _MOST_VIOLATIONS or remaining() < _RESERVE + self._validating:
                 return
             self._repaired.add(place)
+            violation = self._with_name_of_path(violation, error)
             try:
                 is_stated = bool(error.stated) and violation.pointer == error.pointer
                 result = self._repair(
@@ -246,6 +249,17 @@ class ErrorMatcher:
             if result is not None:
                 self._settled.add(violation.pointer)
                 yield violation, result
+
+    def _with_name_of_path(self, violation: SchemaViolation, error: Violation) -> SchemaViolation:
+        """Return what the server misses with the value that it has to have, where the path has it under that name."""
+        request, place = self._case.request, segments(violation.pointer)
+        is_missed = violation.keyword == "required" and error.constraint == "required"
+        if not is_missed or request.method not in ("PUT", "PATCH") or place[:1] != ["body"] or len(place) != 2:
+            return violation
+        named = [value for name, value in self._case.match.params.items() if is_same(name, place[1])]
+        if len(named) != 1 or not named[0] or first_violation(named[0], violation.schema) is not None:
+            return violation
+        return violation._replace(schema={**violation.schema, "const": named[0]})
 
     def _by_form(self, number: int) -> RuleResult | None:
         """Return the repair of a body that was not read, or of the `Accept` of an answer that there is not.

@@ -3,6 +3,8 @@
 | the complaint                                         | what follows                                          |
 |-------------------------------------------------------|-------------------------------------------------------|
 | "end must be after start", "a and b must be as long"  | a question at both places: which is wrong is not said |
+| "start time must be before end time" (of `startsAt`)  | the same                                              |
+| "end time can't be in the past" (of `endsAt`)         | a question at its place                               |
 | "only one of page, cursor may be given", "not both"   | a choice which one to keep; leaving out is flagged    |
 | ..., or what was sent "is valid under each of" forms  | the same, of the members that the forms require       |
 | ..., or fits two forms of a `oneOf`, as ajv says      | the same, of the members that tell them apart         |
@@ -33,6 +35,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
+from .moments import places_of_moments
 
 _EACH_FORM: Final = re.compile(r"\bis valid under each of (?=\{)")
 """What jsonschema says where more than one form of a `oneOf` fits; the forms follow."""
@@ -46,7 +49,8 @@ _MOST_MEMBERS: Final = 4
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|<=|>=|[<>,/&]")
 _CUE: Final = PatternList(
     r"\b(?:before|after|earl|later|pre|follow|exceed|at [lm]|match|equal|ident|diff|than|prior|subs|same|cons"
-    r"|incons|mism|one of|any of|either|both|mutual|incomp|together|conf|with|along|in comb|if|when)|[<>]"
+    r"|incons|mism|in the [pf]|now|one of|any of|either|both|mutual|incomp|together|conf|with|along|in comb|if|when)"
+    r"|[<>]"
 )
 """The beginnings of words without which a sentence is about no more than one member."""
 _RELATION: Final = re.compile(
@@ -104,9 +108,10 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
         return None
     text = _plain(error.message[:_READ])
     exclusive, needed = _EXCLUSIVE.search(text), _NEEDED.search(text)
-    if not exclusive and not needed and (error.stated or not (_RELATION.search(text) or _TOGETHER.search(text))):
-        return None
     reader = _Reader(case, error, description, text)
+    if not exclusive and not needed and (error.stated or not (_RELATION.search(text) or _TOGETHER.search(text))):
+        moments = [] if error.stated or error.pointer.count("/") > 1 else places_of_moments(text, _values(request))
+        return reader.to_fit(moments) if moments else None
     if needed or exclusive:  # what is listed may be members
         sent = reader.sent()
         if exclusive and len(sent) > 1:
@@ -114,8 +119,9 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
             is_about_values = exclusive[0].endswith(" one of ") and sent[0].start < exclusive.start()
             return None if is_about_values else _to_keep(request, [one.place for one in sent], group)
         return reader.to_give(sent, group) if needed and error.pointer.count("/") < 2 else None
-    pair = reader.related() if not error.stated else ()
-    return reader.to_fit(pair) if pair else None
+    pair = reader.related() if not error.stated else []
+    places = pair or ([] if error.stated or error.pointer.count("/") > 1 else places_of_moments(text, _values(request)))
+    return reader.to_fit(places) if places else None
 
 
 def _of_two_forms(case: RefusalCase, error: Violation, description: Described | None) -> list[str]:
@@ -176,7 +182,13 @@ class _Reader:
         return [one.place for one in named] if is_related or is_joined else []
 
     def to_fit(self, places: Sequence[str]) -> Repair:
-        """Return the question at the places of values that do not fit together."""
+        """Return the question at the places of values that do not fit together, or at that of one that does not fit."""
+        if len(places) == 1:
+            violation = SchemaViolation(places[0], "value", {})
+            question = ask(violation, self._request, "Give another time.", schema=self._schema(places[0]))
+            return Repair(
+                tuple(question.suggestions), question.type, "A time is not one that is taken.", "TIME_REFUSED"
+            )
         message = "Give values that fit together. The server does not say which of them is wrong."
         questions = [(place, self._schema(place)) for place in places]
         violation = SchemaViolation(places[0], "related", {})
@@ -294,6 +306,13 @@ def _sent(request: Request) -> Iterator[tuple[str, str]]:
                 yield str(name), here
             if isinstance(one, Mapping | list):
                 waiting.append((here, one))
+
+
+def _values(request: Request) -> Iterator[tuple[str, str]]:
+    """Yield the words of the name of each plain value that was sent, with its place."""
+    for name, place in _sent(request):
+        if not isinstance(value_at(request, place), Mapping | list):
+            yield _plain(name).strip(), place
 
 
 def _mentions(text: str, named: Sequence[tuple[str, str]], near: str) -> list[_Mention]:

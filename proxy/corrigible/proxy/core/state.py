@@ -15,6 +15,7 @@ from corrigible.adapters.formats.message.database import StoredConstraint, store
 from corrigible.adapters.formats.message.sent_values import ABSENT
 from corrigible.adapters.formats.message.state_wording import Reason, told_reason
 from corrigible.adapters.openapi.related_reads import NamedResource, RelatedReads
+from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, value_at
 from corrigible.rules.safety.decisive import READS
 from corrigible.rules.safety.nearness import is_plural, is_same, letters
@@ -30,7 +31,18 @@ from corrigible.schema.exchange import Protocol as Wire
 from .absent_thing import EVEN, absent_thing
 from .api_profile import RefusalCase
 from .state_conflict import Conflicts
-from .state_reader import ABSENT_HERE, MOST_NEAR, NOT_ALLOWED, REFERRED_TO, Results, is_name, near_first, repeats, shown
+from .state_reader import (
+    ABSENT_HERE,
+    ABSENT_THERE,
+    MOST_NEAR,
+    NOT_ALLOWED,
+    REFERRED_TO,
+    Results,
+    is_name,
+    near_first,
+    repeats,
+    shown,
+)
 from .state_references import References
 
 _EXISTS: Final = re.compile(
@@ -117,6 +129,8 @@ class _State(References, Conflicts):
         named = said if said or self._status != 404 else [one for one in named if one.collection]
         if not named and self._is_plainly_absent():
             return (yield from self._referred())
+        if not named and self._status == 404 and (changed := self._changed_by_body()) is not None:
+            return changed
         if not named or (self._quoted and not said and self._names_another()):
             return None
         resource = named[0]
@@ -173,6 +187,23 @@ class _State(References, Conflicts):
         document = self._request.document()
         members = [name for part in (document["query"], document["body"]) if isinstance(part, Mapping) for name in part]
         return not any(letters(kind[1]) in letters(name) for name in members)
+
+    def _changed_by_body(self) -> RuleResult | None:
+        """Return the question for the `id` of the body, where what is absent is of the kind that the path collects.
+
+        Some APIs create with POST, and change what an `id` in the body names.
+        """
+        collection = self._request.path.rstrip("/").rpartition("/")[2]
+        kind = _KIND_ABSENT.fullmatch(self._message.strip())
+        body = self._request.body if isinstance(self._request.body, Mapping) else {}
+        value = body.get("id")
+        if kind is None or not (is_same(kind[1], collection) or is_plural(kind[1], collection)):
+            return None
+        if self._request.method not in ("POST", "PUT", "PATCH") or not is_name(value) or not self._has_operation:
+            return None
+        violation = SchemaViolation("/body/id", "enum", {}, value)
+        message = "Refer to one that exists."
+        return self._done(ask(violation, self._request, message, schema={"not": {"const": value}}), ABSENT_THERE)
 
     def _names_another(self) -> bool:
         """Whether a quoted text is a value of the body or the query: then that is what is not there."""

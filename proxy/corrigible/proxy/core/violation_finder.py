@@ -29,6 +29,7 @@ from corrigible.rules.schema_repair.inside_text import CONTENT, broken_member, b
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, choices
 from corrigible.rules.schema_repair.nesting import MISPLACED, move_member
 from corrigible.rules.schema_repair.renaming import near_names
+from corrigible.rules.schema_repair.route import UNSURE
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
 from corrigible.rules.violation import Violation
@@ -40,6 +41,7 @@ from .body_form import NOTHING_SAID
 
 ABOUT_THE_REQUEST: Final = frozenset({400, 404, 405, 410, 415, 422, 501})
 """Statuses (RFC 9110, RFC 4918) that may mean that the request is not what the description says."""
+_BAD_REQUEST: Final = 400
 _NOT_ACCEPTABLE: Final = 406
 _SERVER_FAULT: Final = 500
 """Says nothing of the request, unless its text states what the value at one of its places has to be."""
@@ -173,7 +175,7 @@ class ViolationFinder:
                 return (written,)
         if not self._operation:
             of_path = self._of_path(error) or self._of_version(error)
-            return of_path or self._of_extension(error) or self._stated(error)
+            return of_path or self._of_extension(error) or self._of_silence(error) or self._stated(error)
         is_located = self._is_located(error)
         violations = self._at(error) if is_located else self._anywhere(error)
         if is_located and not violations and not error.constraint and not error.stated:
@@ -237,6 +239,19 @@ class ViolationFinder:
         near = choices(wrong.schema) if wrong is not None and wrong.keyword == "path" else ()
         is_only = len(near) == 1 and split_extension(str(near[0]))[0] == self._request.path
         return (wrong,) if wrong is not None and is_only else ()
+
+    def _of_silence(self, error: Violation) -> Sequence[SchemaViolation]:
+        """Return what is wrong with a path or a method that the description does not have, where nothing is told.
+
+        Some servers answer 400 to whatever they have no route for. Whoever calls has to confirm it.
+        """
+        is_silent = not error.pointer and not error.stated and NOTHING_SAID.fullmatch(error.message[:_READ]) is not None
+        if self._case.exchange.status != _BAD_REQUEST or not is_silent or self._request.protocol is not Protocol.HTTP:
+            return ()
+        wrong = self._description.nearest_operation(self._request.method, self._request.path)
+        if wrong is None or wrong.keyword not in ("path", "base", "method"):
+            return ()
+        return (wrong._replace(schema={**wrong.schema, UNSURE: True}),)
 
     def _with_methods_of_members(self, wrong: SchemaViolation) -> SchemaViolation:
         """Return a violation of the method without methods whose body lacks a sent member, if one has them all."""

@@ -145,6 +145,7 @@ _SHORT_FORMS: Final[dict[str, tuple[str, ...]]] = {
     "msg": ("message",),
     "passwd": ("password",),
     "pkg": ("package",),
+    "q": ("query",),
     "pwd": ("password",),
     "qty": ("quantity",),
     "src": ("source",),

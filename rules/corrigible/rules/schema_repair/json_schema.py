@@ -17,6 +17,9 @@ _BESIDE: Final = ("allOf", *ALTERNATIVES)
 _LONGEST_CHAIN: Final = 32
 
 
+SELECTS: Final = "x-selects"
+"""In a schema of a closed list: each of its values belongs to another form of the object around it."""
+
 SHAPED: Final = "x-shaped"
 """Whether the examples of a text show that it is no number as text: `0 5 * * *`, `a@example.com`, `10:30`."""
 _SHAPE: Final = re.compile(r"[:/@*]")

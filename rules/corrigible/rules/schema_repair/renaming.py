@@ -295,8 +295,9 @@ def misspelt(violation: SchemaViolation, request: Request, group: str) -> Propos
 
 
 def _is_short_form(short: str, name: str, free: Sequence[str]) -> bool:
-    """Whether a name is the short form of this one, and of no other that is free: `lat` for `latitude`."""
-    return [one for one in free if abbreviates(short, one)] == [name] and not may_limit(short)
+    """Whether one of two names is the short form of the other, and of no other that is free: `lat` and `latitude`."""
+    written = [one for one in free if abbreviates(short, one)] or [one for one in free if abbreviates(one, short)]
+    return written == [name] and not may_limit(short)
 
 
 def _is_typo(name: str, other: str) -> bool:

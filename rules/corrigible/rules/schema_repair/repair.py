@@ -12,13 +12,14 @@ from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive, is_decisive_guess
+from corrigible.rules.safety.nearness import is_slip
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
 from . import alternative, inside_text, nesting, renaming, route
 from .first_violation import duplicates, first_violation, is_fully_checked
-from .json_schema import choices, types
+from .json_schema import SELECTS, choices, types
 from .repair_value import repair_value
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, ask, edit, guarded_edit, is_secret, options
@@ -58,7 +59,7 @@ def repair(violation: SchemaViolation, request: Request, group: str) -> Repair |
 
 def _proposed(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
     match violation.keyword:
-        case "path" | "method" | "base" | "around":
+        case "path" | "method" | "base" | "around" | route.ELSEWHERE:
             return route.proposed(violation, request, group)
         case inside_text.CONTENT:
             return inside_text.proposed(violation, request, group, _proposed)
@@ -161,9 +162,14 @@ def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -
 
 
 def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling) -> bool:
-    """Whether a word is taken for a truth value, or an identifier for one spelt otherwise, where much hangs on it."""
+    """Whether a word is taken for a truth value, or an identifier for one spelt otherwise, where much hangs on it.
+
+    Or for the name of a form of which it is only a part: another form is another wish.
+    """
     if request.method in READS:
         return False
+    if violation.schema.get(SELECTS) is True and isinstance(violation.value, str) and isinstance(spelled.value, str):
+        return not is_slip(violation.value, spelled.value)
     name = place_of(violation.pointer, request).name
     if violation.keyword == "type" and isinstance(spelled.value, bool):
         plain = scalar_text(violation.value).strip().casefold() in ("true", "false")
@@ -344,6 +350,7 @@ _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     "path": ("No operation has this path.", "UNKNOWN_PATH"),
     "around": ("No operation has this path.", "UNKNOWN_PATH"),
     "base": ("The description has another path for the operation.", "UNKNOWN_PATH"),
+    route.ELSEWHERE: ("The path has no operation of this method, and a near path has one.", "UNKNOWN_METHOD"),
     "method": ("The path has no operation of this method.", "UNKNOWN_METHOD"),
 }
 DIAGNOSES: Final = frozenset(text for text, _ in _DIAGNOSES.values())

@@ -21,13 +21,36 @@ _WRITES: Final = ("POST", "PUT", "PATCH")
 _MOST: Final = 5
 
 
+UNSURE: Final = "x-unsure"
+"""In a schema of paths or methods: no answer says that the path or the method is wrong, so whoever calls confirms."""
+
+ELSEWHERE: Final = "elsewhere"
+"""The keyword of a path that lacks the method which a near path has."""
+
+
 def proposed(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
+    proposal = _proposed(violation, request, group)
+    if proposal is None or violation.schema.get(UNSURE) is not True:
+        return proposal
+    return proposal._replace(suggestions=[_confirmed(one) for one in proposal.suggestions])
+
+
+def _confirmed(suggestion: Suggestion) -> Suggestion:
+    safety = suggestion["safety"]
+    return {**suggestion, "safety": {**safety, "requires_confirmation": True}} if "patch" in suggestion else suggestion
+
+
+def _proposed(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
     offered = [one for one in choices(violation.schema) if isinstance(one, str)]
-    if all(_RPC.fullmatch(one) for one in offered) and _CALL.fullmatch(str(violation.value)):
-        return _rpc(violation, request, offered, group)
     if violation.keyword == "around":
         message = "The description has no operation of this path. Use one that does what was meant."
         return ask(violation, request, message)
+    if all(_RPC.fullmatch(one) for one in offered) and _CALL.fullmatch(str(violation.value)):
+        return _rpc(violation, request, offered, group)
+    if violation.keyword == ELSEWHERE:
+        message = "Use the near path that has this method, if it is what was meant."
+        near = _to(violation, request, "/path", request.path, offered[0], message, is_choice=True, confirm=True)
+        return options([near, *_asked_for_path(violation, request).suggestions], group)
     if violation.keyword == "base" and len(offered) == 1:
         message = "Use the path that the description has for this operation."
         return Proposal([_to(violation, request, "/path", request.path, offered[0], message)])
@@ -200,14 +223,16 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
     if request.method == "POST" and "GET" in offered and _reads_by_post(request.path):
         message = "This path only reads. Use GET, with what is looked for in the query."
         return ask(violation, request, message, schema={"enum": ["GET"]})
-    if request.method == "POST" and offered == ["GET"] and request.body is None and not request.query:
+    if request.method == "POST" and offered == ["GET"] and not request.body and not request.query:
         message = "Use GET: this path has no other method, and nothing was sent that would be lost."
         return Proposal([_to(violation, request, "/method", "POST", "GET", message, intent=True, confirm=True)])
     # Another path may do it: what this one lacks proves nothing.
+    return _asked_for_path(violation, request) if offered else None
+
+
+def _asked_for_path(violation: SchemaViolation, request: Request) -> Proposal:
     message = "No operation of this path does what this method does. Use one that does what was meant."
-    return (
-        ask(violation, request, message, places=[("/path", {"type": "string", "pattern": "^/"})]) if offered else None
-    )
+    return ask(violation, request, message, places=[("/path", {"type": "string", "pattern": "^/"})])
 
 
 def _replacing(violation: SchemaViolation, request: Request, *, can_read: bool) -> Suggestion:

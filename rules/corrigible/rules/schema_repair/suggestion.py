@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from corrigible.rules.engine.guarded_patch import LONGEST_GUARD, PatchError, guarded
@@ -74,18 +75,40 @@ def guarded_edit(request: Request, pointer: str, old: Json, operation: Operation
 _IDENTIFYING: Final = ("name", "id", "key", "path", "type", "title")
 
 
+_DEEPEST: Final = 2
+"""How far inside an element its identifying value may stand."""
+
+
 def _identified(document: Mapping[str, Json], element: str) -> Operation:
+    """Return a test of a value of an element, of those of its objects where it has no plain value itself."""
     value = resolve(document, element)
-    if isinstance(value, Mapping):
-        plain = [
-            name for name, inner in value.items() if _is_short(inner) and not is_secret(f"/body/{escape(name)}", inner)
+    if value == {}:
+        return {"op": "test", "path": element, "value": {}}
+    level = [(element, value)]
+    for _ in range(_DEEPEST):
+        for place, inner in level:
+            if (name := _plain_member(place, inner)) is not None:
+                return {"op": "test", "path": f"{place}/{escape(name)}", "value": inner[name]}
+        level = [
+            (f"{place}/{escape(name)}", below)
+            for place, inner in level
+            if isinstance(inner, Mapping)
+            for name, below in islice(inner.items(), _MOST_TRIED)
+            if isinstance(below, Mapping) and not _is_secret_name(name)
         ]
-        name = next((name for name in _IDENTIFYING if name in plain), plain[0] if plain else None)
-        if name is not None:
-            return {"op": "test", "path": f"{element}/{escape(name)}", "value": value[name]}
-        if not value:
-            return {"op": "test", "path": element, "value": {}}
     raise PatchError(f"{element} has nothing to be told by")
+
+
+_MOST_TRIED: Final = 16
+
+
+def _plain_member(place: str, value: Json) -> str | None:
+    if not isinstance(value, Mapping):
+        return None
+    plain = [
+        name for name, inner in value.items() if _is_short(inner) and not is_secret(f"{place}/{escape(name)}", inner)
+    ]
+    return next((name for name in _IDENTIFYING if name in plain), plain[0] if plain else None)
 
 
 def _is_short(value: Json) -> bool:

@@ -35,6 +35,8 @@ class StatedPath(NamedTuple):
     """As it is written, or its steps."""
     is_sure: bool = False
     """Whether it can be nothing else: a word before a colon can."""
+    label: str = ""
+    """What stands before it, with a colon: it may be the path."""
 
 
 _NAME: Final = r"""['"`]?(?P<a>[\w$@:\[\].-]{1,80}?)['"`]?(?:[.,;]?$|[,;\s])"""
@@ -211,8 +213,12 @@ _PATH: Final = PatternList(
     r"(?:^|, )(?:data|instance|(?:request/)?body)(?P<p>/[^\s,]{1,200}) (?:must|should)\b",
     # axum, voluptuous: "items[0].age: invalid type: string, expected u8", "... for dictionary value @ data['age']"
     r"@ data(?P<p>\[[^\s]{1,200}\])",
+    # jsonschema through openapi-core and others, under a label: "Validation failed: user.age: 'x' is not of type ..."
+    r"^(?P<label>[A-Za-z][\w -]{0,60}): (?P<p>[A-Za-z_][\w-]{0,79}(?:[.\[][\w.\[\]'-]{1,120})?): \S",
     r"(?:^|\btype: )(?P<p>[A-Za-z_][\w-]{0,79}(?:[.\[][\w.\[\]'-]{1,120})?): \S",
 )
+_UNSURE: Final = 2
+"""The last patterns, which a label or any word before a colon matches too."""
 TAG: Final = PatternList(r"\bfailed on the '(?P<tag>\w{1,40})' tag")
 """Go's validator names the rule at the end of its sentence."""
 _CHAIN: Final = re.compile(r"\(through reference chain: (?P<chain>[^()]{1,1000})\)")
@@ -244,7 +250,7 @@ def find_member(message: str) -> NamedMember:
             continue
         match = found.match
         groups = match.groupdict()
-        if (groups.get("a") or "").lower() in _NO_NAMES:
+        if (groups.get("a") or "").lower() in _NO_NAMES or _goes_on(match, message):
             continue
         if groups.get("within"):
             groups["a"] = f"{groups['within']}.{groups['a']}"
@@ -261,6 +267,20 @@ def find_member(message: str) -> NamedMember:
     return NamedMember()
 
 
+def _goes_on(match: re.Match[str], message: str) -> bool:
+    """Whether what stands for a name is a word of the sentence: "missing argument to repetition operator"."""
+    if not match.re.groupindex.get("a") or match["a"] is None or match["a"].lower() not in _FUNCTION_WORDS:
+        return False
+    start, end = match.span("a")
+    is_quoted = message[start - 1 : start] in ("'", '"', "`")
+    return not is_quoted and re.match(r" \w", message[end:]) is not None
+
+
+_FUNCTION_WORDS: Final = frozenset(
+    {"to", "for", "of", "in", "from", "at", "on", "with", "by", "and", "or", "after", "before", "as", "is", "was"}
+)
+
+
 def find_subject(message: str) -> NamedMember:
     """Return what a message is about in its first words; it may be no member at all."""
     found = _search(message, _SUBJECT)
@@ -275,7 +295,9 @@ def stated_path(message: str) -> StatedPath:
     found = _search(message, _PATH)
     if found is None:
         return StatedPath()
-    return StatedPath(found.match["p"], found.number != len(_PATH.texts) - 1)
+    last = len(_PATH.texts)
+    label = found.match["label"] if found.number == last - _UNSURE else ""
+    return StatedPath(found.match["p"], found.number < last - _UNSURE, label)
 
 
 def missing_member(message: str) -> str:

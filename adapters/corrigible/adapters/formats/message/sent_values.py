@@ -34,8 +34,13 @@ _BEFORE: Final = re.compile(r"(?<![\w./@-])")
 _BEFORE_TOLD: Final = re.compile(r"(?<![\w./@-])|(?<=[\[('\"]/)")
 """Some servers keep names as paths and print them so: `(/a b)`."""
 _AFTER: Final = re.compile(r"(?![\w/@-]|\.\w)")
-SURROUNDINGS: Final = re.compile(r"(?i)\b(?:in|of|for|from|under|within|on|by) (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
+_SURROUNDINGS: Final = re.compile(r"(?i)\b(?:in|of|for|from|under|within|on|by) (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
 """Before a value that only says where something is looked for."""
+_IDENTIFYING: Final = re.compile(
+    r"(?i)\b(?:with|has|have|having|whose|by) (?:an? |the |this |that |given )?"
+    r"(?:id|uuid|guid|key|name|identifier|slug|code)(?: (?:of|is))? ['\"\[(]?$"
+)
+"""Before the value of an identifier, whatever else stands there: "No shelf exists with the id of 5"."""
 _WHERE: Final = re.compile(r"(?i)\b(?:in|under|within|on|of) (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
 """Before a value that only says where something was not found, whatever stands before it."""
 _PARTICULAR: Final = re.compile(r"(?i)\bwith (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
@@ -81,6 +86,11 @@ class SentValue(NamedTuple):
 def says_absent(message: str) -> bool:
     """Whether a text says that something is not there."""
     return ABSENT.search(message[:_LONGEST]) is not None
+
+
+def surrounds(before: str) -> bool:
+    """Whether the words before a value only say where something is looked for."""
+    return _SURROUNDINGS.search(before) is not None and _IDENTIFYING.search(before) is None
 
 
 def says_unread(message: str) -> bool:
@@ -171,7 +181,7 @@ def values_told(message: str, sent: Sequence[SentValue], *, any_text: bool) -> l
     in_path = [str(one.value) for one in sent if not one.path]
     for value in filter(None, in_path):
         for start in islice(_occurrences(value, text, _BEFORE), _MOST_TRIED):
-            if start >= 0 and not SURROUNDINGS.search(text[:start]):
+            if start >= 0 and not surrounds(text[:start]):
                 return []
     mentions = _mentions(message, sent)
     plain = [one for one in mentions if _WORD.fullmatch(one.value)]
@@ -432,6 +442,6 @@ def _chosen(mentions: Sequence[_Mention]) -> str:
     """Return the one place that is meant, without those that only say where something was looked for."""
     if len(_pointers(mentions)) > 1:
         particular = [one for one in mentions if _PARTICULAR.search(one.before)]
-        mentions = particular or [one for one in mentions if not SURROUNDINGS.search(one.before)]
+        mentions = particular or [one for one in mentions if not surrounds(one.before)]
     pointers = _pointers(mentions)
     return pointers[0] if len(pointers) == 1 else ""

@@ -16,7 +16,7 @@ from corrigible.rules.pointer import MISSING, escape
 from corrigible.rules.safety.nearness import is_same, is_slip, nearest
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.first_violation import compile_validator, first_violation
-from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, Schema, member, parts
+from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, SELECTS, Schema, member, parts
 from corrigible.rules.schema_repair.nesting import GENERAL_NAMES, MISPLACED, REQUIRED
 from corrigible.rules.schema_repair.renaming import may_limit
 from corrigible.rules.schema_repair.schema_violation import MOST, SchemaViolation
@@ -298,7 +298,8 @@ class SchemaChecker:
             best = self._prefer_array(best, branches, error.instance) or best
         if len(best) == 1:
             for inner in contexts[best[0]]:
-                yield from self._of(inner, locate)
+                selecting = self._selecting(inner, error, [branches[index] for index in left], locate)
+                yield from self._of(inner, locate) if selecting is None else (selecting,)
             return
         together = self._enumerated([contexts[index] for index in best], locate)
         if together is not None:
@@ -308,6 +309,25 @@ class SchemaChecker:
         names = self._declared(error.instance_path).members
         alternatives = [_complete(small(branches[index], self.schema), names, self.schema) for index in best]
         yield SchemaViolation(spot.pointer, "anyOf", {"anyOf": alternatives}, spot.value)
+
+    def _selecting(
+        self,
+        inner: jsonschema_rs.ValidationError,
+        error: jsonschema_rs.ValidationError,
+        branches: Sequence[Json],
+        locate: Locate,
+    ) -> SchemaViolation | None:
+        """Return the violation of a member of whose values each alternative takes its own: all of them can be meant."""
+        path = inner.instance_path
+        if inner.kind.name not in ("enum", "const") or len(path) != len(error.instance_path) + 1:
+            return None
+        listed = [_listed(declared([one], self.schema).get(str(path[-1])), self.schema) for one in branches]
+        known = [values for values in listed if values is not None]
+        every = [value for values in known for value in values]
+        if len(known) < len(branches) or len(known) < 2 or any(every.count(one) > 1 for one in every):
+            return None
+        spot = locate(path)
+        return SchemaViolation(spot.pointer, "enum", {"enum": every, SELECTS: True}, spot.value)
 
     def _unnamed(self, schema: Schema, error: jsonschema_rs.ValidationError, locate: Locate) -> SchemaViolation | None:
         """Return the violation of a discriminating member that names no alternative."""
@@ -324,7 +344,7 @@ class SchemaChecker:
                 pointer, "required", {"type": "string", "enum": values}, MISSING, tuple(around.members)
             )
         spot = locate([*error.instance_path, name])
-        return SchemaViolation(spot.pointer, "enum", {"type": "string", "enum": values}, spot.value)
+        return SchemaViolation(spot.pointer, "enum", {"type": "string", "enum": values, SELECTS: True}, spot.value)
 
     def _enumerated(
         self, contexts: Sequence[Sequence[jsonschema_rs.ValidationError]], locate: Locate

@@ -12,7 +12,9 @@ from rapidfuzz.distance import OSA
 from corrigible.adapters.operation import Node, Operations
 from corrigible.rules.budget import spend
 from corrigible.rules.safety.nearness import is_plural, is_same, is_slip
+from corrigible.rules.schema_repair.route import ELSEWHERE
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.schema.exchange import Json
 
 _MOST: Final = 5
 _MOST_AROUND: Final = 8
@@ -98,8 +100,34 @@ class OperationSuggester:
         wrong = SchemaViolation("/method", "method", {"enum": others}, method) if others else None
         below = None if wrong is None or _may_become(method, others) else self._below(method, path)
         if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
-            return below or wrong
-        return self._near_path(method, path) or below or wrong or self._siblings(method, path) or self._around(path)
+            return below or self._elsewhere(method, path, others) or wrong
+        known = self._near_path(method, path) or below or wrong or self._siblings(method, path)
+        return known or self._around(path) or self._beside(method, path)
+
+    def _elsewhere(self, method: str, path: str, others: list[str]) -> SchemaViolation | None:
+        """Return the path that is this one in the other number and has the method: `POST /tag` for `POST /tags`."""
+        if method not in _WRITES or not _WRITES.isdisjoint(others):
+            return None
+        near = self._near_path(method, path)
+        offered = near.schema["enum"] if near is not None else []
+        if len(offered) != 1 or not _is_other_number(path.strip("/").split("/"), offered[0].strip("/").split("/")):
+            return None
+        return SchemaViolation("/path", ELSEWHERE, {"type": "string", "enum": offered}, path)
+
+    def _beside(self, method: str, path: str) -> SchemaViolation | None:
+        """Return the paths that have the method, where the API has few and this one is none, though it begins like all.
+
+        Of files, such as the icon that browsers look for, nothing is said.
+        """
+        *beginning, last = path.strip("/").split("/")
+        bases = {one.strip("/").split("/")[0] for listed in self._templates.values() for one in listed}
+        is_based = len(bases) > 1 or beginning[:1] == list(bases)
+        if not last or "." in last or not is_based or len(path) > _MOST_LETTERS:
+            return None
+        listed = [one for (other, _), each in self._templates.items() if other == method for one in each]
+        plain = [one for one in listed if "{" not in one and one.strip("/").split("/")[:1] == beginning[:1]]
+        offered: dict[str, Json] = {"enum": sorted(plain)} if 0 < len(plain) <= _MOST_AROUND else {"pattern": "^/"}
+        return SchemaViolation("/path", "around", {"type": "string", **offered}, path)
 
     def _without_verb(self, method: str, path: str) -> SchemaViolation | None:
         """Return the path before a last word that only says what the method does: `POST /things/create`."""
@@ -269,6 +297,12 @@ class OperationSuggester:
             yield 2, [parts[0], *parts[2:]]
         if len(parts) > 2 and parts[0] == "api":
             yield 1, parts[2:]
+
+
+def _is_other_number(parts: list[str], others: list[str]) -> bool:
+    """Whether two paths differ in one word, of which one is the plural of the other's."""
+    different = [(one, two) for one, two in zip(parts, others, strict=False) if one != two]
+    return len(parts) == len(others) and len(different) == 1 and is_plural(*different[0])
 
 
 def _may_become(method: str, others: list[str]) -> bool:
