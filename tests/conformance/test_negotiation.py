@@ -22,7 +22,7 @@ from .faults import NEGOTIATION, Planted
 from .faulty import Fault, relay
 
 START = (
-    "corrigible proxy --upstream {upstream} --pack {suite}/reference/pack --spec {suite}/reference/openapi.yaml "
+    "corrigible proxy --engine mitmproxy --upstream {upstream} --pack {suite}/reference/pack --spec {suite}/reference/openapi.yaml "
     "--listen 127.0.0.1:{port}"
 )
 
