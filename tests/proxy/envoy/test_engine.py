@@ -283,3 +283,14 @@ def test_without_a_choice_envoy_is_taken_and_said(upstream: Any) -> None:
             assert process.wait(PATIENCE) == 0
         finally:
             process.kill()
+
+
+def test_a_long_name_of_the_temporary_folder_leaves_room_for_sockets(
+    upstream: Any, write_pack: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("x" * 80)
+    long.mkdir()
+    monkeypatch.setenv("TMPDIR", str(long))
+    with started(upstream.port, "--pack", str(write_pack(x=RULE))) as (process, port):
+        assert is_corrected(port)
+        assert folder_of(process.pid).stat().st_mode & 0o077 == 0
