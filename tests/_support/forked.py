@@ -45,6 +45,7 @@ import corrigible.adapters.openapi.load
 from corrigible.proxy.cli import parser
 parser("proxy"), parser("pack"), parser("sandbox"), parser("description"), parser("descriptors")
 import corrigible.proxy.mitm.server
+import corrigible.proxy.envoy.engine, corrigible.proxy.command.correction_job
 gc.freeze()
 calls = socket.socket(fileno=int(sys.argv[1]))
 signal.signal(signal.SIGINT, signal.SIG_IGN)

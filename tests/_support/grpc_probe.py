@@ -224,6 +224,8 @@ class Started:
 def started(upstream: str | int, *words: str, quiet: bool = True) -> Iterator[Started]:
     """Run `corrigible proxy --grpc-upstream` until the block ends."""
     words = (*words, "--quiet") if quiet else words
+    if "--engine" not in words:
+        words = ("--engine", "mitmproxy", *words)
     target = f"127.0.0.1:{upstream}" if isinstance(upstream, int) else upstream
     command = [sys.executable, "-c", START, "proxy", "--grpc-upstream", target, "--listen", "127.0.0.1:0", *words]
     with subprocess.Popen(

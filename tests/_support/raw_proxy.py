@@ -337,7 +337,7 @@ class Bench:
     def command(*words: str) -> list[str]:
         """Return how to run `corrigible proxy` so that nothing under way is cut off before a test gives up."""
         code = "import sys; from corrigible.proxy import cli, mitm; mitm.DRAIN_SECONDS = %s; sys.exit(cli.main())"
-        return [sys.executable, "-c", code % PATIENCE, "proxy", *words]
+        return [sys.executable, "-c", code % PATIENCE, "proxy", "--engine", "mitmproxy", *words]
 
     @staticmethod
     def seen(message: bytes) -> Any:

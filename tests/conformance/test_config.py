@@ -96,4 +96,4 @@ def test_our_own_ones_are_good_and_differ_in_the_engine_alone() -> None:
     assert {"http-json", "grpc", "kubernetes-api", "kubernetes-webhook", "recipe"} <= set(plain) == set(envoy)
     for profile, subject in plain.items():
         for mine, theirs in ((subject.start, envoy[profile].start), (subject.http2, envoy[profile].http2)):
-            assert theirs == (mine and mine.replace("corrigible proxy ", "corrigible proxy --engine envoy "))
+            assert theirs == (mine and mine.replace("--engine mitmproxy ", "--engine envoy "))

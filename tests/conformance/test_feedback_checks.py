@@ -24,8 +24,8 @@ from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, HttpResponse
 
 START = (
-    "corrigible proxy --upstream {upstream} --pack {suite}/reference/pack --spec {suite}/reference/openapi.yaml "
-    "--listen 127.0.0.1:{port}"
+    "corrigible proxy --engine mitmproxy --upstream {upstream} --pack {suite}/reference/pack "
+    "--spec {suite}/reference/openapi.yaml --listen 127.0.0.1:{port}"
 )
 CHECKS = {check.id: check for check in (*core.CHECKS, *operations.CHECKS, *retry.CHECKS, *trust.CHECKS)}
 SLOW = "trust/injection"

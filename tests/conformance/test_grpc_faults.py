@@ -28,7 +28,16 @@ START = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
 @contextmanager
 def proxied(upstream: str) -> Iterator[str]:
     """Run `corrigible proxy` in front of a gRPC server; yield its address."""
-    words = ["--pack", str(PACK), "--pack", "grpc", "--descriptors", str(grpc_shop.DESCRIPTORS)]
+    words = [
+        "--engine",
+        "mitmproxy",
+        "--pack",
+        str(PACK),
+        "--pack",
+        "grpc",
+        "--descriptors",
+        str(grpc_shop.DESCRIPTORS),
+    ]
     command = [sys.executable, "-c", START, "proxy", "--grpc-upstream", upstream, "--listen", "127.0.0.1:0", *words]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         try:

@@ -21,7 +21,7 @@ from .http2_relay import careless
 from .test_planted_faults import START
 
 HTTP2 = (
-    "corrigible proxy --upstream {upstream} --upstream-ca {certificate} --tls-cert {certificate} "
+    "corrigible proxy --engine mitmproxy --upstream {upstream} --upstream-ca {certificate} --tls-cert {certificate} "
     "--pack {suite}/reference/pack --listen 127.0.0.1:{port}"
 )
 

@@ -19,7 +19,7 @@ from .stand_in import Said, Spoil, edited, findings, fronted
 SLOW = {"kubernetes/streams", "kubernetes/upgrades"}
 """The stand-in waits for the whole of an answer, so it cannot hold these."""
 QUICK = [check for check in CHECKS if check.id not in SLOW]
-START = "corrigible proxy --upstream {upstream} --pack kubernetes --listen 127.0.0.1:{port}"
+START = "corrigible proxy --engine mitmproxy --upstream {upstream} --pack kubernetes --listen 127.0.0.1:{port}"
 
 
 def causes(body: Any) -> list[Any]:

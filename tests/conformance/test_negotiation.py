@@ -22,8 +22,8 @@ from .faults import NEGOTIATION, Planted
 from .faulty import Fault, relay
 
 START = (
-    "corrigible proxy --upstream {upstream} --pack {suite}/reference/pack --spec {suite}/reference/openapi.yaml "
-    "--listen 127.0.0.1:{port}"
+    "corrigible proxy --engine mitmproxy --upstream {upstream} --pack {suite}/reference/pack "
+    "--spec {suite}/reference/openapi.yaml --listen 127.0.0.1:{port}"
 )
 
 

@@ -124,6 +124,6 @@ def test_the_recipe_service_passes() -> None:
 
 
 def test_our_own_proxy_passes() -> None:
-    start = "corrigible proxy --upstream {upstream} --pack recipe --listen 127.0.0.1:{port}"
+    start = "corrigible proxy --engine mitmproxy --upstream {upstream} --pack recipe --listen 127.0.0.1:{port}"
     with running_subject(SubjectSpec(PROFILE, "proxy", SubjectConfig(start=start))) as staged:
         assert findings(CHECKS, staged.subject) == {}

@@ -213,6 +213,6 @@ def test_feedback_on_success_is_caught(profile: str) -> None:
 @pytest.mark.parametrize("profile", CHECKS)
 def test_our_own_proxy_passes(profile: str) -> None:
     pack = PACKS / f"shop-{profile}"
-    start = f"corrigible proxy --upstream {{upstream}} --pack '{pack}' --listen 127.0.0.1:{{port}}"
+    start = f"corrigible proxy --engine mitmproxy --upstream {{upstream}} --pack '{pack}' --listen 127.0.0.1:{{port}}"
     with running_subject(SubjectSpec(profile, "proxy", SubjectConfig(start=start))) as staged:
         assert findings(CHECKS[profile], staged.subject) == {}

@@ -26,8 +26,8 @@ from .faults import PLANTED, Planted
 from .faulty import Answer, Fault, Request, relay
 
 START = (
-    "corrigible proxy --upstream {upstream} --pack {suite}/reference/pack --spec {suite}/reference/openapi.yaml "
-    "--listen 127.0.0.1:{port}"
+    "corrigible proxy --engine mitmproxy --upstream {upstream} --pack {suite}/reference/pack "
+    "--spec {suite}/reference/openapi.yaml --listen 127.0.0.1:{port}"
 )
 LATENCY = "transparency/latency"
 LOOKUPS = "transparency/open/look-up"

@@ -21,7 +21,7 @@ from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
 
 from .stand_in import Front, Said, Spoil, corrector, edited, findings, fronted
 
-START = "corrigible proxy --upstream {upstream} --pack kubernetes --listen 127.0.0.1:{port}"
+START = "corrigible proxy --engine mitmproxy --upstream {upstream} --pack kubernetes --listen 127.0.0.1:{port}"
 SLOW = "webhook/failure-policy"
 QUICK = [check for check in CHECKS if check.id != SLOW]
 

@@ -71,6 +71,20 @@ def test_every_episode_of_a_plan_is_played_once(ran: Path) -> None:
     assert set(log.manifest.agents) == {"patch-executor", "stubborn"}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="Envoy is for Linux")
+def test_both_engines_agree_case_by_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few = ["--domain", "acme", "--agents", "informed", "--arm", "reflective", "--skip-audit", "--quiet"]
+    for engine in ("mitmproxy", "envoy"):
+        assert lift(tmp_path / engine, *few, "--engine", engine) == 0
+    first, second = (read(tmp_path / engine) for engine in ("mitmproxy", "envoy"))
+    assert len(first.episodes) > 20 and {one.outcome for one in first.episodes} == {"success", "failure"}
+    assert not {one.key for one in first.episodes} & {one.key for one in second.episodes}
+    capsys.readouterr()
+    assert main(["lift", "compare", str(tmp_path / "mitmproxy"), str(tmp_path / "envoy")]) == 1
+    differences = capsys.readouterr().out.splitlines()
+    assert sorted(line.split(": ", 2)[1] for line in differences) == ["/digests/plan", "/plan/engine"]
+
+
 def test_feedback_is_enough_for_the_script_that_does_what_it_says(ran: Path) -> None:
     outcomes = {(one.agent, one.arm): set[str]() for one in read(ran).episodes}
     for one in read(ran).episodes:

@@ -29,6 +29,7 @@ def process(service: int, descriptor_set: Path) -> Iterator[tuple[int, int]]:
     """Start a proxy; yield its process and its port."""
     command = [sys.executable, "-m", "corrigible.proxy.cli", "proxy", "--grpc-upstream", f"127.0.0.1:{service}"]
     command += ["--listen", "127.0.0.1:0", "--descriptors", str(descriptor_set), "--time-limit", "40"]
+    command += ["--engine", "mitmproxy"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         said = process.stderr.readline()

@@ -349,7 +349,7 @@ def test_without_mitmproxy_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "mitmproxy", None)
     for name in [name for name in sys.modules if name.startswith("corrigible.proxy.mitm.server")]:
         monkeypatch.delitem(sys.modules, name)
-    assert command.run(arguments(*UP, "--pack", "stripe")) == 1
+    assert command.run(arguments(*UP, "--pack", "stripe", "--engine", "mitmproxy")) == 1
     assert capsys.readouterr() == (
         "",
         "corrigible proxy: mitmproxy is not installed: pip install 'corrigible[mitmproxy]'\n",

@@ -36,6 +36,8 @@ VARIANTS = {
     "mode none": replace(PLAIN, is_none=True, asks_for_target=False),
     "admin": replace(PLAIN, admin="/tmp/admin.sock", logs_all=True),
     "ipv6": replace(PLAIN, host="::1", upstream=Upstream("http", "::1", 8080)),
+    "ext_proc": replace(PLAIN, is_ext_proc=True, correctors=["unix:/tmp/a.sock"]),
+    "ext_proc of grpc": replace(PLAIN, is_ext_proc=True, is_grpc=True, correctors=["corrector:9090"]),
     "grpc": replace(PLAIN, is_grpc=True),
     "grpcs": replace(PLAIN, is_grpc=True, upstream=SECURE),
 }

@@ -242,7 +242,14 @@ def ended(*words: str) -> tuple[int, str]:
             ("--engine", "nginx", "--upstream", "http://a.test", "--pack", "http"),
             "--engine nginx: expected mitmproxy, envoy, auto",
         ),
-        (("--correctors", "2", "--upstream", "http://a.test", "--pack", "http"), "--correctors needs --engine envoy"),
+        (
+            ("--engine", "mitmproxy", "--correctors", "2", "--upstream", "http://a.test", "--pack", "http"),
+            "--correctors needs Envoy: --engine mitmproxy",
+        ),
+        (
+            ("--correctors", "2", "--engine-mode", "regular", "--pack", "http"),
+            "--correctors needs Envoy: --engine-mode regular needs mitmproxy",
+        ),
         (
             ("--engine", "envoy", "--correctors", "none", "--upstream", "http://a.test", "--pack", "http"),
             "--correctors none: not a number from 1 to 64",
@@ -262,16 +269,28 @@ def test_an_address_that_is_taken_is_1(upstream: Any) -> None:
     assert said == f"corrigible proxy: cannot listen on 127.0.0.1:{upstream.port}: address already in use\n"
 
 
-def test_auto_says_what_it_took(upstream: Any) -> None:
+def test_without_a_choice_envoy_is_taken_and_said(upstream: Any) -> None:
     target = ("--upstream", f"http://127.0.0.1:{upstream.port}", "--listen", "127.0.0.1:0", "--pack", "http")
-    command = [sys.executable, "-c", START, "proxy", *target, "--engine", "auto"]
+    command = [sys.executable, "-c", START, "proxy", *target]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None and process.stdout is not None
-            assert process.stderr.readline() == "corrigible proxy: the engine is Envoy\n"
-            assert process.stdout.readline().startswith("corrigible: http://127.0.0.1:")
+            line = process.stdout.readline()
+            assert line.startswith("corrigible: http://127.0.0.1:")
+            assert line.endswith(" (http; reflective), on Envoy\n")
             assert envoy_of(process.pid)
             process.terminate()
             assert process.wait(PATIENCE) == 0
         finally:
             process.kill()
+
+
+def test_a_long_name_of_the_temporary_folder_leaves_room_for_sockets(
+    upstream: Any, write_pack: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("x" * 80)
+    long.mkdir()
+    monkeypatch.setenv("TMPDIR", str(long))
+    with started(upstream.port, "--pack", str(write_pack(x=RULE))) as (process, port):
+        assert is_corrected(port)
+        assert folder_of(process.pid).stat().st_mode & 0o077 == 0

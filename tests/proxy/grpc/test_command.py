@@ -180,7 +180,10 @@ def test_an_address_that_is_taken_is_1(rpc: Any, probe: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         words = ("--grpc-upstream", f"127.0.0.1:{probe.port}", "--listen", f"127.0.0.1:{port}")
-        assert rpc.ended_apart(*words) == (1, f"corrigible proxy: cannot listen on 127.0.0.1:{port}\n")
+        said = f"corrigible proxy: cannot listen on 127.0.0.1:{port}"
+        assert rpc.ended_apart(*words, "--engine", "mitmproxy") == (1, f"{said}\n")
+        status, lines = rpc.ended_apart(*words, "--engine", "envoy")
+        assert status == 1 and lines.endswith(f"{said}: address already in use\n")
 
 
 def test_the_journal_has_one_line_for_each_call(rpc: Any, probe: Any, tmp_path: Path) -> None:

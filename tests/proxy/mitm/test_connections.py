@@ -104,8 +104,8 @@ def test_idle_connections_make_room(bench: Any, number: int) -> None:
         def few() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (64, 100))
 
-        command = [str(Path(sys.executable).parent / "corrigible"), "proxy", "--upstream"]
-        command += [f"http://127.0.0.1:{upstream.port}", "--pack", "http", "--listen", "127.0.0.1:0"]
+        command = [str(Path(sys.executable).parent / "corrigible"), "proxy", "--engine", "mitmproxy"]
+        command += ["--upstream", f"http://127.0.0.1:{upstream.port}", "--pack", "http", "--listen", "127.0.0.1:0"]
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=few, text=True, env={**os.environ}
         )

@@ -22,6 +22,7 @@ from corrigible.conformance.model.usage_error import UsageError
 
 from .audit import report
 
+ENGINES: Final = ("envoy", "mitmproxy")
 CERTIFICATE: Final = "certificate.json"
 """Written beside the log: what the audit compared."""
 
@@ -53,6 +54,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="N",
         help="seed of one repetition of every task; default: 0; repeatable",
+    )
+    parser.add_argument(
+        "--engine",
+        choices=ENGINES,
+        help="what carries the traffic; default: what the proxy takes. `lift compare` shows whether two runs agree",
     )
     parser.add_argument("--attempts", type=int, metavar="N", help="maximum number of calls per episode; default: 5")
     parser.add_argument(

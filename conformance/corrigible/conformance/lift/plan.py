@@ -77,6 +77,8 @@ class Plan(_Model):
     """Default: all; without `length-matched` where no model plays."""
     agents: tuple[AgentPlan, ...] = (AgentPlan(name=SCRIPTED),)
     seeds: tuple[int, ...] = (0,)
+    engine: str = ""
+    """What carries the traffic, as `corrigible proxy --engine` says it; empty: the proxy's default."""
     attempts: int = Field(default=5, ge=1, le=50)
     concurrency: int = Field(default=2, ge=1, le=256)
     timeout: float = Field(default=120.0, gt=0)

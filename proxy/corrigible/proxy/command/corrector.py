@@ -25,6 +25,11 @@ from .time_limit import limits_of
 from .usage_error import UsageError, one_of
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from corrigible.proxy.envoy.corrector_process import Job, Listening
+    from corrigible.proxy.envoy.http_server import Answering
+
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _UNIX = "unix:"
@@ -39,6 +44,11 @@ def add(subparsers: Subparsers) -> None:
         "and gets the edits of the answer. corrigible envoy config prints the configuration of Envoy for this.",
     )
     api_options.add(parser, listen="127.0.0.1:9090")
+    parser.add_argument(
+        "--ext-proc",
+        action="store_true",
+        help="speak envoy.service.ext_proc.v3 over gRPC, for gateways that know nothing else",
+    )
     parser.set_defaults(run=run)
 
 
@@ -49,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
         address = _address(args.listen)
         prepared = _prepared(args)
         from corrigible.proxy.envoy.corrector_process import run as serve
+
+        listening = _by_ext_proc(prepared) if args.ext_proc else None
     except (CorrigibleError, OSError, ValueError) as problem:
         return _fail(problem, 2)
     except ModuleNotFoundError as missing:
@@ -64,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"corrigible corrector: {address} {prepared.label}", flush=True)
 
     try:
-        serve(prepared.job, address, started)
+        serve(prepared.job, address, started, listening=listening)
     except OSError as problem:
         return _fail(f"cannot listen on {args.listen}: {(problem.strerror or str(problem)).lower()}", 1)
     finally:
@@ -88,6 +100,25 @@ def _prepared(args: argparse.Namespace) -> Prepared:
     trust = tls.read_trust(args, plaintext=None if upstream.startswith("https:") else f"--upstream {upstream}")
     plan = ApiPlan(args.pack, args.spec, spec_option.base_path(args.base), mode, limits, upstream)
     return http_job(plan, relay, trust, Rewritten.NONE)
+
+
+def _by_ext_proc(prepared: Prepared) -> Listening:
+    """Return what serves by this protocol. Raises UsageError if its extra is not installed."""
+    from corrigible.proxy.envoy.api_hints import is_asking_for_target
+    from corrigible.proxy.envoy.processing import Processing
+
+    try:
+        from corrigible.proxy.envoy.ext_proc import serving
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in ("envoy_data_plane", "betterproto2", "grpc"):
+            raise
+        raise UsageError("--ext-proc is not installed: pip install 'corrigible[ext_proc]'") from None
+
+    def listening(job: Job, answering: Answering, address: str) -> AbstractAsyncContextManager[object]:
+        asks = is_asking_for_target(prepared.profiles()) and prepared.route is not None
+        return serving(lambda: Processing(answering, job.wants, job.body_limit, asks_for_target=asks), address)
+
+    return listening
 
 
 def _address(text: str) -> str:

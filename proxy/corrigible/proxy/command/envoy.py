@@ -71,6 +71,11 @@ def add(subparsers: Subparsers) -> None:
         default="default/eg/http",
         help="what Envoy Gateway calls the listener that is patched; default: %(default)s",
     )
+    config.add_argument(
+        "--ext-proc",
+        action="store_true",
+        help="for a corrector that runs with --ext-proc: the gateway asks it by this protocol, not by filters in Lua",
+    )
     config.set_defaults(run=run)
 
 
@@ -104,6 +109,8 @@ def _gateway(args: argparse.Namespace) -> Gateway:
     if not args.corrector:
         raise UsageError("--corrector HOST:PORT is required")
     correctors = [one if one.startswith(_UNIX) else str(parse_listen(one, "--corrector")) for one in args.corrector]
+    if args.ext_proc and len(correctors) > 1:
+        raise UsageError("--ext-proc takes one --corrector: the protocol has no choice by the caller, whose it keeps")
     is_grpc = args.grpc_upstream is not None
     if is_grpc:
         scheme, address = parse_grpc_upstream(args.grpc_upstream)
@@ -122,6 +129,7 @@ def _gateway(args: argparse.Namespace) -> Gateway:
         Upstream.parse(upstream),
         correctors,
         is_grpc=is_grpc,
+        is_ext_proc=args.ext_proc,
         body_limit=limits.body,
         seconds=limits.seconds_with_lookups + GRACE,
         is_none=mode is Mode.NONE,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from corrigible.proxy.admin.reload import Reloader
 from corrigible.proxy.build import build_engine
@@ -24,7 +24,7 @@ from .addresses import parse_grpc_upstream
 from .api_plan import files_of
 from .correction_job import Prepared, grpc_job, http_job
 from .plans import Resolved, RunningPlans, differences, resolve
-from .usage_error import UsageError
+from .usage_error import UsageError, one_of
 
 ENGINES: Final = ("mitmproxy", "envoy", "auto")
 _MOST_CORRECTORS: Final = 64
@@ -50,6 +50,29 @@ def reason_against(started: Resolved) -> str | None:
     return None
 
 
+class Taken(NamedTuple):
+    """What carries a proxy."""
+
+    is_envoy: bool
+    said: str = ""
+    """What the line about the start says of it: nothing if the user chose."""
+
+
+def taken(started: Resolved) -> Taken:
+    """Return what carries a proxy. Raises UsageError if it has to be Envoy, which cannot."""
+    args = started.args
+    engine = one_of("--engine", args.engine, ENGINES)
+    reason = reason_against(started) if engine != "mitmproxy" else "--engine mitmproxy"
+    if reason is None:
+        return Taken(True, ", on Envoy" if engine == "auto" else "")
+    if engine == "envoy":
+        raise UsageError(f"--engine envoy: {reason}")
+    if args.correctors is not None:
+        raise UsageError(f"--correctors needs Envoy: {reason}")
+    other = "mitmproxy" if args.grpc_upstream is None else "grpc.aio"
+    return Taken(False, f", on {other} ({reason})" if engine == "auto" else "")
+
+
 def correctors_of(text: str | int | None) -> int:
     """Return how many correctors there are. Raises UsageError."""
     if text is None:
@@ -64,9 +87,17 @@ def correctors_of(text: str | int | None) -> int:
 
 
 def run_http(
-    given: argparse.Namespace, started: Resolved, relay: Relay | None, trust: Trust, identity: Identity | None
+    given: argparse.Namespace,
+    started: Resolved,
+    relay: Relay | None,
+    trust: Trust,
+    identity: Identity | None,
+    said: str,
 ) -> int:
-    """Serve an HTTP API. Raises CorrigibleError, OSError and ValueError if an argument is wrong."""
+    """Serve an HTTP API. `said` is said of the engine.
+
+    Raises CorrigibleError, OSError and ValueError if an argument is wrong.
+    """
     from corrigible.proxy.envoy.api_hints import is_asking_for_target, media_types, refusing_operations
     from corrigible.proxy.envoy.gateway import Gateway
 
@@ -95,11 +126,14 @@ def run_http(
         _say("--upstream-insecure: the API's certificate is not verified")
     # What a seal was used for is known to one corrector only.
     count = correctors_of(args.correctors) if relay is None else 1
-    return _run(args, prepared, gateway, count)
+    return _run(args, prepared, gateway, count, said)
 
 
-def run_grpc(given: argparse.Namespace, started: Resolved) -> int:
-    """Serve a gRPC API. Raises CorrigibleError, OSError and ValueError if an argument is wrong."""
+def run_grpc(given: argparse.Namespace, started: Resolved, said: str) -> int:
+    """Serve a gRPC API. `said` is said of the engine.
+
+    Raises CorrigibleError, OSError and ValueError if an argument is wrong.
+    """
     from corrigible.proxy.envoy.gateway import Gateway
 
     args, mode, listen, limits = started.args, started.mode, started.listen, started.limits
@@ -138,10 +172,10 @@ def run_grpc(given: argparse.Namespace, started: Resolved) -> int:
         trust=trust,
         identity=identity,
     )
-    return _run(args, prepared, gateway, correctors_of(args.correctors))
+    return _run(args, prepared, gateway, correctors_of(args.correctors), said)
 
 
-def _run(args: argparse.Namespace, prepared: Prepared, gateway: object, correctors: int) -> int:
+def _run(args: argparse.Namespace, prepared: Prepared, gateway: object, correctors: int, said: str) -> int:
     from corrigible.proxy.envoy.engine import EnvoyEngine
     from corrigible.proxy.envoy.engine import run as serve
     from corrigible.proxy.envoy.gateway import Gateway
@@ -165,7 +199,7 @@ def _run(args: argparse.Namespace, prepared: Prepared, gateway: object, correcto
         return serve(
             engine,
             watch.recorder,
-            lambda at: f"corrigible: {at} {prepared.label}",
+            lambda at: f"corrigible: {at} {prepared.label}{said}",
             lambda loop, all_correctors: watch.started(
                 loop, Reloader(prepared.parts, prepared.files, watch.recorder, all_correctors, prepared.pending)
             ),

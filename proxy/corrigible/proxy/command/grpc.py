@@ -38,8 +38,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(given: argparse.Namespace, started: Resolved) -> int:
-    """Serve. Raises CorrigibleError and OSError if an argument is wrong."""
+def run(given: argparse.Namespace, started: Resolved, said: str = "") -> int:
+    """Serve. `said` is said of the engine. Raises CorrigibleError and OSError if an argument is wrong."""
     args, mode, listen = started.args, started.mode, started.listen
     now = started
     for option, default in _HTTP_ONLY.items():
@@ -98,7 +98,7 @@ def run(given: argparse.Namespace, started: Resolved) -> int:
                 loop, Reloader(lambda: parts, files, watch.recorder, dispatcher, pending)
             ),
             load_engine=load_engine,
-            line=lambda at: f"corrigible: {at} -> {target} ({label})",
+            line=lambda at: f"corrigible: {at} -> {target} ({label}){said}",
             loops=build_loops(),
         )
     except NoCertificate as problem:

@@ -17,10 +17,10 @@ from corrigible.proxy.runtime.fork_server import Served
 from corrigible.rules.errors import CorrigibleError
 
 from . import api_options, envoy_engine, grpc, spec_option, supervision, tls
-from .plans import EngineMode, Resolved, RunningPlans, resolve
+from .plans import EngineMode, RunningPlans, resolve
 from .relay_key import read_key
 from .settings import settings_of
-from .usage_error import UsageError, one_of
+from .usage_error import UsageError
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -54,8 +54,8 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--engine",
         metavar="|".join(envoy_engine.ENGINES),
-        default="mitmproxy",
-        help="what carries the traffic; auto takes Envoy where it is installed and can, and says why not; "
+        default="auto",
+        help="what carries the traffic; auto takes Envoy where it is installed and can, and says what it took; "
         "default: %(default)s",
     )
     parser.add_argument(
@@ -80,17 +80,18 @@ def run(args: argparse.Namespace) -> int:
         started = resolve(given)
         args, plans, engine_mode = started.args, started.plans, started.engine_mode
         relay = Relay(read_key(Path(args.relay_key))) if args.relay_key is not None else None
-        is_envoy = _takes_envoy(started)
+        taken = envoy_engine.taken(started)
         if args.grpc_upstream is not None:
-            return envoy_engine.run_grpc(given, started) if is_envoy else grpc.run(given, started)
+            run_grpc = envoy_engine.run_grpc if taken.is_envoy else grpc.run
+            return run_grpc(given, started, taken.said)
         upstreams = [plan.upstream for plan in plans]
         secure = any(url is None or url.startswith("https:") for url in upstreams)
         trust = tls.read_trust(args, plaintext=None if secure else f"--upstream {upstreams[0]}")
         if engine_mode != "reverse" and args.tls_cert is not None:
             raise UsageError(f"--tls-cert cannot be used with --engine-mode {engine_mode}")
         identity = tls.read_identity(args)
-        if is_envoy:
-            return envoy_engine.run_http(given, started, relay, trust, identity)
+        if taken.is_envoy:
+            return envoy_engine.run_http(given, started, relay, trust, identity, taken.said)
     except (CorrigibleError, OSError, ValueError) as problem:
         return _fail(problem, 2)
     try:
@@ -153,26 +154,9 @@ def run(args: argparse.Namespace) -> int:
             started=lambda loop: watch.started(
                 loop, Reloader(running.parts, running.files, watch.recorder, dispatcher, running.pending)
             ),
-            line=lambda at: f"corrigible: {at} {label}",
+            line=lambda at: f"corrigible: {at} {label}{taken.said}",
             dispatcher=dispatcher,
         )
-
-
-def _takes_envoy(started: Resolved) -> bool:
-    """Whether Envoy carries the traffic. Raises UsageError if it has to, and cannot."""
-    args = started.args
-    engine = one_of("--engine", args.engine, envoy_engine.ENGINES)
-    if engine == "mitmproxy":
-        if args.correctors is not None:
-            raise UsageError("--correctors needs --engine envoy")
-        return False
-    reason = envoy_engine.reason_against(started)
-    if reason is not None and engine == "envoy":
-        raise UsageError(f"--engine envoy: {reason}")
-    if engine == "auto":
-        taken = "Envoy" if reason is None else f"mitmproxy ({reason})"
-        print(f"corrigible proxy: the engine is {taken}", file=sys.stderr)
-    return reason is None
 
 
 def _fail(problem: object, status: int) -> int:

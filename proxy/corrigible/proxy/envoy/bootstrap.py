@@ -14,7 +14,19 @@ from typing import Any, Final
 from corrigible.proxy.http.feedback_store import DOCUMENTS
 from corrigible.proxy.http.own_location import Rewritten
 
-from .clusters import API_CLUSTER, BUFFER, METADATA_KB, certificate, clusters, http1, http2, socket, transport_socket
+from .clusters import (
+    API_CLUSTER,
+    BUFFER,
+    METADATA_KB,
+    certificate,
+    clusters,
+    corrector_name,
+    http1,
+    http2,
+    socket,
+    transport_socket,
+)
+from .ext_proc_filter import ext_proc_filter
 from .gateway import Gateway
 from .log_line import FORMAT
 from .lua_source import lua_filter
@@ -127,6 +139,8 @@ def connection_manager(gateway: Gateway) -> Json:
 
 def virtual_host(gateway: Gateway) -> Json:
     """Return the routes: they say which filters run, so that what most requests do not need costs them nothing."""
+    if gateway.is_ext_proc:
+        return _host([_route(gateway, {"prefix": "/"}, {})])
     kept = _on(_REQUEST)
     routes = [
         *([] if gateway.is_grpc else [_route(gateway, {"prefix": DOCUMENTS}, _on(_ASK))]),
@@ -143,6 +157,10 @@ def virtual_host(gateway: Gateway) -> Json:
         ),
         *([_route(gateway, {"prefix": "/"}, kept)] if gateway.is_grpc else _by_method(gateway, kept)),
     ]
+    return _host(routes)
+
+
+def _host(routes: list[Json]) -> Json:
     # Envoy tells the API by X-Forwarded-Proto how it was called. Only a caller's own one goes on.
     return {
         "name": "api",
@@ -202,6 +220,8 @@ def http_filters(gateway: Gateway) -> list[Json]:
 
 def our_filters(gateway: Gateway) -> list[Json]:
     """Return the filters that ask correctors, for all routes."""
+    if gateway.is_ext_proc:
+        return [ext_proc_filter(gateway, corrector_name(0))]
     if gateway.is_grpc:
         return [_lua(_REQUEST, "request", gateway), _lua(_REFUSAL, "grpc", gateway)]
     filters = [

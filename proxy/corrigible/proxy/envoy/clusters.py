@@ -32,7 +32,21 @@ def clusters(gateway: Gateway) -> list[Json]:
 
 def corrector_clusters(gateway: Gateway) -> list[Json]:
     """Return the correctors, under the names by which the filters call them."""
-    return [_corrector(number, at) for number, at in enumerate(gateway.correctors)]
+    found = [_corrector(number, at) for number, at in enumerate(gateway.correctors)]
+    if gateway.is_ext_proc:
+        options = {
+            "@type": f"type.googleapis.com/{_OPTIONS}",
+            "explicit_http_config": {"http2_protocol_options": {}},
+        }
+        # One stream for each exchange, as long as it takes.
+        more = {"typed_extension_protocol_options": {_OPTIONS: options}, "circuit_breakers": _no_breakers()}
+        return [{**one, **more} for one in found]
+    return found
+
+
+def corrector_name(number: int) -> str:
+    """Return the name of a corrector's cluster."""
+    return f"corrigible-{number}"
 
 
 def _api_cluster(gateway: Gateway) -> Json:
@@ -70,7 +84,7 @@ def _api_cluster(gateway: Gateway) -> Json:
 
 
 def _corrector(number: int, address: str) -> Json:
-    name = f"corrigible-{number}"
+    name = corrector_name(number)
     path = address.removeprefix("unix:")
     if path != address:
         kind, place = "STATIC", {"pipe": {"path": path}}

@@ -25,6 +25,7 @@ from corrigible.proxy.tls_files import USUAL, Trust
 
 from .http_server import Answering, Connection
 from .http_service import HttpService
+from .processing import HttpWants, Wants
 from .read_watch import ReadWatch
 
 UNIX: Final = "unix:"
@@ -48,8 +49,16 @@ class Job(Protocol):
     def body_limit(self) -> int:
         """Bytes of a body that is read."""
 
+    @property
+    def wants(self) -> Wants:
+        """Which parts of an exchange are of use, for a gateway that tells them one by one."""
+
     def serving(self, dispatcher: Dispatcher, admin: Path | None) -> AbstractAsyncContextManager[Answering]:
         """Answer a gateway's questions until the context ends. `admin` is the socket of Envoy's admin interface."""
+
+
+Listening = Callable[[Job, Answering, str], AbstractAsyncContextManager[object]]
+"""Serves a job at an address until the context ends. Raises OSError."""
 
 
 @dataclass(slots=True)
@@ -65,6 +74,10 @@ class HttpJob:
     @property
     def body_limit(self) -> int:
         return self.api.corrector.limits.body
+
+    @property
+    def wants(self) -> Wants:
+        return HttpWants(self.api.corrector)
 
     @asynccontextmanager
     async def serving(self, dispatcher: Dispatcher, admin: Path | None) -> AsyncIterator[Answering]:
@@ -82,27 +95,45 @@ class HttpJob:
                 await watch.close()
 
 
-def run(job: Job, address: str, started: Started = lambda loop, dispatcher: None, *, admin: Path | None = None) -> None:
+def run(
+    job: Job,
+    address: str,
+    started: Started = lambda loop, dispatcher: None,
+    *,
+    admin: Path | None = None,
+    listening: Listening | None = None,
+) -> None:
     """Serve at `HOST:PORT` or `unix:PATH` until SIGTERM or SIGINT. Raises OSError if the address cannot be had.
 
-    Call it while the process has one thread. `started` is called once it listens.
+    Call it while the process has one thread. `started` is called once it listens. `listening`: by another protocol.
     """
     with closing(build_dispatcher(job.work, job.loops, largest_here=job.largest_here)) as dispatcher:
-        asyncio.run(_until_signalled(job, dispatcher, address, started, admin))
+        asyncio.run(_until_signalled(job, dispatcher, address, started, admin, listening or _by_http))
+
+
+def _by_http(job: Job, answering: Answering, address: str) -> AbstractAsyncContextManager[object]:
+    return _serving(answering, address, _FACTOR * job.body_limit)
+
+
+@asynccontextmanager
+async def _serving(answering: Answering, address: str, largest: int) -> AsyncIterator[None]:
+    server = await listen(answering, address, largest)
+    try:
+        yield
+    finally:
+        server.close()
 
 
 async def _until_signalled(
-    job: Job, dispatcher: Dispatcher, address: str, started: Started, admin: Path | None
+    job: Job, dispatcher: Dispatcher, address: str, started: Started, admin: Path | None, listening: Listening
 ) -> None:
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         if signal.getsignal(number) is not signal.SIG_IGN:  # a forked one leaves them to its parent
             loop.add_signal_handler(number, stop.set)
-    async with job.serving(dispatcher, admin) as answering:
-        server = await listen(answering, address, _FACTOR * job.body_limit)
+    async with job.serving(dispatcher, admin) as answering, listening(job, answering, address):
         started(loop, dispatcher)
         await stop.wait()
-        server.close()
 
 
 async def listen(answering: Answering, address: str, largest: int) -> asyncio.Server:

@@ -47,5 +47,7 @@ class Gateway:
     identity: Identity | None = None
     admin: str | None = None
     """The path of a Unix socket."""
+    is_ext_proc: bool = False
+    """Whether correctors are asked by `ext_proc`, and not by the filters in Lua."""
     logs_all: bool = False
     """Whether the log on standard output has successes, too."""

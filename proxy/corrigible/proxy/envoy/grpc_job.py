@@ -17,6 +17,7 @@ from corrigible.proxy.runtime.fork_server import Served
 
 from .grpc_service import GrpcService
 from .http_server import Answering
+from .processing import GrpcWants, Wants
 
 
 @dataclass(slots=True)
@@ -38,6 +39,10 @@ class GrpcJob:
     @property
     def body_limit(self) -> int:
         return KEPT
+
+    @property
+    def wants(self) -> Wants:
+        return GrpcWants()
 
     @asynccontextmanager
     async def serving(self, dispatcher: Dispatcher, admin: Path | None) -> AsyncIterator[Answering]:

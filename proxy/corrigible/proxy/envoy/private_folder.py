@@ -9,12 +9,18 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
+
+_SHORT: Final = ("/tmp", "/dev/shm")
+"""Where sockets can be if the folder for temporary files has too long a name."""
+_LONGEST: Final = 107 - len("/corrigible-xxxxxxxx/corrector-64.sock.4194304")
+"""Bytes of a parent: a socket's path has 107 (`sun_path`)."""
 
 
 @contextlib.contextmanager
 def private_folder() -> Iterator[Path]:
     """Yield a new folder. Call it while the process has one thread: what removes the folder is forked."""
-    folder = Path(tempfile.mkdtemp(prefix="corrigible-"))
+    folder = _new_folder()
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -25,6 +31,19 @@ def private_folder() -> Iterator[Path]:
     finally:
         os.close(writing)
         os.waitpid(pid, 0)
+
+
+def _new_folder() -> Path:
+    """Return a new folder whose name leaves room for that of a socket. Raises OSError."""
+    problem = OSError("no folder for temporary files whose name is short enough for sockets")
+    for parent in (tempfile.gettempdir(), *_SHORT):
+        if len(os.fsencode(parent)) > _LONGEST:
+            continue
+        try:
+            return Path(tempfile.mkdtemp(prefix="corrigible-", dir=parent))
+        except OSError as found:
+            problem = found
+    raise problem
 
 
 def _remove_when_alone(folder: Path, reading: int) -> None:

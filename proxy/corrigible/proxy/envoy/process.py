@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import json
 import os
 import re
-import signal
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -24,7 +22,12 @@ ADMIN: Final = "admin.sock"
 DRAIN_SECONDS: Final = 5.0
 _READY_SECONDS: Final = 60.0
 _PAUSE: Final = 0.02
-_PR_SET_PDEATHSIG: Final = 1
+_DYING: Final = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG, SIGKILL
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
 _LARGEST_LINE: Final = 1 << 20
 _TAIL: Final = 20
 _TAKEN: Final = re.compile(r"cannot bind '[^']*': (?P<reason>[^\n.]*)")
@@ -67,6 +70,7 @@ class EnvoyProcess:
         file = folder / "envoy.json"
         file.write_text(json.dumps(config), "utf-8")
         process = await asyncio.create_subprocess_exec(
+            *_dying_with(os.getpid()),
             envoy_path(),
             *("--config-path", str(file), "--disable-hot-restart", "--concurrency", str(threads)),
             *("--log-level", "error", "--log-format", "%v", "--file-flush-interval-msec", "50"),
@@ -75,7 +79,6 @@ class EnvoyProcess:
             stderr=asyncio.subprocess.PIPE,
             limit=_LARGEST_LINE,
             start_new_session=True,  # Ctrl-C is for this process: Envoy drains first
-            preexec_fn=_die_with(os.getpid()),
         )
         envoy = cls(process, folder, on_line)
         try:
@@ -184,13 +187,9 @@ class EnvoyProcess:
             self._errors = [*self._errors, line.decode("utf-8", "replace").rstrip()][-_TAIL:]
 
 
-def _die_with(parent: int) -> Callable[[], None]:
-    """Return what a child does first, so that it ends with its parent, whatever that ends by."""
-    library = ctypes.CDLL(None)
+def _dying_with(parent: int) -> tuple[str, ...]:
+    """Return the words before a command that ends with its parent, whatever that ends by.
 
-    def die_with_parent() -> None:
-        library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return die_with_parent
+    No `preexec_fn`: it would run in a fork of a process that may have threads, such as those of gRPC.
+    """
+    return (sys.executable, "-I", "-S", "-c", _DYING, str(parent))

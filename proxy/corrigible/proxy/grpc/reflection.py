@@ -28,6 +28,7 @@ _METHODS: Final = tuple(
     f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo" for version in ("v1", "v1alpha")
 )
 _SECONDS: Final = 10.0
+_RECONNECTING: Final = 0.05
 _PAUSE: Final = 5.0
 """Seconds between two tries where the upstream is not there."""
 _TRIES: Final = 3
@@ -77,11 +78,17 @@ class Reflection:
 
     async def wait(self, metadata: Metadata, seconds: float) -> None:
         """Wait for the descriptors of an upstream that has just refused a call, as long as that may take."""
-        if self.task is None and self._was_absent:
-            self._asked = -_PAUSE  # it is there now
-            self.begin(metadata)
-        if self.task is not None and self._waits and seconds > 0:
-            await asyncio.wait({self.task}, timeout=seconds)
+        end = time.monotonic() + seconds
+        while self.is_pending and (left := end - time.monotonic()) > 0:
+            if self.task is None and self._was_absent:
+                self._asked = -_PAUSE  # it is there now
+                self.begin(metadata)
+            if self.task is None or not self._waits:
+                return
+            await asyncio.wait({self.task}, timeout=left)
+            if not self._was_absent:
+                return
+            await asyncio.sleep(_RECONNECTING)  # a connection that could not be made is not tried again at once
 
     def stop(self) -> None:
         self._next = _Next.NEVER

@@ -66,6 +66,10 @@ class Environment(BaseModel):
             f"{name} is not set: {requirement}" for name, requirement in self.needs.items() if not environ.get(name)
         )
 
+    def on(self, engine: str) -> Environment:
+        """Return the same API behind a proxy with this engine; empty: the proxy's default."""
+        return self.model_copy(update={"proxy": f"{self.proxy} --engine {engine}"}) if engine else self
+
     def is_fresh(self, task: str) -> bool:
         """Return whether a task gets servers of its own."""
         return any(fnmatchcase(task, pattern) for pattern in self.fresh)

@@ -49,7 +49,8 @@ def resolve_plan(plan: Plan, folder: Path = TASKS, agents: Sequence[Agent] = ())
 
     `agents`, if given, replace those of the plan.
     """
-    files, known = task_files(folder), environments()
+    files = task_files(folder)
+    known = {name: environment.on(plan.engine) for name, environment in environments().items()}
     for domain in plan.domains:
         if domain not in files:
             raise UsageError(f"no domain {domain!r}{did_you_mean(domain, files)} (there are {', '.join(files)})")

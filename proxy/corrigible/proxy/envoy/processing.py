@@ -1,0 +1,216 @@
+"""An exchange as `ext_proc` tells it, part by part: what a corrector is asked, and what becomes of each part.
+
+Knows: the questions to a corrector, heads. Does not know: gRPC, Envoy's messages, what is decided. Nothing is held back
+but the body of an answer that may be a refusal, and that up to the gateway's own limit.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.http.corrector import HttpCorrector
+from corrigible.proxy.http.feedback_store import DOCUMENTS
+from corrigible.proxy.http.messages import Headers, RequestHead, ResponseHead, bytes_of
+
+from .grpc_wire import STATUS
+from .http_server import Answering, Call, Reply
+from .refusal_message import ENTRY, SECTIONS, written
+
+_LENGTH: Final = "content-length"
+_GRPC: Final = "application/grpc"
+
+
+class Wants(Protocol):
+    """Which parts of an exchange are of use."""
+
+    def none_of(self, request: RequestHead) -> bool:
+        """Whether the caller wants nothing added."""
+
+    def body_of(self, request: RequestHead, response: ResponseHead) -> bool:
+        """Whether an answer may be a refusal that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpWants:
+    """Those of an HTTP API."""
+
+    corrector: HttpCorrector
+
+    def none_of(self, request: RequestHead) -> bool:
+        return self.corrector.requested_mode(request).mode is Mode.NONE
+
+    def body_of(self, request: RequestHead, response: ResponseHead) -> bool:
+        return self.corrector.wants_body(request, response) is not None
+
+
+class GrpcWants:
+    """Those of a gRPC API: the status tells, wherever it stands."""
+
+    def none_of(self, request: RequestHead) -> bool:
+        return False
+
+    def body_of(self, request: RequestHead, response: ResponseHead) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Further:
+    """Which parts the gateway still tells."""
+
+    request_body: bool = False
+    response: bool = True
+    response_body: bool = False
+    response_trailers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What becomes of a part: nothing, or these lines and this body (`refusal_message.head_edits`)."""
+
+    lines: Sequence[str] = ()
+    body: bytes | None = None
+    further: Further | None = None
+    """None: as it was."""
+    entry: str = ""
+    """For the access log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The gateway answers by itself; the API is not asked."""
+
+    headers: Headers
+    body: bytes
+
+
+_AS_IT_IS: Final = Edit()
+
+
+class Processing:
+    """One exchange. Its methods are called in the order in which its parts come."""
+
+    def __init__(self, answering: Answering, wants: Wants, limit: int, *, asks_for_target: bool) -> None:
+        """`limit`: bytes of a body that is read."""
+        self._answering, self._wants, self._limit = answering, wants, limit
+        self._asks_for_target = asks_for_target
+        self._head: Headers = ()
+        self._request: RequestHead | None = None
+        self._peer = self._target = ""
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._is_whole = False
+        self._response: Headers = ()
+
+    async def request_headers(self, headers: Headers, *, is_end: bool, peer: str) -> Edit | Answered:
+        self._head, self._peer, self._is_whole = headers, peer, is_end
+        pseudo = {name: value for name, value in headers if name.startswith(":")}
+        method, path = pseudo.get(":method", ""), pseudo.get(":path", "")
+        if not path:
+            return Edit(further=Further(response=False))
+        own = [("host", pseudo.get(":authority", "")), *(one for one in headers if not one[0].startswith(":"))]
+        self._request = RequestHead(method, path, own, peer)
+        if path.startswith(DOCUMENTS):
+            reply = await self._ask(b"/v1/document", _text(headers))
+            if reply.status == 200:
+                return Answered([(name.decode(), value.decode()) for name, value in reply.headers], reply.body)
+        lines: list[str] = []
+        if self._asks_for_target and ("?mode=" in path or "&mode=" in path):
+            reply = await self._ask(b"/v1/target", _text(headers))
+            if reply.status == 200 and reply.body and reply.body != bytes_of(path):
+                self._target = path
+                lines.append(f"=:path:{reply.body.decode()}")
+        if self._wants.none_of(self._request):
+            return Edit(lines, further=Further(response=False))
+        length = self._value(headers, "content-length")
+        is_read = not is_end and not (length.isdigit() and int(length) > self._limit)
+        return Edit(lines, further=Further(request_body=is_read))
+
+    async def request_body(self, data: bytes, *, is_end: bool) -> Edit:
+        self._size += len(data)
+        if self._size <= self._limit:
+            self._parts.append(data)
+        else:
+            self._parts.clear()
+        length = self._value(self._head, "content-length")
+        self._is_whole = is_end or (length.isdigit() and int(length) == self._size)
+        return _AS_IT_IS
+
+    async def response_headers(self, headers: Headers, *, is_end: bool) -> Edit:
+        self._response = headers
+        request = self._request
+        if request is None:
+            return _AS_IT_IS
+        if self._value(headers, "content-type").startswith(_GRPC):
+            if self._value(headers, STATUS):
+                return await self._ended_call(headers)
+            return Edit(further=Further(response_trailers=True))
+        status = self._value(headers, ":status")
+        if not status.isdigit():
+            return _AS_IT_IS
+        response = ResponseHead(int(status), [one for one in headers if one[0] != ":status"])
+        if not self._wants.body_of(request, response):
+            if response.status < 400:
+                await self._ask(b"/v1/success", _text(self._head))
+            return _AS_IT_IS
+        if self._size > self._limit:
+            return _AS_IT_IS
+        return await self._refused(b"") if is_end else Edit(further=Further(response_body=True))
+
+    async def response_body(self, data: bytes, *, is_end: bool) -> Edit:
+        """Take the whole body, or as much of it as the gateway's limit lets through: then nothing is changed."""
+        return await self._refused(data) if is_end and len(data) <= self._limit else _AS_IT_IS
+
+    async def response_trailers(self, trailers: Headers) -> Edit:
+        return await self._ended_call(trailers) if self._request is not None else _AS_IT_IS
+
+    async def _refused(self, body: bytes) -> Edit:
+        if not self._is_whole:  # the answer came before the request had ended
+            return _AS_IT_IS
+        return _edit_of(await self._ask_about(_text(self._response), body, b""), body)
+
+    async def _ended_call(self, ending: Headers) -> Edit:
+        if self._value(ending, STATUS) == "0":
+            await self._ask(b"/v1/success", _text(self._head))
+            return _AS_IT_IS
+        return _edit_of(await self._ask_about(b"", b"", _text(ending)))
+
+    async def _ask_about(self, response: bytes, body: bytes, trailers: bytes) -> Reply:
+        sent = base64.b64encode(b"".join(self._parts))
+        lengths, message = written([_text(self._head), sent, response, body, trailers])
+        more = {SECTIONS: lengths}
+        if self._target:
+            more[b"corrigible-target"] = self._target.encode("utf-8", "surrogateescape")
+        return await self._ask(b"/v1/refusal", message, more)
+
+    async def _ask(self, path: bytes, body: bytes, more: dict[bytes, bytes] | None = None) -> Reply:
+        headers = {b"corrigible-peer": self._peer.encode(), **(more or {})}
+        return await self._answering(Call(b"POST", path, headers, body))
+
+    @staticmethod
+    def _value(headers: Headers, wanted: str) -> str:
+        return next((value for name, value in headers if name.lower() == wanted), "")
+
+
+def _text(headers: Headers) -> bytes:
+    """Return a head as questions have it."""
+    return b"".join(bytes_of(f"{name}:{value}\n") for name, value in headers)
+
+
+def _edit_of(reply: Reply, body: bytes = b"") -> Edit:
+    """Return what an answer with this body becomes."""
+    told = {name: value for name, value in reply.headers}
+    entry = told.get(ENTRY, b"").decode()
+    if reply.status != 200:
+        return Edit(entry=entry)
+    first, _ = (int(length) for length in told[SECTIONS].split())
+    lines = reply.body[:first].decode("utf-8", "surrogateescape").split("\n")
+    kept = [line for line in lines if line and line[1:].partition(":")[0].lower() != _LENGTH]
+    new = reply.body[first:]
+    if new == body:
+        return Edit(kept, entry=entry)
+    # Envoy takes no new length for a body that it did not have whole (`BUFFERED_PARTIAL`): what is changed is chunked.
+    return Edit([f"-{_LENGTH}", *kept], new, entry=entry)
