@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Generator
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ ALLOWED: list[tuple[str, bool]] = [
     (r"no kubectl on PATH", shutil.which("kubectl") is None),
     (r"\w+ (is|are) looked up in /proc|finds the servers in /proc", sys.platform != "linux"),
     (r"there is no fork", sys.platform == "win32"),
+    *((f"no {name}: it is in an extra of its own", find_spec(name) is None) for name in ("wordllama", "pymilvus")),
 ]
 """Reasons, and whether they are true here."""
 

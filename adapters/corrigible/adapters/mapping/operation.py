@@ -52,6 +52,8 @@ class CanonicalOperation(BaseModel):
     """Of the first documented success."""
     schemas: tuple[str, ...] = ()
     """Names of the schemas that it takes or returns: operations of one API that share some are neighbours."""
+    left_out: int = 0
+    """Places whose fields are not listed: below recursive schemas, and beyond the bounds of reading."""
 
     @property
     def key(self) -> str:

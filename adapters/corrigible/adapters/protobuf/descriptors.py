@@ -113,12 +113,12 @@ def _import(name: str) -> None:
         return
 
 
-def load(path: Path) -> Descriptors:
-    """Read a FileDescriptorSet, a `.proto` file or a folder of those. Raises AuthoringError."""
+def load(path: Path, *, comments: bool = False) -> Descriptors:
+    """Read a FileDescriptorSet, a `.proto` file or a folder of those, with comments if asked. Raises AuthoringError."""
     if path.is_dir() or path.suffix == ".proto":
         from .proto_compiler import compile_protos  # runs a compiler: only where there is something to compile
 
-        files = compile_protos(path).file
+        files = compile_protos(path, comments=comments).file
     else:
         files = _read(path).file
     try:

@@ -25,7 +25,7 @@ _HINT: Final = "; `buf build -o FILE` makes a set of all that is needed"
 _MOST: Final = 5
 
 
-def compile_protos(path: Path) -> FileDescriptorSet:
+def compile_protos(path: Path, *, comments: bool = False) -> FileDescriptorSet:
     """Return the descriptors of a `.proto` file, or of all in a folder. Raises AuthoringError with file and line.
 
     Imports are looked for in the folder, in the folders above it, and among the files that Google's packages ship.
@@ -43,6 +43,7 @@ def compile_protos(path: Path) -> FileDescriptorSet:
         completed = subprocess.run(
             [
                 *(sys.executable, "-m", "grpc_tools.protoc", "--include_imports", f"--descriptor_set_out={out_file}"),
+                *(["--include_source_info"] if comments else []),
                 *(f"-I{root}" for root in [*roots, *_shipped()]),
                 *names,
             ],

@@ -1,0 +1,1 @@
+"""Reading descriptions of APIs as canonical operations."""

@@ -1,0 +1,1 @@
+"""Where canonical operations are kept, and how they are found again."""
