@@ -44,6 +44,7 @@ PURE = [
     ("adapters", "formats/**/*.py"),
     ("adapters", "mapping/operation.py"),
     ("adapters", "mapping/mapping.py"),
+    *(("adapters", f"mapping/{name}.py") for name in ("conversion", "map_index", "reading_sibling", "rewriting")),
     ("adapters", "apis/**/*format.py"),
     ("adapters", "apis/**/*errors.py"),
     ("adapters", "demo/*/format.py"),
