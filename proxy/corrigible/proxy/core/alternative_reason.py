@@ -39,6 +39,8 @@ class Reason(StrEnum):
     """What is wrong with the operation that was called."""
 
     UNKNOWN = "The server does not have the operation that was called."
+    ABSENT = "Nothing is at the path that was called, and another one has it."
+    """Whether the operation or what it names is not there is not known: only a read that was seen to work helps."""
     GONE = "The operation that was called is gone."
     DEPRECATED = "The operation that was called is deprecated."
     FORBIDDEN = "The operation that was called is forbidden to this caller."
@@ -47,6 +49,7 @@ class Reason(StrEnum):
 
 CODES: Final = {
     Reason.UNKNOWN: "OPERATION_UNKNOWN",
+    Reason.ABSENT: "PATH_ABSENT",
     Reason.GONE: "OPERATION_GONE",
     Reason.DEPRECATED: "OPERATION_DEPRECATED",
     Reason.FORBIDDEN: "FORBIDDEN",
@@ -76,6 +79,8 @@ def reason_for_another(case: RefusalCase, results: Sequence[RuleResult], *, name
         return Reason.UNKNOWN
     if not is_rpc and status == _NOT_FOUND and (not names_a_thing or _is_undescribed(case) or _says(case, _ROUTE)):
         return Reason.UNKNOWN
+    if not is_rpc and status == _NOT_FOUND and not results and case.request.method == "GET":
+        return Reason.ABSENT
     if status == _GONE and (not names_a_thing or _is_undescribed(case) or _says(case, _OF_THE_API)):
         return Reason.GONE
     if status < 400 or status >= _SERVER_FAULT:

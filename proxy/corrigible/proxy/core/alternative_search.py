@@ -118,6 +118,9 @@ class Search:
     def _served(self, candidate: Candidate) -> Generator[Lookup, LookupAnswer, bool | None]:
         """Return whether an answer showed the alternative at work; None where it is not known to be served."""
         mapping, after = candidate.mapping, candidate.after
+        if self._reason is Reason.ABSENT:
+            is_seen = yield from self._seen_at_work(candidate)
+            return True if is_seen else None
         is_rpc = self._request.protocol is Protocol.GRPC
         description = self._case.profile.described if is_rpc else self._case.profile.description
         if description is not None:
@@ -129,12 +132,18 @@ class Search:
         if mapping.served is not None:
             answer = yield from self._probed(candidate, mapping.served)
             return False if answer else None
+        is_seen = yield from self._seen_at_work(candidate)
+        return True if is_seen else None
+
+    def _seen_at_work(self, candidate: Candidate) -> Generator[Lookup, LookupAnswer, bool]:
+        """Return whether the alternative is a read, and gives something."""
+        mapping, after = candidate.mapping, candidate.after
         if mapping.target.method != "GET" or after.asked:
-            return None
+            return False
         query = urlencode(list(query_pairs(after.request.query)))
         path = f"{after.request.path}?{query}" if query else after.request.path
         value = yield from self._answered(path, mapping.target.path)
-        return True if value is not None else None
+        return value is not None
 
     def _shown_variables(self, candidate: Candidate) -> Generator[Lookup, LookupAnswer, frozenset[str]]:
         """Return the lost variables of the path whose values a probe shows: what is named now belongs to them."""
