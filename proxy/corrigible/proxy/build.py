@@ -82,11 +82,14 @@ def load_profiles(
 
 
 def _profile(name: str | Path, description: Described | None, index: MapIndex | None) -> ApiProfile:
-    return profile_of(load_pack(name), description, index)
+    profile = profile_of(load_pack(name), description)
+    folder = profile.pack.path
+    own = cache(partial(maps_of_pack, folder)) if map_files(folder) else None
+    return replace(profile, maps=Maps(index, own)) if index is not None or own is not None else profile
 
 
-def profile_of(pack: Pack, description: Described | None = None, index: MapIndex | None = None) -> ApiProfile:
-    """Return a pack with the adapter of its name, with a description, and with maps beside its own."""
+def profile_of(pack: Pack, description: Described | None = None) -> ApiProfile:
+    """Return a pack with the adapter of its name, and with a description. Its maps are left out."""
     adapter: Adapter = adapter_for(pack.name, pack.text.dialect)
     for more in (
         Operations({key: name for key, name in pack.text.operations.items() if is_path(key)}),
@@ -96,9 +99,7 @@ def profile_of(pack: Pack, description: Described | None = None, index: MapIndex
             adapter = replace(adapter, operations=adapter.operations.merged_with(more))
     if pack.error is not None:
         adapter = replace(adapter, formats=(MappedFormat(pack.error), *adapter.formats))
-    own = cache(partial(maps_of_pack, pack.path)) if map_files(pack.path) else None
-    maps = Maps(index, own) if index is not None or own is not None else None
-    return ApiProfile(adapter, pack, RuleIndex(pack.rules), description, maps)
+    return ApiProfile(adapter, pack, RuleIndex(pack.rules), description)
 
 
 _OF_PROTOBUF = frozenset({".binpb", ".desc", ".pb", ".proto", ".protoset"})

@@ -83,11 +83,23 @@ def with_alternative(case: RefusalCase, results: list[RuleResult]) -> Generator[
         return results
     if other.reason is Reason.LIMITED and results:
         return _beside(results, tried)
-    reads = case.request.method in READS
-    led = _paths(results, reads=reads)
-    # Who leads to the same path knows less of what is lost on the way.
-    is_better = other.is_complete or led is None or not led.isdisjoint(_paths([tried], reads=False) or ())
-    return [tried] if is_better or other.reason is Reason.FORBIDDEN else results
+    if other.reason is Reason.FORBIDDEN or _is_better(other, tried, results, case):
+        return [tried]
+    return results
+
+
+def _is_better(other: Alternative, tried: RuleResult, results: Sequence[RuleResult], case: RefusalCase) -> bool:
+    """Whether a mapping goes before what rules suggest.
+
+    Where both lead to the same path, what rules say stands unless the mapping knows of more, or of less, that is lost.
+    """
+    led = _paths(results, reads=case.request.method in READS)
+    if not led:
+        return led is None or other.is_complete
+    for path in _paths([tried], reads=False) or ():
+        if path in led:
+            return led[path] is other.is_complete
+    return other.is_complete
 
 
 def _is_settled(result: RuleResult) -> bool:
@@ -103,13 +115,21 @@ def _is_settled(result: RuleResult) -> bool:
     )
 
 
-def _paths(results: Sequence[RuleResult], *, reads: bool) -> set[str] | None:
-    """Return the paths that edits lead to, None without an edit. Of a read (`reads`) none counts that may write."""
-    suggestions = [one for result in results for one in result.suggestions if "patch" in one]
-    edits = [one["patch"] for one in suggestions if not (reads and one["safety"]["side_effects"] == "certain")]
+def _paths(results: Sequence[RuleResult], *, reads: bool) -> dict[str, bool] | None:
+    """Return the paths that edits lead to, each with whether the caller is asked or the intent changes; None without.
+
+    Of a read (`reads`) no edit counts that may write.
+    """
+    suggestions = [(one, result.type) for result in results for one in result.suggestions if "patch" in one]
+    edits = [(one, type) for one, type in suggestions if not (reads and one["safety"]["side_effects"] == "certain")]
     if not edits:
         return None
-    return {str(op["value"]) for patch in edits for op in patch if op["path"] == "/path" and op["op"] == "replace"}
+    return {
+        str(op["value"]): type != "recovery_guidance" or bool(one["safety"]["changes_intent"])
+        for one, type in edits
+        for op in one["patch"]
+        if op["path"] == "/path" and op["op"] == "replace"
+    }
 
 
 def _tried(other: Alternative, case: RefusalCase) -> Generator[Lookup, LookupAnswer, RuleResult | None]:
