@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import stat
+from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import pytest
 
+from corrigible.adapters.apis.kubernetes.sandbox import ASSETS, apiserver, authority, find_apiserver, find_etcd
+from corrigible.adapters.sandbox.certificate import Files
+from corrigible.proxy.demo.servers import proxy_for
 from corrigible.schema import NeedsInput, Next, Request, apply
+from tests.integration.kubernetes.conftest import Cluster, place
 from tests.integration.kubernetes.test_wish_kept import CPU, DAILY, DEPLOYMENT
 
 MERGE = {"content-type": "application/merge-patch+json"}
@@ -142,3 +150,54 @@ def test_a_resource_that_no_version_has_stays_unknown(cluster: Any) -> None:
     for suggestion in feedback_of(cluster, request)["suggestions"]:
         assert suggestion.get("evidence", {}).get("kind") != "mapping"
         assert suggestion["action"] != "NO_RECOVERY_AVAILABLE"
+
+
+@pytest.fixture(scope="module")
+def older(proxy_certificate: Files, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A server without networking.k8s.io/v1, as before Kubernetes 1.19, and the proxy before it."""
+    if not os.environ.get(ASSETS):
+        pytest.skip(f"{ASSETS} names no folder with a kube-apiserver")
+    home = tmp_path_factory.mktemp("older")
+    (home / "etcd").symlink_to(find_etcd())
+    program = home / "kube-apiserver"
+    options = "--runtime-config=networking.k8s.io/v1=false --disable-admission-plugins=DefaultIngressClass"
+    program.write_text(f'#!/bin/sh\nexec "{find_apiserver()}" "$@" {options}\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(ASSETS, str(home))
+        server = apiserver().start()
+    with server:
+        ca = authority(server.port)
+        tls = ["--tls-cert", str(proxy_certificate.certificate), "--tls-key", str(proxy_certificate.key)]
+        with proxy_for(server.url, "kubernetes", options=["--upstream-ca", str(ca), *tls]).start() as proxy:
+            direct = place(server.url, ca, home / "direct.json")
+            yield Cluster(direct, place(proxy.url, proxy_certificate.authority, home / "through.json"), home, count(1))
+
+
+def test_an_ingress_is_written_as_the_older_version_has_it(older: Cluster) -> None:
+    def backend(service: str, **port: int | str) -> dict[str, Any]:
+        return {"service": {"name": service, "port": port}}
+
+    paths = [
+        {"path": "/a", "pathType": "Prefix", "backend": backend("one", number=80)},
+        {"path": "/b", "pathType": "Exact", "backend": backend("two", name="http")},
+    ]
+    rules = [{"host": "a.example.com", "http": {"paths": paths}}]
+    spec = {"ingressClassName": "nginx", "defaultBackend": backend("web", number=8080), "rules": rules}
+    body = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "i"}, "spec": spec}
+    path = f"/apis/networking.k8s.io/v1/namespaces/{older.namespace()}/ingresses"
+    request = Request("POST", path, headers={"content-type": "application/json"}, body=body)
+    feedback = feedback_of(older, request)
+    (only,) = feedback["suggestions"]
+    assert (only["applicability"], only["evidence"]["kind"]) == ("MAYBE_INCORRECT", "mapping")
+    assert only["verification"] == {"status": "verified", "method": "dry_run"}
+    assert only["safety"] == {"side_effects": "certain", "changes_intent": False}
+    following = apply(feedback, request)
+    assert isinstance(following, Next)
+    stored = sent(older, following.request)
+    assert stored["apiVersion"] == "networking.k8s.io/v1beta1"
+    assert stored["spec"]["backend"] == {"serviceName": "web", "servicePort": 8080}
+    assert stored["spec"]["rules"][0]["http"]["paths"] == [
+        {"path": "/a", "pathType": "Prefix", "backend": {"serviceName": "one", "servicePort": 80}},
+        {"path": "/b", "pathType": "Exact", "backend": {"serviceName": "two", "servicePort": "http"}},
+    ]

@@ -98,7 +98,8 @@ def _is_better(other: Alternative, tried: RuleResult, results: Sequence[RuleResu
         return led is None or other.is_complete
     for path in _paths([tried], reads=False) or ():
         if path in led:
-            return led[path] is other.is_complete
+            is_asked, is_told = led[path]
+            return is_asked or is_told if other.is_complete else not is_told
     return other.is_complete
 
 
@@ -115,7 +116,7 @@ def _is_settled(result: RuleResult) -> bool:
     )
 
 
-def _paths(results: Sequence[RuleResult], *, reads: bool) -> dict[str, bool] | None:
+def _paths(results: Sequence[RuleResult], *, reads: bool) -> dict[str, tuple[bool, bool]] | None:
     """Return the paths that edits lead to, each with whether the caller is asked or the intent changes; None without.
 
     Of a read (`reads`) no edit counts that may write.
@@ -125,7 +126,7 @@ def _paths(results: Sequence[RuleResult], *, reads: bool) -> dict[str, bool] | N
     if not edits:
         return None
     return {
-        str(op["value"]): type != "recovery_guidance" or bool(one["safety"]["changes_intent"])
+        str(op["value"]): (type != "recovery_guidance", bool(one["safety"]["changes_intent"]))
         for one, type in edits
         for op in one["patch"]
         if op["path"] == "/path" and op["op"] == "replace"
