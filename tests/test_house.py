@@ -48,6 +48,7 @@ PURE = [
     ("adapters", "mapping/truth.py"),
     ("adapters", "mapping/score.py"),
     ("adapters", "mapping/baseline.py"),
+    *(("adapters", f"mapping/{name}.py") for name in ("conversion", "map_index", "reading_sibling", "rewriting")),
     ("adapters", "apis/**/*format.py"),
     ("adapters", "apis/**/*errors.py"),
     ("adapters", "demo/*/format.py"),

@@ -7,11 +7,14 @@ import secrets
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 
 from corrigible.adapters.base import Adapter, Described
 from corrigible.adapters.formats.mapped import MappedFormat
+from corrigible.adapters.mapping.map_file import map_files, maps_of_pack, read_map
+from corrigible.adapters.mapping.map_index import MapIndex, Maps
 from corrigible.adapters.operation import Operations
 from corrigible.adapters.registry import adapter_for
 from corrigible.proxy.core.api_profile import ApiProfile
@@ -40,27 +43,53 @@ PLAIN_RPC = "grpc"
 """The same of the status codes of gRPC."""
 
 
+@dataclass(frozen=True, slots=True)
+class MapFiles:
+    """The maps that an operator gives, and where the alternatives in them may lead."""
+
+    files: Sequence[Path] = ()
+    own_origin: str = ""
+    """Where the API is."""
+    origins: Sequence[str] = ()
+    """The other servers that may be named."""
+
+    def load(self) -> MapIndex | None:
+        """Raises AuthoringError."""
+        maps = [(file.name, read_map(file)) for file in self.files]
+        return MapIndex(maps, self.own_origin, self.origins) if maps else None
+
+
 def load_profiles(
-    packs: Sequence[str | Path], specs: Path | Sequence[Path] | None = None, *, base: str = "", rpc: bool = False
+    packs: Sequence[str | Path],
+    specs: Path | Sequence[Path] | None = None,
+    *,
+    base: str = "",
+    rpc: bool = False,
+    maps: MapFiles | None = None,
 ) -> list[ApiProfile]:
     """Load packs, each with the adapter of its name. Operations are the adapter's, the pack's and the description's.
 
     The first description goes with the packs, each further one is an API of its own. `base` is a path below which
-    requests have all that is described, too. Raises AuthoringError for a wrong pack or description, with file and line.
+    requests have all that is described, too. Raises AuthoringError for a wrong pack, description or map, with file and
+    line.
     """
     plain = PLAIN_RPC if rpc else PLAIN
     files = [specs] if isinstance(specs, Path) else specs or ()
     descriptions = [described(file, base) for file in files]
-    profiles = [_profile(name, descriptions[0] if descriptions else None) for name in packs or (plain,)]
-    return profiles + [_profile(plain, description) for description in descriptions[1:]]
+    index = None if maps is None else maps.load()
+    profiles = [_profile(name, descriptions[0] if descriptions else None, index) for name in packs or (plain,)]
+    return profiles + [_profile(plain, description, index) for description in descriptions[1:]]
 
 
-def _profile(name: str | Path, description: Described | None) -> ApiProfile:
-    return profile_of(load_pack(name), description)
+def _profile(name: str | Path, description: Described | None, index: MapIndex | None) -> ApiProfile:
+    profile = profile_of(load_pack(name), description)
+    folder = profile.pack.path
+    own = cache(partial(maps_of_pack, folder)) if map_files(folder) else None
+    return replace(profile, maps=Maps(index, own)) if index is not None or own is not None else profile
 
 
 def profile_of(pack: Pack, description: Described | None = None) -> ApiProfile:
-    """Return a pack with the adapter of its name, and with a description."""
+    """Return a pack with the adapter of its name, and with a description. Its maps are left out."""
     adapter: Adapter = adapter_for(pack.name, pack.text.dialect)
     for more in (
         Operations({key: name for key, name in pack.text.operations.items() if is_path(key)}),
@@ -102,8 +131,10 @@ def build_engine(
     base: str = "",
     rpc: bool = False,
     relay: Relay | None = None,
+    maps: MapFiles | None = None,
 ) -> Engine:
-    return Engine(load_profiles(packs, spec, base=base, rpc=rpc), limits, time.thread_time, relay)
+    profiles = load_profiles(packs, spec, base=base, rpc=rpc, maps=maps)
+    return Engine(profiles, limits, time.thread_time, relay)
 
 
 def build_corrector(

@@ -26,6 +26,28 @@ def _to_integer(value: Json) -> Json:
     return number if str(number) == value else MISSING
 
 
+def _to_number(value: Json) -> Json:
+    if not isinstance(value, str):
+        return MISSING
+    try:
+        number = float(value)
+    except ValueError:
+        return MISSING
+    return number if repr(number) == value else _to_integer(value)
+
+
+def _to_boolean(value: Json) -> Json:
+    return {"true": True, "false": False}.get(value, MISSING) if isinstance(value, str) else MISSING
+
+
+def _if_integer(value: Json) -> Json:
+    return value if isinstance(value, int) and not isinstance(value, bool) else MISSING
+
+
+def _if_text(value: Json) -> Json:
+    return value if isinstance(value, str) else MISSING
+
+
 def _to_list(value: Json) -> Json:
     return MISSING if isinstance(value, list) else [value]
 
@@ -35,7 +57,16 @@ def _only_item(value: Json) -> Json:
 
 
 CONVERSIONS: Final[Mapping[str, Callable[[Json], Json]]] = MappingProxyType(
-    {"to text": _to_text, "to integer": _to_integer, "to list": _to_list, "only item": _only_item}
+    {
+        "to text": _to_text,
+        "to integer": _to_integer,
+        "to number": _to_number,
+        "to boolean": _to_boolean,
+        "if integer": _if_integer,
+        "if text": _if_text,
+        "to list": _to_list,
+        "only item": _only_item,
+    }
 )
 """By name. A function returns MISSING for a value that it cannot convert without loss."""
 

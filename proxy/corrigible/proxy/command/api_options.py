@@ -8,7 +8,7 @@ from pathlib import Path
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
 
-from . import grpc, spec_option, tls
+from . import grpc, map_option, spec_option, tls
 
 
 def add(parser: argparse.ArgumentParser, *, listen: str) -> None:
@@ -22,6 +22,7 @@ def add(parser: argparse.ArgumentParser, *, listen: str) -> None:
         help="rule pack: the name of a built-in one, or a folder; repeatable, tried in this order",
     )
     spec_option.add(parser)
+    map_option.add(parser)
     parser.add_argument(
         "--listen", metavar="HOST:PORT", default=listen, help="address to listen on; default: %(default)s"
     )

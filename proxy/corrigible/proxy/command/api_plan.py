@@ -20,7 +20,7 @@ from corrigible.proxy.http.api_routes import ApiRoute, Upstream
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.own_location import OwnLocation, Rewritten
 
-from . import spec_option
+from . import map_option, spec_option
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,9 @@ class ApiPlan:
     """Empty where it is the only one."""
     hosts: frozenset[str] = frozenset()
     prefix: str = ""
+    maps: Sequence[str] = ()
+    """Files of mappings."""
+    map_origins: Sequence[str] = ()
 
     @property
     def task(self) -> str:
@@ -48,7 +51,8 @@ class ApiPlan:
         """Load packs and descriptions; return also what is worth a line each. Raises CorrigibleError and OSError."""
         with spec_option.warned() as lines:
             files = spec_option.spec_files(self.specs)
-            engine = build_engine(self.packs, files, self.limits, base=self.base, relay=relay)
+            maps = map_option.map_files(self.maps, self.map_origins, self.upstream)
+            engine = build_engine(self.packs, files, self.limits, base=self.base, relay=relay, maps=maps)
         engine.warm_up()
         return engine, [*lines, *spec_option.described(engine.profiles, self.specs)]
 
@@ -86,9 +90,10 @@ class ApiPlan:
 
 
 def files_of(packs: Sequence[Path], descriptions: Sequence[str | Path]) -> Iterator[Path]:
-    """Yield the files of packs, by their folders, and of descriptions: of folders all that is in them."""
+    """Yield the files of packs, by their folders, and of descriptions and maps: of folders all that is in them."""
     for folder in packs:
         yield from folder.rglob("*.yaml")
+        yield from folder.rglob("*.json")
     for description in descriptions:
         if "://" not in str(description):
             path = Path(description)

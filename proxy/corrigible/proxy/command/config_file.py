@@ -55,6 +55,8 @@ class ApiText(_Text):
     pack: Annotated[list[str], Field(description="Rule packs: names of built-in ones, or folders")] = []
     spec: Annotated[list[str], Field(description="Descriptions of the API: files or URLs")] = []
     base: Annotated[str | None, Field(description="Base path that the description does not state")] = None
+    map: Annotated[list[str], Field(description="Maps of operations that do the same: files")] = []
+    map_origin: Annotated[list[str], Field(description="Other servers that the maps may name")] = []
     mode: Annotated[ModeName | None, Field(description="What to add to errors of this API")] = None
     time_limit: Annotated[Seconds | None, Field(description="Maximum seconds of a correction for this API")] = None
     lookups: Annotated[bool | None, Field(description="Whether the proxy may send requests to this API")] = None
@@ -75,6 +77,8 @@ class ConfigText(_Text):
     pack: Annotated[list[str] | None, Field(description="Rule packs: names of built-in ones, or folders")] = None
     spec: Annotated[list[str] | None, Field(description="Descriptions of the API: files or URLs")] = None
     base: Annotated[str | None, Field(description="Base path that the description does not state")] = None
+    map: Annotated[list[str] | None, Field(description="Maps of operations that do the same: files")] = None
+    map_origin: Annotated[list[str] | None, Field(description="Other servers that the maps may name")] = None
     apis: Annotated[
         list[ApiText] | None, Field(min_length=1, description="Several APIs, instead of upstream, pack, spec and base")
     ] = None
@@ -129,14 +133,14 @@ class Config:
         for name in _PATHS:
             if name in values:
                 values[name] = self._folder / values[name]
-        for name in ("pack", "spec"):
+        for name in ("pack", "spec", "map"):
             if name in values:
                 values[name] = self.found(name, values[name])
         return values
 
     def found(self, kind: str, names: list[str]) -> list[str]:
-        """Return packs or descriptions: paths from the folder of the configuration; names and URLs as they are."""
-        is_path = _is_description if kind == "spec" else self._is_folder
+        """Return packs, descriptions or maps: paths from its folder; names and URLs as they are."""
+        is_path = self._is_folder if kind == "pack" else _is_description
         return [str(self._folder / name) if is_path(name) else name for name in names]
 
     def _is_folder(self, name: str) -> bool:
@@ -156,7 +160,7 @@ def read_config(path: Path) -> Config:
     source = read_source(path)
     text = checked(ConfigText, source)
     apis = text.apis or []
-    for name in ("upstream", "grpc_upstream", "pack", "spec", "base"):
+    for name in ("upstream", "grpc_upstream", "pack", "spec", "base", "map", "map_origin"):
         if apis and getattr(text, name) is not None:
             raise source.error([name], f"{name} cannot stand beside apis: give it to each API")
     seen: dict[object, str] = {}

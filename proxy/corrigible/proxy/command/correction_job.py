@@ -20,7 +20,7 @@ from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.runtime.fork_server import Served
 from corrigible.proxy.tls_files import Trust
 
-from . import tls
+from . import map_option, tls
 from .addresses import TLS_BY_SCHEME, parse_grpc_upstream
 from .api_plan import ApiPlan, files_of
 from .usage_error import UsageError
@@ -81,7 +81,9 @@ def http_job(
 
     def files() -> Iterator[Path]:
         return (
-            plans.files() if plans is not None else files_of([profile.pack.path for profile in profiles()], plan.specs)
+            plans.files()
+            if plans is not None
+            else files_of([profile.pack.path for profile in profiles()], [*plan.specs, *plan.maps])
         )
 
     work: Served = {route.task: route.corrector.correct, "reload": lambda: reload_all(parts())}
@@ -123,11 +125,13 @@ def grpc_job(
             raise
         raise UsageError("grpcio is not installed: pip install 'corrigible[grpc]'") from None
 
+    maps = map_option.map_files(args.map, args.map_origin, f"{'https' if is_secure else 'http'}://{upstream}")
+
     def descriptors_of(engine: Engine) -> Descriptors | None:
         return load(args.descriptors) if args.descriptors is not None else shipped_descriptors(engine)
 
     def build() -> Engine:
-        return build_engine(args.pack, limits=limits, rpc=True)
+        return build_engine(args.pack, limits=limits, rpc=True, maps=maps)
 
     def load_anew() -> tuple[tuple[Engine, Descriptors | None], tuple[str, ...]]:
         engine = (load_engine or build)()
@@ -147,7 +151,7 @@ def grpc_job(
         raise UsageError(f"--upstream-insecure: {problem}") from None
     packs = ", ".join(profile.pack.name for profile in engine.profiles)
     target = f"{'grpcs' if is_secure else 'grpc'}://{upstream}"
-    described = [args.descriptors] if args.descriptors is not None else []
+    described = [*([args.descriptors] if args.descriptors is not None else []), *args.map]
     return Prepared(
         GrpcJob(corrector, upstream, loops, work, how, descriptors is not None, complain),
         f"-> {target} ({packs}; {mode.value})",

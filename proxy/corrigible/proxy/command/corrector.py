@@ -98,7 +98,8 @@ def _prepared(args: argparse.Namespace) -> Prepared:
     if not args.pack and not args.spec:
         raise UsageError("--pack or --spec is required")
     trust = tls.read_trust(args, plaintext=None if upstream.startswith("https:") else f"--upstream {upstream}")
-    plan = ApiPlan(args.pack, args.spec, spec_option.base_path(args.base), mode, limits, upstream)
+    maps = {"maps": args.map, "map_origins": args.map_origin}
+    plan = ApiPlan(args.pack, args.spec, spec_option.base_path(args.base), mode, limits, upstream, **maps)
     return http_job(plan, relay, trust, Rewritten.NONE)
 
 

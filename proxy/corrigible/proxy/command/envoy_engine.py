@@ -19,7 +19,7 @@ from corrigible.proxy.core.relay_seal import Relay
 from corrigible.proxy.http.api_routes import Upstream
 from corrigible.proxy.tls_files import Identity, Trust
 
-from . import spec_option, supervision, tls
+from . import map_option, spec_option, supervision, tls
 from .addresses import parse_grpc_upstream
 from .api_plan import files_of
 from .correction_job import Prepared, grpc_job, http_job
@@ -142,24 +142,27 @@ def run_grpc(given: argparse.Namespace, started: Resolved, said: str) -> int:
     def load_engine() -> Engine:
         nonlocal now
         now = resolve(given, is_first=False)
-        return build_engine(now.args.pack, limits=now.limits, rpc=True)
+        maps = map_option.map_files(
+            now.args.map, now.args.map_origin, f"{'https' if is_secure else 'http'}://{address}"
+        )
+        return build_engine(now.args.pack, limits=now.limits, rpc=True, maps=maps)
 
     _, address = parse_grpc_upstream(args.grpc_upstream)
     if address == str(listen):
         raise UsageError(f"--grpc-upstream {address}: this is the proxy's own address (--listen)")
     identity = tls.read_identity(args)
     prepared = grpc_job(args, mode, limits, _say, load_engine)
+    is_secure = "grpcs://" in prepared.label
     loaded = prepared.files
 
     def files() -> Iterator[Path]:
         yield from [started.config.source.path] if started.config is not None else []
         named = [Path(pack) for pack in now.args.pack if Path(pack).is_dir()]
-        yield from dict.fromkeys([*loaded(), *files_of(named, [])])
+        yield from dict.fromkeys([*loaded(), *files_of(named, now.args.map)])
 
     prepared.files = files
     prepared.pending = lambda: ", ".join(differences(started, now, also=("mode",)))
     trust = Trust(args.upstream_ca, args.upstream_insecure, args.upstream_cert)
-    is_secure = "grpcs://" in prepared.label
     gateway = Gateway(
         listen.host,
         listen.port,

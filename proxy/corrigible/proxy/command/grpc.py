@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from corrigible.proxy.admin.reload import Reloader
-from corrigible.proxy.build import build_engine, build_loops
+from corrigible.proxy.build import MapFiles, build_engine, build_loops
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.tls_files import Trust
 
-from . import supervision, tls
+from . import map_option, supervision, tls
 from .addresses import TLS_BY_SCHEME, parse_grpc_upstream
 from .api_plan import files_of
 from .plans import Resolved, differences, resolve
@@ -51,6 +51,7 @@ def run(given: argparse.Namespace, started: Resolved, said: str = "") -> int:
     secure = TLS_BY_SCHEME.get(scheme, True)
     trust = tls.read_trust(args, plaintext=None if secure else f"--grpc-upstream {args.grpc_upstream}")
     identity = tls.read_identity(args)
+    is_secure = TLS_BY_SCHEME.get(scheme, trust != Trust())
     try:
         from corrigible.proxy.grpc.channel import NoCertificate
         from corrigible.proxy.grpc.server import GrpcSettings
@@ -63,15 +64,16 @@ def run(given: argparse.Namespace, started: Resolved, said: str = "") -> int:
     def load_engine() -> Engine:
         nonlocal now
         now = resolve(given, is_first=False)
-        return build_engine(now.args.pack, limits=now.limits, rpc=True)
+        return build_engine(now.args.pack, limits=now.limits, rpc=True, maps=_maps(now, upstream, is_secure=is_secure))
 
-    engine = build_engine(args.pack, limits=started.limits, rpc=True)
+    maps = _maps(started, upstream, is_secure=is_secure)
+    engine = build_engine(args.pack, limits=started.limits, rpc=True, maps=maps)
     settings = GrpcSettings(
         upstream=upstream,
         listen=str(listen),
         descriptors=args.descriptors,
         mode=mode,
-        tls=TLS_BY_SCHEME.get(scheme, trust != Trust()),
+        tls=is_secure,
         trust=trust,
         identity=identity,
     )
@@ -83,7 +85,7 @@ def run(given: argparse.Namespace, started: Resolved, said: str = "") -> int:
     def files() -> Iterator[Path]:
         yield from [started.config.source.path] if started.config is not None else []
         named = [Path(pack) for pack in now.args.pack if Path(pack).is_dir()]
-        yield from files_of(list(dict.fromkeys([*packs, *named])), descriptors)
+        yield from files_of(list(dict.fromkeys([*packs, *named])), [*descriptors, *now.args.map])
 
     def pending() -> str:
         return ", ".join(differences(started, now, also=("mode",)))
@@ -105,3 +107,7 @@ def run(given: argparse.Namespace, started: Resolved, said: str = "") -> int:
         raise UsageError(f"--upstream-insecure: {problem}") from None
     finally:
         watch.close()
+
+
+def _maps(now: Resolved, upstream: str, *, is_secure: bool) -> MapFiles:
+    return map_option.map_files(now.args.map, now.args.map_origin, f"{'https' if is_secure else 'http'}://{upstream}")

@@ -27,7 +27,9 @@ from .time_limit import limits_of
 from .usage_error import UsageError, one_of
 
 EngineMode = Literal["reverse", "regular", "transparent"]
-_TAKEN_UP: Final = frozenset({"pack", "spec", "base", "mode", "time_limit", "no_lookups", "config", "run", "settings"})
+_TAKEN_UP: Final = frozenset(
+    {"pack", "spec", "base", "mode", "time_limit", "no_lookups", "map", "map_origin", "config", "run", "settings"}
+)
 """Options whose change a running proxy takes up, and what is no option."""
 
 
@@ -74,16 +76,17 @@ def _plans(
     limits: Limits,
 ) -> Sequence[ApiPlan]:
     if config is not None and config.text.apis:
-        if engine_mode != "reverse" or args.upstream or args.pack or args.spec:
+        if engine_mode != "reverse" or args.upstream or args.pack or args.spec or args.map:
             raise UsageError(
-                f"{args.config} has apis: --upstream, --pack, --spec and --engine-mode cannot be used with it"
+                f"{args.config} has apis: --upstream, --pack, --spec, --map and --engine-mode cannot be used with it"
             )
         return [_plan_of(api, config, args, mode, listen) for api in config.text.apis]
     upstream = _upstream(args.upstream, engine_mode, listen)
     base = spec_option.base_path(args.base)
     if not args.pack and not args.spec:
         raise UsageError("--pack or --spec is required")
-    return [ApiPlan(args.pack, args.spec, base, mode, limits, upstream)]
+    maps = {"maps": args.map, "map_origins": args.map_origin}
+    return [ApiPlan(args.pack, args.spec, base, mode, limits, upstream, **maps)]
 
 
 def _plan_of(api: ApiText, config: Config, args: argparse.Namespace, mode: Mode, listen: Address) -> ApiPlan:
@@ -99,6 +102,8 @@ def _plan_of(api: ApiText, config: Config, args: argparse.Namespace, mode: Mode,
         api.name,
         api.hosts,
         api.prefix or "",
+        config.found("map", api.map),
+        api.map_origin,
     )
 
 
@@ -149,7 +154,7 @@ class RunningPlans:
             yield self._started.config.source.path
         loaded = [profile.pack.path for route in self._routes.values() for profile in route.corrector.engine.profiles]
         named = [Path(pack) for plan in self._now.plans for pack in plan.packs if Path(pack).is_dir()]
-        specs = [spec for plan in self._now.plans for spec in plan.specs]
+        specs = [file for plan in self._now.plans for file in (*plan.specs, *plan.maps)]
         yield from files_of(list(dict.fromkeys([*loaded, *named])), specs)
 
     def pending(self) -> str:

@@ -12,6 +12,7 @@ import orjson
 from corrigible.adapters.base import Adapter, Described
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.formats.locate import locate_errors
+from corrigible.adapters.mapping.map_index import Maps
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.engine.index import RuleIndex
 from corrigible.rules.pack.load import Pack
@@ -28,6 +29,8 @@ class ApiProfile:
     index: RuleIndex
     description: Described | None = None
     """The API's own, where one was given to the proxy; before the one that ships with the adapter."""
+    maps: Maps | None = None
+    """Which of its operations can do what another one does."""
 
     @property
     def described(self) -> Described | None:

@@ -1,7 +1,8 @@
 """The way of one refusal: an exchange goes in, look-ups come out, a decision comes back.
 
-match operation -> parse errors -> suggest (rules, else schema) -> merge and declare losses -> dry run -> loop policy
--> encode. Each stage is one function on one `RefusalCase`; decoding and embedding are the codec's (`corrector`).
+match operation -> parse errors -> suggest (rules, else schema) -> merge and declare losses -> dry run
+-> another operation by a mapping -> loop policy -> encode. Each stage is one function on one `RefusalCase`; decoding
+and embedding are the codec's (`corrector`).
 
 Knows: exchanges, adapters, rules, decisions. Does not know: sockets, HTTP libraries, clocks, YAML, any API's name.
 """
@@ -23,6 +24,8 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
+from .alternative import has_mappings, with_alternative
+from .alternative_reason import may_be_about_the_operation
 from .api_profile import (
     ApiProfile,
     Explanation,
@@ -78,6 +81,8 @@ class Engine:
         running(frozenset())
         for profile in self.profiles:
             _ = profile.described
+            if profile.maps is not None:
+                profile.maps.find("GET", "/")
         for method in ("GET", "POST"):
             decisions = self.decide(Exchange(Request(method, "/", body={}), 400, {}, _SAMPLE, "", 0.0))
             try:
@@ -183,7 +188,7 @@ class Engine:
             if profile is not match.profile:
                 match = match_with(profile, exchange.request, is_wrapped=match.is_wrapped)
             errors = parse_errors(match, exchange, text)
-            if not errors and profile is profiles[0] and _is_judged_unread(profile, exchange):
+            if not errors and profile is profiles[0] and _is_judged_unread(match, exchange):
                 errors = (Violation(),)
             if explanation is not None:
                 explanation.read(match, text, errors[: self.limits.errors], is_json=answer.is_json)
@@ -206,17 +211,17 @@ class Engine:
         declared = declare_losses(results, request, pack)
         if explanation is not None:
             explanation.undeclared_losses += undeclared_losses(results, declared)
-        results, rules, live = [], [], False
-        for result in declared:
-            if result.suggestions:
-                results.append(result)
-                rules.append(result.rule.id)
-                live = live or result.used_live_state
+        results = [result for result in declared if result.suggestions]
+        if may_be_about_the_operation(exchange):
+            results = yield from with_alternative(case, results)
+        rules = [result.rule.id for result in results]
+        live = any([result.used_live_state for result in results])
         feedback: dict[str, Json] | None = None
         if results:
             feedback = combine(results)
             mirror_retry_after(feedback, retry_after(exchange))
             drop_stray_paths(feedback, request)
+        matched = matched or [MatchedError(result, case.errors[0]) for result in results]
         diagnoses = tuple([_diagnosis(*one) for one in matched])
         if loops is not None:
             code = results[0].rule.verbose_code if results else ""
@@ -254,9 +259,12 @@ def _reason_unmatched(case: RefusalCase) -> str:
     return "no rule matches, and the description gives no correction"
 
 
-def _is_judged_unread(profile: ApiProfile, exchange: Exchange) -> bool:
-    """Whether a refusal that no format reads goes to the description: it may tell what is wrong all the same."""
-    return exchange.status in ABOUT_THE_REQUEST and profile.described is not None
+def _is_judged_unread(match: MatchedOperation, exchange: Exchange) -> bool:
+    """Whether a refusal that no format reads goes on: a description or a mapping may say what follows all the same."""
+    profile = match.profile
+    if exchange.status in ABOUT_THE_REQUEST and profile.described is not None:
+        return True
+    return exchange.status >= 400 and not match.is_wrapped and has_mappings(profile, exchange)
 
 
 def _allow(budget: Budget, request: Request, body: Json, limits: Limits) -> str:

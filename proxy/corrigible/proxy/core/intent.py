@@ -108,6 +108,18 @@ def _shifted(
     return suggestion
 
 
+def with_shifted_meanings(result: RuleResult, request: Request, pack: Pack) -> RuleResult:
+    """Return a result whose losses are known, and which says as well what means something else after it."""
+    meanings = pack.text.meanings
+    if not meanings:
+        return result
+    out = []
+    for suggestion in result.suggestions:
+        after = after_edit(suggestion, request) if suggestion.get("patch") else None
+        out.append(suggestion if after is None else _shifted(suggestion, request.body, after.body, meanings))
+    return result.with_suggestions(out)
+
+
 def _holds(body: Json, members: Mapping[str, Json]) -> bool:
     return all(same_json(resolve(body, pointer), value) for pointer, value in members.items())
 

@@ -1,0 +1,391 @@
+"""A request of one operation as a request of another one, by the mapping between the two.
+
+Every value that the caller sent has a fate: it is placed, or it is told as lost. Knows: mappings, requests. Does not
+know: which API it is, what is served, what is suggested.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from corrigible.rules.budget import spend
+from corrigible.rules.pointer import MISSING, escape, segments, to_pointer, value_at
+from corrigible.schema.document import BODILESS, scalar_text
+from corrigible.schema.edit import same_json, same_text
+from corrigible.schema.exchange import Json, Protocol, Request
+
+from .conversion import convert
+from .mapping import FieldMapping, OperationMapping
+
+_ANY: Final = "*"
+_MOST_ASKED: Final = 8
+_A_LEAF: Final = 3
+"""Steps."""
+_VARIABLE: Final = re.compile(r"\{\+?([^{}]+)\}")
+_UNQUOTED: Final = "!$&'()*+,;=:@~"
+
+
+class Rewritten(NamedTuple):
+    """What became of a request."""
+
+    request: Request
+    """Of a path that lacks values, the template has its variables still."""
+    lost: tuple[str, ...]
+    """Pointers into the request document to values that have no place in it."""
+    lost_variables: tuple[str, ...]
+    """Variables of the source's path whose values have no place in it."""
+    asked: tuple[str, ...]
+    """Pointers into the request document of what the target needs and nothing gives."""
+    kept: int
+    """How many of the caller's values have a place."""
+    is_sure: bool
+    """Whether all that a body says was seen: a JSON patch says it in its paths."""
+    path_values: Mapping[str, str]
+    """The values of the variables of the target's path."""
+
+
+def rewritten(mapping: OperationMapping, request: Request, variables: Mapping[str, str]) -> Rewritten | None:
+    """Return the request as one of the mapping's target; `variables` are those of its path, decoded.
+
+    None where the two are the same request, or the target's path cannot be written.
+    """
+    building = _Building(mapping, request)
+    for name, value in variables.items():
+        building.place(("path", name), (), value)
+    for part, whole in (("query", dict(request.query)), ("body", request.body)):
+        for leaf in _leaves(whole, (part,)):
+            building.place(leaf.path, leaf.kinds, leaf.value)
+    headers = dict(request.headers)
+    for name in building.named_headers:
+        if name in headers:
+            building.place(("header", name), (), headers.pop(name))
+    return building.result(headers)
+
+
+class _Leaf(NamedTuple):
+    """A value without members, and how it is reached."""
+
+    path: tuple[str, ...]
+    kinds: tuple[bool, ...]
+    """Of each segment but the first: whether it is an index of a list."""
+    value: Json
+
+
+def _leaves(value: Json, path: tuple[str, ...], kinds: tuple[bool, ...] = ()) -> Iterator[_Leaf]:
+    if isinstance(value, Mapping) and value:
+        for name, inner in value.items():
+            yield from _leaves(inner, (*path, str(name)), (*kinds, False))
+    elif isinstance(value, list) and value:
+        for index, inner in enumerate(value):
+            yield from _leaves(inner, (*path, str(index)), (*kinds, True))
+    elif len(path) > 1 or (value is not None and not isinstance(value, Mapping | list)):
+        yield _Leaf(path, kinds, value)
+
+
+@dataclass(slots=True)
+class _Node:
+    """A place of the source, of those that a mapping names."""
+
+    inner: dict[str, _Node] = field(default_factory=dict)
+    mappings: list[FieldMapping] = field(default_factory=list)
+    is_lost: bool = False
+
+    @property
+    def is_named(self) -> bool:
+        return self.is_lost or bool(self.mappings)
+
+
+def _tree(mapping: OperationMapping) -> _Node:
+    root = _Node()
+    for one in mapping.arguments:
+        _node(root, one.source).mappings.append(one)
+    for pointer in mapping.lost_arguments:
+        _node(root, pointer).is_lost = True
+    return root
+
+
+def _node(root: _Node, pointer: str) -> _Node:
+    for part in segments(pointer):
+        root = root.inner.setdefault(part, _Node())
+    return root
+
+
+class _Match(NamedTuple):
+    node: _Node
+    depth: int
+    """How many segments of the leaf's path lead to it."""
+    items: tuple[int, ...]
+    """The depths of the segments that stand for a `*`."""
+
+
+class _Building:
+    """The target's request while the values of the source's are placed in it."""
+
+    def __init__(self, mapping: OperationMapping, request: Request) -> None:
+        self._mapping, self._request = mapping, request
+        self._tree = _tree(mapping)
+        self._parts: dict[Any, Any] = {}
+        """What is placed: objects by text, lists by number."""
+        self._lost: dict[str, None] = {}
+        self._lost_variables: list[str] = []
+        self._whole: set[tuple[str, ...]] = set()
+        """Places that were converted with all that is below."""
+        self._kept = 0
+        body = self._tree.inner.get("body")
+        self._is_sure = not (isinstance(request.body, list) and body is not None and body.mappings and body.inner)
+        self.named_headers = tuple(name.lower() for name in self._tree.inner.get("header", _Node()).inner)
+
+    def place(self, path: tuple[str, ...], kinds: tuple[bool, ...], value: Json) -> None:
+        """Give a value of the caller its place, or count it as lost."""
+        spend(_A_LEAF)
+        match = self._match(path)
+        if match is None or match.node.is_lost or not self._placed(match, path, kinds, value):
+            self._lose(path)
+
+    def _match(self, path: tuple[str, ...]) -> _Match | None:
+        """Return the longest pointer that leads to a value or to what holds it."""
+        best: _Match | None = None
+        open_: list[_Match] = [_Match(self._tree, 0, ())]
+        for depth, part in enumerate(path):
+            following = []
+            for node, _, items in open_:
+                if part in node.inner:
+                    following.append(_Match(node.inner[part], depth + 1, items))
+                if depth and _ANY in node.inner and part != _ANY:
+                    following.append(_Match(node.inner[_ANY], depth + 1, (*items, depth)))
+            open_ = following
+            best = next((one for one in open_ if one.node.is_named), best)
+            if not open_:
+                break
+        return best
+
+    def _placed(self, match: _Match, path: tuple[str, ...], kinds: tuple[bool, ...], value: Json) -> bool:
+        for one in match.node.mappings:
+            here, rest = value, path[match.depth :]
+            if rest and (one.conversion or one.values):
+                if path[: match.depth] in self._whole:
+                    return True
+                here, rest = self._sent(path[: match.depth]), ()
+            converted = _converted(one, here, is_text=self._is_text(path[0]))
+            target = None if converted is MISSING else self._target(one, match, path, kinds)
+            if target is None or not self._set([*target, *_keys(path, kinds, match.depth, len(rest))], converted):
+                continue
+            if not rest and len(path) > match.depth:
+                self._whole.add(path[: match.depth])
+            self._kept += 1
+            return True
+        return False
+
+    def _is_text(self, part: str) -> bool:
+        return part in ("path", "query", "header") or self._request.form
+
+    def _sent(self, path: tuple[str, ...]) -> Json:
+        here: Json = self._request.query if path[0] == "query" else self._request.body
+        for part in path[1:]:
+            here = here[int(part)] if isinstance(here, list) else here[part]
+        return here
+
+    def _target(
+        self, one: FieldMapping, match: _Match, path: tuple[str, ...], kinds: tuple[bool, ...]
+    ) -> list[str | int] | None:
+        """Return where a value goes, None where its `*` do not fit: the first of those too many are only items."""
+        wanted = segments(one.target)
+        places = sum(part == _ANY for part in wanted)
+        surplus = len(match.items) - places
+        if surplus < 0 or any(len(self._sent(path[:depth])) != 1 for depth in match.items[:surplus]):
+            return None
+        indexes = iter(match.items[surplus:])
+        out: list[str | int] = []
+        for part in wanted:
+            if part != _ANY:
+                out.append(int(part) if part.isdecimal() and len(part) < 4 and out[:1] == ["body"] else part)
+                continue
+            depth = next(indexes)
+            out.append(int(path[depth]) if kinds[depth - 1] else path[depth])
+        return out
+
+    def _set(self, place: Sequence[str | int], value: Json) -> bool:
+        """Put a value at a place. Return whether it was free, or has this value already."""
+        value = self._as_text(place, value)
+        if value is MISSING:
+            return False
+        here: Any = self._parts
+        for part in place[:-1]:
+            here = here.setdefault(part, {})
+            if not isinstance(here, dict) or isinstance(here, _Taken):
+                return False
+        held = here.get(place[-1], MISSING)
+        if held is MISSING:
+            here[place[-1]] = _Taken(value)
+            return True
+        return isinstance(held, _Taken) and same_json(held.value, value)
+
+    def _as_text(self, place: Sequence[str | int], value: Json) -> Json:
+        """Return a value as its part of a request has it; MISSING where it cannot stand there."""
+        if place[0] == "body" or len(place) < 2:
+            return value
+        if place[0] == "query" and isinstance(value, list) and value:
+            texts = [self._as_text(place, one) for one in value if not isinstance(one, list)]
+            return texts if len(texts) == len(value) and MISSING not in texts else MISSING
+        if value is None or isinstance(value, Mapping | list) or len(place) > 2:
+            return MISSING
+        text = scalar_text(value)
+        is_named = place[0] != "path" or (bool(text) and place[1] in _VARIABLE.findall(self._mapping.target.path))
+        return text if is_named else MISSING
+
+    def _lose(self, path: tuple[str, ...]) -> None:
+        if path[0] == "path":
+            self._lost_variables.append(path[1])
+        else:
+            self._lost[to_pointer(("headers" if path[0] == "header" else path[0], *path[1:]))] = None
+
+    def result(self, headers: dict[str, str]) -> Rewritten | None:
+        for one in self._mapping.constants:
+            in_body = one.target.startswith("/body")
+            if in_body and self._request.body is None and self._mapping.target.method in BODILESS:
+                continue
+            if any(value_at(self._request, pointer) not in (MISSING, None) for pointer in one.unless):
+                continue
+            for place in self._free_places(segments(one.target), self._parts):
+                self._set(place, one.value)
+        document = {name: _finished(part) for name, part in self._parts.items()}
+        path_values = {str(name): scalar_text(value) for name, value in (document.get("path") or {}).items()}
+        body = document.get("body")
+        headers |= {str(name).lower(): scalar_text(value) for name, value in (document.get("header") or {}).items()}
+        if body is not None and self._request.body is None and "content-type" not in headers:
+            headers["content-type"] = "application/json"
+        if body is None and self._request.body == {} and self._mapping.target.method not in BODILESS:
+            body = {}
+        query = {str(name): value for name, value in (document.get("query") or {}).items()}
+        target, is_rpc = self._mapping.target, self._request.protocol is Protocol.GRPC
+        path, lacking = _filled(target.path, path_values)
+        asked = (["/path"] if lacking else []) + self._asked(document)
+        method = target.path if is_rpc else target.method
+        form = self._request.form and self._request.body is not None
+        request = Request(method, "" if is_rpc else path, query, headers, body, form, self._request.files)
+        if request == self._request or (is_rpc and target.method != "POST"):
+            return None
+        return Rewritten(
+            request,
+            tuple(self._lost),
+            tuple(self._lost_variables),
+            tuple(asked[:_MOST_ASKED]),
+            self._kept,
+            self._is_sure,
+            path_values,
+        )
+
+    def _asked(self, document: Mapping[str, Json]) -> list[str]:
+        """Return the places of what the target needs, and the request does not have."""
+        out = []
+        for pointer in self._mapping.needed:
+            parts = segments(pointer)
+            if parts[0] == "path":
+                continue
+            for place in self._free_places(parts, self._parts):
+                out.append(to_pointer(("headers" if place[0] == "header" else place[0], *place[1:])))
+        return out
+
+    def _free_places(self, wanted: Sequence[str], node: Any, walked: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        """Yield where nothing stands yet: at each item there is for a `*`, and not below what the caller left out."""
+        if isinstance(node, _Taken):
+            return
+        if len(wanted) == 1:
+            if wanted[0] != _ANY and wanted[0] not in node:
+                yield (*walked, wanted[0])
+            return
+        for key in list(node) if wanted[0] == _ANY else [wanted[0]]:
+            if key in node:
+                yield from self._free_places(wanted[1:], node[key], (*walked, key))
+            elif not walked:
+                yield (*walked, *wanted)
+
+
+class _Taken(dict[Any, Any]):
+    """A value that was placed as a whole."""
+
+    def __init__(self, value: Json) -> None:
+        super().__init__()
+        self.value = value
+
+
+def _converted(one: FieldMapping, value: Json, *, is_text: bool) -> Json:
+    """Return a value as the target has it, MISSING where that would lose something."""
+    for pair in one.values:
+        if (same_text if is_text and not isinstance(value, dict | list) else same_json)(pair.source, value):
+            return pair.target
+    return convert(value, one.conversion)
+
+
+def _keys(path: tuple[str, ...], kinds: tuple[bool, ...], depth: int, count: int) -> list[str | int]:
+    """Return the rest of a way as keys: numbers for items of lists."""
+    return [int(path[at]) if kinds[at - 1] else path[at] for at in range(depth, depth + count)]
+
+
+def _finished(node: Any) -> Json:
+    if isinstance(node, _Taken):
+        return node.value
+    if node and all(isinstance(key, int) for key in node):
+        return [_finished(node[key]) for key in sorted(node)]
+    return {str(key): _finished(inner) for key, inner in node.items()}
+
+
+def _filled(template: str, values: Mapping[str, str]) -> tuple[str, bool]:
+    """Return a path with the values of its variables, and whether some are lacking."""
+    lacking = [name for name in _VARIABLE.findall(template) if not values.get(name)]
+
+    def written(match: re.Match[str]) -> str:
+        value = values.get(match[1], "")
+        safe = f"{_UNQUOTED}/" if match[0].startswith("{+") else _UNQUOTED
+        return quote(value, safe=safe) if value else match[0]
+
+    return _VARIABLE.sub(written, template), bool(lacking)
+
+
+def pattern_of(path: str) -> str:
+    """Return a regular expression of the paths that a template with some variables left stands for."""
+    literal = (re.sub(r"[.*+?^${}()|\[\]\\]", r"\\\g<0>", part) for part in _VARIABLE.split(path)[::2])
+    return f"^{'[^/]+'.join(literal)}$"
+
+
+def edit_operations(before: Request, after: Request, *, skip_path: bool = False) -> list[dict[str, Json]]:
+    """Return the operations of RFC 6902 that make one request another one, behind tests of method and path."""
+    ops: list[dict[str, Json]] = []
+    for place, old, new in (("/method", before.method, after.method), ("/path", before.path, after.path)):
+        if old or new:
+            ops.append({"op": "test", "path": place, "value": old})
+        if old != new and not (skip_path and place == "/path"):
+            ops.append({"op": "replace", "path": place, "value": new})
+    for place, old_part, new_part in (
+        ("/query", dict(before.query), dict(after.query)),
+        ("/headers", dict(before.headers), dict(after.headers)),
+        ("/body", before.body, after.body),
+    ):
+        ops += _differences(place, old_part, new_part)
+    return ops
+
+
+def _differences(place: str, old: Json, new: Json) -> Iterator[dict[str, Json]]:
+    spend()
+    if same_json(old, new):
+        return
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in old:
+            if name not in new:
+                yield {"op": "remove", "path": f"{place}/{escape(name)}"}
+        for name, value in new.items():
+            inner = f"{place}/{escape(name)}"
+            if name not in old:
+                yield {"op": "add", "path": inner, "value": value}
+            else:
+                yield from _differences(inner, old[name], value)
+    elif old is None and place == "/body":
+        yield {"op": "add", "path": place, "value": new}
+    elif new is None and place == "/body":
+        yield {"op": "replace", "path": place, "value": None}
+    else:
+        yield {"op": "replace", "path": place, "value": new}

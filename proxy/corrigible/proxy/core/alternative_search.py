@@ -1,0 +1,319 @@
+"""The search for what else does what one refused request was for: rewritten, served, told with what it loses.
+
+Knows: mappings, one refusal, answers to look-ups. Does not know: which API it is, where maps come from, what rules say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, urlencode
+
+import orjson
+
+from corrigible.adapters.mapping.map_index import KnownMapping
+from corrigible.adapters.mapping.mapping import Equivalence, OperationMapping, Probe
+from corrigible.adapters.mapping.rewriting import Rewritten, edit_operations, pattern_of, rewritten
+from corrigible.rules.budget import spend
+from corrigible.rules.engine.guarded_patch import PatchError, guarded, with_new_idempotency_key
+from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
+from corrigible.rules.lookup_headers import lookup_headers
+from corrigible.rules.pointer import segments
+from corrigible.rules.safety.decisive import READS, deletes
+from corrigible.rules.safety.loss import LookupResult
+from corrigible.rules.schema_repair.trim_schema import trim_schema
+from corrigible.schema.document import query_pairs, scalar_text
+from corrigible.schema.exchange import Json, Protocol, Request
+
+from .alternative_reason import Reason
+from .api_profile import RefusalCase
+
+_MOST_TRIED: Final = 3
+_MOST_VALUES: Final = 10_000
+"""Of an answer to a probe."""
+_VARIABLE: Final = re.compile(r"\{([^{}]+)\}")
+_READING: Final = frozenset({"filter", "search", "query", "count", "list", "find", "lookup", "paginate"})
+"""Last words of paths whose POST reads."""
+_DOES: Final = {
+    Equivalence.SAME: "does the same",
+    Equivalence.SAME_WITH_CONVERSION: "does the same, with its arguments written another way",
+    Equivalence.WEAKER: "does the same in part",
+    Equivalence.STRONGER: "does this and more",
+}
+
+
+class Candidate(NamedTuple):
+    """A mapping, and the request by it."""
+
+    known: KnownMapping
+    after: Rewritten
+
+    @property
+    def mapping(self) -> OperationMapping:
+        return self.known.mapping
+
+    @property
+    def cost(self) -> tuple[bool, int, int, float]:
+        after = self.after
+        return (
+            bool(self.known.origin),
+            len(after.lost) + len(after.lost_variables),
+            len(after.asked),
+            -self.mapping.score,
+        )
+
+
+class Search:
+    """The search for what else does what one refused request was for."""
+
+    def __init__(self, case: RefusalCase, reason: Reason, variables: Mapping[str, str]) -> None:
+        """`variables` are those of the request's path."""
+        self._case, self._reason, self._variables = case, reason, variables
+        self._request = case.request
+        self._headers = lookup_headers(case.request, case.pack.settings.lookup_headers)
+        self.seen: list[LookupResult] = []
+        """What look-ups showed."""
+
+    def offers(
+        self, mappings: Sequence[KnownMapping]
+    ) -> Generator[Lookup, LookupAnswer, list[tuple[Candidate, dict[str, Any]]]]:
+        """Return the alternatives that are served, the one that keeps most first; after a complete one no more."""
+        candidates = []
+        for one in mappings:
+            if not self._may_stand_in(one.mapping):
+                continue
+            after = rewritten(one.mapping, self._request, self._variables)
+            if after is not None and (after.kept or not (after.lost or after.lost_variables)):
+                candidates.append(Candidate(one, after))
+        offers: list[tuple[Candidate, dict[str, Any]]] = []
+        for candidate in sorted(candidates, key=lambda one: one.cost)[:_MOST_TRIED]:
+            if candidate.known.origin:
+                if not offers:
+                    return [(candidate, self._elsewhere(candidate))]
+                break
+            is_verified = yield from self._served(candidate)
+            if is_verified is None:
+                continue
+            kept = yield from self._shown_variables(candidate)
+            lost = [name for name in candidate.after.lost_variables if name not in kept]
+            candidate = candidate._replace(after=candidate.after._replace(lost_variables=tuple(lost)))
+            suggestion = self._suggestion(candidate, is_verified=is_verified)
+            if suggestion is None:
+                continue
+            offers.append((candidate, suggestion))
+            if is_complete(candidate):
+                return [offers[-1]]
+        return offers
+
+    def _may_stand_in(self, mapping: OperationMapping) -> bool:
+        """Whether a mapping helps against the reason, and makes no read a write, nor a write a read."""
+        if self._reason in (Reason.FORBIDDEN, Reason.LIMITED) and any(e.kind == "version" for e in mapping.evidence):
+            return False  # rights and limits are those of the resource, whatever its version
+        if self._request.protocol is Protocol.GRPC:
+            return True
+        reads = mapping.target.method in READS or mapping.target_reads or _reads_by_name(mapping)
+        return reads == (self._request.method in READS or _reads_by_post(self._request))
+
+    def _served(self, candidate: Candidate) -> Generator[Lookup, LookupAnswer, bool | None]:
+        """Return whether an answer showed the alternative at work; None where it is not known to be served."""
+        mapping, after = candidate.mapping, candidate.after
+        if self._reason is Reason.ABSENT:
+            is_seen = yield from self._seen_at_work(candidate)
+            return True if is_seen else None
+        is_rpc = self._request.protocol is Protocol.GRPC
+        description = self._case.profile.described if is_rpc else self._case.profile.description
+        if description is not None:
+            path = mapping.target.path if is_rpc else after.request.path
+            match = description.operations.find(mapping.target.method, path)
+            return False if match is not None else None
+        if is_rpc:
+            return None
+        if mapping.served is not None:
+            answer = yield from self._probed(candidate, mapping.served)
+            return False if answer else None
+        is_seen = yield from self._seen_at_work(candidate)
+        return True if is_seen else None
+
+    def _seen_at_work(self, candidate: Candidate) -> Generator[Lookup, LookupAnswer, bool]:
+        """Return whether the alternative is a read, and gives something."""
+        mapping, after = candidate.mapping, candidate.after
+        if mapping.target.method != "GET" or after.asked:
+            return False
+        query = urlencode(list(query_pairs(after.request.query)))
+        path = f"{after.request.path}?{query}" if query else after.request.path
+        value = yield from self._answered(path, mapping.target.path)
+        return value is not None
+
+    def _shown_variables(self, candidate: Candidate) -> Generator[Lookup, LookupAnswer, frozenset[str]]:
+        """Return the lost variables of the path whose values a probe shows: what is named now belongs to them."""
+        probe = candidate.mapping.served
+        if probe is None or not candidate.after.lost_variables or not probe.pointer:
+            return frozenset()
+        named = _VARIABLE.fullmatch(probe.value)
+        if named is None or named[1] not in candidate.after.lost_variables:
+            return frozenset()
+        is_shown = yield from self._probed(candidate, probe)
+        return frozenset({named[1]}) if is_shown else frozenset()
+
+    def _probed(self, candidate: Candidate, probe: Probe) -> Generator[Lookup, LookupAnswer, bool]:
+        """Return whether a probe's answer is what the mapping says."""
+        values = {**self._variables, **candidate.after.path_values}
+        names = _VARIABLE.findall(probe.get)
+        if any(not values.get(name) for name in names):
+            return False
+        path = _VARIABLE.sub(lambda match: quote(values[match[1]], safe=""), probe.get)
+        answer = yield from self._answered(path, probe.get)
+        if answer is None or not probe.pointer:
+            return answer is not None
+        expected = _VARIABLE.sub(lambda match: self._variables.get(match[1], ""), probe.value)
+        return any(scalar_text(value) == expected for value in _values(answer, segments(probe.pointer)))
+
+    def _answered(self, path: str, template: str) -> Generator[Lookup, LookupAnswer, Json]:
+        """Return the JSON of a read whose path fits a template; None where there is none."""
+        if allowed(path, [template.strip("/").split("/")]) is None:
+            return None
+        answer = yield Lookup(path, headers=self._headers)
+        if not 200 <= answer.status < 300:
+            return None
+        try:
+            value = orjson.loads(answer.body)
+        except orjson.JSONDecodeError:
+            return None
+        self.seen.append(LookupResult(path, value))
+        return value
+
+    def _suggestion(self, candidate: Candidate, *, is_verified: bool) -> dict[str, Any] | None:
+        """Return the suggestion of an alternative at the same server; None where no edit of the request makes it."""
+        after = candidate.after
+        lacks_path = "/path" in after.asked
+        ops = edit_operations(self._request, after.request, skip_path=lacks_path)
+        settings = self._case.pack.settings
+        ops = with_new_idempotency_key(ops, self._request, settings.idempotency_header, self._case.exchange.id)
+        try:
+            guarded(self._request.document(), ops)
+        except PatchError:
+            return None
+        suggestion: dict[str, Any] = {
+            "action": "USE_ALTERNATIVE_ENDPOINT",
+            "message": self._message(candidate),
+            "parameters": {},
+            "patch": ops,
+            "applicability": "HAS_PLACEHOLDERS" if after.asked else "MAYBE_INCORRECT",
+        }
+        if after.asked:
+            suggestion["placeholders"] = [self._question(pointer, candidate) for pointer in after.asked]
+        if is_verified:
+            suggestion["verification"] = {"status": "verified", "method": "lookup"}
+        return {**suggestion, "safety": self._safety(candidate), "evidence": self._evidence(candidate)}
+
+    def _question(self, pointer: str, candidate: Candidate) -> dict[str, Any]:
+        """Return what is asked for at a place that the target needs."""
+        if pointer == "/path":
+            pattern = pattern_of(candidate.after.request.path)
+            return {"pointer": pointer, "ask": "agent", "schema": {"type": "string", "pattern": pattern}}
+        description = self._case.profile.described
+        if description is not None:
+            target = candidate.after.request
+            match = description.operations.find(candidate.mapping.target.method, target.path or target.method)
+            if match is not None:
+                schema = description.declared_place(target, match[0], pointer).schema
+                return {"pointer": pointer, "ask": "user", "schema": trim_schema(schema)}
+        return {"pointer": pointer, "ask": "user", "schema": {}}
+
+    def _safety(self, candidate: Candidate) -> dict[str, Any]:
+        mapping, after = candidate.mapping, candidate.after
+        lost = [*after.lost, *(["/path"] if after.lost_variables else [])]
+        is_more = mapping.equivalence is Equivalence.STRONGER
+        safety: dict[str, Any] = {
+            "side_effects": _effects(mapping),
+            "changes_intent": bool(lost) or is_more or not after.is_sure,
+        }
+        takes_away = deletes(self._request) or deletes(after.request)
+        if self._reason is Reason.FORBIDDEN or is_more or takes_away:
+            safety["requires_confirmation"] = True
+        if lost:
+            safety["loses"] = lost
+        return safety
+
+    def _message(self, candidate: Candidate) -> str:
+        mapping, after = candidate.mapping, candidate.after
+        target = mapping.target
+        called = target.path if self._request.protocol is Protocol.GRPC else f"{target.method} {target.path}"
+        does = _DOES[mapping.equivalence]
+        if mapping.equivalence is Equivalence.WEAKER and not (after.lost or after.lost_variables):
+            does = "does what was sent here, and answers in another form"
+        parts = [f"Use {called}, which {does}."]
+        if target.method == "POST" and self._request.method in READS:
+            parts.append("It reads, though by POST.")
+        if self._reason is Reason.FORBIDDEN:
+            parts.append("The caller may not be allowed this either; then somebody who may has to do it.")
+        return " ".join(parts)
+
+    def _evidence(self, candidate: Candidate) -> dict[str, Any]:
+        source, target = candidate.mapping.source, candidate.mapping.target
+        rule = f"{candidate.known.label}: {source.method} {source.path} -> {target.method} {target.path}"
+        evidence: dict[str, Any] = {"kind": "mapping", "rule": rule}
+        if self.seen:
+            evidence["lookups"] = list(dict.fromkeys(f"GET {one.path}" for one in self.seen))
+        return evidence
+
+    def _elsewhere(self, candidate: Candidate) -> dict[str, Any]:
+        """Return what tells of another server. No edit of this request goes there: its credentials stay here."""
+        target, where = candidate.mapping.target, candidate.known.origin
+        return {
+            "action": "ESCALATE",
+            "message": f"Another server can do this: {target.method} {target.path} at {where}. It takes credentials of"
+            " its own; those of this call must not be sent there.",
+            "parameters": {
+                "actor": "you",
+                "needed": "credentials for another server",
+                "origin": where,
+                "method": target.method,
+                "path": candidate.after.request.path or target.path,
+            },
+            "safety": {**self._safety(candidate), "requires_confirmation": True},
+            "evidence": self._evidence(candidate),
+        }
+
+
+def is_complete(candidate: Candidate) -> bool:
+    after = candidate.after
+    return not (after.lost or after.lost_variables or after.asked) and after.is_sure
+
+
+def _reads_by_name(mapping: OperationMapping) -> bool:
+    """Whether the last word of a path says that its POST reads."""
+    return mapping.target.method == "POST" and mapping.target.path.rstrip("/").rpartition("/")[2] in _READING
+
+
+def _reads_by_post(request: Request) -> bool:
+    return request.method == "POST" and request.path.rstrip("/").rpartition("/")[2] in _READING
+
+
+def _effects(mapping: OperationMapping) -> str:
+    """Return the label of side effects: of a POST that reads, none only where the map says so."""
+    if mapping.target.method in READS or mapping.target_reads:
+        return "none"
+    return "possible" if _reads_by_name(mapping) else "certain"
+
+
+def _values(document: Json, parts: Sequence[str]) -> Iterator[Json]:
+    """Yield the values at a pointer in which `*` is any item or member."""
+    open_: list[tuple[Json, int]] = [(document, 0)]
+    seen = 0
+    while open_ and seen < _MOST_VALUES:
+        here, at = open_.pop()
+        seen += 1
+        if at == len(parts):
+            if not isinstance(here, dict | list):
+                yield here
+            continue
+        part = parts[at]
+        if isinstance(here, list):
+            wanted = here if part == "*" else here[int(part) : int(part) + 1] if part.isdecimal() else []
+            open_ += [(inner, at + 1) for inner in wanted[:_MOST_VALUES]]
+        elif isinstance(here, dict):
+            inner_values = here.values() if part == "*" else [here[part]] if part in here else []
+            open_ += [(inner, at + 1) for inner in inner_values]
+    spend(seen // 8)
