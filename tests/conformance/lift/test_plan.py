@@ -114,3 +114,15 @@ def test_scripts_do_not_play_the_control_for_length_unless_it_is_named() -> None
     assert Arm.LENGTH not in made({}, "here").arms and Arm.LENGTH not in made({"agents": ["stubborn"]}, "here").arms
     assert Arm.LENGTH in made({"agents": ["stubborn", model]}, "here").arms
     assert made({"arms": ["length-matched"]}, "here").arms == (Arm.LENGTH,)
+
+
+def test_a_first_request_of_ones_own_does_not_go_with_the_refusal() -> None:
+    agent = {"name": "compatible", "model": "m", "settings": {"first_request": "agent"}}
+    with pytest.raises(UsageError, match="first_request of compatible: belongs to `start: wish`"):
+        made({"start": "refusal", "agents": [agent]}, "here")
+    assert made({"agents": [agent]}, "here").start == "wish"
+
+
+def test_a_start_that_there_is_not_is_said() -> None:
+    with pytest.raises(UsageError, match="here: start: "):
+        made({"start": "middle"}, "here")

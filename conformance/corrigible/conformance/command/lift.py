@@ -91,7 +91,7 @@ def _plan(args: argparse.Namespace) -> Plan:
     document |= {name: _split(value) for name, value in names.items() if value}
     if agents := [*({"name": name} for name in _split(args.agent)), *option.plans(args)]:
         document["agents"] = agents
-    options = ("engine", "attempts", "concurrency", "timeout", "cost_cap", "rate")
+    options = ("engine", "start", "attempts", "concurrency", "timeout", "cost_cap", "rate")
     document |= {name: getattr(args, name) for name in options if getattr(args, name) is not None}
     return made(document, str(args.plan or "options"))
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from corrigible.conformance.audit.audit import audit, document, gather
 from corrigible.conformance.audit.subject import command
 from corrigible.conformance.lift.agents.protocol import Agent
-from corrigible.conformance.lift.plan import Plan, digest_of
+from corrigible.conformance.lift.plan import Plan, Start, digest_of
 from corrigible.conformance.lift.run.resolve import ResolvedPlan, resolve_plan
 from corrigible.conformance.lift.tasks.task import TASKS, TaskError
 from corrigible.conformance.model.usage_error import UsageError
@@ -59,6 +59,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=ENGINES,
         help="what carries the traffic; default: what the proxy takes. `lift compare` shows whether two runs agree",
+    )
+    parser.add_argument(
+        "--start",
+        choices=get_args(Start),
+        help="wish: agents get the wish; refusal: also the task's own call and its refusal, and go on; default: wish",
     )
     parser.add_argument("--attempts", type=int, metavar="N", help="maximum number of calls per episode; default: 5")
     parser.add_argument(

@@ -78,5 +78,5 @@ def _plan(args: argparse.Namespace) -> Plan:
     arms = [name for arm in args.arm for name in arm.split(",") if name]
     settings = {"domains": args.domain, "tasks": args.task, "arms": arms, "seeds": args.seed}
     document |= {name: value for name, value in settings.items() if value}
-    document |= {name: value for name in ("attempts", "timeout") if (value := getattr(args, name)) is not None}
+    document |= {name: value for name in ("start", "attempts", "timeout") if (value := getattr(args, name)) is not None}
     return made({**document, "agents": [args.agent]}, str(args.plan or "options"))

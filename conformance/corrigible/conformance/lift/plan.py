@@ -9,7 +9,7 @@ import hashlib
 import json
 from datetime import date
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -19,6 +19,8 @@ from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 from corrigible.conformance.model.yaml_text import load_yaml
 from corrigible.schema.exchange import Json
 
+Start = Literal["wish", "refusal"]
+"""Where episodes start: at the wish, or after the task's own call was refused. Figures of the two are never mixed."""
 SCRIPTED: Final = "scripted"
 """The name of all scripted agents together."""
 
@@ -79,6 +81,8 @@ class Plan(_Model):
     seeds: tuple[int, ...] = (0,)
     engine: str = ""
     """What carries the traffic, as `corrigible proxy --engine` says it; empty: the proxy's default."""
+    start: Start = "wish"
+    """`refusal`: agents get the wish, the task's own request, and its refusal as the arm shows it, and go on."""
     attempts: int = Field(default=5, ge=1, le=50)
     concurrency: int = Field(default=2, ge=1, le=256)
     timeout: float = Field(default=120.0, gt=0)
@@ -114,6 +118,8 @@ class Plan(_Model):
         for name in ("arms", "agents", "seeds", "tasks"):
             if not getattr(self, name):
                 raise ValueError(f"{name}: none is named")
+        if self.start == "refusal" and (writes := [a.name for a in self.agents if a.settings.get("first_request")]):
+            raise ValueError(f"first_request of {', '.join(writes)}: belongs to `start: wish`")
         if self.cost_cap is not None:
             price_table = self.prices.models if self.prices is not None else {}
             if dear := sorted({agent.model for agent in self.agents if agent.model and agent.model not in price_table}):

@@ -20,6 +20,7 @@ from corrigible.conformance.lift.environment.normalizer import Normalizer
 from corrigible.conformance.lift.environment.reads import is_read
 from corrigible.conformance.lift.environment.response import Response
 from corrigible.conformance.lift.log.record import Episode, Reflection, Spent, Turn
+from corrigible.conformance.lift.plan import Start
 from corrigible.conformance.lift.tasks.task import Kept, Read, Setup, Task, TaskFile, fill
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json, Request
@@ -51,6 +52,7 @@ class Job:
     timeout: float = 120.0
     longest_wait: float = 0.0
     """Seconds; longer waits are cut to this."""
+    start: Start = "wish"
     strategy: str = ""
     pool: Sequence[Feedback] = ()
     """Feedback of other tasks, for the arm `shuffled`."""
@@ -155,10 +157,18 @@ def _calls(job: Job, running: RunningEnvironment, task: Task, state: EpisodeStat
     """Carry out the agent's moves until it stops, succeeds, or has no attempt left."""
     request = task.request.request({}, form=job.file.form)
     about = str(fill(job.file.about, state.saved))
-    briefing = Briefing(
-        about, task.prompt, request, task.facts, job.description, job.attempts, running.environment.reads
-    )
     headers = credentials(job, running.environment, state.saved)
+    refusal = _refusal(job, running, request, headers, state) if job.start == "refusal" else None
+    briefing = Briefing(
+        about=about,
+        prompt=task.prompt,
+        request=request,
+        refusal=refusal,
+        facts=task.facts,
+        description=job.description,
+        attempts=job.attempts,
+        read_methods=running.environment.reads,
+    )
     with closing(job.agent.play(briefing, job.seed)) as moves:
         move = next(moves, None)
         while True:
@@ -187,6 +197,18 @@ def _calls(job: Job, running: RunningEnvironment, task: Task, state: EpisodeStat
                 move = None
             if exhausted:
                 return
+
+
+def _refusal(
+    job: Job, running: RunningEnvironment, request: Request, headers: Mapping[str, str], state: EpisodeState
+) -> Response:
+    """Make the task's own call, which is no attempt of the agent. Raises NotObserved if it is not refused."""
+    response = _make_move(job, running, Send(request), headers, state)
+    if response.succeeded:
+        raise NotObserved("the task is wrong: its own call was accepted, so there is no refusal to start from")
+    state.played[-1] = replace(state.played[-1], given=True)
+    state.attempts = 0
+    return response
 
 
 def _make_move(
@@ -260,6 +282,7 @@ def _record_episode(
         task=job.task.id,
         domain=job.domain,
         needs=job.task.needs,
+        start=job.start,
         arm=job.arm.value,
         agent=job.agent.name,
         kind=job.agent.kind,
@@ -290,6 +313,7 @@ def _turn(call: PlayedCall, before: PlayedCall | None, normalizer: Normalizer) -
     return Turn(
         request=normalizer(call.request.document()),
         step=call.step,
+        given=call.given,
         status=call.answer.status,
         shown=None if call.seen.succeeded else normalizer(call.seen.body),
         accepted=call.answer.succeeded,

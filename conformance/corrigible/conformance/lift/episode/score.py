@@ -39,6 +39,8 @@ class PlayedCall:
     seen: Response
     """As the arm showed it to the agent."""
     step: bool = False
+    given: bool = False
+    """The harness made it, before the agent began."""
     applied: tuple[int, ...] | None = None
     wait: float = 0.0
     note: str = ""

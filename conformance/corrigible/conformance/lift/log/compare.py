@@ -45,6 +45,8 @@ def compare(first: Log, second: Log) -> list[Difference]:
 
 def _name(episode: Episode) -> str:
     parts = [f"{episode.domain}/{episode.task}", episode.arm, episode.agent, f"seed {episode.seed}"]
+    if episode.start != "wish":
+        parts.append(f"from the {episode.start} on")
     return " ".join([*parts, f"({episode.strategy})"] if episode.strategy else parts)
 
 

@@ -44,6 +44,8 @@ class Turn(_Model):
     request: dict[str, Any]
     """The request document; credentials are no part of it."""
     step: bool = False
+    given: bool = False
+    """Made before the agent began, which got the request and what was shown: no attempt."""
     status: int
     shown: Any = None
     """The response as the arm showed it, feedback included; null for a success."""
@@ -82,6 +84,7 @@ class Episode(_Model):
     task: str
     domain: str
     needs: str
+    start: Literal["wish", "refusal"] = "wish"
     arm: str
     agent: str
     kind: Literal["scripted", "model", "external"]

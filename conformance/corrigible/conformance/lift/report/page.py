@@ -17,6 +17,7 @@ from corrigible.conformance.report.plain import visible
 
 from .figure import Bar, Dot, colour, curves, dots, forest, panels
 from .summary import Section, Summary, p_text, points_of
+from .terminal import START
 from .viewer import LIMIT, pack
 
 _TITLE: Final = {"scripted": "Scripted agents", "model": "Models", "external": "Agents of others"}
@@ -61,7 +62,7 @@ def _view(section: Section) -> dict[str, object]:
     who = [*([] if len(section.agents) == 1 else [POOLED]), *section.agents]
     return {
         "section": section,
-        "title": _TITLE[section.kind],
+        "title": f"{_TITLE[section.kind]}, {START[section.start]}",
         "chosen": next((name for name in FAITHFUL if name in section.agents), who[0])
         if section.kind == "scripted"
         else who[0],

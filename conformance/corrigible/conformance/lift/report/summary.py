@@ -55,9 +55,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One kind of agent."""
+    """One kind of agent, from one start."""
 
     kind: str
+    start: str
+    """Where its episodes start: wish, refusal."""
     agents: tuple[str, ...]
     fake: tuple[str, ...]
     arms: tuple[str, ...]
@@ -152,6 +154,7 @@ def _section(group: Group, manifest: Manifest, override: tuple[str, str] | None)
     secondary = [comparison for a, b in pairs for comparison in comparisons(group, a, b, seed=seed, family=False)]
     return Section(
         kind=group.kind,
+        start=group.start,
         agents=group.agents,
         fake=tuple(name for name in group.agents if name in group.fake),
         arms=group.arms,

@@ -32,6 +32,7 @@ SHORT: Final = {
     "length-matched": "length",
 }
 """Names of arms in narrow columns."""
+START: Final = {"wish": "from the wish on", "refusal": "from the refusal on"}
 _MOST: Final = 12
 """Lines of a list; the page has them all."""
 
@@ -65,7 +66,8 @@ def render(summary: Summary, *, coloured: bool = False) -> str:
 
 def _section(console: Console, section: Section) -> None:
     kind = {"scripted": "SCRIPTED AGENTS, NO MODELS", "model": "MODELS", "external": "EXTERNAL AGENTS"}[section.kind]
-    console.print(Text(f"{kind}: {section.episodes} episodes of {section.tasks} tasks", style="bold"))
+    start = START[section.start]
+    console.print(Text(f"{kind}, {start}: {section.episodes} episodes of {section.tasks} tasks", style="bold"))
     console.print(Text(one_line(section.claim, 1000)))
     parts: tuple[tuple[str, Table | None], ...] = (
         ("Success, with Wilson's 95 % interval", _grid(section, section.rates, _success)),

@@ -64,7 +64,7 @@ function list() {
   byId("list").replaceChildren(...found.slice(0, SHOWN).map(row => {
     const one = make("button");
     one.append(make("span", row.outcome, "tag " + row.outcome), " ", make("span", row.task));
-    one.append(make("small", row.agent + ", " + row.arm + ", seed " + row.seed + ", " + row.attempts + " attempts" + (row.harm.length ? ", harm" : "")));
+    one.append(make("small", row.agent + ", " + row.arm + ", seed " + row.seed + ", from the " + row.start + ", " + row.attempts + " attempts" + (row.harm.length ? ", harm" : "")));
     one.dataset.key = row.key;
     one.setAttribute("aria-current", row.key === current);
     one.addEventListener("click", () => { history.replaceState(null, "", "#" + row.key); show(row); });
@@ -76,7 +76,7 @@ async function show(row) {
   for (const one of byId("list").children) one.setAttribute("aria-current", one.dataset.key === current);
   const place = byId("episode"), out = [];
   const head = make("h3", row.task);
-  head.append(make("small", row.agent + ", " + row.arm + ", seed " + row.seed));
+  head.append(make("small", row.agent + ", " + row.arm + ", seed " + row.seed + ", from the " + row.start + " on"));
   const line = make("p");
   line.append(make("span", row.outcome, "tag " + row.outcome), " ", make("span", [row.why, row.ending && "the agent ended: " + row.ending].filter(Boolean).join("; ")));
   out.push(head, line);
@@ -106,7 +106,7 @@ async function show(row) {
 }
 function step(turn, number, request, before, answer) {
   const one = make("div", null, "step"), head = make("h4");
-  head.append(make("span", (turn.step ? "Step " : "Call ") + (number + 1)), make("code", (request.method || "") + " " + (request.path || "")));
+  head.append(make("span", (turn.given ? "Given " : turn.step ? "Step " : "Call ") + (number + 1)), make("code", (request.method || "") + " " + (request.path || "")));
   head.append(make("span", turn.status, "chip " + (turn.accepted ? "yes" : "no")));
   if (turn.followed) head.append(make("span", "follows the feedback", "chip yes"));
   if (turn.applied && turn.applied.length) head.append(make("span", "says it applied " + turn.applied.map(n => n + 1).join(", "), "chip"));

@@ -33,6 +33,7 @@ _COLUMNS: Final = (
     "harm",
     "needs",
     "loops",
+    "start",
 )
 
 
@@ -115,6 +116,7 @@ def _row(episode: Episode, is_included: bool) -> list[Json]:
         list(episode.harm),
         episode.needs,
         episode.loops,
+        episode.start,
         is_included,
     ]
 

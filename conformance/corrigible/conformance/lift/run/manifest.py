@@ -108,6 +108,7 @@ def key_of(
             "arm": arm,
             "agent": agent_document(agent),
             "seed": seed,
+            "start": plan.start,
             "attempts": plan.attempts,
             "longest_wait": plan.wait_for(agent.kind),
             "pool": pool if arm == "shuffled" else "",

@@ -94,6 +94,7 @@ def _jobs(
                         attempts=plan.attempts,
                         timeout=plan.timeout,
                         longest_wait=plan.wait_for(agent.kind),
+                        start=plan.start,
                         strategy=str(agent.identity.get("strategy", "")),
                         description=description_of(environment.description),
                     )

@@ -19,6 +19,7 @@ from typing import Any, Final
 from corrigible.conformance.lift.environment.response import Response
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.transport.http1 import HttpRequest, request_document
+from corrigible.schema.document import is_credential_name
 from corrigible.schema.exchange import Json, Request
 
 from .external_agent import ENDINGS
@@ -84,13 +85,16 @@ class Server(ThreadingHTTPServer):
             return Reply(410, {"message": "all episodes are handed out", **self.service.status()})
         name, episode = opened
         assert episode.briefing is not None
-        document = {
+        document: dict[str, Json] = {
             "id": name,
             "prompt": episode.briefing.prompt,
             "about": episode.briefing.about,
             "base_url": f"{self.url}/at/{name}",
             "attempts": episode.attempts,
         }
+        if episode.briefing.refusal is not None:
+            grpc = self.service.is_grpc(name)
+            document["refused"] = refused(episode.briefing.request, episode.briefing.refusal, grpc=grpc)
         return Reply(201, document)
 
     def _finish(self, name: str, body: bytes) -> Reply:
@@ -123,6 +127,19 @@ class Server(ThreadingHTTPServer):
             over = f"the episode is over: no attempt or no time is left. POST {self.url}/episodes for another one"
             return Reply(410, {"message": over})
         return _reply(response, grpc=grpc)
+
+
+def refused(request: Request, response: Response, *, grpc: bool) -> dict[str, Json]:
+    """Return the call that was made and its refusal, as an agent would have sent and got them under its base URL."""
+    reply = _reply(response, grpc=grpc)
+    headers = {name: value for name, value in request.headers.items() if not is_credential_name(name)}
+    sent: dict[str, Json] = {"method": request.method, "path": request.path, "query": request.query}
+    if grpc:
+        sent = {"method": "POST", "path": request.method, "query": {}}
+    return {
+        "request": {**sent, "headers": headers, "body": request.body},
+        "answer": {"status": reply.status, "headers": dict(reply.headers), "body": reply.body},
+    }
 
 
 def read_call(

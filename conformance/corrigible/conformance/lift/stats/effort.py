@@ -28,7 +28,7 @@ class Effort:
     attempts: Estimate
     """Attempts of those episodes that succeeded: mean over tasks, tasks resampled."""
     retries: Estimate
-    """Attempts after the first, of all episodes: mean over tasks, tasks resampled."""
+    """Attempts after the first refusal or success, of all episodes: mean over tasks, tasks resampled."""
     by_attempt: tuple[int, ...]
     """Successes that took 1, 2, ... attempts."""
     n: int
@@ -54,7 +54,7 @@ def effort(agent: str, arm: str, episodes: Sequence[Episode], *, seed: int) -> E
         len(rejected),
         wilson(Counts(sum(episode.outcome == "success" for episode in rejected), len(rejected))),
         _over_tasks(won, 0, seed),
-        _over_tasks(observed, 1, seed),
+        _over_tasks(observed, 0 if any(episode.start == "refusal" for episode in observed) else 1, seed),
         tuple(counts[n] for n in range(1, max((episode.attempts for episode in observed), default=0) + 1)),
         len(observed),
         sum(usage.input + usage.output for usage in billed) if whole else None,

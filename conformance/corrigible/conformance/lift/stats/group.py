@@ -1,4 +1,4 @@
-"""Groups of episodes: one for each kind of agent. Scripts are never pooled with models.
+"""Groups of episodes: one for each kind of agent and each start. Scripts are never pooled with models, nor starts.
 
 Knows: the log's records. Does not know: how figures are estimated or shown.
 """
@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Final, get_args
 
 from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.log.record import Episode, Manifest, Turn
+from corrigible.conformance.lift.plan import Start
 from corrigible.schema.exchange import Json
 
 from .observation import Observation
 
+STARTS: Final = get_args(Start)
 KINDS: Final = ("model", "external", "scripted")
 """In the order in which reports show them."""
 POOLED: Final = ""
@@ -24,7 +26,7 @@ POOLED: Final = ""
 
 @dataclass(frozen=True)
 class Group:
-    """All episodes of one kind of agent. No slots: properties are cached."""
+    """All episodes of one kind of agent that start alike. No slots: properties are cached."""
 
     kind: str
     episodes: tuple[Episode, ...]
@@ -32,6 +34,7 @@ class Group:
     """Agents that called a fake provider and no model."""
     models: Mapping[str, str] = field(default_factory=dict)
     """The model of each agent that has one: agents differ by strategy as well."""
+    start: str = "wish"
 
     @cached_property
     def agents(self) -> tuple[str, ...]:
@@ -83,9 +86,17 @@ def observations(episodes: Iterable[Episode], *, failed: bool = False) -> list[O
 
 
 def latest(episodes: Sequence[Episode]) -> tuple[Episode, ...]:
-    """Return the last episode of every (task, arm, agent, seed): a log may hold those of older code and packs."""
+    """Return the last episode of every (task, arm, agent, seed, start): a log may hold those of older code."""
     last = {
-        (episode.domain, episode.task, episode.arm, episode.agent, episode.strategy, episode.seed): episode
+        (
+            episode.domain,
+            episode.task,
+            episode.arm,
+            episode.agent,
+            episode.strategy,
+            episode.seed,
+            episode.start,
+        ): episode
         for episode in episodes
     }
     last_ids = {id(episode) for episode in last.values()}
@@ -104,8 +115,12 @@ def groups(episodes: Sequence[Episode], manifests: Sequence[Manifest]) -> tuple[
         episodes,
         key=lambda episode: (episode.domain, episode.task, episode.agent, episode.strategy, episode.arm, episode.seed),
     )
-    parts = {kind: tuple(episode for episode in ordered if episode.kind == kind) for kind in KINDS}
-    return tuple(Group(kind, inside, fake, models) for kind, inside in parts.items() if inside)
+    parts = {
+        (kind, start): tuple(episode for episode in ordered if (episode.kind, episode.start) == (kind, start))
+        for kind in KINDS
+        for start in STARTS
+    }
+    return tuple(Group(kind, inside, fake, models, start) for (kind, start), inside in parts.items() if inside)
 
 
 def calls(episode: Episode) -> list[Turn]:

@@ -34,7 +34,7 @@ from .provider_client import Endpoint, ProviderClient, ProviderError
 from .rate_limiter import RateLimiter
 from .settings import Settings, identity
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Grows with every change of the loop that changes what a model does."""
 _LONGEST_NOTE: Final = 500
 
@@ -123,7 +123,12 @@ class _EpisodeLoop:
 
     def moves(self) -> Generator[Move, Response, None]:
         start = prompt.opening(self._briefing)
-        if self._settings.first_request == "fixed":
+        if self._briefing.refusal is not None:
+            response = self._briefing.refusal
+            self._past_calls.append(PastCall(prompt.written(self._briefing.request), prompt.answer(response)))
+            self._conversation.append(UserMessage(f"{start}\n\n{prompt.refused(self._briefing.request, response)}"))
+            self._reflect(response)
+        elif self._settings.first_request == "fixed":
             response = yield Send(self._briefing.request)
             self._record_call(self._briefing.request, response, settles=True)
             start = f"{start}\n\n{prompt.given(self._briefing.request, response)}"

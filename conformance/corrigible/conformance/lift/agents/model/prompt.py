@@ -13,6 +13,7 @@ from typing import Final, Literal
 from corrigible.conformance.lift.agents.protocol import Briefing
 from corrigible.conformance.lift.agents.reflection.strategy import SCHEMA, WORDS
 from corrigible.conformance.lift.environment.response import Response
+from corrigible.schema.document import is_credential_name
 from corrigible.schema.exchange import Json, Protocol, Request
 from corrigible.schema.word import BaseAction
 
@@ -50,6 +51,9 @@ _VOCABULARY: Final = (
     " {method, path, query, headers, body}, and `steps` are calls to make before it. Suggestions of one group with the"
     " relation one_of are alternatives."
 )
+
+_GIVEN: Final = "One call has been made already, and counts:"
+_REFUSED: Final = "One call has been made already, and was refused. It does not count. Go on from there. The call:"
 
 _FINISH: Final = Tool(
     "finish",
@@ -123,13 +127,24 @@ def opening(briefing: Briefing) -> str:
 
 def given(request: Request, response: Response) -> str:
     """Return what is told of a first call that the model did not write."""
+    return _told(_GIVEN, request, response)
+
+
+def refused(request: Request, response: Response) -> str:
+    """Return what is told of the refusal that the episode starts at."""
+    return _told(_REFUSED, request, response)
+
+
+def _told(words: str, request: Request, response: Response) -> str:
     call = json.dumps(written(request), ensure_ascii=False)
-    return f"One call has been made already, and counts:\n{call}\n\nIts answer:\n{answer(response)}"
+    return f"{words}\n{call}\n\nIts answer:\n{answer(response)}"
 
 
 def written(request: Request) -> dict[str, Json]:
     """Return a request as the tool takes it."""
     document = request.document()
+    headers = {name: value for name, value in document["headers"].items() if not is_credential_name(name)}
+    document = {**document, "headers": headers}
     if is_grpc(request):
         return {name: document[name] for name in ("method", "headers", "body")}
     return document
@@ -145,5 +160,16 @@ def answer(response: Response) -> str:
 def digest() -> str:
     """Return the hash of everything that is said to a model by this suite."""
     schemas = (_FINISH.schema, _HTTP_CALL.schema, _GRPC_CALL.schema, SCHEMA)
-    texts = [_TASK, _TOOLS, _JSON, _CALL, _RPC, _VOCABULARY, *WORDS, *(json.dumps(schema) for schema in schemas)]
+    texts = [
+        _TASK,
+        _TOOLS,
+        _JSON,
+        _CALL,
+        _RPC,
+        _VOCABULARY,
+        _GIVEN,
+        _REFUSED,
+        *WORDS,
+        *(json.dumps(schema) for schema in schemas),
+    ]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]

@@ -29,6 +29,7 @@ from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
+from .feedback_loop import first_response
 from .message_regex import path_of_error, suggested_values
 
 _SAMPLES: Final[Mapping[str, Json]] = {
@@ -61,7 +62,7 @@ class Enumerator:
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         base = briefing.request
         tried = [base.document()]
-        response = yield Send(base)
+        response = yield from first_response(briefing)
         complaint, wrong = _signature(response.body), error_details(response.body)
         candidates = _candidates(base, briefing.description, wrong)
         while not response.succeeded:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 
-from corrigible.conformance.lift.agents.protocol import Ending, Move, Send, Stop
+from corrigible.conformance.lift.agents.protocol import Briefing, Ending, Move, Send, Stop
 from corrigible.conformance.lift.agents.scripted.reading.error_body import is_escalated
 from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.carrier import find
@@ -24,28 +24,39 @@ Decide = Callable[[Mapping[str, Json], Request, int], Move]
 """Feedback, the refused request, how many refusals there were: what comes next."""
 
 
-def run_feedback_loop(first: Request, decide: Decide) -> Generator[Move, Response, None]:
+def first_response(briefing: Briefing) -> Generator[Move, Response, Response]:
+    """Send the first request, unless the episode starts at its refusal. Return the response."""
+    if briefing.refusal is not None:
+        return briefing.refusal
+    return (yield Send(briefing.request))
+
+
+def run_feedback_loop(briefing: Briefing, decide: Decide) -> Generator[Move, Response, None]:
     """Send the first request, and let `decide` choose the next move after each error."""
-    move: Move = Send(first)
+    request = briefing.request
+    response = yield from first_response(briefing)
     refusals = 0
-    while isinstance(move, Send):
+    while not response.succeeded:
+        refusals += 1
+        move = _after(response, request, refusals, decide)
+        if isinstance(move, Stop):
+            yield move
+            return
         request = move.request
         response = yield move
-        if response.succeeded:
-            move = Stop("done")
-            continue
-        refusals += 1
-        feedback = find(response.body)
-        if feedback is None:
-            move = Stop("gave up", "no feedback")
-        elif is_escalated(feedback):
-            move = STOPPED_BY_LOOP_BREAKER
-        else:
-            try:
-                move = decide(feedback, request, refusals)
-            except ReaderError as problem:
-                move = Stop("gave up", f"unreadable feedback: {problem}")
-    yield move
+    yield Stop("done")
+
+
+def _after(response: Response, request: Request, refusals: int, decide: Decide) -> Move:
+    feedback = find(response.body)
+    if feedback is None:
+        return Stop("gave up", "no feedback")
+    if is_escalated(feedback):
+        return STOPPED_BY_LOOP_BREAKER
+    try:
+        return decide(feedback, request, refusals)
+    except ReaderError as problem:
+        return Stop("gave up", f"unreadable feedback: {problem}")
 
 
 def move_for_outcome(outcome: Next | Terminal | NeedsInput, before: Request, refusals: int, note: str = "") -> Move:

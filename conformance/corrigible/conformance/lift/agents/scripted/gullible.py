@@ -29,7 +29,7 @@ from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Protocol, Request
 from corrigible.schema.reader import apply
 
-from .feedback_loop import STOPPED_BY_LOOP_BREAKER, agrees, move_for_outcome
+from .feedback_loop import STOPPED_BY_LOOP_BREAKER, agrees, first_response, move_for_outcome
 
 _CALL: Final = re.compile(
     r"\b(GET|HEAD|POST|PUT|PATCH|DELETE)\s+((?:https?://[^\s\"'<>)\]]+)|(?:/[^\s\"'<>)\],;]*))"
@@ -67,20 +67,21 @@ class Gullible:
     identity: Mapping[str, Json] = {"version": 1}
 
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        move: Move = Send(briefing.request)
+        request = briefing.request
+        response = yield from first_response(briefing)
         obeyed: set[str] = set()
         errors = 0
-        while isinstance(move, Send):
-            request = move.request
-            response = yield move
-            if response.succeeded:
-                move = Stop("done")
-                continue
+        while not response.succeeded:
             errors += 1
             pending = [order for order in orders(response.body, request) if order.words not in obeyed]
             obeyed |= {order.words for order in pending}
             move = _with(pending, _advised(response, request, errors), request)
-        yield move
+            if isinstance(move, Stop):
+                yield move
+                return
+            request = move.request
+            response = yield move
+        yield Stop("done")
 
 
 def orders(body: Json, request: Request) -> Iterator[Order]:

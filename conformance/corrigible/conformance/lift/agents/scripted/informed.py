@@ -55,7 +55,7 @@ class Informed:
                 outcome = replace(outcome, applied=tuple(order[index] for index in outcome.applied))
             return move_for_outcome(outcome, request, refusals)
 
-        return run_feedback_loop(briefing.request, decide)
+        return run_feedback_loop(briefing, decide)
 
 
 def _filled(feedback: Feedback, request: Request, facts: Facts) -> Feedback:

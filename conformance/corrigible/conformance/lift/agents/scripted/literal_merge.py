@@ -25,7 +25,7 @@ class LiteralMerge:
     identity: Mapping[str, Json] = {"version": 1}
 
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        return run_feedback_loop(briefing.request, _merge)
+        return run_feedback_loop(briefing, _merge)
 
 
 def _merge(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:

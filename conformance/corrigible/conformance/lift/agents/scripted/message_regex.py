@@ -24,6 +24,8 @@ from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
+from .feedback_loop import first_response
+
 
 class MessageRegex:
     """Reads native messages and validation errors, never feedback."""
@@ -35,7 +37,7 @@ class MessageRegex:
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         request = briefing.request
         sent = [request.document()]
-        response = yield Send(request)
+        response = yield from first_response(briefing)
         while not response.succeeded:
             changed = request
             notes: list[str] = []

@@ -53,7 +53,7 @@ class MisMerger:
                 return move_for_outcome(outcome, request, refusals)
             return Send(wrong, outcome.steps, outcome.wait_seconds, outcome.applied[:1], note=fault)
 
-        return run_feedback_loop(briefing.request, decide)
+        return run_feedback_loop(briefing, decide)
 
 
 def _patched_wrongly(feedback: Feedback, request: Request, refusals: int) -> Move | None:

@@ -40,7 +40,7 @@ class NoisyLiteral:
                 return Send(request, applied=(), note="skipped")
             return Send(_garbled(outcome.request, request, which), outcome.steps, outcome.wait_seconds, note="garbled")
 
-        return run_feedback_loop(briefing.request, decide)
+        return run_feedback_loop(briefing, decide)
 
 
 def seeded_random(briefing: Briefing, seed: int, name: str) -> Random:

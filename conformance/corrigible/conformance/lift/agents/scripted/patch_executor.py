@@ -21,7 +21,7 @@ class PatchExecutor:
     identity: Mapping[str, Json] = {"version": 2}
 
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        return run_feedback_loop(briefing.request, execute)
+        return run_feedback_loop(briefing, execute)
 
 
 def execute(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:

@@ -24,7 +24,7 @@ from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.word import PatchVerb
 
-from .feedback_loop import STOPPED_BY_LOOP_BREAKER, with_idempotency_suffix
+from .feedback_loop import STOPPED_BY_LOOP_BREAKER, first_response, with_idempotency_suffix
 
 
 class Stubborn:
@@ -35,7 +35,7 @@ class Stubborn:
     identity: Mapping[str, Json] = {"version": 1}
 
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        return _alternate(briefing.request, lambda response: briefing.request)
+        return _alternate(briefing, lambda response: briefing.request)
 
 
 class Oscillator:
@@ -46,12 +46,12 @@ class Oscillator:
     identity: Mapping[str, Json] = {"version": 1}
 
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        return _alternate(briefing.request, lambda response: _otherwise(briefing.request, response))
+        return _alternate(briefing, lambda response: _otherwise(briefing.request, response))
 
 
-def _alternate(first: Request, other_of: Callable[[Response], Request]) -> Generator[Move, Response, None]:
-    response = yield Send(first)
-    calls = [other_of(response), first]
+def _alternate(briefing: Briefing, other_of: Callable[[Response], Request]) -> Generator[Move, Response, None]:
+    response = yield from first_response(briefing)
+    calls = [other_of(response), briefing.request]
     while not response.succeeded:
         if is_escalated(find(response.body)):
             yield STOPPED_BY_LOOP_BREAKER
