@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.formats.field_names import blank_told, map_key, nested_name, required_of_list
+from corrigible.adapters.formats.field_names import blank_told, map_key, nested_missing, nested_name, required_of_list
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
 from corrigible.schema.exchange import Request
@@ -91,3 +91,18 @@ def test_no_key_is_told_where_nothing_is_declared() -> None:
 )
 def test_the_only_text_that_was_sent_empty(message: str, body: Any, place: str) -> None:
     assert blank_told(message, list(sent_places(call(body)))) == place
+
+
+@pytest.mark.parametrize(
+    ("phrase", "place"),
+    [
+        (("unknown", "plan", "kind"), "/body/plan/kind"),
+        (("plan", "spec", "name"), "/body/plan/specName"),
+        (("kind",), ""),
+        (("other", "kind"), ""),
+        (("plan", "size"), ""),
+    ],
+)
+def test_a_field_that_was_not_sent_behind_the_one_around_it(phrase: tuple[str, ...], place: str) -> None:
+    declared = Vocabulary(tuple(("body", *one) for one in (("plan",), ("plan", "kind"), ("plan", "specName"))))
+    assert nested_missing(phrase, call({"plan": {"owner": "a"}}), declared) == place

@@ -232,6 +232,8 @@ def test_a_fault_without_a_code_is_not_about_the_request(message: str, code: int
         (UNKNOWN, "only admins can drop crates"),
         (INTERNAL, "dropping crates is disabled"),
         (INTERNAL, "storage quota exceeded"),
+        (INTERNAL, "failed to drop crate: cannot drop the only crate of the depot"),
+        (UNKNOWN, "failed write: error while dropping: changing the order of crates is not yet supported"),
     ],
 )
 def test_a_state_under_another_code_is_told(code: int, message: str) -> None:

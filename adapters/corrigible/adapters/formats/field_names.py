@@ -24,6 +24,7 @@ from corrigible.rules.safety.decisive import words
 from corrigible.schema.exchange import Request
 
 from .message.sent_values import SentValue, fold
+from .place_by_path import find_missing
 
 _READ: Final = 500
 _MOST_NAMES: Final = 40
@@ -77,6 +78,17 @@ def nested_name(message: str, sent: Sequence[SentValue]) -> str:
     return innermost[0] if len(innermost) == 1 else ""
 
 
+def nested_missing(phrase: Sequence[str], request: Request, vocabulary: Vocabulary) -> str:
+    """Return the only field that was not sent and that a phrase ends in, behind the field around: `plan kind`."""
+    for start in range(max(0, len(phrase) - _MOST_WORDS), len(phrase) - 1):
+        for middle in range(start + 1, len(phrase)):
+            tail = ["".join(phrase[start:middle]), "".join(phrase[middle:])]
+            if place := find_missing("body", tail, request, vocabulary):
+                return place
+    return ""
+
+
+_MOST_WORDS: Final = 4
 _SEPARATORS: Final = re.compile(r"[\s._\[\]'\"`/-]+|(?<=[a-z])(?=[A-Z])")
 
 

@@ -56,6 +56,7 @@ from .place_in_call import (
     reference_named,
     without_printed,
 )
+from .place_of_content import is_of_query, place_of_content
 from .sent_places import COMPARED_A_STEP, PARTS, PLACES_A_STEP, find_sent, places_in_texts, sent_places
 
 _MOST_COMPARED: Final = 60_000
@@ -210,6 +211,8 @@ def _read_call(error: Violation, exchange: Exchange, declared: Callable[[], Voca
     code = told_code(error.message) if error.type in _NO_CODE else ""
     if exchange.status == _SERVER_ERROR and error.type in _OF_REQUEST:
         code = error.type  # it stands in the text
+    if error.type in _NO_CODE and is_of_query(error.message, exchange.request, declared()):
+        code = "INVALID_ARGUMENT"  # whatever is not there, the query names it
     if code:
         error = error._replace(message=without_codes(error.message))
     if lacking := place_of_lack(error.message, exchange.request, declared):
@@ -242,7 +245,9 @@ def _told_in_call(
     if not place and (place := _meant(error, code, request, vocabulary)) and _is_unset(place, request):
         is_unnamed = error.type == "FAILED_PRECONDITION"  # there is no state of what is not named
         error = error._replace(constraint="required", type="NOT_FOUND" if is_unnamed else error.type)
-    place = place or place_of_python_call(message, sent)
+    place = place or place_of_python_call(message, sent) or place_of_content(message, request, vocabulary, sent)
+    if place and _is_unset(place, request) and not error.constraint:
+        error = error._replace(constraint="required")
     # What it names is not there, whatever state that is. What is asked for would repeat a secret.
     is_absent = bool(place) and error.type == "FAILED_PRECONDITION" and says_absent(message)
     if is_absent and not is_secret(place, value_at(request, place)):
@@ -255,12 +260,14 @@ def _told_in_call(
 def _meant(error: Violation, code: str, request: Request, vocabulary: Vocabulary) -> str:
     """Return the field of a gRPC message that an error means without its value."""
     meant = code or error.type
+    if meant in _OF_FIELDS and (place := field_named(error.message, request, vocabulary)):
+        return place
     if meant in _OF_REFERENCES or (meant in _OF_ABSENCE and says_absent(error.message)):
         exists = meant == "ALREADY_EXISTS"
         method = request.method.rpartition("/")[2]
         if place := reference_named(error.message, method, request, vocabulary, exists=exists):
             return place
-    return field_named(error.message, request, vocabulary) if meant in _OF_FIELDS or code == "NOT_FOUND" else ""
+    return field_named(error.message, request, vocabulary) if code == "NOT_FOUND" else ""
 
 
 _OF_REQUEST: Final = frozenset({"INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "OUT_OF_RANGE"})

@@ -25,6 +25,7 @@ from corrigible.rules.pointer import MISSING, to_pointer, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.schema.exchange import Json, Protocol, Request
 
+from .field_names import nested_missing
 from .message.sent_values import SentValue, fold
 from .place_by_path import find_missing
 from .sent_places import sent_places
@@ -48,9 +49,8 @@ _BLAMED: Final = re.compile(
     r" (?P<phrase>[a-z][\w -]{0,80}?)"
     r"(?: (?:is|was|were|are|given|provided|specified|set|supplied|found)\b|\W*$| ?[:.;(])"
 )
-_NO_JSON: Final = re.compile(r"Expecting value: line 1 column 1 \(char 0\)|(?i:unexpected end of JSON)")
-"""What decoders say of an empty text: a field that is not set is one."""
-_NAMING: Final = frozenset({"id", "ids", "name", "key", "uuid", "parent"})
+_OF_SEVERAL: Final = re.compile(r"(?i)\b(?:either\b.{1,80}\bor\b|(?:exactly|at least|only|just)? ?one of\b)")
+"""Sentences about fields of which one is enough."""
 _ENUM_WORDS: Final = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 _NOT_GIVEN: Final = re.compile(
     r"(?i)\b(?P<name>[a-z]\w{0,60})"
@@ -75,8 +75,9 @@ _NOTHING: Final = re.compile(
 _SORTS: Final = (("type",), ("kind",), ("class",))
 _NO_MESSAGE: Final = re.compile(r"(?i)\b(?:nil|null|empty|missing) (?:request|message|body|payload|argument)\b")
 _ABSENT: Final = re.compile(
-    r"(?i)^\W*(?:the |a |an )?(?P<phrase>[a-z][\w -]{0,60}?)  ?(?:\W{2} )?(?:(?:was |is |could )?not (?:be )?found"
-    r"|does(?:n't| not) exist|is unknown|is absent)\b"
+    r"(?i)^\W*(?:the |a |an )?(?P<phrase>[a-z][\w -]{0,60}?)  ?(?:\W{2} |['\"`][^'\"`\n]{1,80}['\"`] )?"
+    r"(?:(?:was |is |could )?not (?:be )?found|is not (?:a member|registered|part of)|does(?:n't| not) exist"
+    r"|is unknown|is absent)\b"
     r"|\b(?:no such|unknown|could not find|couldn't find|cannot find|can't find|unable to find)(?: the| a| an)?"
     r" (?P<behind>[a-z][\w -]{0,60}?)(?:\W*$| ?[:.;(])"
     r"|\b(?P<none>[a-z][\w-]{0,40})[ :]{1,2}(?:not[ _]found|already[ _]exists)\W*$"
@@ -130,12 +131,11 @@ def _closed(text: str, start: int) -> int:
 def field_named(message: str, request: Request, vocabulary: Vocabulary) -> str:
     """Return the only declared field that a sentence names as what it is about; empty where there is none."""
     text = _IN_BRACKETS.sub("", _ENUM_WORDS.sub("", message[:_READ]))
+    if _OF_SEVERAL.search(text) is not None:
+        return ""
     fields = list(_fields(request, vocabulary))
     if _NO_MESSAGE.search(text) is not None and not request.body:
         return fields[0].pointer if len(fields) == 1 else ""
-    if _NO_JSON.search(text) is not None:
-        unset = [one for one in fields if not _is_sent(one) and _NAMING.isdisjoint(one.parts)]
-        return unset[0].pointer if len(unset) == 1 else ""
     for quoted in _QUOTED_NAME.findall(text)[:_MOST_WORDS]:
         missing = find_missing("body", [quoted], request, vocabulary)
         if missing:
@@ -152,7 +152,10 @@ def field_named(message: str, request: Request, vocabulary: Vocabulary) -> str:
         found = [one for one in found if len(one.parts) == longest]
         if len(found) == 1:
             return "" if _is_chosen(found[0].value, text) else found[0].pointer
-        if not found and (place := _missing_inside(phrase, request, vocabulary) or _longer_named(phrase, fields)):
+        if found:
+            continue
+        place = nested_missing(phrase, request, vocabulary) or _missing_inside(phrase, request, vocabulary)
+        if place := place or _longer_named(phrase, fields):
             return place
     return ""
 
@@ -164,7 +167,9 @@ def _longer_named(phrase: Sequence[str], fields: Sequence[_Field]) -> str:
         found = [one.pointer for one in fields if len(one.parts) > count and one.parts[-count:] == tail]
         if found:
             return found[0] if len(found) == 1 else ""
-    return ""
+    noun = next((word for word in reversed(phrase) if (word,) not in _SORTS), "")  # `unknown provider kind`
+    sent = [one for one in fields if one.parts[-1:] == (noun,) and isinstance(one.value, str) and one.value]
+    return sent[0].pointer if len(sent) == 1 and noun not in _REFERENCES else ""
 
 
 def _declared(phrase: Sequence[str], fields: Sequence[_Field]) -> bool:

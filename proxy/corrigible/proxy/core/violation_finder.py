@@ -106,7 +106,8 @@ def may_be_judged(error: Violation, status: int, request: Request) -> bool:
     """Whether the request may be what is wrong."""
     if status == _UNAUTHORIZED:
         return is_login(request)
-    if request.protocol is Protocol.GRPC and error.type in _CHOSE_NONE and error.message:
+    is_told = error.type == "INVALID_ARGUMENT" and status == _SERVER_FAULT  # the text says so, not the code
+    if request.protocol is Protocol.GRPC and (error.type in _CHOSE_NONE or is_told) and error.message:
         return True
     if error.type in _BY_THE_TEXT_ONLY or status == _SERVER_FAULT:
         return bool(error.pointer and (error.stated or error.constraint == "required"))

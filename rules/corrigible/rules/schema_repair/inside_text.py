@@ -112,8 +112,10 @@ _DECODER: Final = re.compile(
     r"|\binvalid character .{1,8} (?:looking for|after|in)\b|\bunexpected end of JSON\b|\bUnexpected token\b.{1,40}JSON"
     r"|\bnot valid JSON\b|\bUnrecognized token\b|\bUnexpected character \("
     r"|\bwas expecting (?:double-quote|comma|a valid)\b"
+    r"|\b(?:expected [^\n]{1,30}|trailing (?:comma|characters)|key must be a string|EOF while parsing an? \w{1,10})"
+    r" at line \d{1,6} column \d{1,6}"
 )
-"""Of Python, Go, JavaScript and Jackson."""
+"""Of Python, Go, JavaScript, Jackson and serde."""
 _NAMING: Final = frozenset({"id", "ids", "name", "key", "uuid", "parent"})
 _MOST_TEXTS: Final = 100
 

@@ -193,10 +193,33 @@ def reason_of_call(message: str, method: str) -> Reason | None:
     `method` is its full name: the first word is what the call does.
     """
     action = action_of("POST", _words(method.rpartition("/")[2])[:1], "")
-    reason = told_reason(message)
-    if reason is Reason.FIXED and denies_another(message, action):
-        reason = None
-    return reason or denied_reason(message, action)
+    for text in _unwrapped(message):
+        reason = told_reason(text)
+        if reason is Reason.FIXED and denies_another(text, action):
+            reason = None
+        if reason := reason or denied_reason(text, action):
+            return reason
+    return None
+
+
+_WRAPPED: Final = re.compile(
+    r"(?i)(?:failed|failure|unable|could not|couldn't|cannot|can't|error|rejected|rejecting|refused)\b"
+    r"[^:\n]{0,80}: (?=\S)"
+)
+"""What failed, before the reason: `failed to remove node: cannot remove the only member`."""
+
+
+def _unwrapped(message: str) -> Iterator[str]:
+    """Yield a sentence, and what is behind each part of it that only says what failed."""
+    yield message
+    for _ in range(_MOST_WRAPPED):
+        if (wrapped := _WRAPPED.match(message)) is None:
+            return
+        message = message[wrapped.end() :]
+        yield message
+
+
+_MOST_WRAPPED: Final = 3
 
 
 def denies_another(message: str, action: RequestAction) -> bool:

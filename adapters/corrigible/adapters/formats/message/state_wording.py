@@ -208,6 +208,14 @@ WORDINGS: Final = (
         r"|\bdoes(?: not|n't) support (?:creat|updat|delet|edit|remov|renam|mov|resiz|restor|cancel|paus|restart)ing\b",
         "Changing the language of a page is not allowed on this wiki.",
     ),
+    Wording(
+        Reason.FEATURE,
+        r"^(?!filter|sort|order|us|pass|sett|specify|query|mix|combin|pag|search|provid|includ)[a-z]{2,12}ing "
+        r"(?!an? )[\w ]{1,60} (?:is|are) (?:not yet|not currently|currently not)"
+        r" (?:supported|possible|allowed|implemented)\b",
+        "changing the number of partitions is not yet supported",
+        is_plain=True,
+    ),
     # What something else needs.
     Wording(
         Reason.IN_USE,

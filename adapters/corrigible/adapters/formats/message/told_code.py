@@ -86,4 +86,5 @@ _KEY_ALONE: Final = re.compile(r"'[^'\n]{1,200}'|\"[^\"\n]{1,200}\"")
 """The same where nothing but the text of the exception is left."""
 _NOT_FOUND: Final = re.compile(
     r"(?i)\bno rows in result set\b|\b(?:not|isn't|wasn't|aren't) found\b|\b(?:does|do)(?:n't| not) exists?\b"
+    r"|\bis not (?:a member|registered|part of)\b"
 )
