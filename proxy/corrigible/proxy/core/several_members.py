@@ -216,7 +216,9 @@ class _Reader:
             place for _, place in declared
         }:
             return None
-        misspelt = self._description.misspellings(self._request, self._operation)
+        misspelt = list(self._description.misspellings(self._request, self._operation))
+        broken = self._description.schema_violations(self._request, self._operation)
+        misspelt += [one for one in broken if one.keyword == "additionalProperties"]
         meant = [one for one in misspelt if _near_places(one) & {*places}]
         if len(meant) == 1 and len(_near_places(meant[0])) == 1:
             return repair(meant[0], self._request, group)

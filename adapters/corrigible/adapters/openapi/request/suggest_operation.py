@@ -111,7 +111,7 @@ class OperationSuggester:
         offered = near.schema["enum"] if near is not None else []
         if len(offered) != 1 or not _is_other_number(path.strip("/").split("/"), offered[0].strip("/").split("/")):
             return None
-        return SchemaViolation("/path", ELSEWHERE, {"type": "string", "enum": offered}, path)
+        return SchemaViolation("/path", ELSEWHERE, {"enum": offered}, path)
 
     def beside(self, method: str, path: str) -> SchemaViolation | None:
         """Return the paths that have the method, where they are few; None where the path is not one below the API's.
