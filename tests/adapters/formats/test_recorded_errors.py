@@ -1,7 +1,7 @@
 """The errors of many frameworks: where each is, and what it states.
 
-`recorded/python.json` and `recorded/node.json` are the answers of real frameworks to the mistakes of
-`recorded/mistakes.json`, written by the scripts beside them. `recorded/published.json` holds the same mistakes in the
+`recorded/python.json`, `node.json`, `rails.json`, `symfony.json` and `go.json` are the answers of real frameworks to the
+mistakes of `recorded/mistakes.json`, written by the scripts beside them. `recorded/published.json` holds the same mistakes in the
 words of documentation and sources, for frameworks that cannot be run here.
 """
 
@@ -23,7 +23,7 @@ FOLDER = Path(__file__).with_name("recorded")
 MISTAKES = {one["name"]: one for one in json.loads((FOLDER / "mistakes.json").read_text("utf-8"))}
 ANSWERS = [
     one
-    for name in ("python.json", "node.json", "published.json")
+    for name in ("python.json", "node.json", "rails.json", "symfony.json", "go.json", "published.json")
     for one in json.loads((FOLDER / name).read_text("utf-8"))
 ]
 DECLARED = Vocabulary(
@@ -40,11 +40,13 @@ NOT_TOLD = {
 }
 LIMIT_NOT_TOLD = {
     *(("connexion", "too short"), ("jsonschema", "too short"), ("Go validator", "too large")),
+    *(("Go validator, its text", "too large"), ("Go validator, its text", "too short")),
     *(("Go validator", "too short"), ("express-validator", "too large"), ("express-validator", "too short")),
 }
 CHOICES_NOT_TOLD = {
     *("Django REST framework", "drf-standardized-errors", "Litestar", "msgspec", "cerberus", "express-validator"),
     *("ajv, its text", "Fastify", "Rails", "Rails, full messages", "Laravel", "Go validator", "API Platform"),
+    *("Rails 6.1", "Rails 6.1, full messages", "Go validator, its text"),
     *("Phoenix", "everit json schema", "Hibernate Validator, Quarkus"),
 }
 

@@ -27,7 +27,8 @@ KNOWN = Operations(
         ("GET", "/user/ann/repos", "path", ["/users/ann/repos"]),
         ("GET", "/user/repo", "path", ["/user/repos"]),
         ("GET", "/repos/r/git/refs/main", "path", ["/repos/r/git/ref/main"]),
-        ("PATCH", "/repos/r/git/ref/main", "method", ["GET"]),
+        ("PATCH", "/repos/r/git/ref/main", "elsewhere", ["/repos/r/git/refs/main"]),
+        ("DELETE", "/repos/r/git/ref/main", "method", ["GET"]),
         ("PUT", "/repos/r/git/refs/main", "method", ["PATCH", "DELETE"]),
         ("GET", "/searches", "method", ["POST"]),
         ("GET", "/stores/7/cards", "path", ["/stores/7/gift_cards"]),
@@ -39,7 +40,7 @@ def test_what_is_near(method: str, path: str, keyword: str, offered: list[str]) 
     assert (found.keyword, found.schema, found.value) == (
         keyword,
         {"enum": offered},
-        path if keyword == "path" else method,
+        method if keyword == "method" else path,
     )
 
 

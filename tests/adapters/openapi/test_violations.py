@@ -11,6 +11,7 @@ import pytest
 from corrigible.adapters.openapi.description import Description
 from corrigible.adapters.openapi.load import load
 from corrigible.rules.pointer import MISSING
+from corrigible.rules.schema_repair.json_schema import SELECTS
 from corrigible.schema.exchange import Request
 
 HERE = Path(__file__).parent
@@ -102,7 +103,8 @@ def test_a_breach_carries_the_schema_of_its_place_and_the_value(shop: Descriptio
     assert (found.schema, found.value) == ({"enum": ["free", "list"]}, "fre")
     for shipping in ({"method": "couriers"}, {"shop": 5}):
         found = violation(shop, order(shipping=shipping), "CreateOrder")
-        assert found.schema == {"type": "string", "enum": ["Pickup", "courier"]}
+        told = {SELECTS: True} if "method" in shipping else {}
+        assert found.schema == {"type": "string", "enum": ["Pickup", "courier"], **told}
     found = violation(shop, order(ids="a"), "CreateOrder")
     assert found.schema == {"type": "array", "items": {"type": "string"}}
     found = violation(shop, order(ids={}), "CreateOrder")

@@ -34,6 +34,8 @@ _PLAINLY_ABSENT: Final = re.compile(
 _EXTRA: Final = PatternList(
     r"^(?:unknown field\.?|extra keys not allowed.{0,200}|.{0,200}\bexpected (?:a value of type"
     r" )?`?never`?\b.{0,200}|extra inputs are not permitted|extra fields not permitted|unexpected (?:property|field)\.?"
+    # Symfony's Collection
+    r"|this field was not expected\.?"
     r"|['\"\w.-]{0,80} ?(?:is not allowed|should not exist|is not permitted|is not a (?:known|valid) (?:field|"
     r"property))\.?"
     r"|(?:unknown|unrecogni[sz]ed|undeclared) (?:field|property|parameter|key|member)\b.{0,120}"

@@ -188,14 +188,13 @@ _OF_LACK: Final = re.compile(
     r"|(?:not (?:be )?|be |is |was |no [\w ]{1,60} )(?:un)?(?:set|specified|provided|given|supplied))\b"
 )
 """Words of sentences about what was not given."""
-_OF_SEVERAL: Final = re.compile(r"(?i)\b(?:either|one of|any of)\b")
-"""Words of sentences about members of which one is needed: none of them is the place."""
+_OF_SEVERAL: Final = re.compile(r"(?i)\b(?:either|(?:one|any) of)\b")
+"""Words of sentences of which any of several members would do."""
 
 
 def _not_given(error: Violation, request: Request, vocabulary: Vocabulary) -> tuple[Violation, str]:
     """Return an error with the declared member of the body that its sentence says was not given, and its place."""
-    text = error.message[:_READ]
-    if _OF_LACK.search(text) is None or _OF_SEVERAL.search(text) is not None:
+    if _OF_LACK.search(error.message[:_READ]) is None or _OF_SEVERAL.search(error.message[:_READ]) is not None:
         return error, ""
     place = place_of_lack(error.message, request, lambda: vocabulary)
     place = place or field_named(error.message, request, vocabulary)

@@ -35,6 +35,7 @@ _ABOUT_THE_FORM: Final = re.compile(
 NOTHING_SAID: Final = re.compile(
     r"(?i)\W*(?:(?:http )?(?:error )?4\d\d\W*)?(?:bad request|unprocessable (?:entity|content)"
     r"|(?:invalid|wrong|bad) (?:request|input|data|format|file format)(?: supplied| provided| given)?"
+    r"|(?:i |we )?(?:do(?: not|n't)|could(?: not|n't)|can(?:not|'t)) understand(?: (?:you|(?:this|the|your) request))?"
     r"|validation (?:error|failed)|(?:request )?error)?\W*"
 )
 """Messages that say no more than the status."""

@@ -49,8 +49,8 @@ _MOST_MEMBERS: Final = 4
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|<=|>=|[<>,/&]")
 _CUE: Final = PatternList(
     r"\b(?:before|after|earl|later|pre|follow|exceed|at [lm]|match|equal|ident|diff|than|prior|subs|same|cons"
-    r"|incons|mism|in the [pf]|now|one of|any of|either|both|mutual|incomp|together|conf|with|along|in comb|if|when)"
-    r"|[<>]"
+    r"|incons|mism|in the [pf]|now|one of|any of|either|both|mutual|incomp|together|conf|with|along|in comb|if|when"
+    r"|no .{1,60} or )|[<>]"
 )
 """The beginnings of words without which a sentence is about no more than one member."""
 _RELATION: Final = re.compile(
@@ -79,6 +79,7 @@ _EXCLUSIVE: Final = re.compile(
 _NEEDED: Final = re.compile(
     r" (?:either|(?:at least|exactly|only|any)? ?one of|at least one|any of) .{1,200}"
     r"(?:required|must be|needs? to be|ha(?:s|ve) to be|should be|missing|be provided|be specified|be set|be given) "
+    r"| no .{1,60} or .{1,60} (?:is|are|was|were)? ?(?:given|provided|specified|supplied|set) "
     r"| (?:required|missing|must (?:set|give|send|include|pass|contain|have)|provide|specify|supply|need)"
     r" .{0,40}(?:either|at least one of|one of|any of) "
 )
@@ -215,7 +216,9 @@ class _Reader:
             place for _, place in declared
         }:
             return None
-        misspelt = self._description.misspellings(self._request, self._operation)
+        misspelt = list(self._description.misspellings(self._request, self._operation))
+        broken = self._description.schema_violations(self._request, self._operation)
+        misspelt += [one for one in broken if one.keyword == "additionalProperties"]
         meant = [one for one in misspelt if _near_places(one) & {*places}]
         if len(meant) == 1 and len(_near_places(meant[0])) == 1:
             return repair(meant[0], self._request, group)

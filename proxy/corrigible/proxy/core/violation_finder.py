@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, runtime_checkable
+from typing import Protocol as TypingProtocol
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.message.state_wording import speaks_of_state
@@ -91,6 +92,8 @@ NOTHING_PARTICULAR: Final = re.compile(
 
 _OF_THE_ROUTE: Final = re.compile(
     r"(?i)\b(?:routes?|endpoint|url|uri|handler|page|method)\b|\bcannot (?:get|head|post|put|patch|delete)\b"
+    r"|\b(?:unsupported|unknown|invalid|unrecogni[sz]ed|no such) (?:\w{1,20} ){0,2}"
+    r"(?:command|action|operation|api|call)\b"
 )
 _ABOUT_THE_SLASH: Final = re.compile(
     r"(?i)\btrailing[ -]slash\b|\bslash at the end\b|\bend(?:s|ing)? (?:in|with) a slash\b"
@@ -124,6 +127,13 @@ _UNAUTHORIZED: Final = 401
 _LOGIN: Final = frozenset(
     {"login", "logon", "signin", "authenticate", "authentication", "token", "session", "sessions"}
 )
+
+
+@runtime_checkable
+class _ListsPaths(TypingProtocol):
+    """A description that can list its paths."""
+
+    def paths_beside(self, method: str, path: str) -> SchemaViolation | None: ...
 
 
 class ViolationFinder:
@@ -164,6 +174,7 @@ class ViolationFinder:
             # A gRPC method is its own operation, whether or not it is there.
             if not self._operation or self._request.protocol is not Protocol.HTTP:
                 wrong = self._description.nearest_operation(self._request.method, self._request.path)
+                wrong = wrong or self._beside(error.message[:_READ], status)
                 if wrong is None or (wrong.keyword == "around" and not self._is_about_the_path(error.message[:_READ])):
                     return ()
                 return (self._with_methods_of_members(wrong),)
@@ -270,6 +281,13 @@ class ViolationFinder:
 
     def _is_in_body(self, violation: SchemaViolation) -> bool:
         return violation.pointer.startswith(("/body", "/headers"))
+
+    def _beside(self, message: str, status: int) -> SchemaViolation | None:
+        """Return the paths that there are, where a message says that this one leads nowhere, and it is near to none."""
+        says_so = status == 404 and (self._request.path in message or _OF_THE_ROUTE.search(message) is not None)
+        if not says_so or not isinstance(self._description, _ListsPaths):
+            return None
+        return self._description.paths_beside(self._request.method, self._request.path)
 
     def _is_about_the_path(self, message: str) -> bool:
         """Whether a message says that the path leads nowhere: what is not there may be something else."""

@@ -205,6 +205,10 @@ def _missing(violation: SchemaViolation, request: Request, group: str) -> Propos
         except PatchError:
             return ask(violation, request, _ASK_MISSING)
         verified = is_fully_checked(violation.schema) and first_violation(value, violation.schema) is None
+        if _is_example(violation):
+            message = "Send the value that the description has there, if it is what is meant."
+            shown = edit(violation, request, ops, message, requires_confirmation=True, verified=verified)
+            return Proposal([shown, *ask(violation, request, _ASK_MISSING).suggestions])
         return Proposal([edit(violation, request, ops, "Send the value that belongs there.", verified=verified)])
     if violation.pointer == "/body" and (inner := _members_to_ask(violation.schema)):
         return ask(violation, request, "Send a body with what is required.", places=inner)
@@ -215,6 +219,13 @@ def _missing(violation: SchemaViolation, request: Request, group: str) -> Propos
         both = [*other.proposal.suggestions, *question.suggestions]
         return Proposal(both) if other.is_likely else options(both, group)
     return question
+
+
+def _is_example(violation: SchemaViolation) -> bool:
+    """Whether a default is only an example: a required parameter has none (OpenAPI 2.0, 3.0), and may be any text."""
+    schema = violation.schema
+    is_parameter = violation.pointer.startswith(("/query/", "/headers/"))
+    return is_parameter and "default" in schema and not choices(schema) and types(schema) == ("string",)
 
 
 def settled_value(schema: Mapping[str, Json]) -> Json:

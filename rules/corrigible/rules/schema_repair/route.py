@@ -50,7 +50,7 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
     if violation.keyword == ELSEWHERE:
         message = "Use the near path that has this method, if it is what was meant."
         near = _to(violation, request, "/path", request.path, offered[0], message, is_choice=True, confirm=True)
-        return options([near, *_asked_for_path(violation, request).suggestions], group)
+        return Proposal([near, *_asked_for_path(violation, request).suggestions])
     if violation.keyword == "base" and len(offered) == 1:
         message = "Use the path that the description has for this operation."
         return Proposal([_to(violation, request, "/path", request.path, offered[0], message)])

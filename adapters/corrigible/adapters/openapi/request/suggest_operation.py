@@ -101,8 +101,7 @@ class OperationSuggester:
         below = None if wrong is None or _may_become(method, others) else self._below(method, path)
         if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
             return below or self._elsewhere(method, path, others) or wrong
-        known = self._near_path(method, path) or below or wrong or self._siblings(method, path)
-        return known or self._around(path) or self._beside(method, path)
+        return self._near_path(method, path) or below or wrong or self._siblings(method, path) or self._around(path)
 
     def _elsewhere(self, method: str, path: str, others: list[str]) -> SchemaViolation | None:
         """Return the path that is this one in the other number and has the method: `POST /tag` for `POST /tags`."""
@@ -112,10 +111,10 @@ class OperationSuggester:
         offered = near.schema["enum"] if near is not None else []
         if len(offered) != 1 or not _is_other_number(path.strip("/").split("/"), offered[0].strip("/").split("/")):
             return None
-        return SchemaViolation("/path", ELSEWHERE, {"type": "string", "enum": offered}, path)
+        return SchemaViolation("/path", ELSEWHERE, {"enum": offered}, path)
 
-    def _beside(self, method: str, path: str) -> SchemaViolation | None:
-        """Return the paths that have the method, where the API has few and this one is none, though it begins like all.
+    def beside(self, method: str, path: str) -> SchemaViolation | None:
+        """Return the paths that have the method, where they are few; None where the path is not one below the API's.
 
         Of files, such as the icon that browsers look for, nothing is said.
         """
@@ -124,7 +123,7 @@ class OperationSuggester:
         is_based = len(bases) > 1 or beginning[:1] == list(bases)
         if not last or "." in last or not is_based or len(path) > _MOST_LETTERS:
             return None
-        listed = [one for (other, _), each in self._templates.items() if other == method for one in each]
+        listed = [one for (other, _), each in self._templates.items() if other == method.upper() for one in each]
         plain = [one for one in listed if "{" not in one and one.strip("/").split("/")[:1] == beginning[:1]]
         offered: dict[str, Json] = {"enum": sorted(plain)} if 0 < len(plain) <= _MOST_AROUND else {"pattern": "^/"}
         return SchemaViolation("/path", "around", {"type": "string", **offered}, path)
