@@ -105,6 +105,41 @@ def envoy_at(
             journal.close()
 
 
+@contextmanager
+def configured_envoy(config: dict[str, Any]) -> Iterator[int]:
+    """Run Envoy as a configuration says; yield its port."""
+    from corrigible.proxy.envoy.process import ADMIN, EnvoyProcess
+
+    ready, running = threading.Event(), dict[str, Any]()
+
+    async def serve(folder: Path) -> None:
+        running.update(loop=asyncio.get_running_loop(), stop=asyncio.Event())
+        config["admin"] = {"address": {"pipe": {"path": str(folder / ADMIN)}}}
+        envoy = await EnvoyProcess.start(config, folder, lambda line: None, threads=1)
+        try:
+            running["port"] = await envoy.port()
+            ready.set()
+            await running["stop"].wait()
+        finally:
+            await envoy.stop()
+
+    def run() -> None:
+        try:
+            with TemporaryDirectory() as folder:
+                asyncio.run(serve(Path(folder)))
+        finally:
+            ready.set()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert ready.wait(PATIENCE) and "port" in running
+    try:
+        yield running["port"]
+    finally:
+        running["loop"].call_soon_threadsafe(running["stop"].set)
+        thread.join(PATIENCE)
+
+
 _OF_EACH_HOP = frozenset((b"connection", b"content-length", b"date", b"transfer-encoding"))
 """What every HTTP hop writes anew."""
 

@@ -182,23 +182,63 @@ def notes_are_heard_in_between(server: ForkServer) -> None:
 
 def a_correction_that_took_too_long_in_all_is_withheld_and_the_worker_hears_of_it(server: ForkServer) -> None:
     async def main() -> None:
-        workers = Workers(server)
+        workers, now = Workers(server), 0.0
 
         async def slowly(lookup: Lookup) -> LookupAnswer:
-            time.sleep(0.05)  # nothing can give it up
+            nonlocal now
+            now += 30.0  # by the dispatcher's clock: no machine is so slow
             return LookupAnswer(200)
 
         def here() -> Any:
             raise AssertionError("it is too large to be corrected here")
 
         task = Task("corrects", here, lambda outcome: outcome, (), {"id": "e1"}, 100, "c")
-        dispatcher = Dispatcher(workers, largest_here=10)
-        outcome = await dispatcher.run(task, slowly, Limits(seconds=20, seconds_with_lookups=0.03))
-        assert outcome.rewrite is None
-        assert "over the time limit of 0.03 s " in str(outcome.error)
-        assert await run(workers, "heard") == ["e1"]
+        dispatcher = Dispatcher(workers, largest_here=10, clock=lambda: now)
         outcome = await dispatcher.run(task, slowly, Limits(seconds=20, seconds_with_lookups=20))
+        assert outcome.rewrite is None
+        assert "over the time limit of 20 s (--time-limit): took 30000 ms" in str(outcome.error)
+        assert await run(workers, "heard") == ["e1"]
+        outcome = await dispatcher.run(task, slowly, Limits(seconds=20, seconds_with_lookups=100))
         assert outcome.rewrite == "corrected"
+        workers.end()
+
+    asyncio.run(main())
+
+
+def what_takes_long_on_the_loop_goes_to_workers_until_it_is_forgotten(server: ForkServer) -> None:
+    async def main() -> None:
+        workers, now, busy, here = Workers(server), 0.0, 0.0, []
+
+        async def at_once(lookup: Lookup) -> LookupAnswer:
+            return LookupAnswer(200)
+
+        def slow(*, id: str) -> Generator[Lookup, LookupAnswer, Outcome[str]]:
+            nonlocal busy
+            here.append(id)
+            busy += 0.02
+            return Outcome("corrected here", id, Mode.REFLECTIVE)
+            yield
+
+        def refusal(number: int, kind: str, caller: str = "c") -> Task[Outcome[str]]:
+            return Task("corrects", slow, lambda outcome: outcome, (), {"id": f"{number}"}, 1, caller, kind)
+
+        dispatcher = Dispatcher(workers, clock=lambda: now, busy=lambda: busy)
+        patient = Limits(seconds=20, seconds_with_lookups=40)
+        # They come at once: who waits for a turn on the loop when the first one was slow goes elsewhere, too.
+        same = [dispatcher.run(refusal(number, "a", f"c{number}"), at_once, patient) for number in range(8)]
+        made = [str(outcome.rewrite) for outcome in await asyncio.gather(*same)]
+        assert sorted(made) == ["corrected"] * 7 + ["corrected here"]
+        assert len(here) == 1
+        await dispatcher.run(refusal(8, "b"), at_once, patient)
+        assert here[1:] == ["8"]
+        now += 60.0
+        for number in (9, 10):
+            await dispatcher.run(refusal(number, "a"), at_once, patient)
+        assert here[2:] == ["9"]
+        nothing = Dispatcher(None, clock=lambda: now, busy=lambda: busy)
+        for number in (11, 12):
+            await nothing.run(refusal(number, "a"), at_once, patient)
+        assert here[3:] == ["11", "12"]
         workers.end()
 
     asyncio.run(main())
@@ -242,6 +282,7 @@ SCENARIOS = (
     who_waits_too_long_for_a_worker_is_shed_and_other_callers_have_another_one,
     notes_are_heard_in_between,
     a_correction_that_took_too_long_in_all_is_withheld_and_the_worker_hears_of_it,
+    what_takes_long_on_the_loop_goes_to_workers_until_it_is_forgotten,
     what_is_learnt_later_is_known_to_all,
     nobody_is_left_behind,
 )

@@ -24,7 +24,7 @@ from corrigible.proxy.core.mode import Mode, ModeChoice, parse_mode
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome, size_to_read
 from corrigible.proxy.http.forwarded_headers import is_forwarded
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, bytes_of, text_of
-from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Overloaded, Task, WorkerLost
+from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Overloaded, Task, WorkerLost, unanswered
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
@@ -255,13 +255,10 @@ class _Responder:
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise
             return  # the app gave up a look-up, not this answer
-        except Overloaded as shed:
-            reason = str(shed)
-        except WorkerLost as problem:
-            error = str(problem)
-        except Exception as problem:  # a mistake of ours
-            _log(problem)
-            error = f"{type(problem).__name__}: {problem}"
+        except Exception as problem:
+            if not isinstance(problem, Overloaded | WorkerLost):  # a mistake of ours
+                _log(problem)
+            reason, error = unanswered(problem)
         self._record(outcome, reason=reason, error=error, correction=time.perf_counter() - started)
         await self._pass(more=False)
 

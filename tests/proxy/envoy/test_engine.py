@@ -6,12 +6,15 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -294,3 +297,64 @@ def test_a_long_name_of_the_temporary_folder_leaves_room_for_sockets(
     with started(upstream.port, "--pack", str(write_pack(x=RULE))) as (process, port):
         assert is_corrected(port)
         assert folder_of(process.pid).stat().st_mode & 0o077 == 0
+
+
+def spawned(pid: int, names: str) -> bool:
+    """Whether a process below one is of a kind: what forks, a corrector, Envoy."""
+    return any(names in command for command in children(pid).values())
+
+
+PHASES: dict[str, Callable[[subprocess.Popen[str], Path], bool]] = {
+    "its folder is there": lambda process, place: any(place.iterdir()),
+    "who removes it is there": lambda process, place: bool(children(process.pid)),
+    "what forks is there": lambda process, place: len(children(process.pid)) >= 2,
+    "correctors start": lambda process, place: bool(list(place.glob("*/corrector-*"))),
+    "Envoy starts": lambda process, place: spawned(process.pid, "--config-path"),
+    "Envoy answers its admin socket": lambda process, place: bool(list(place.glob("*/admin.sock"))),
+}
+
+
+@pytest.mark.parametrize("phase", [*PHASES, "it drains"])
+def test_its_sudden_end_in_each_phase_leaves_nothing(
+    upstream: Any, phase: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with TemporaryDirectory(prefix="c") as name:  # a short name: sockets are in it
+        place = Path(name)
+        monkeypatch.setenv("TMPDIR", name)
+        target = ("--upstream", f"http://127.0.0.1:{upstream.port}", "--listen", "127.0.0.1:0", "--pack", "http")
+        command = [sys.executable, "-c", START, "proxy", *target, "--engine", "envoy", "--correctors", "2"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+            wire = None
+            try:
+                assert process.stdout is not None
+                if phase in PHASES:
+                    eventually(lambda: PHASES[phase](process, place))
+                else:
+                    asked, ended = threading.Event(), threading.Event()
+
+                    def waits(connection: socket.socket) -> None:
+                        asked.set()
+                        ended.wait(PATIENCE)
+
+                    upstream.answers["/waits"] = waits
+                    port = int(process.stdout.readline().split()[1].rpartition(":")[2])
+                    wire = Bench.Wire(port)
+                    wire.send(b"GET /waits HTTP/1.1\r\nHost: x\r\n\r\n")
+                    assert asked.wait(PATIENCE)
+                    process.terminate()
+                    eventually(lambda: not is_listening(port))
+                below = children(process.pid)
+                process.kill()
+                process.wait(PATIENCE)
+                eventually(lambda: not [pid for pid in below if is_alive(pid)])
+                eventually(lambda: not list(place.iterdir()))
+            finally:
+                process.kill()
+                if wire is not None:
+                    ended.set()
+                    wire.close()
+
+
+def is_listening(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

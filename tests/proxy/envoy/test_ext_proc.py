@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import yaml
 
 from corrigible.proxy.cli import main
-from corrigible.proxy.envoy.process import ADMIN, EnvoyProcess
 from tests._support.envoy_proxy import EnvoyBench as Bench
+from tests._support.envoy_proxy import configured_envoy
 
 START = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
 JSON = b"Content-Type: application/json\r\n"
@@ -51,39 +48,6 @@ class Placed:
 
 
 @contextmanager
-def gateway(config: dict[str, Any]) -> Iterator[int]:
-    """Run Envoy in a thread's event loop; yield its port."""
-    ready, running = threading.Event(), dict[str, Any]()
-
-    async def serve(folder: Path) -> None:
-        running.update(loop=asyncio.get_running_loop(), stop=asyncio.Event())
-        config["admin"] = {"address": {"pipe": {"path": str(folder / ADMIN)}}}
-        envoy = await EnvoyProcess.start(config, folder, lambda line: None, threads=1)
-        try:
-            running["port"] = await envoy.port()
-            ready.set()
-            await running["stop"].wait()
-        finally:
-            await envoy.stop()
-
-    def run() -> None:
-        try:
-            with TemporaryDirectory() as folder:
-                asyncio.run(serve(Path(folder)))
-        finally:
-            ready.set()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    assert ready.wait(60) and "port" in running
-    try:
-        yield running["port"]
-    finally:
-        running["loop"].call_soon_threadsafe(running["stop"].set)
-        thread.join(60)
-
-
-@contextmanager
 def placed(upstream: Any, pack: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Placed]:
     address = f"unix:{folder / 'corrector.sock'}"
     words = ["--upstream", f"http://127.0.0.1:{upstream.port}", "--pack", str(pack), "--time-limit", "20"]
@@ -97,7 +61,7 @@ def placed(upstream: Any, pack: Path, folder: Path, capsys: pytest.CaptureFixtur
             assert (
                 main(["envoy", "config", "--ext-proc", "--corrector", address, "--listen", "127.0.0.1:0", *words]) == 0
             )
-            with gateway(yaml.safe_load(capsys.readouterr().out)) as port:
+            with configured_envoy(yaml.safe_load(capsys.readouterr().out)) as port:
                 yield Placed(port, corrector, upstream)
         finally:
             corrector.kill()

@@ -471,6 +471,7 @@ def test_the_command_says_https_and_that_it_does_not_check(theirs: Files, ours: 
     with serving(server_context(theirs), http1) as port:
         tls = ["--tls-cert", str(ours.certificate), "--tls-key", str(ours.key), "--upstream-insecure"]
         words = ["--upstream", f"https://127.0.0.1:{port}", "--pack", "stripe", "--listen", "127.0.0.1:0", *tls]
+        words += ["--engine", "mitmproxy"]
         with subprocess.Popen(
             [sys.executable, "-m", "corrigible.proxy.cli", "proxy", *words],
             stdout=subprocess.PIPE,

@@ -132,9 +132,10 @@ def http1() -> Json:
 
 
 def http2() -> Json:
-    """Return windows that hold back a sender whose messages nobody takes."""
+    """Return windows that hold back a sender whose messages nobody takes. What is malformed ends its own stream."""
     return {
         "allow_connect": True,
+        "override_stream_error_on_invalid_http_message": True,
         "max_concurrent_streams": 1 << 20,
         "initial_stream_window_size": 1 << 20,
         "initial_connection_window_size": 4 << 20,

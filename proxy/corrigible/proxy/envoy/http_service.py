@@ -17,7 +17,7 @@ from corrigible.proxy.http.api_routes import ApiRoute, Upstream
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome, size_to_read
 from corrigible.proxy.http.lookup_client import LookupClient, Origin
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, bytes_of
-from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Overloaded, Task, WorkerLate, WorkerLost
+from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task, unanswered
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .http_server import Call, Reply
@@ -126,16 +126,8 @@ class HttpService:
                     corrector.caller(request),
                 )
                 outcome = await self._dispatcher.run(task, fetch, corrector.limits)
-        except Overloaded as reason:
-            shed = str(reason)
-        except WorkerLate as late:
-            error = shed = str(late)
-        except WorkerLost as reason:
-            error = str(reason)
-        except TimeoutError:
-            error = shed = "the look-ups took too long"
-        except Exception as problem:  # the law: an error of ours means that the native answer passes
-            error = f"{type(problem).__name__}: {problem}"
+        except Exception as problem:
+            shed, error = unanswered(problem)
         entry = Entry(
             entry.time,
             entry.id,

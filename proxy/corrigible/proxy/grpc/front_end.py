@@ -19,7 +19,7 @@ from corrigible.proxy.core.corrector import OUR_ERROR, Outcome
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.forwarded_headers import is_forwarded
-from corrigible.proxy.runtime.dispatcher import Dispatcher, Overloaded, Task, WorkerLate, WorkerLost
+from corrigible.proxy.runtime.dispatcher import Dispatcher, Task, unanswered
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
@@ -107,14 +107,9 @@ class GrpcFront:
                 self._note(refusal, id, outcome)
                 return None
             outcome = await self._dispatcher.run(self._task(refusal, id), fetch, limits)
-        except Overloaded as reason:
-            outcome = Outcome(None, str(reason), Mode.REFLECTIVE)
-        except WorkerLate as late:
-            outcome = Outcome(None, str(late), Mode.REFLECTIVE, error=str(late))
-        except WorkerLost as reason:
-            outcome = Outcome(None, OUR_ERROR, Mode.REFLECTIVE, error=str(reason))
-        except Exception as problem:  # the law: an error of ours means that the native status passes
-            outcome = Outcome(None, OUR_ERROR, Mode.REFLECTIVE, error=f"{type(problem).__name__}: {problem}")
+        except Exception as problem:
+            reason, error = unanswered(problem)
+            outcome = Outcome(None, reason or OUR_ERROR, Mode.REFLECTIVE, error=error)
         self._note(refusal, id, outcome, lookups, time.perf_counter() - started)
         return outcome.rewrite
 
@@ -141,7 +136,14 @@ class GrpcFront:
         size = len(refusal.request or b"") + sum(len(key) + len(value) for key, value in refusal.trailers)
         identity = {"id": id, "started": refusal.started}
         return Task(
-            "correct", corrector.correct, corrector.accepted, (refusal,), identity, size, corrector.caller(refusal)
+            "correct",
+            corrector.correct,
+            corrector.accepted,
+            (refusal,),
+            identity,
+            size,
+            corrector.caller(refusal),
+            f"{refusal.method} {refusal.code}",
         )
 
     async def _call(self, lookup: Lookup, refusal: CallResult) -> LookupAnswer:

@@ -23,7 +23,7 @@ from corrigible.proxy.http.corrector import HttpOutcome, size_to_read
 from corrigible.proxy.http.feedback_store import DOCUMENTS
 from corrigible.proxy.http.lookup_client import LookupClient, Origin
 from corrigible.proxy.http.messages import HttpExchange, bytes_of, text_of
-from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Overloaded, Task, WorkerLate, WorkerLost
+from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task, kind_of, unanswered
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .error_page import ERROR_TYPE, error_body, error_text, failure_text, is_callers
@@ -207,16 +207,8 @@ class CorrectionAddon:
                 outcome = await self._dispatcher.run(self._task(flow, response), fetch, limits)
             if outcome.rewrite is not None:
                 rewrite_response(flow.request, response, outcome.rewrite)
-        except Overloaded as reason:
-            shed = str(reason)
-        except WorkerLate as late:
-            error = shed = str(late)
-        except WorkerLost as reason:
-            error = str(reason)
-        except TimeoutError:
-            error = shed = "the look-ups took too long"
         except Exception as problem:
-            error = f"{type(problem).__name__}: {problem}"
+            shed, error = unanswered(problem)
         correction = time.perf_counter() - started
         if outcome is not None and not outcome.operation and self._unmatched is not None:
             with suppress(Exception):  # a hint for people, nothing more
@@ -249,6 +241,7 @@ class CorrectionAddon:
             {"id": flow.id, "started": started, "elapsed": elapsed, "choice": flow.metadata[CANDIDATE]},
             size_to_read(native, LARGE),
             corrector.caller(native.request),
+            kind_of(native.request.method, native.request.path, native.response.status),
         )
 
     def error(self, flow: http.HTTPFlow) -> None:

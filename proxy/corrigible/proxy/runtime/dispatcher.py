@@ -40,6 +40,12 @@ LOOPS_STATE: Final = "loops"
 LOOPS_RESTORE: Final = "restore loops"
 """What workers know the memory of loops by."""
 
+_SLOW: Final = 0.004
+"""Seconds of the loop's time for one step, from which on the next tasks of its kind go to workers."""
+_FORGOTTEN: Final = 30.0
+_KINDS: Final = 1024
+_PARTS, _NAME = 12, 40
+_LATE: Final = "the look-ups took too long"
 _SHARE: Final = 0.25
 """Of the loop's time, for corrections, while there is other work."""
 _LEAST: Final = 0.002
@@ -63,6 +69,65 @@ class Task(Generic[T]):
     """Bytes that have to be read."""
     caller: str
     """Whose it is; empty where nobody can tell."""
+    kind: str = ""
+    """What takes about as long each time; empty where nobody can tell."""
+
+
+class Unanswered(NamedTuple):
+    """Why a refusal passes as it came, for the log."""
+
+    reason: str | None
+    """Whatever is not our fault, or was decided."""
+    error: str | None
+
+
+def unanswered(problem: Exception) -> Unanswered:
+    """Return what is said of a correction that raised this."""
+    match problem:
+        case Overloaded():
+            return Unanswered(str(problem), None)
+        case WorkerLate():
+            return Unanswered(str(problem), str(problem))
+        case WorkerLost():
+            return Unanswered(None, str(problem))
+        case TimeoutError():
+            return Unanswered(_LATE, _LATE)
+        case _:  # the law: an error of ours means that the native answer passes
+            return Unanswered(None, f"{type(problem).__name__}: {problem}")
+
+
+def kind_of(method: str, path: str, status: int) -> str:
+    """Return what refusals of one kind have in common: all but the parts of the path that name one thing."""
+    parts = path.split("/", _PARTS)[: _PARTS + 1]
+    shape = "/".join("*" if len(part) > _NAME or any(map(str.isdigit, part)) else part for part in parts)
+    return f"{method} {status} {shape}"
+
+
+class _SlowKinds:
+    """Kinds of tasks that lately took too long for the loop: they are for workers, until they are forgotten."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._until: OrderedDict[str, float] = OrderedDict()
+
+    def note(self, kind: str, seconds: float) -> None:
+        """Take how long a step of this kind kept the loop."""
+        if kind and seconds > _SLOW:
+            self._until[kind] = self._clock() + _FORGOTTEN
+            self._until.move_to_end(kind)
+            if len(self._until) > _KINDS:
+                self._until.popitem(last=False)
+
+    def __contains__(self, kind: str) -> bool:
+        until = self._until.get(kind)
+        if until is not None and until <= self._clock():
+            del self._until[kind]
+            until = None
+        return until is not None
+
+
+class _IsSlow(Exception):
+    """A task whose turn has come is of a kind that is for workers by now."""
 
 
 class _Step(NamedTuple):
@@ -80,8 +145,15 @@ class Dispatcher:
         loops: SharedLoops | None = None,
         *,
         largest_here: int | None = LARGE,
+        clock: Callable[[], float] = time.monotonic,
+        busy: Callable[[], float] = time.thread_time,
     ) -> None:
-        """Without workers, what is larger than `largest_here` is left alone; None leaves nothing alone."""
+        """Without workers, what is larger than `largest_here` is left alone; None leaves nothing alone.
+
+        `busy` tells the seconds that this thread has computed: on a machine with other work, a step takes longer.
+        """
+        self._clock, self._busy = clock, busy
+        self._slow = _SlowKinds(clock)
         self._workers = workers
         self._loops = loops
         self._largest_here = largest_here
@@ -95,8 +167,8 @@ class Dispatcher:
         """Return the result of a task. Raises Overloaded and WorkerLost, and what the task raises."""
         large = self._largest_here is not None and task.size > self._largest_here
         try:
-            if not large:
-                with self._small.taken(task.caller):
+            if not large and not self._is_slow(task):
+                with contextlib.suppress(_IsSlow), self._small.taken(task.caller):
                     return await self._here(task, fetch, limits)
             if self._workers is None:
                 raise Overloaded(f"over {self._largest_here} bytes to read")
@@ -106,12 +178,15 @@ class Dispatcher:
             self.rejected[str(reason)] += 1
             raise
 
+    def _is_slow(self, task: Task[Any]) -> bool:
+        return self._workers is not None and task.kind in self._slow
+
     async def _elsewhere(self, workers: Workers, task: Task[T], fetch: Fetch, limits: Limits) -> T:
         budget: LookupBudget | None = None
 
         def begin() -> None:
             nonlocal budget
-            budget = LookupBudget(fetch, limits)
+            budget = LookupBudget(fetch, limits, self._clock)
 
         async def answer(lookup: Lookup) -> LookupAnswer:
             assert budget is not None, "the worker asks once it has begun"
@@ -140,12 +215,22 @@ class Dispatcher:
 
         def first() -> Any:
             nonlocal budget
-            budget = LookupBudget(fetch, limits)
+            if self._is_slow(task):
+                correction.close()
+                raise _IsSlow
+            budget = LookupBudget(fetch, limits, self._clock)
             return next(correction)
+
+        def timed(step: Callable[[], Any]) -> tuple[bool, Any]:
+            began = self._busy()
+            try:
+                return _advance(step)
+            finally:
+                self._slow.note(task.kind, self._busy() - began)
 
         step: Callable[[], Any] = first
         while True:
-            finished, value = await self._turn.take(task.caller, functools.partial(_advance, step), wait)
+            finished, value = await self._turn.take(task.caller, functools.partial(timed, step), wait)
             assert budget is not None, "the first step was taken"
             if finished:
                 result: T = budget.in_time(value)
@@ -277,4 +362,4 @@ def _settle(step: _Step) -> None:
         step.future.set_exception(problem)
 
 
-__all__ = ["LARGE", "Dispatcher", "Overloaded", "Task", "WorkerLate", "WorkerLost"]
+__all__ = ["LARGE", "Dispatcher", "Overloaded", "Task", "Unanswered", "WorkerLost", "kind_of", "unanswered"]

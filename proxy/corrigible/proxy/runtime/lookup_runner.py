@@ -22,12 +22,13 @@ _LOOKUPS_SHARE = 0.8
 class LookupBudget:
     """The time of one correction and its look-ups, whatever they are made for: what was asked so far, what is left."""
 
-    def __init__(self, fetch: Fetch, limits: Limits) -> None:
+    def __init__(self, fetch: Fetch, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         """The time begins now."""
+        self._clock = clock
         self._fetch = fetch
         self._limits = limits
         self._answers: dict[Lookup, LookupAnswer] = {}
-        self._started = time.monotonic()
+        self._started = self._clock()
 
     async def answer(self, lookup: Lookup) -> LookupAnswer:
         """Perform a look-up, and those that will be wanted next. One that fails or comes too late has status 0."""
@@ -60,7 +61,7 @@ class LookupBudget:
         return new[: max(0, room)]
 
     def _left(self) -> float:
-        return self._started + _LOOKUPS_SHARE * self._limits.seconds_with_lookups - time.monotonic()
+        return self._started + _LOOKUPS_SHARE * self._limits.seconds_with_lookups - self._clock()
 
     async def _fetched(self, lookup: Lookup) -> LookupAnswer:
         try:
@@ -74,7 +75,7 @@ class LookupBudget:
 
     def in_time(self, result: T) -> T:
         """Withhold a correction that took longer than it may: the client has waited enough."""
-        seconds = time.monotonic() - self._started
+        seconds = self._clock() - self._started
         limit = self._limits.seconds_with_lookups if self._answers else self._limits.seconds
         if seconds > limit and isinstance(result, Outcome):
             exceeded = f"over the time limit of {limit:.3g} s (--time-limit)"

@@ -151,11 +151,13 @@ local function sections(...)
   return table.concat(lengths, " "), table.concat(parts)
 end
 
+local MOST_ADDED = 65536 -- bytes: feedback has at most 4 KiB, and may stand at a few places
+
 -- Take the edits and the body out of a corrector's answer; nil if it is not readable.
 local function read_answer(answer, content)
   local edits, body = (answer["corrigible-sections"] or ""):match("^(%d+) (%d+)$")
   edits, body = tonumber(edits), tonumber(body)
-  if not edits or edits + body ~= #content then
+  if not edits or edits + body ~= #content or #content > CONFIG.limit + MOST_ADDED then
     return nil
   end
   return content:sub(1, edits), content:sub(edits + 1)
