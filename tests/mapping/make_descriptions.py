@@ -286,7 +286,7 @@ class Cut:
                     else {}
                 )
             elif key == "description" and isinstance(child, str):
-                kept[key] = _short(child, 200 if depth < 2 else 100)
+                kept[key] = _short(child, 200 if depth < 2 else 70)
             elif key not in _DROPPED and not key.startswith("x-"):
                 kept[key] = self._cut(child, depth)
         return kept
