@@ -58,6 +58,8 @@ class Score:
     arguments: Count = field(default_factory=Count)
     """Pairs of fields, of operations that were mapped rightly."""
     results: Count = field(default_factory=Count)
+    moved: Count = field(default_factory=Count)
+    """Of the pairs of fields those with two pointers: what to take each field to where it was does not find."""
     conversions: Count = field(default_factory=Count)
     """Right pairs of fields: with the judged conversion, or with another one."""
     caught: int = 0
@@ -75,7 +77,7 @@ class Score:
         self.sources += other.sources
         self.without += other.without
         self.caught += other.caught
-        for name in ("operations", "classes", "arguments", "results", "conversions"):
+        for name in ("operations", "classes", "arguments", "results", "moved", "conversions"):
             count: Count = getattr(self, name)
             count += getattr(other, name)
         return self
@@ -135,6 +137,7 @@ def _of_source(given: Sequence[OperationMapping], right: dict[str, JudgedMapping
         result.results += _of_fields(
             proposal.results, judged.results, judged.lost_results, judged.judged_results, judged.doubtful_results
         )
+        result.moved += _of_moved(proposal, judged)
         result.conversions += _of_conversions(proposal.arguments, judged.arguments)
         result.conversions += _of_conversions(proposal.results, judged.results)
     missed = len(right.keys() - offered.keys())
@@ -168,6 +171,27 @@ def _of_fields(
         else:
             result.unjudged += 1
     result.missed = len(sources - found)
+    return result
+
+
+def _of_moved(proposal: OperationMapping, judged: JudgedMapping) -> Count:
+    result = Count()
+    for proposed, pairs, lost, parents, doubtful in (
+        (
+            proposal.arguments,
+            judged.arguments,
+            judged.lost_arguments,
+            judged.judged_arguments,
+            judged.doubtful_arguments,
+        ),
+        (proposal.results, judged.results, judged.lost_results, judged.judged_results, judged.doubtful_results),
+    ):
+        moved = [one for one in proposed if one.source != one.target]
+        count = _of_fields(moved, pairs, lost, parents, doubtful)
+        wanted = {pair.source for pair in pairs} - {pair.source for pair in pairs if pair.source == pair.target}
+        right = {(pair.source, pair.target) for pair in pairs}
+        count.missed = len(wanted - {one.source for one in moved if (one.source, one.target) in right})
+        result += count
     return result
 
 
