@@ -26,6 +26,7 @@ COMMANDS: Final = (
     "descriptors",
     "description",
     "spec",
+    "map",
     "status",
     "mcp",
     "completion",

@@ -134,6 +134,8 @@ class ApiOfMap(BaseModel):
     version: str = ""
     origin: str = ""
     """Scheme, host and port where it is served; empty: wherever the refused call went."""
+    base: str = ""
+    """The path before every path of its operations, `/api/v1`; templates do not have it."""
 
 
 class MapFile(BaseModel):

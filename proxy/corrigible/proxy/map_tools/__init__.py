@@ -1,0 +1,1 @@
+"""The verbs of `corrigible map`: each module has `add(verbs)` and `run(arguments)`."""
