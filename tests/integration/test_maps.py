@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -22,7 +23,8 @@ from corrigible.proxy.demo.servers import SANDBOXES, proxy_for
 from corrigible.schema import NeedsInput, Next, Request, Terminal, apply
 from corrigible.schema.document import form_pairs
 
-FLOWS = Path(__file__).parents[1] / "_support" / "flow_service.py"
+ROOT = Path(__file__).parents[2]
+FLOWS = ROOT / "tests" / "_support" / "flow_service.py"
 ENGINES = ("mitmproxy", "envoy")
 KEY = {"authorization": "Bearer sk_test_maps"}
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -216,6 +218,26 @@ def write(file: Path, source: str, *, origin: str = "") -> None:
     fresh = file.with_suffix(".new")
     fresh.write_text(json.dumps(document), "utf-8")
     os.replace(fresh, file)
+
+
+def test_the_command_of_the_readme(flows: Running) -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    (line,) = (line for line in text.splitlines() if line.startswith("corrigible ") and "--map " in line)
+    words = shlex.split(line)[1:]
+    for option, value in (("--upstream", flows.url), ("--listen", f"{HOST}:0"), ("--map", "docs/examples/map.json")):
+        at = words.index(option) + 1
+        words[at] = str(ROOT / value) if option == "--map" else value
+    code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
+    with subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().split()[1]
+            suggestion, following = followed(url, Request("GET", "/flow_runs", query={"limit": "2"}))
+            assert suggestion["safety"] == {"side_effects": "none", "changes_intent": False}
+            assert isinstance(following, Next)
+            assert [run["id"] for run in called(url, following.request).json()] == ["0", "1"]
+        finally:
+            process.terminate()
 
 
 @pytest.mark.parametrize(

@@ -239,3 +239,9 @@ def test_a_grpc_method_is_another_method() -> None:
     after = done(moved("/body", target=target), Request("/shop.v1beta1.Shop/Get", "", body={"id": "1"}))
     assert (after.request.method, after.request.path, after.request.body) == ("/shop.v1.Shop/Get", "", {"id": "1"})
     assert resolve(after.request.document(), "/body/id") is not MISSING
+
+
+@pytest.mark.parametrize(("fields", "is_sure"), [(("/body",), True), (("/body", "/body/id"), False), ((), False)])
+def test_a_message_that_nobody_read_goes_along_only_as_it_is(fields: tuple[str, ...], is_sure: bool) -> None:
+    mapping = moved(*fields, target=OperationName(api="n", method="POST", path="/shop.v1.Shop/Get"))
+    assert done(mapping, Request("/shop.v1beta1.Shop/Get", "")).is_sure is is_sure

@@ -49,7 +49,9 @@ class MapIndex:
         by_key: dict[str, list[KnownMapping]] = {}
         for name, file in maps:
             where = {api.name: origin_of(api.origin) if api.origin else "" for api in file.apis}
-            for mapping in file.mappings:
+            bases = {api.name: api.base.rstrip("/") for api in file.apis if api.base.strip("/")}
+            for one in file.mappings:
+                mapping = _with_bases(one, bases) if bases else one
                 source, target = where.get(mapping.source.api, ""), where.get(mapping.target.api, "")
                 is_here = not target or target == own or (bool(source) and source == target and not own)
                 if mapping.equivalence is Equivalence.RELATED or not (is_here or target in allowed):
@@ -75,6 +77,15 @@ class MapIndex:
             return None
         key, variables = match
         return FoundMappings(self._mappings[key], variables, bool(variables))
+
+
+def _with_bases(mapping: OperationMapping, bases: Mapping[str, str]) -> OperationMapping:
+    """Return a mapping whose paths are those of requests."""
+    before, after = bases.get(mapping.source.api, ""), bases.get(mapping.target.api, "")
+    source = mapping.source.model_copy(update={"path": f"{before}{mapping.source.path}"})
+    target = mapping.target.model_copy(update={"path": f"{after}{mapping.target.path}"})
+    served = mapping.served and mapping.served.model_copy(update={"get": f"{after}{mapping.served.get}"})
+    return mapping.model_copy(update={"source": source, "target": target, "served": served})
 
 
 class Maps:

@@ -43,7 +43,7 @@ class Rewritten(NamedTuple):
     kept: int
     """How many of the caller's values have a place."""
     is_sure: bool
-    """Whether all that a body says was seen: a JSON patch says it in its paths."""
+    """Whether all that a body says was seen, or all of it goes along as it is."""
     path_values: Mapping[str, str]
     """The values of the variables of the target's path."""
 
@@ -136,7 +136,9 @@ class _Building:
         """Places that were converted with all that is below."""
         self._kept = 0
         body = self._tree.inner.get("body")
-        self._is_sure = not (isinstance(request.body, list) and body is not None and body.mappings and body.inner)
+        # A JSON patch says what it changes in its texts, and a message without descriptors is not read.
+        is_unread = isinstance(request.body, list) or (request.protocol is Protocol.GRPC and request.body is None)
+        self._is_sure = not is_unread or (body is not None and bool(body.mappings) and not body.inner)
         self.named_headers = tuple(name.lower() for name in self._tree.inner.get("header", _Node()).inner)
 
     def place(self, path: tuple[str, ...], kinds: tuple[bool, ...], value: Json) -> None:

@@ -91,8 +91,11 @@ def with_alternative(case: RefusalCase, results: list[RuleResult]) -> Generator[
 def _is_better(other: Alternative, tried: RuleResult, results: Sequence[RuleResult], case: RefusalCase) -> bool:
     """Whether a mapping goes before what rules suggest.
 
-    Where both lead to the same path, what rules say stands unless the mapping knows of more, or of less, that is lost.
+    Where both lead to the same path, what rules say stands unless the mapping is proved and they are not, or it knows
+    of more, or of less, that is lost.
     """
+    if any(one.get("verification") == _PROVED for one in tried.suggestions[:1]):
+        return True
     led = _paths(results, reads=case.request.method in READS)
     if not led:
         return led is None or other.is_complete
