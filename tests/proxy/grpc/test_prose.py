@@ -243,6 +243,20 @@ def test_a_state_under_another_code_is_told(code: int, message: str) -> None:
     assert [one.action for one in told.suggestions] == ["ESCALATE"]
 
 
+def test_where_something_is_wrong_is_not_what_is_wrong() -> None:
+    told = feedback("DropCrate", {"crateId": "c-9"}, INVALID_ARGUMENT, "batch size must be <= 8 for 'c-9'")
+    assert told is not None
+    assert [one.pointer for s in told.suggestions for one in s.placeholders] == ["/body"]
+
+
+@pytest.mark.parametrize(("method", "place"), [("DropCrate", "/body/crateId"), ("ListCrates", None)])
+def test_what_could_not_be_opened_is_asked_for(method: str, place: str | None) -> None:
+    body = {"crateId": "c-9"} if method == "DropCrate" else {"page": "3"}
+    told = feedback(method, body, INTERNAL, "Unable to open the crate: 'c-9'")
+    found = [] if told is None else [one.pointer for s in told.suggestions for one in s.placeholders]
+    assert found == ([place] if place else [])
+
+
 @pytest.mark.parametrize(
     "message",
     [
