@@ -58,7 +58,7 @@ from .place_in_call import (
     without_printed,
 )
 from .place_in_list import element_told, list_told
-from .place_of_content import is_of_query, place_of_content
+from .place_of_content import is_of_bytes, is_of_query, place_of_content
 from .sent_places import COMPARED_A_STEP, PARTS, PLACES_A_STEP, find_sent, places_in_texts, sent_places
 
 _MOST_COMPARED: Final = 60_000
@@ -212,8 +212,10 @@ def _read_call(error: Violation, exchange: Exchange, declared: Callable[[], Voca
     code = told_code(error.message) if error.type in _NO_CODE else ""
     if exchange.status == _SERVER_ERROR and error.type in _OF_REQUEST:
         code = error.type  # it stands in the text
-    if error.type in _NO_CODE and is_of_query(error.message, exchange.request, declared()):
-        code = "INVALID_ARGUMENT"  # whatever is not there, the query names it
+    if error.type in _NO_CODE and error.message:
+        request, vocabulary = exchange.request, declared()
+        if is_of_query(error.message, request, vocabulary) or is_of_bytes(error.message, request, vocabulary):
+            code = "INVALID_ARGUMENT"  # whatever is not there, the query names it
     if code:
         error = error._replace(message=without_codes(error.message))
     if lacking := place_of_lack(error.message, exchange.request, declared):
@@ -256,6 +258,11 @@ def _told_in_call(
     place = place or place_of_python_call(message, sent) or place_of_content(message, request, vocabulary, sent)
     if place and _is_unset(place, request) and not error.constraint:
         error = error._replace(constraint="required")
+    if error.type == "FAILED_PRECONDITION" and _OF_FORM.search(message[:_READ]) is not None:
+        place = place or field_named(message, request, vocabulary) or _only_text(sent)
+        if place and not is_secret(place, value_at(request, place)):  # no state makes that valid
+            unset = {"constraint": "required"} if _is_unset(place, request) else {}
+            error = error._replace(type="INVALID_ARGUMENT", **unset)
     # What it names is not there, whatever state that is. What is asked for would repeat a secret.
     is_absent = bool(place) and error.type == "FAILED_PRECONDITION" and says_absent(message)
     if is_absent and not is_secret(place, value_at(request, place)):
@@ -263,6 +270,18 @@ def _told_in_call(
     if not place and code:
         place = suspected_place(message.partition("\n")[0], request)
     return error, place
+
+
+_OF_FORM: Final = re.compile(
+    r"(?i)^\W*(?:invalid|malformed|illegal)\b(?! (?:\w+ )?(?:state|status|phase|transition))|\bexpected format\b"
+    r"|\bis not (?:a )?valid\b|\bmust match\b"
+)
+"""Words of sentences about how a value is written."""
+
+
+def _only_text(sent: Sequence[SentValue]) -> str:
+    texts = [one.pointer for one in sent if not isinstance(one.value, Mapping | list)]
+    return texts[0] if len(texts) == 1 else ""
 
 
 def _meant(error: Violation, code: str, request: Request, vocabulary: Vocabulary) -> str:
