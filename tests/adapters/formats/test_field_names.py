@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.formats.field_names import blank_told, map_key, nested_missing, nested_name, required_of_list
+from corrigible.adapters.formats.field_names import (
+    blank_told,
+    field_quoted,
+    map_key,
+    nested_missing,
+    nested_name,
+    required_of_list,
+)
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
 from corrigible.schema.exchange import Request
@@ -106,3 +113,11 @@ def test_the_only_text_that_was_sent_empty(message: str, body: Any, place: str) 
 def test_a_field_that_was_not_sent_behind_the_one_around_it(phrase: tuple[str, ...], place: str) -> None:
     declared = Vocabulary(tuple(("body", *one) for one in (("plan",), ("plan", "kind"), ("plan", "specName"))))
     assert nested_missing(phrase, call({"plan": {"owner": "a"}}), declared) == place
+
+
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [("'lot_id' specification is not supported", "/body/lotId"), ("'size' is not supported", ""), ("lotId", "")],
+)
+def test_a_field_in_quotes(message: str, place: str) -> None:
+    assert field_quoted(message, list(sent_places(call({"lotId": "1"})))) == place

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.formats.place_of_content import is_of_query, place_of_content
+from corrigible.adapters.formats.place_of_content import is_of_bytes, is_of_query, place_of_content
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.schema.exchange import Request
@@ -64,3 +64,24 @@ def test_a_sentence_of_a_decoder_is_about_the_only_text(
     message: str, body: Any, names: tuple[str, ...], wanted: str
 ) -> None:
     assert place(message, body, *names) == wanted
+
+
+@pytest.mark.parametrize(
+    ("body", "names", "wanted"),
+    [
+        ({"app": {"content": "aGk="}}, ("app", "app.content"), "/body/app/content"),
+        ({"app": {"hash": "a"}}, ("app", "app.content", "app.hash"), "/body/app/content"),
+        ({}, ("app", "app.content"), "/body/app"),
+        ({"data": "aGk="}, ("data", "app", "app.content"), "/body/data"),
+        ({"data": "aGk=", "file": "aGk="}, ("data", "file"), ""),
+        ({"name": "a"}, ("name",), ""),
+    ],
+)
+def test_bytes_that_are_of_no_form_are_in_the_field_that_holds_bytes(
+    body: Any, names: tuple[str, ...], wanted: str
+) -> None:
+    assert place("File is not a zip file", body, *names) == wanted
+    request = Request("/depot.v1.Depot/Run", "", body=body)
+    declared = Vocabulary(tuple(("body", *name.split(".")) for name in names))
+    assert is_of_bytes("File is not a zip file", request, declared) is bool(wanted)
+    assert not is_of_bytes("the file is not there", request, declared)

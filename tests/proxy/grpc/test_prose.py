@@ -243,6 +243,58 @@ def test_a_state_under_another_code_is_told(code: int, message: str) -> None:
     assert [one.action for one in told.suggestions] == ["ESCALATE"]
 
 
+def called(method: str, code: int, message: str) -> Feedback | None:
+    corrector = GrpcCorrector(build_engine((), rpc=True), DESCRIPTORS)
+    call = CallResult(f"/depot.v1.Depot/{method}", (), b"", code, message, ())
+    outcome = run_with_lookups_sync(
+        corrector.correct(call, id="a", started=0.0), lambda lookup: NO_ANSWER, corrector.limits
+    )
+    assert outcome.error is None
+    return None if outcome.feedback is None else parse(outcome.feedback)
+
+
+@pytest.mark.parametrize("message", ["unhandled", "Error in service handler!"])
+def test_an_interceptor_that_fails_for_an_unknown_method(message: str) -> None:
+    told = called("DropCrat", UNKNOWN, message)
+    assert told is not None
+    assert [op.value for s in told.suggestions for op in s.patch or () if op.op != "test"] == [
+        "/depot.v1.Depot/DropCrate"
+    ]
+    assert called("DropCrate", UNKNOWN, message) is None  # which is there
+    assert called("PaintShed", UNKNOWN, message) is None
+    assert called("DropCrat", UNKNOWN, "cannot reach the store at 10.0.0.7") is None
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "place"),
+    [
+        ({"reason": "x"}, "Invalid reason. Expected format: '@who/why'", "/body/reason"),
+        ({"crateId": "quick"}, "Invalid remote crate. Expected format: '@who/crate'", "/body/crateId"),
+        ({"crateId": "c-9", "reason": "x"}, "Invalid state", None),
+        ({"crateId": "c-9", "reason": "x"}, "the depot is closed", None),
+    ],
+)
+def test_a_value_of_another_form_is_no_state(body: dict[str, Any], message: str, place: str | None) -> None:
+    told = feedback("DropCrate", body, FAILED_PRECONDITION, message)
+    assert told is not None
+    assert [one.pointer for s in told.suggestions for one in s.placeholders] == ([place] if place else [])
+    assert (told.recovery == "terminal") is (place is None)
+
+
+def test_where_something_is_wrong_is_not_what_is_wrong() -> None:
+    told = feedback("DropCrate", {"crateId": "c-9"}, INVALID_ARGUMENT, "batch size must be <= 8 for 'c-9'")
+    assert told is not None
+    assert [one.pointer for s in told.suggestions for one in s.placeholders] == ["/body"]
+
+
+@pytest.mark.parametrize(("method", "place"), [("DropCrate", "/body/crateId"), ("ListCrates", None)])
+def test_what_could_not_be_opened_is_asked_for(method: str, place: str | None) -> None:
+    body = {"crateId": "c-9"} if method == "DropCrate" else {"page": "3"}
+    told = feedback(method, body, INTERNAL, "Unable to open the crate: 'c-9'")
+    found = [] if told is None else [one.pointer for s in told.suggestions for one in s.placeholders]
+    assert found == ([place] if place else [])
+
+
 @pytest.mark.parametrize(
     "message",
     [

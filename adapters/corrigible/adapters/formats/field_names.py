@@ -126,3 +126,13 @@ def blank_told(message: str, sent: Sequence[SentValue]) -> str:
         return ""
     blank = [one.pointer for one in sent if one.value == ""]
     return blank[0] if len(blank) == 1 else ""
+
+
+def field_quoted(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only field that was sent and whose name a sentence has in quotes: `'cell_id' is not supported`."""
+    quoted = {fold(one) for one in _QUOTED.findall(message[:_READ])}
+    found = [one.pointer for one in sent if one.path and one.folded[-1] in quoted]
+    return found[0] if len(found) == 1 else ""
+
+
+_QUOTED: Final = re.compile(r"['\"`]([A-Za-z_]\w{0,60})['\"`]")

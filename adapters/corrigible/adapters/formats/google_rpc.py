@@ -109,6 +109,8 @@ def _of_prose(error: Violation, exchange: Exchange) -> list[Violation]:
         return [_with_rule(error, exchange)]
     if (inner := _text_inside(error.message)) and not error.pointer:
         error = error._replace(message=inner)
+    if not error.pointer:
+        error = error._replace(message=_PLURAL.sub("s", _TAGS.sub("", error.message, count=1)))
     if error.type in _NO_CODE and (code := written_code(error.message)):
         error = error._replace(type=code)  # what reads the text leaves it out
     out = complete(error._replace(code=""), exchange.request)
@@ -129,6 +131,9 @@ def _text_inside(message: str) -> str:
     return texts[0] if texts else ""
 
 
+_TAGS: Final = re.compile(r"(?:\[[^\[\]\n]{1,80}: ?[^\[\]\n]{1,80}\] )+(?=\S)")
+"""What logs have before a sentence: `[request id: 7] `."""
+_PLURAL: Final = re.compile(r"(?<=[a-z])\(s\)")
 _SENTENCES: Final = ("message", "detail", "error_description", "msg", "error", "reason", "description")
 
 

@@ -17,6 +17,7 @@ from corrigible.adapters.formats.message.member_names import find_subject
 from corrigible.adapters.formats.message.own_action import reason_of_call
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,
+    is_only_around,
     names_in_message,
     places_alike,
     places_around,
@@ -35,7 +36,7 @@ from corrigible.rules.schema_repair.suggestion import is_secret
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
-from .field_names import blank_told, map_key, nested_name, required_of_list
+from .field_names import blank_told, field_quoted, map_key, nested_name, required_of_list
 from .place_by_label import place_of_reference
 from .place_by_message import (
     assigned_parameter,
@@ -56,7 +57,8 @@ from .place_in_call import (
     reference_named,
     without_printed,
 )
-from .place_of_content import is_of_query, place_of_content
+from .place_in_list import element_told, list_told
+from .place_of_content import is_of_bytes, is_of_query, place_of_content
 from .sent_places import COMPARED_A_STEP, PARTS, PLACES_A_STEP, find_sent, places_in_texts, sent_places
 
 _MOST_COMPARED: Final = 60_000
@@ -126,6 +128,8 @@ def locate_errors(
             place = assigned_parameter(error.message, sent)
         if not place and is_rpc:
             place = place_of_printed_text(printed, sent)
+        if not place and is_rpc and error.type == "UNIMPLEMENTED":
+            place = field_quoted(error.message, sent)
         if not place and about_request:
             every = [*sent, *(SentValue((), (), value) for value in path_values)]
             any_text = exchange.status in _ABOUT_WHAT_IS_THERE or bool(code) or says_unread(error.message)
@@ -210,8 +214,10 @@ def _read_call(error: Violation, exchange: Exchange, declared: Callable[[], Voca
     code = told_code(error.message) if error.type in _NO_CODE else ""
     if exchange.status == _SERVER_ERROR and error.type in _OF_REQUEST:
         code = error.type  # it stands in the text
-    if error.type in _NO_CODE and is_of_query(error.message, exchange.request, declared()):
-        code = "INVALID_ARGUMENT"  # whatever is not there, the query names it
+    if error.type in _NO_CODE and error.message:
+        request, vocabulary = exchange.request, declared()
+        if is_of_query(error.message, request, vocabulary) or is_of_bytes(error.message, request, vocabulary):
+            code = "INVALID_ARGUMENT"  # whatever is not there, the query names it
     if code:
         error = error._replace(message=without_codes(error.message))
     if lacking := place_of_lack(error.message, exchange.request, declared):
@@ -236,17 +242,29 @@ def _told_in_call(
         return error._replace(constraint="required"), place
     if place := map_key(message, sent, vocabulary) or blank_told(message, sent):
         return error, place
+    if place := list_told(message, request, vocabulary) or element_told(message, sent, vocabulary):
+        return error, place
     place = (
         nested_name(message, sent)
         or place_by_text(error, request, vocabulary, sent)
         or value_mentioned(message, sent, any_text=any_text)
     )
+    if place and is_only_around(message, sent, place) and not says_absent(message):
+        worded = [one for one in names_in_message(message, sent) if one != place]
+        place = worded[0] if len(worded) == 1 else ""
+        if not place:
+            return error, ""  # what is wrong there is not told by its value
     if not place and (place := _meant(error, code, request, vocabulary)) and _is_unset(place, request):
         is_unnamed = error.type == "FAILED_PRECONDITION"  # there is no state of what is not named
         error = error._replace(constraint="required", type="NOT_FOUND" if is_unnamed else error.type)
     place = place or place_of_python_call(message, sent) or place_of_content(message, request, vocabulary, sent)
     if place and _is_unset(place, request) and not error.constraint:
         error = error._replace(constraint="required")
+    if error.type == "FAILED_PRECONDITION" and _OF_FORM.search(message[:_READ]) is not None:
+        place = place or field_named(message, request, vocabulary) or _only_text(sent)
+        if place and not is_secret(place, value_at(request, place)):  # no state makes that valid
+            unset = {"constraint": "required"} if _is_unset(place, request) else {}
+            error = error._replace(type="INVALID_ARGUMENT", **unset)
     # What it names is not there, whatever state that is. What is asked for would repeat a secret.
     is_absent = bool(place) and error.type == "FAILED_PRECONDITION" and says_absent(message)
     if is_absent and not is_secret(place, value_at(request, place)):
@@ -254,6 +272,18 @@ def _told_in_call(
     if not place and code:
         place = suspected_place(message.partition("\n")[0], request)
     return error, place
+
+
+_OF_FORM: Final = re.compile(
+    r"(?i)^\W*(?:invalid|malformed|illegal)\b(?! (?:\w+ )?(?:state|status|phase|transition))|\bexpected format\b"
+    r"|\bis not (?:a )?valid\b|\bmust match\b"
+)
+"""Words of sentences about how a value is written."""
+
+
+def _only_text(sent: Sequence[SentValue]) -> str:
+    texts = [one.pointer for one in sent if not isinstance(one.value, Mapping | list)]
+    return texts[0] if len(texts) == 1 else ""
 
 
 def _meant(error: Violation, code: str, request: Request, vocabulary: Vocabulary) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 from corrigible.adapters.formats.message.member_names import find_subject
 from corrigible.adapters.formats.message.sent_values import (
     ANYTHING,
+    FOR,
     SentValue,
     absent_subject,
     fold,
@@ -91,7 +92,10 @@ def suspected_place(message: str, request: Request) -> str:
         return ""
     sent = list(sent_places(request))
     spend(len(sent) // PLACES_A_STEP)
-    quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(message)][:_MOST_QUOTED]
+    matches = list(_QUOTED.finditer(message))[:_MOST_QUOTED]
+    if request.protocol is Protocol.GRPC:
+        matches = [match for match in matches if FOR.search(message[: match.start()]) is None]
+    quoted = [next(filter(None, match.groups())) for match in matches]
     quoted_words = list(dict.fromkeys(one for one in quoted if len(one) >= _SHORTEST_WORD))
     short = [one for one in sent if isinstance(one.value, str) and len(one.value) <= _SHORT_TEXT]
     texts = list(dict.fromkeys(str(one.value) for one in short))

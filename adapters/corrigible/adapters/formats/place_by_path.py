@@ -173,7 +173,7 @@ def left_empty(message: str, request: Request, vocabulary: Vocabulary) -> str:
 
 _EMPTY: Final = re.compile(
     r"""(?i)(?<![\w'"])(?:""|''|``|\[\])(?![\w'"]).{0,40}\b(?:not found|does not exist|unknown)\b"""
-    r"""|\b(?:no|unknown|not found|find) .{0,40}(?<![\w'"])(?:""|''|``|\[\])(?![\w'"])"""
+    r"""|\b(?:no|unknown|not found|find|(?:unable|failed) to \w+) .{0,40}(?<![\w'"])(?:""|''|``|\[\])(?![\w'"])"""
     r"""|^\W*(?:[\w.]+\] )?(?:\w+ ){0,3}\w+  (?:was not found|not found|does not exist"""
     r"""|is (?:unknown|invalid|not valid))\b"""
 )

@@ -1,4 +1,4 @@
-"""The field of a gRPC message whose content a parser refuses: a query in a language of its own, or a document.
+"""The field of a gRPC message whose content a parser refuses: a query in a language of its own, a document, bytes.
 
 Parsers know no fields. Which one they read is clear only where a single one can be meant.
 
@@ -6,6 +6,7 @@ Parsers know no fields. Which one they read is clear only where a single one can
 |--------------------------------------------------|----------------------------------------------------|
 | `Error during planning: table 'x' not found`     | the only field that holds a query: `query`, `sql`  |
 | `EOF while parsing a value at line 1 column 0`   | the only text that was sent, or the one that was not |
+| `File is not a zip file`                         | the only field that holds bytes: `content`, `data` |
 
 Knows: one sentence, what was sent, what the method declares. Does not know: the languages themselves, rules.
 """
@@ -16,7 +17,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from corrigible.adapters.vocabulary import Vocabulary
+from corrigible.adapters.vocabulary import ANY, Vocabulary
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, to_pointer, value_at
 from corrigible.rules.safety.decisive import words
@@ -52,6 +53,36 @@ _NOTHING_READ: Final = re.compile(
 """What parsers of JSON say of an empty text: a field that is not set is one."""
 
 
+_OF_BYTES: Final = re.compile(
+    r"(?i)\bnot a (?:valid )?(?:zip|gzip|gzipped|tar|archive|pdf|image|png|jpeg|wasm|pem|certificate)\b"
+    r"|\bnot in gzip format\b|\bno item named\b.{0,80}\barchive\b|\bcannot identify image\b"
+    r"|\b(?:bad|invalid) (?:magic|zip|archive|image|pem)\b"
+)
+_HOLDERS: Final = frozenset(
+    {"content", "contents", "data", "payload", "blob", "bytes", "archive", "file", "image", "bundle"}
+)
+"""Last words of the names of fields that hold bytes."""
+
+
+def is_of_bytes(message: str, request: Request, vocabulary: Vocabulary) -> bool:
+    """Whether a sentence is about bytes of a known form, and a single field can hold them."""
+    return _OF_BYTES.search(message[:_READ]) is not None and bool(_holder(request, vocabulary))
+
+
+def _holder(request: Request, vocabulary: Vocabulary) -> str:
+    """Return the only declared field that holds bytes, or the outermost around it that was not sent."""
+    spend(len(vocabulary.places) // _COMPARED_A_STEP)
+    paths = [path for path in vocabulary.places if path[0] == "body" and not _HOLDERS.isdisjoint(words(path[-1])[-1:])]
+    least = min(map(len, paths), default=0)
+    paths = [path for path in paths if len(path) == least]
+    if len(paths) != 1 or ANY in paths[0]:
+        return ""
+    for end in range(2, len(paths[0])):
+        if value_at(request, place := to_pointer(paths[0][:end])) is MISSING:
+            return place
+    return to_pointer(paths[0])
+
+
 def is_of_query(message: str, request: Request, vocabulary: Vocabulary) -> bool:
     """Whether a sentence is about a query, and a single field can hold that."""
     return _OF_QUERY.search(message[:_READ]) is not None and len(_query_fields(request, vocabulary)) == 1
@@ -64,6 +95,8 @@ def place_of_content(message: str, request: Request, vocabulary: Vocabulary, sen
         fields = _query_fields(request, vocabulary)
         if fields:
             return fields[0] if len(fields) == 1 else ""
+    if _OF_BYTES.search(text) is not None:
+        return _holder(request, vocabulary)
     if _OF_DOCUMENT.search(text) is None:
         return ""
     spend(len(sent) // _COMPARED_A_STEP)

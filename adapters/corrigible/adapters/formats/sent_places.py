@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from corrigible.adapters.formats.message.sent_values import SentValue, fold
@@ -15,6 +16,7 @@ from corrigible.schema.exchange import Json, Protocol, Request
 MOST_PLACES: Final = 2000
 PLACES_A_STEP: Final = 4
 _LETTERS_A_STEP: Final = 32
+_MOST_TEXTS: Final = 200
 COMPARED_A_STEP: Final = 16
 PARTS: Final = ("body", "query")
 
@@ -27,8 +29,8 @@ def sent_places(request: Request) -> Iterator[SentValue]:
 def places_in_texts(request: Request) -> Iterator[SentValue]:
     """Yield the places inside what is sent as JSON text: parameters of the query, and fields of a gRPC message."""
     texts: list[tuple[Path, Json]] = [(("query", name), text) for name, text in request.query.items()]
-    if request.protocol is Protocol.GRPC and isinstance(request.body, Mapping):
-        texts += [(("body", str(name)), text) for name, text in request.body.items()]
+    if request.protocol is Protocol.GRPC:
+        texts += [(one.path, one.value) for one in islice(sent_places(request), _MOST_TEXTS)]
     for path, text in texts:
         if not isinstance(text, str) or text[:1] not in ("{", "["):
             continue

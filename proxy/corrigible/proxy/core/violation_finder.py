@@ -155,6 +155,8 @@ class ViolationFinder:
         status = self._case.exchange.status
         if (broken := broken_member(error, self._request)) is not None:
             return (broken,)
+        if (unknown := self._unknown_method(error)) is not None:
+            return (unknown,)
         if self._request.protocol is Protocol.GRPC and error.type in _CHOSE_NONE and not error.pointer:
             return self._repeated(error)
         if (
@@ -206,6 +208,17 @@ class ViolationFinder:
         if _is_mentioned(violation, _plain(error.message[:_READ])):
             return None
         return round(1 / (candidates + 1), 2)
+
+    def _unknown_method(self, error: Violation) -> SchemaViolation | None:
+        """Return the near methods of one that is not described, where a text says next to nothing.
+
+        Interceptors of some servers fail for methods that are not there.
+        """
+        if self._request.protocol is not Protocol.GRPC or error.type not in _CHOSE_NONE:
+            return None
+        if not _says_little(error.message):
+            return None
+        return self._description.nearest_operation(self._request.method, self._request.path)
 
     def _repeated(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return the only violation of the request, if the text of an error repeats the value that is one."""
@@ -435,6 +448,13 @@ class ViolationFinder:
         if "properties" not in declared or not declared.keys().isdisjoint(("type", *ALTERNATIVES)):
             return []
         return [SchemaViolation("/body", "type", {**declared, "type": "object"}, body)]
+
+
+def _says_little(message: str) -> bool:
+    return len(message.split()) <= _MOST_OF_LITTLE and not any(mark in message for mark in "'\"`0123456789:")
+
+
+_MOST_OF_LITTLE: Final = 5
 
 
 def _may_be_about_names(message: str) -> bool:

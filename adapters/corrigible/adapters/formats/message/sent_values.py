@@ -160,6 +160,16 @@ def places_alike(message: str, sent: Sequence[SentValue], place: str) -> list[st
     return deeper[:_MOST_TOLD]
 
 
+def is_only_around(message: str, sent: Sequence[SentValue], place: str) -> bool:
+    """Whether a text has the value of a place only to say where something is wrong: `for model x`."""
+    told = [one for one in _mentions(message, sent) if place in _pointers([one])]
+    return bool(told) and all(FOR.search(one.before) for one in told)
+
+
+FOR: Final = re.compile(r"(?i)\b(?:for|in|of|on|within|under) (?:the )?(?:(?!values?\b)\w+ )?['\"\[(]?$")
+"""Before a value of what something is wrong for."""
+
+
 def _subjects(message: str, sent: Sequence[SentValue]) -> list[_Mention]:
     return [one for one in _mentions(message, sent) if not _WHERE.search(one.before)]
 

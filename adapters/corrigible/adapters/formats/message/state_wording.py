@@ -193,7 +193,8 @@ WORDINGS: Final = (
     ),
     Wording(
         Reason.FEATURE,
-        r"\blicen[cs]e (?:key )?(?:is |has |was )?(?:required|expired)\b|\bno (?:valid |active )?licen[cs]e\W*$"
+        r"\b(?:plugin|backend|driver|engine|implementation) does(?: not|n't) support \w+"
+        r"|\blicen[cs]e (?:key )?(?:is |has |was )?(?:required|expired)\b|\bno (?:valid |active )?licen[cs]e\W*$"
         r"|^(?:please )?upgrade (?:to|your) .{1,40}\b(?:to|plan)\b",
         "No valid license",
         is_plain=True,

@@ -48,7 +48,15 @@ def told_code(message: str) -> str:
         return "NOT_FOUND"
     if _EXISTS.search(text) is not None:
         return "ALREADY_EXISTS"
-    return "INVALID_ARGUMENT" if _REFUSED.search(text) is not None else ""
+    is_refused = _REFUSED.search(text) is not None or _UNREAD.search(text) is not None
+    return "INVALID_ARGUMENT" if is_refused else ""
+
+
+_UNREAD: Final = re.compile(
+    r"(?i)\b(?:failed|unable|could not|couldn't|cannot|can't) (?:to )?"
+    r"(?:open|load|read|resolve|find|locate|parse|decode)\b[\w :-]{0,60}['\"`][^'\"`\n]{0,200}['\"`]"
+)
+"""What could not be had, in quotes: mostly a name that was sent. A question about it is all that follows."""
 
 
 def is_fault(message: str) -> bool:
