@@ -301,7 +301,7 @@ class SchemaChecker:
                 selecting = self._selecting(inner, error, [branches[index] for index in left], locate)
                 yield from self._of(inner, locate) if selecting is None else (selecting,)
             return
-        together = self._enumerated([contexts[index] for index in best], locate)
+        together = self._enumerated([contexts[index] for index in best], len(error.instance_path), locate)
         if together is not None:
             yield together
             return
@@ -347,9 +347,12 @@ class SchemaChecker:
         return SchemaViolation(spot.pointer, "enum", {"type": "string", "enum": values, SELECTS: True}, spot.value)
 
     def _enumerated(
-        self, contexts: Sequence[Sequence[jsonschema_rs.ValidationError]], locate: Locate
+        self, contexts: Sequence[Sequence[jsonschema_rs.ValidationError]], depth: int, locate: Locate
     ) -> SchemaViolation | None:
-        """Fold alternatives into one list of values, where a closed list at one and the same place is what refuses."""
+        """Fold alternatives into one list of values, where a closed list at one and the same place is what refuses.
+
+        `depth` is that of the alternatives: below it the value tells them apart.
+        """
         if len({tuple(error.instance_path) for errors in contexts for error in errors}) != 1:
             return None
         values: list[Json] = []
@@ -359,8 +362,9 @@ class SchemaChecker:
                 return None
             schema = self._walked(closed[0].schema_path[:-1])
             values += [schema["const"]] if "const" in schema else schema["enum"]
-        spot = locate(contexts[0][0].instance_path)
-        return SchemaViolation(spot.pointer, "enum", {"enum": list(dict.fromkeys(values))}, spot.value)
+        path = contexts[0][0].instance_path
+        spot, selects = locate(path), {SELECTS: True} if len(path) > depth else {}
+        return SchemaViolation(spot.pointer, "enum", {"enum": list(dict.fromkeys(values)), **selects}, spot.value)
 
     def _prefer_array(self, best: list[int], branches: Sequence[Json], value: Json) -> list[int]:
         """Of alternatives that refuse a scalar by its type, prefer the array that would hold it as its one element."""
