@@ -50,7 +50,8 @@ class ApiPlan:
             files = spec_option.spec_files(self.specs)
             engine = build_engine(self.packs, files, self.limits, base=self.base, relay=relay)
         engine.warm_up()
-        return engine, [*lines, *spec_option.described(engine.profiles, self.specs)]
+        told = spec_option.told(lines, files, self.specs)
+        return engine, [*told, *spec_option.described(engine.profiles, self.specs)]
 
     def route(self, engine: Engine, loops: Loops, rewritten: Rewritten) -> ApiRoute:
         """Return the API as front ends see it."""
