@@ -60,7 +60,8 @@ def test_a_part_of_a_name_is_confirmed(engine: Engine) -> None:
     feedback = feedback_about(engine, request, 400, {"message": "Bad request"})
     assert isinstance(followed(feedback, request), NeedsInput)
     confirmed = followed(feedback, request, confirm=True)
-    assert isinstance(confirmed, NeedsInput) or confirmed.request.body == {"type": "toast.show", "message": "hi"}
+    assert isinstance(confirmed, Next)
+    assert confirmed.request.body == {"type": "toast.show", "message": "hi"}
 
 
 def test_of_what_is_near_to_none_all_are_offered(engine: Engine) -> None:

@@ -34,6 +34,9 @@ paths:
           application/json:
             schema: {type: object, properties: {shelfId: {type: string}, name: {type: string}, key: {type: string}}}
     delete: {}
+  /api/links/{token}:
+    parameters: [{name: token, in: path, required: true, schema: {type: string}}]
+    put: {requestBody: {content: {application/json: {schema: {type: object, properties: {token: {type: string}}}}}}}
   /api/book: {get: {parameters: [{name: shelf, in: query, required: true, schema: {type: string, default: top}}]}}
 """
 READS = {"/api/labels", "/api/shelves", "/api/status", "/api/book"}
@@ -130,6 +133,12 @@ def test_another_name_than_that_of_the_path_is_asked_for(engine: Engine) -> None
     request = Request("PUT", "/api/shelves/s-7", {}, headers, {"name": "top"})
     sent = followed(feedback_about(engine, request, 400, {"error": "key is missing"}), request)
     assert isinstance(sent, NeedsInput)
+
+
+def test_a_secret_of_the_path_is_not_repeated(engine: Engine) -> None:
+    request = Request("PUT", "/api/links/t0p-s3cret", {}, {"content-type": "application/json"}, {"name": "top"})
+    feedback = feedback_about(engine, request, 400, {"error": "token is missing"})
+    assert "t0p-s3cret" not in str(feedback)
 
 
 WORDS = st.sampled_from(
