@@ -323,8 +323,10 @@ class SchemaChecker:
             return None
         listed = [_listed(declared([one], self.schema).get(str(path[-1])), self.schema) for one in branches]
         known = [values for values in listed if values is not None]
-        every = [value for values in known for value in values]
-        if len(known) < len(branches) or len(known) < 2 or any(every.count(one) > 1 for one in every):
+        every = [value for values in known for value in values[:_MOST_VALUES]]
+        if len(known) < len(branches) or len(known) < 2 or len(every) > _MOST_VALUES:
+            return None
+        if len({*map(repr, every)}) < len(every):
             return None
         spot = locate(path)
         return SchemaViolation(spot.pointer, "enum", {"enum": every, SELECTS: True}, spot.value)
@@ -406,6 +408,8 @@ def _is_choice_of_members(
 
 
 _MOST_CANDIDATES: Final = 6
+_MOST_VALUES: Final = 100
+"""Values that tell the forms of an object apart."""
 
 
 def _complete(alternative: dict[str, Json], names: Mapping[str, Json], root: Schema) -> dict[str, Json]:

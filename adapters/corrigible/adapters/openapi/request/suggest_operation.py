@@ -118,6 +118,7 @@ class OperationSuggester:
 
         Of files, such as the icon that browsers look for, nothing is said.
         """
+        spend(len(self._templates))
         *beginning, last = path.strip("/").split("/")
         bases = {one.strip("/").split("/")[0] for listed in self._templates.values() for one in listed}
         is_based = len(bases) > 1 or beginning[:1] == list(bases)
