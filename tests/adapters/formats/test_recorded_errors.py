@@ -1,8 +1,8 @@
 """The errors of many frameworks: where each is, and what it states.
 
-`recorded/python.json`, `node.json`, `rails.json`, `symfony.json` and `go.json` are the answers of real frameworks to the
-mistakes of `recorded/mistakes.json`, written by the scripts beside them. `recorded/published.json` holds the same mistakes in the
-words of documentation and sources, for frameworks that cannot be run here.
+`recorded/python.json`, `node.json`, `rails.json`, `symfony.json` and `go.json` are the answers of real frameworks to
+the mistakes of `recorded/mistakes.json`, written by the scripts beside them. `recorded/published.json` holds the same
+mistakes in the words of documentation and sources, for frameworks that cannot be run here.
 """
 
 from __future__ import annotations

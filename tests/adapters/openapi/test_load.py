@@ -100,6 +100,12 @@ def test_two_operations_of_one_name_are_kept_apart(tmp_path: Path, cache: Path) 
         ("a.json", '{"paths": {}}', '1: not an OpenAPI description: "openapi", its version, is missing'),
         (
             "a.json",
+            '{"swagger": "1.2", "apis": []}',
+            "1: this is Swagger 1.2: OpenAPI 3.0, 3.1, 3.2 and Swagger 2.0 are",
+        ),
+        ("a.json", '{"asyncapi": "3.0.0"}', "1: this is AsyncAPI: only OpenAPI 3 and Swagger 2.0 are read"),
+        (
+            "a.json",
             '{"swagger": "1.2", "paths": {}}',
             "1: this is Swagger 1.2: OpenAPI 3.0, 3.1, 3.2 and Swagger 2.0 are",
         ),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from corrigible.adapters.openapi.load import load
-from corrigible.proxy.command.spec_option import UnmatchedPaths, shown, spec_files
+from corrigible.proxy.command.spec_option import UnmatchedPaths, shown, spec_files, told
 from corrigible.proxy.command.usage_error import UsageError
 from tests._support.built_in_packs import profile_of
 
@@ -25,6 +25,15 @@ def unmatched(folder: Path) -> tuple[UnmatchedPaths, list[str]]:
     profile = replace(plain, adapter=replace(plain.adapter, operations=description.operations), description=description)
     lines: list[str] = []
     return UnmatchedPaths([plain, profile], lines.append), lines
+
+
+def test_what_is_said_of_a_fetched_file_names_its_url() -> None:
+    lines = ["/cache/ab12.json: converted from Swagger 2.0 to OpenAPI 3.0", "x.yaml: two operations are called a"]
+    files, specs = [Path("/cache/ab12.json"), Path("x.yaml")], ["https://me:secret@example.com/a.json", "x.yaml"]
+    assert told(lines, files, specs) == [
+        "https://example.com/a.json: converted from Swagger 2.0 to OpenAPI 3.0",
+        "x.yaml: two operations are called a",
+    ]
 
 
 def test_each_base_path_is_told_once(tmp_path: Path) -> None:

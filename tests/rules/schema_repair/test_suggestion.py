@@ -7,8 +7,18 @@ from typing import Any
 import pytest
 
 from corrigible.rules.engine.guarded_patch import PatchError
+from corrigible.rules.pointer import MISSING
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import ask, edit, effects, guards, is_secret, merged, options
+from corrigible.rules.schema_repair.suggestion import (
+    ask,
+    edit,
+    effects,
+    guarded_edit,
+    guards,
+    is_secret,
+    merged,
+    options,
+)
 from corrigible.schema.exchange import Request
 
 
@@ -156,3 +166,25 @@ def test_questions() -> None:
     (asked,) = ask(VIOLATION, Request("GET", "/x"), "m", places=[("/body/b", {"x": 1})]).suggestions
     assert asked["placeholders"] == [{"pointer": "/body/b", "ask": "user", "schema": {"x": 1}}]
     assert asked["safety"] == {"side_effects": "none", "changes_intent": False}
+
+
+@pytest.mark.parametrize(
+    ("element", "tested"),
+    [
+        ({"label": {"alert": "disk"}}, ("/body/0/label/alert", "disk")),
+        ({"spec": {"meta": {"deep": 1}, "name": "a"}}, ("/body/0/spec/name", "a")),
+        ({"label": {}}, None),
+        ({"secret": {"name": "hidden"}}, None),  # nothing of a secret is repeated
+        ({"a": {"b": {"c": 1}}}, None),  # too far inside
+        ({}, ("/body/0", {})),
+    ],
+)
+def test_an_element_is_told_by_a_value_of_its_objects(element: Any, tested: tuple[str, Any] | None) -> None:
+    request = Request("POST", "/alerts", body=[element])
+    edit_of = {"op": "add", "path": "/body/0/new", "value": 1}
+    if tested is None:
+        with pytest.raises(PatchError):
+            guarded_edit(request, "/body/0/new", MISSING, edit_of)
+        return
+    place, value = tested
+    assert guarded_edit(request, "/body/0/new", MISSING, edit_of)[0] == {"op": "test", "path": place, "value": value}

@@ -54,7 +54,8 @@ class ApiPlan:
             maps = map_option.map_files(self.maps, self.map_origins, self.upstream)
             engine = build_engine(self.packs, files, self.limits, base=self.base, relay=relay, maps=maps)
         engine.warm_up()
-        return engine, [*lines, *spec_option.described(engine.profiles, self.specs)]
+        told = spec_option.told(lines, files, self.specs)
+        return engine, [*told, *spec_option.described(engine.profiles, self.specs)]
 
     def route(self, engine: Engine, loops: Loops, rewritten: Rewritten) -> ApiRoute:
         """Return the API as front ends see it."""

@@ -67,6 +67,14 @@ def warned() -> Iterator[list[str]]:
     lines += [str(one.message) for one in heard[:_MOST_WARNINGS]]
 
 
+def told(lines: Sequence[str], files: Sequence[Path], specs: Sequence[str]) -> list[str]:
+    """Return lines about files with what was given for each: what was fetched lies under another name."""
+    out = list(lines)
+    for file, spec in zip(files, specs, strict=True):
+        out = [line.replace(str(file), shown(spec)) for line in out]
+    return out
+
+
 def base_path(text: str) -> str:
     """Return the path without a slash at its end. Raises UsageError for what is no path."""
     if text and (not text.startswith("/") or any(mark in text for mark in "?#{} ")):

@@ -25,7 +25,7 @@ from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.repair import Repair, repair
 from corrigible.rules.schema_repair.result import ANSWER, result_of, stated_by_answer
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import ask
+from corrigible.rules.schema_repair.suggestion import ask, is_secret
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
 
@@ -257,7 +257,9 @@ class ErrorMatcher:
         if not is_missed or request.method not in ("PUT", "PATCH") or place[:1] != ["body"] or len(place) != 2:
             return violation
         named = [value for name, value in self._case.match.params.items() if is_same(name, place[1])]
-        if len(named) != 1 or not named[0] or first_violation(named[0], violation.schema) is not None:
+        if len(named) != 1 or not named[0] or is_secret(violation.pointer, named[0]):
+            return violation
+        if first_violation(named[0], violation.schema) is not None:
             return violation
         return violation._replace(schema={**violation.schema, "const": named[0]})
 

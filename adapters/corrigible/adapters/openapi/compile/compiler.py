@@ -43,6 +43,8 @@ def compile_description(path: Path, *, check: bool = False) -> bytes:
     files = SourceFiles(path)
     document = files.document
     paths = document.get("paths") if isinstance(document, Mapping) else None
+    if isinstance(document, Mapping) and not {"openapi", "swagger", "asyncapi"}.isdisjoint(document):
+        _version(document, path)  # of another version the paths may be called otherwise
     if not isinstance(document, Mapping) or not isinstance(paths, Mapping):
         raise AuthoringError(Place(path), 'not an OpenAPI description: "paths" is missing')
     version = _version(document, path)

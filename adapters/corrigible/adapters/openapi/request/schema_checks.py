@@ -301,7 +301,7 @@ class SchemaChecker:
                 selecting = self._selecting(inner, error, [branches[index] for index in left], locate)
                 yield from self._of(inner, locate) if selecting is None else (selecting,)
             return
-        together = self._enumerated([contexts[index] for index in best], locate)
+        together = self._enumerated([contexts[index] for index in best], len(error.instance_path), locate)
         if together is not None:
             yield together
             return
@@ -323,8 +323,10 @@ class SchemaChecker:
             return None
         listed = [_listed(declared([one], self.schema).get(str(path[-1])), self.schema) for one in branches]
         known = [values for values in listed if values is not None]
-        every = [value for values in known for value in values]
-        if len(known) < len(branches) or len(known) < 2 or any(every.count(one) > 1 for one in every):
+        every = [value for values in known for value in values[:_MOST_VALUES]]
+        if len(known) < len(branches) or len(known) < 2 or len(every) > _MOST_VALUES:
+            return None
+        if len({*map(repr, every)}) < len(every):
             return None
         spot = locate(path)
         return SchemaViolation(spot.pointer, "enum", {"enum": every, SELECTS: True}, spot.value)
@@ -347,9 +349,12 @@ class SchemaChecker:
         return SchemaViolation(spot.pointer, "enum", {"type": "string", "enum": values, SELECTS: True}, spot.value)
 
     def _enumerated(
-        self, contexts: Sequence[Sequence[jsonschema_rs.ValidationError]], locate: Locate
+        self, contexts: Sequence[Sequence[jsonschema_rs.ValidationError]], depth: int, locate: Locate
     ) -> SchemaViolation | None:
-        """Fold alternatives into one list of values, where a closed list at one and the same place is what refuses."""
+        """Fold alternatives into one list of values, where a closed list at one and the same place is what refuses.
+
+        `depth` is that of the alternatives: below it the value tells them apart.
+        """
         if len({tuple(error.instance_path) for errors in contexts for error in errors}) != 1:
             return None
         values: list[Json] = []
@@ -359,8 +364,9 @@ class SchemaChecker:
                 return None
             schema = self._walked(closed[0].schema_path[:-1])
             values += [schema["const"]] if "const" in schema else schema["enum"]
-        spot = locate(contexts[0][0].instance_path)
-        return SchemaViolation(spot.pointer, "enum", {"enum": list(dict.fromkeys(values))}, spot.value)
+        path = contexts[0][0].instance_path
+        spot, selects = locate(path), {SELECTS: True} if len(path) > depth else {}
+        return SchemaViolation(spot.pointer, "enum", {"enum": list(dict.fromkeys(values)), **selects}, spot.value)
 
     def _prefer_array(self, best: list[int], branches: Sequence[Json], value: Json) -> list[int]:
         """Of alternatives that refuse a scalar by its type, prefer the array that would hold it as its one element."""
@@ -402,6 +408,8 @@ def _is_choice_of_members(
 
 
 _MOST_CANDIDATES: Final = 6
+_MOST_VALUES: Final = 100
+"""Values that tell the forms of an object apart."""
 
 
 def _complete(alternative: dict[str, Json], names: Mapping[str, Json], root: Schema) -> dict[str, Json]:

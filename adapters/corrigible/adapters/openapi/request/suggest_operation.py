@@ -118,6 +118,7 @@ class OperationSuggester:
 
         Of files, such as the icon that browsers look for, nothing is said.
         """
+        spend(len(self._templates))
         *beginning, last = path.strip("/").split("/")
         bases = {one.strip("/").split("/")[0] for listed in self._templates.values() for one in listed}
         is_based = len(bases) > 1 or beginning[:1] == list(bases)
@@ -255,6 +256,8 @@ class OperationSuggester:
         costs: dict[str, tuple[int, int]] = {}
         for extra, variant in self._variants(parts):
             for candidate in _walk(self._operations.root, variant, method, 2 - min(extra, 1)):
+                if extra and self._takes_anything(method, candidate.path, min(len(variant), len(parts))):
+                    continue
                 cost = (candidate.cost + extra, abs(candidate.path.count("/") - len(parts)))
                 if candidate.path != plain and cost < costs.get(candidate.path, _FAR):
                     costs[candidate.path] = cost
@@ -266,6 +269,11 @@ class OperationSuggester:
             return SchemaViolation("/path", "base", {"enum": near}, path)
         near.sort(key=lambda candidate: OSA.distance(path, candidate))
         return SchemaViolation("/path", "path", {"enum": near[:_MOST]}, path)
+
+    def _takes_anything(self, method: str, candidate: str, length: int) -> bool:
+        """Whether a path below another beginning fits only because variables take all its segments that were sent."""
+        match = self._operations.find(method, candidate)
+        return match is not None and len(match[1]) >= length
 
     def _is_only_longer(self, method: str, candidate: str, path: str) -> bool:
         """Whether a path lacks only a base path of the API, and fits not just because variables take anything."""
