@@ -14,11 +14,11 @@ from pathlib import Path
 if __name__ == "__main__":  # as a script: the root is where `tests` is a package
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from corrigible.adapters.mapping.baseline import at_least, by_descriptions, by_names, nearest
 from corrigible.adapters.mapping.mapping import MapFile, OperationMapping
-from corrigible.adapters.mapping.score import Score, score, total_of
-from corrigible.adapters.mapping.truth import TruthFile
 from tests.mapping import described
+from tests.mapping.baselines import at_least, by_descriptions, by_names, nearest
+from tests.mapping.judged import TruthFile
+from tests.mapping.scoring import Score, score, total_of
 
 _STEPS = 50
 _COLUMNS = (

@@ -11,8 +11,8 @@ import pytest
 
 from corrigible.adapters.mapping.conversion import CONVERSIONS
 from corrigible.adapters.mapping.mapping import Equivalence
-from corrigible.adapters.mapping.truth import JudgedMapping, JudgedOperation, TruthFile, split_of
 from tests.mapping import described
+from tests.mapping.judged import JudgedMapping, JudgedOperation, TruthFile, split_of
 
 HERE = Path(__file__).parent
 PATHS = sorted((HERE / "truth").glob("*.json"))

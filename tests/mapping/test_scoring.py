@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from corrigible.adapters.mapping.mapping import Equivalence, FieldMapping, OperationMapping, OperationName
-from corrigible.adapters.mapping.score import Score, score, total_of
-from corrigible.adapters.mapping.truth import TruthFile, split_of
+from tests.mapping.judged import TruthFile, split_of
+from tests.mapping.scoring import Score, score, total_of
 
 TRUTH = TruthFile.model_validate(
     {

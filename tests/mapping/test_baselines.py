@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrigible.adapters.mapping.baseline import at_least, by_descriptions, by_names, nearest
 from corrigible.adapters.mapping.operation import CanonicalOperation, Field
+from tests.mapping.baselines import at_least, by_descriptions, by_names, nearest
 
 
 def operation(

@@ -1,4 +1,7 @@
-"""How right proposed mappings are by judged ones: precision and recall of operations, precision of field maps."""
+"""How right proposed mappings are by judged ones: precision and recall of operations, precision of field maps.
+
+Apart from the product's own evaluation, so that what is judged does not judge itself.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass, field
 
 from corrigible.adapters.mapping.conversion import CONVERSIONS
 from corrigible.adapters.mapping.mapping import Equivalence, FieldMapping, OperationMapping
-from corrigible.adapters.mapping.truth import FieldPair, JudgedMapping, TruthFile
+from tests.mapping.judged import FieldPair, JudgedMapping, TruthFile
 
 
 @dataclass
