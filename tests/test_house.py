@@ -45,6 +45,8 @@ PURE = [
     ("adapters", "mapping/operation.py"),
     ("adapters", "mapping/mapping.py"),
     ("adapters", "mapping/words.py"),
+    ("adapters", "mapping/conversion.py"),
+    ("adapters", "mapping/build/**/*.py"),
     ("adapters", "apis/**/*format.py"),
     ("adapters", "apis/**/*errors.py"),
     ("adapters", "demo/*/format.py"),
