@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE_ROOT = {
     "schema": "protos",
     "client": "protos",
+    "model": "protos",
     "rules": "rules",
     "adapters": "adapters",
     "proxy": "proxy",
@@ -22,10 +23,11 @@ SOURCE_ROOT = {
 MAY_IMPORT = {
     "schema": set(),
     "client": {"schema"},
+    "model": {"schema"},
     "rules": {"schema"},
     "adapters": {"schema", "rules"},
-    "proxy": {"schema", "client", "rules", "adapters"},
-    "conformance": {"schema"},
+    "proxy": {"schema", "client", "model", "rules", "adapters"},
+    "conformance": {"schema", "model"},
 }
 PURE = [
     *(("client", f"{name}.py") for name in ("explanation", "difference", "form_edit", "answer", "policy", "decision")),
@@ -45,7 +47,9 @@ PURE = [
     ("adapters", "mapping/operation.py"),
     ("adapters", "mapping/mapping.py"),
     ("adapters", "mapping/words.py"),
-    *(("adapters", f"mapping/{name}.py") for name in ("conversion", "map_index", "reading_sibling", "rewriting")),
+    ("adapters", "mapping/conversion.py"),
+    ("adapters", "mapping/build/**/*.py"),
+    *(("adapters", f"mapping/{name}.py") for name in ("map_index", "reading_sibling", "rewriting")),
     ("adapters", "apis/**/*format.py"),
     ("adapters", "apis/**/*errors.py"),
     ("adapters", "demo/*/format.py"),
@@ -68,6 +72,10 @@ ORDER = {
         *("answer", "policy", "decision", "correction", "driver", "httpx", "requests", "stripe", "github", "grpc"),
         *("tool", "tool_list", "argument_repair", "tool_words", "toolset"),
         *("provider_object", "openai", "anthropic", "langchain"),
+    ],
+    "model": [
+        *("usage", "conversation", "rate_limiter", "provider_client", "address"),
+        *("openai_chat", "openai_responses", "anthropic", "provider"),
     ],
     "rules": [
         *(

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send, Stop, Usage
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send, Stop
 from corrigible.conformance.lift.agents.scripted.patch_executor import PatchExecutor
 from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.environment.environment import Environment, RunningEnvironment
@@ -17,6 +17,7 @@ from corrigible.conformance.lift.episode.play import Job, play
 from corrigible.conformance.lift.log.record import Episode, Reflection
 from corrigible.conformance.lift.tasks.task import TaskFile
 from corrigible.conformance.transport.process import ServerProcess
+from corrigible.model.usage import Usage
 from corrigible.schema.exchange import Json, Request
 
 WORLD = Environment(why="w", upstream="u", proxy="p", callers={"owner": {"authorization": "Bearer key-12345678"}})

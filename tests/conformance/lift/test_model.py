@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from corrigible.conformance.lift.agents.model import anthropic, openai_responses
-from corrigible.conformance.lift.agents.model.conversation import (
+from corrigible.conformance.lift.agents.protocol import Move, Send, Stop
+from corrigible.conformance.lift.environment.response import Response
+from corrigible.model import anthropic, openai_responses
+from corrigible.model.conversation import (
     ModelMessage,
     Question,
     Sampling,
     ToolResult,
     UserMessage,
 )
-from corrigible.conformance.lift.agents.protocol import Move, Send, Stop
-from corrigible.conformance.lift.environment.response import Response
 
 from .fake_provider import FakeProvider, calls, follower, stubborn
 from .shop import BRIEFING, FIRST, WIRES, agent, api, call, played, saying, told

@@ -20,7 +20,7 @@ import yaml
 
 from corrigible.conformance.cli import main
 from corrigible.conformance.command.lift_options import CERTIFICATE
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send, Usage
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send
 from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.environment.response import Response
 from corrigible.conformance.lift.episode.play import play
@@ -33,6 +33,7 @@ from corrigible.conformance.lift.run.resolve import ResolvedPlan, resolve_plan
 from corrigible.conformance.lift.run.worker_pool import RunProgress, feedback_caused_harm, run
 from corrigible.conformance.lift.tasks.task import TASKS
 from corrigible.conformance.model.usage_error import UsageError
+from corrigible.model.usage import Usage
 from corrigible.schema.exchange import Json
 
 FIX = "1.625"

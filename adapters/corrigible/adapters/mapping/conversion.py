@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
+from math import isfinite
 from types import MappingProxyType
 from typing import Final
 
@@ -56,6 +60,64 @@ def _only_item(value: Json) -> Json:
     return value[0] if isinstance(value, list) and len(value) == 1 else MISSING
 
 
+def _times(factor: int, value: Json) -> Json:
+    """Multiply a number; MISSING where the result is no exact decimal number of at most 15 digits."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or (isinstance(value, float) and not isfinite(value))
+    ):
+        return MISSING
+    exact = Decimal(str(value)) * factor
+    return _plain(exact)
+
+
+def _divided(factor: int, digits: int, value: Json) -> Json:
+    """Divide a whole number; MISSING where more digits than these would be needed behind the point."""
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= _MOST:
+        return MISSING
+    whole, rest = divmod(value, factor)
+    if not rest:
+        return whole
+    exact = Decimal(value) / factor
+    return _plain(exact) if exact == round(exact, digits) else MISSING
+
+
+def _plain(exact: Decimal) -> Json:
+    if exact == exact.to_integral_value():
+        return int(exact) if abs(exact) < _MOST else MISSING
+    return float(exact) if len(exact.normalize().as_tuple().digits) <= _DIGITS else MISSING
+
+
+_DIGITS: Final = 15
+"""That a float keeps."""
+_MOST: Final = 2**53
+
+
+def _unix_to_text(value: Json) -> Json:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return MISSING
+    try:
+        return datetime.fromtimestamp(value, UTC).isoformat().replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return MISSING
+
+
+def _text_to_unix(value: Json) -> Json:
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) and "T" in value else None
+    except ValueError:
+        return MISSING
+    if moment is None or moment.tzinfo is None or moment.microsecond:
+        return MISSING  # without a zone nobody knows when; a fraction of a second has no place
+    return int(moment.timestamp())
+
+
+def _units_to_hundredths(value: Json) -> Json:
+    hundredths = _times(100, value)
+    return hundredths if isinstance(hundredths, int) else MISSING
+
+
 CONVERSIONS: Final[Mapping[str, Callable[[Json], Json]]] = MappingProxyType(
     {
         "to text": _to_text,
@@ -66,6 +128,14 @@ CONVERSIONS: Final[Mapping[str, Callable[[Json], Json]]] = MappingProxyType(
         "if text": _if_text,
         "to list": _to_list,
         "only item": _only_item,
+        "milliseconds to seconds": partial(_divided, 1_000, 0),
+        "seconds to milliseconds": partial(_times, 1_000),
+        "seconds to minutes": partial(_divided, 60, 0),
+        "minutes to seconds": partial(_times, 60),
+        "hundredths to units": partial(_divided, 100, 2),
+        "units to hundredths": _units_to_hundredths,
+        "unix time to date-time": _unix_to_text,
+        "date-time to unix time": _text_to_unix,
     }
 )
 """By name. A function returns MISSING for a value that it cannot convert without loss."""

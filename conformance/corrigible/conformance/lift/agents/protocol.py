@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 
 from corrigible.conformance.lift.environment.response import Response
 from corrigible.conformance.lift.log.record import Reflection
+from corrigible.model.usage import Usage
 from corrigible.schema.exchange import Json, Request
 
 Kind = Literal["scripted", "model", "external"]
@@ -36,26 +37,6 @@ class Briefing:
     attempts: int = 5
     read_methods: tuple[str, ...] = ()
     """The gRPC methods that only read: calls of them that work are no attempts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens as billed by a provider."""
-
-    input: int = 0
-    output: int = 0
-    cached: int = 0
-    """Of the input."""
-    calls: int = 0
-    """Requests on the wire, repeated ones included."""
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input + other.input,
-            self.output + other.output,
-            self.cached + other.cached,
-            self.calls + other.calls,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Ending, Send, Stop, Usage
+from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Ending, Send, Stop
 from corrigible.conformance.lift.arms.apply import Feedback, apply_arm
 from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.environment.environment import Environment, RunningEnvironment
@@ -23,6 +23,7 @@ from corrigible.conformance.lift.log.record import Episode, Reflection, Spent, T
 from corrigible.conformance.lift.plan import Start
 from corrigible.conformance.lift.tasks.task import Kept, Read, Setup, Task, TaskFile, fill
 from corrigible.conformance.model.usage_error import UsageError
+from corrigible.model.usage import Usage
 from corrigible.schema.exchange import Json, Request
 
 from .score import PlayedCall, ReadResult, Verdict, feedback_of, follows, missing, score_episode, secrets_of, value_at

@@ -13,10 +13,9 @@ from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
 from corrigible.conformance.lift.agents.protocol import Ending
+from corrigible.model.conversation import DECODER, Reply
 from corrigible.schema.document import CREDENTIALS, SENDERS_OWN, header_problem, is_method, is_path, scalar_text
 from corrigible.schema.exchange import Json, Request
-
-from .conversation import DECODER, Reply
 
 _ENDINGS: Final[Mapping[str, Ending]] = {
     "done": "done",

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send, Stop, Usage
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send, Stop
 from corrigible.conformance.lift.agents.reflection.strategy import (
     ModelAnswer,
     PastCall,
@@ -25,13 +25,23 @@ from corrigible.conformance.lift.agents.reflection.strategy import (
 from corrigible.conformance.lift.environment.reads import is_read
 from corrigible.conformance.lift.environment.response import Response
 from corrigible.conformance.lift.log.record import Reflection
+from corrigible.model.conversation import (
+    PARALLEL,
+    Entry,
+    ModelMessage,
+    Question,
+    Reply,
+    Sampling,
+    ToolResult,
+    UserMessage,
+)
+from corrigible.model.provider_client import Endpoint, ProviderClient, ProviderError
+from corrigible.model.rate_limiter import RateLimiter
+from corrigible.model.usage import Usage
 from corrigible.schema.exchange import Json, Request
 
 from . import prompt
 from .action import Call, Finish, Unreadable, action
-from .conversation import PARALLEL, Entry, ModelMessage, Question, Reply, Sampling, ToolResult, UserMessage
-from .provider_client import Endpoint, ProviderClient, ProviderError
-from .rate_limiter import RateLimiter
 from .settings import Settings, identity
 
 VERSION: Final = 2

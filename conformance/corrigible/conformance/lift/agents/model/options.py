@@ -13,9 +13,10 @@ import yaml
 
 from corrigible.conformance.lift.agents.reflection.strategy import STRATEGIES
 from corrigible.conformance.model.usage_error import UsageError
+from corrigible.model.provider import PROVIDERS
 from corrigible.schema.exchange import Json
 
-from .provider import PROVIDERS, named
+from .provider import named
 
 
 def add(parser: argparse.ArgumentParser) -> None:

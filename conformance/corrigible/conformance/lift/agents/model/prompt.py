@@ -13,11 +13,10 @@ from typing import Final, Literal
 from corrigible.conformance.lift.agents.protocol import Briefing
 from corrigible.conformance.lift.agents.reflection.strategy import SCHEMA, WORDS
 from corrigible.conformance.lift.environment.response import Response
+from corrigible.model.conversation import Tool
 from corrigible.schema.document import is_credential_name
 from corrigible.schema.exchange import Json, Protocol, Request
 from corrigible.schema.word import BaseAction
-
-from .conversation import Tool
 
 Mode = Literal["tools", "json"]
 Vocabulary = Literal["none", "sentence", "words"]

@@ -5,10 +5,8 @@ Knows: names, environment variables. Does not know: wire formats, episodes. A ke
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -86,34 +84,3 @@ def settings(document: Mapping[str, Any], source: str) -> Settings:
 def identity(chosen: Settings) -> dict[str, Any]:
     """Return the settings that a result depends on."""
     return chosen.model_dump(mode="json", exclude=set(_NOT_IDENTITY))
-
-
-def is_loopback(url: str) -> bool:
-    """Whether a URL leads to this machine."""
-    host = urlsplit(url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def checked(url: str, *, has_key: bool) -> str:
-    """Return a base URL without a slash at its end. Raises UsageError where a key would leave in the open."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"{url}: a base URL starts with http:// or https://")
-    if parts.username is not None or parts.password is not None:
-        raise UsageError("a base URL holds no credentials: name an environment variable with settings.key_env")
-    if parts.scheme == "http" and has_key and not is_loopback(url):
-        raise UsageError(f"{url}: the key would be sent unencrypted")
-    return url.rstrip("/")
-
-
-def address(url: str) -> str:
-    """Return where a URL leads, for reports: a port of this machine is different each time."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    port = f":{parts.port}" if parts.port is not None and not is_loopback(url) else ""
-    return f"{parts.scheme}://{host}{port}{parts.path}"

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from corrigible.conformance.lift.agents.protocol import Usage
 from corrigible.schema.exchange import Json
 
 from .conversation import ModelMessage, Question, Reply, Sampling, Tool, UserMessage, Why
 from .openai_chat import called
+from .usage import Usage
 
 
 def encode(question: Question, sampling: Sampling) -> dict[str, Json]:

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from corrigible.conformance.lift.agents.protocol import Usage
 from corrigible.schema.exchange import Json
+
+from .usage import Usage
 
 Why = Literal["tool", "end", "length", "refusal"]
 """Why a model stopped: to call a tool, by itself, at the limit of tokens, because it (or a filter) would not."""

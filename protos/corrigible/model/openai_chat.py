@@ -12,10 +12,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from corrigible.conformance.lift.agents.protocol import Usage
 from corrigible.schema.exchange import Json
 
 from .conversation import DECODER, ModelMessage, Question, Reply, Sampling, Tool, ToolCall, UserMessage, Why
+from .usage import Usage
 
 _WHY: Final[Mapping[str, Why]] = {
     "tool_calls": "tool",

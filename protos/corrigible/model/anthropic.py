@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from corrigible.conformance.lift.agents.protocol import Usage
 from corrigible.schema.exchange import Json
 
 from .conversation import ModelMessage, Question, Reply, Sampling, ToolCall, ToolResult, UserMessage, Why
+from .usage import Usage
 
 _WHY: Final[Mapping[str, Why]] = {
     "tool_use": "tool",

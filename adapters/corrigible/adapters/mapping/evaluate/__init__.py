@@ -1,0 +1,1 @@
+"""How right mappings and sequences are, by what people judged."""

@@ -1,0 +1,84 @@
+"""`corrigible map build`: mappings between the operations of an index."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from corrigible.adapters.mapping.evaluate.toolbench_queries import is_queries, read_queries
+from corrigible.adapters.mapping.mapping import MapFile
+from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
+from corrigible.rules.errors import CorrigibleError, suggest_spelling
+
+from . import embedding_option
+from .map_builder import MOST_APIS, build_map
+
+
+def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = verbs.add_parser(
+        "build",
+        help="map operations that do the same, and their fields",
+        description="Map the operations of the APIs of an index to each other, and to their other versions: class "
+        "(same, same with conversion, weaker, stronger, related), score, evidence, and what becomes of each field. "
+        "The same index gives the same map.",
+    )
+    parser.add_argument("--index", required=True, type=Path, metavar="FILE", help="as `corrigible map index` wrote it")
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="the map, as JSON")
+    parser.add_argument("--from", dest="sources", action="append", default=[], metavar="API", help="default: all")
+    parser.add_argument("--to", dest="targets", action="append", default=[], metavar="API", help="default: all")
+    parser.add_argument(
+        "--utterances",
+        type=Path,
+        metavar="FILE",
+        help="what users ask for, one a line, or ToolBench's queries: operations that one finds together are compared",
+    )
+    embedding_option.add(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    index = SqliteIndex(args.index, embedding_option.embedder(args))
+    began = time.perf_counter()
+    try:
+        names = [one.name for one in index.apis()]
+        sources, targets = _known(args.sources, names, "--from"), _known(args.targets, names, "--to")
+        if len(set(sources) | set(targets)) > MOST_APIS and not (args.sources or args.targets):
+            print(f"{len(names)} APIs: each is compared with all others at once", file=sys.stderr)
+        utterances = _utterances(args.utterances) if args.utterances else []
+        found = build_map(index, sources, targets, utterances, print)
+    finally:
+        index.close()
+    write_map(args.out, found)
+    classes = Counter(str(one.equivalence) for one in found.mappings)
+    told = ", ".join(f"{count} {name}" for name, count in classes.most_common()) or "none"
+    print(f"{args.out}: {len(found.mappings)} mappings ({told}), {found.method}, {time.perf_counter() - began:.1f} s")
+    return 0
+
+
+def write_map(file: Path, found: MapFile) -> None:
+    """Write a map. Raises CorrigibleError where that fails."""
+    try:
+        file.write_text(found.model_dump_json(indent=1, exclude_defaults=True) + "\n", "utf-8")
+    except OSError as problem:
+        raise CorrigibleError(f"{file}: cannot be written: {problem.strerror}") from None
+
+
+def _known(chosen: Sequence[str], names: Sequence[str], option: str) -> list[str]:
+    for one in chosen:
+        if one not in names:
+            raise CorrigibleError(f"{option} {one}: not in this index{suggest_spelling(one, names)}")
+    return list(chosen) or list(names)
+
+
+def _utterances(file: Path) -> list[str]:
+    """Read utterances, one a line, or ToolBench's queries. Raises CorrigibleError."""
+    if is_queries(file):
+        return [one.utterance for one in read_queries(file)]
+    try:
+        return [line.strip() for line in file.read_text("utf-8").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError) as problem:
+        raise CorrigibleError(f"{file}: cannot be read: {problem}") from None

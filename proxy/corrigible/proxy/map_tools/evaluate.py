@@ -1,0 +1,110 @@
+"""`corrigible map evaluate`: how right mappings and sequences are, beside baselines that use one sign alone."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from corrigible.adapters.mapping.build.profile import Profile
+from corrigible.adapters.mapping.evaluate.baseline import Baseline, baseline, by_descriptions, by_names, by_vectors
+from corrigible.adapters.mapping.evaluate.mapping_score import MappingScore, score
+from corrigible.adapters.mapping.evaluate.truth import Truth, read_truth
+from corrigible.adapters.mapping.mapping import OperationMapping
+from corrigible.adapters.mapping.operation import CanonicalOperation
+from corrigible.adapters.mapping.store.map_file import read_map
+from corrigible.adapters.mapping.store.seam import Embedder, indexed_text
+from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
+from corrigible.rules.errors import CorrigibleError
+
+from . import embedding_option
+from .map_builder import build_map
+
+
+def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = verbs.add_parser(
+        "evaluate",
+        help="score mappings by ground truth",
+        description="Score mappings by ground truth (tests/mapping/README.md has its form), beside what similar names "
+        "alone and similar descriptions alone map, each at the threshold that suits it best on these very judgements.",
+    )
+    parser.add_argument("--index", required=True, type=Path, metavar="FILE", help="with the APIs that are judged")
+    parser.add_argument("--truth", nargs="+", type=Path, default=[], metavar="FILE", help="judged mappings")
+    parser.add_argument("--map", type=Path, metavar="FILE", help="the mappings; default: built from the index")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per method and line")
+    embedding_option.add(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    if not args.truth:
+        raise CorrigibleError("nothing to score by: --truth FILE...")
+    truths = [read_truth(file) for file in args.truth]
+    embedder = embedding_option.embedder(args)
+    index = SqliteIndex(args.index)
+    try:
+        known = [one.name for one in index.apis()]
+        apis = sorted({api for truth in truths for api in (truth.source_api, truth.target_api)})
+        if missing := [api for api in apis if api not in known]:
+            raise CorrigibleError(f"{args.index}: lacks {', '.join(missing)}")
+        operations = {api: list(index.operations(api)) for api in apis}
+        mappings = list(read_map(args.map).mappings) if args.map else _built(index, truths)
+    finally:
+        index.close()
+    rows = [("this map", score(mappings, truths))]
+    rows += [(f"{one.name}, from {one.threshold:g}", one.score) for one in _baselines(operations, truths, embedder)]
+    if args.json:
+        for name, found in rows:
+            print(json.dumps(_document(name, found)))
+        return 0
+    judged = sum(len(truth.operations) for truth in truths)
+    print(f"{judged} judged operations, {rows[0][1].operations.wanted} right targets")
+    print(f"{'':42} {'targets':^27} {'fields':^20}")
+    print(f"{'':42} proposed  prec.  recall   F1   prec.  recall")
+    for name, found in rows:
+        whole, fields = found.operations, found.fields
+        print(
+            f"{name:42} {whole.proposed:8} {_shown(whole.precision)} {_shown(whole.recall)} {_shown(whole.f1)} "
+            f"{_shown(fields.precision)} {_shown(fields.recall)}"
+        )
+    own = rows[0][1]
+    print(
+        f"this map: {own.classes_right} of {own.operations.right} right targets have the judged class; "
+        f"{own.related.right} of {own.related.proposed} proposed as related are; {own.unjudged} pairs of fields "
+        "were judged by nobody"
+    )
+    return 0
+
+
+def _built(index: SqliteIndex, truths: Sequence[Truth]) -> list[OperationMapping]:
+    pairs = sorted({(truth.source_api, truth.target_api) for truth in truths})
+    return [one for source, target in pairs for one in build_map(index, [source], [target]).mappings]
+
+
+def _baselines(
+    operations: Mapping[str, Sequence[CanonicalOperation]], truths: Sequence[Truth], embedder: Embedder | None
+) -> Iterator[Baseline]:
+    profiles = [Profile(one) for listed in operations.values() for one in listed]
+    yield baseline("names alone", by_names(profiles), operations, truths)
+    yield baseline("descriptions alone (words)", by_descriptions(profiles), operations, truths)
+    if embedder is not None:
+        made = embedder.vectors([indexed_text(one.operation) for one in profiles])
+        vectors = {one.key: vector for one, vector in zip(profiles, made, strict=True)}
+        yield baseline(f"descriptions alone ({embedder.name})", by_vectors(vectors), operations, truths)
+
+
+def _shown(share: float | None) -> str:
+    return "     -" if share is None else f"{share:6.3f}"
+
+
+def _document(name: str, found: MappingScore) -> dict[str, object]:
+    shares = {"targets": found.operations, "related": found.related, "fields": found.fields}
+    counts = {
+        key: {
+            **{"right": one.right, "proposed": one.proposed, "wanted": one.wanted},
+            **{"precision": one.precision, "recall": one.recall, "f1": one.f1},
+        }
+        for key, one in shares.items()
+    }
+    return {"method": name, **counts, "fields_unjudged": found.unjudged, "classes_right": found.classes_right}

@@ -1,0 +1,76 @@
+"""Maps between the APIs of an index: which pairs of APIs are compared, and by what probes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from corrigible.adapters.mapping.build.builder import Builder
+from corrigible.adapters.mapping.build.candidates import Probe
+from corrigible.adapters.mapping.mapping import MapFile, OperationMapping
+from corrigible.adapters.mapping.operation import CanonicalOperation
+from corrigible.adapters.mapping.store.seam import OperationIndex
+
+MOST_APIS = 20
+"""Up to so many, each pair of APIs is compared; of more, each API with all others at once."""
+_TOGETHER = 10
+"""Hits of one utterance, as in the paper."""
+
+
+def build_map(
+    index: OperationIndex,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    utterances: Iterable[str] = (),
+    tell: Callable[[str], None] = lambda _: None,
+) -> MapFile:
+    """Map the operations of each source API to each target API, or to other versions within one API."""
+    together = _found_together(index, utterances)
+    mappings: list[OperationMapping] = []
+    for source, group in _pairs(sources, targets):
+        found = _between(index, source, group, together)
+        mappings += found
+        tell(f"{source} -> {group[0] if len(group) == 1 else f'{len(group)} APIs'}: {len(found)} mappings")
+    named = {api for one in mappings for api in (one.source.api, one.target.api)}
+    apis = tuple(one for one in index.apis() if one.name in named)
+    return MapFile(method=f"lexical; candidates by {index.methods[0]}", apis=apis, mappings=tuple(mappings))
+
+
+def _pairs(sources: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
+    if len(set(sources) | set(targets)) <= MOST_APIS:
+        yield from ((source, (target,)) for source in sources for target in targets)
+        return
+    for source in sources:
+        yield source, [target for target in targets if target != source]
+
+
+def _between(
+    index: OperationIndex, source: str, group: Sequence[str], together: dict[str, list[str]]
+) -> list[OperationMapping]:
+    operations = [one for api in group for one in index.operations(api)]
+    known = {_key(one) for one in operations}
+    builder = Builder(
+        index.operations(source),
+        operations,
+        _probe(index, group[0] if len(group) == 1 else ""),
+        lambda key: [other for other in together.get(key, ()) if other in known],
+    )
+    return builder.mappings()
+
+
+def _probe(index: OperationIndex, api: str) -> Probe:
+    return lambda text, limit: [_key(hit.operation) for hit in index.search(text, limit, api=api)]
+
+
+def _found_together(index: OperationIndex, utterances: Iterable[str]) -> dict[str, list[str]]:
+    """Return, by the key of an operation, those that an utterance found with it."""
+    together: dict[str, dict[str, None]] = defaultdict(dict)
+    for text in utterances:
+        keys = [_key(hit.operation) for hit in index.search(text, _TOGETHER)]
+        for key in keys:
+            together[key] |= dict.fromkeys(other for other in keys if other != key)
+    return {key: list(others) for key, others in together.items()}
+
+
+def _key(operation: CanonicalOperation) -> str:
+    return f"{operation.api} {operation.key}"
