@@ -192,9 +192,9 @@ def _beside_it(case: RefusalCase) -> FoundMappings | None:
     request, description = case.request, case.profile.description
     if description is None or request.protocol is Protocol.GRPC or case.exchange.status not in _LACKING:
         return None
-    if description.operations.find(request.method, request.path) is not None:
-        return None
     if not (path := sibling_path(description.operations, request)):
+        return None
+    if description.operations.find(request.method, request.path) is not None:
         return None
     match = description.operations.find("POST", path)
     facts = description.facts(match[0]) if match is not None else {}
