@@ -103,7 +103,7 @@ ORDER = {
     ],
     "proxy": [
         *("core", "runtime", "embed", "tls_files", "http", "access_log", "admin", "build", "asgi", "recording"),
-        *("pack_tools", "mitm", "grpc", "envoy", "mcp", "demo", "command", "cli"),
+        *("pack_tools", "map_tools", "mitm", "grpc", "envoy", "mcp", "demo", "command", "cli"),
     ],
     "conformance": [
         *("model", "transport", "validators", "reference", "suite", "report", "audit", "checks", "lift", "command"),

@@ -20,6 +20,7 @@ from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import parse
@@ -419,6 +420,24 @@ class TestGrpc:
         answer = {"code": 12, "message": "unknown service shop.v1beta1.Shop", "status": "UNIMPLEMENTED"}
         absent = mapping("POST /shop.v1beta1.Shop/Get", "POST /shop.v2.Shop/Get", ["/body"])
         assert not alternatives(told(self.engine(tmp_path, absent), self.request, 501, answer))
+
+
+class TestMistakesOfOurs:
+    def test_a_map_that_cannot_be_read_leaves_what_rules_say(self) -> None:
+        def unreadable() -> MapIndex:
+            raise AuthoringError(Place(Path("map.json"), 1), "wrong")
+
+        profiles = [replace(one, maps=Maps(None, unreadable)) for one in load_profiles([])]
+        forbidden = {"message": "You have no permission to do this here"}
+        feedback = told(Engine(profiles), Request("GET", "/v1/things/7"), 403, forbidden)
+        assert feedback is not None
+        assert feedback["suggestions"][0]["action"] == "ESCALATE"
+
+    def test_a_query_is_not_repeated_as_evidence(self) -> None:
+        request = Request("GET", "/v1/things/7", query={"q": "words"})
+        feedback = told(engine_of(READ), request, 405, b"", state={"/v2/things/7?q=words": {}})
+        (only,) = alternatives(feedback)
+        assert only["evidence"]["lookups"] == ["GET /v2/things/7"]
 
 
 class TestBounds:
