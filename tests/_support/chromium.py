@@ -110,10 +110,12 @@ def browsing(folder: Path) -> Iterator[Browser]:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    os.close(theirs), os.close(from_them)
+    os.close(theirs)
+    os.close(from_them)
     try:
         yield Browser(mine, ours)
     finally:
-        os.close(ours), os.close(mine)
+        os.close(ours)
+        os.close(mine)
         os.killpg(process.pid, 9)
         process.wait()

@@ -42,6 +42,9 @@ class Operations:
         self.root = Node()
         self.names = tuple(table.values())
         self.templates = dict(table)
+        posts = (key.partition(" ")[2] for key in table if key[:5].upper() == "POST ")
+        self.ends_of_posts = frozenset(template.rstrip("/").rpartition("/")[2] for template in posts)
+        """The last segments of the paths that have a POST."""
         for key, name in table.items():
             method, _, template = key.partition(" ")
             node, variables = self.root, []

@@ -20,6 +20,7 @@ from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import parse
@@ -150,6 +151,25 @@ class TestWhichRefusals:
         feedback = told(engine_of(LISTED), Request("GET", "/v1/things"), 404, answer, state={"/v2/things": []})
         (only,) = alternatives(feedback)
         assert only["verification"] == {"status": "verified", "method": "lookup"}
+
+    @pytest.mark.parametrize(
+        ("request_", "answer"),
+        [
+            (Request("GET", "/v1/things", query={"owner": "ann"}), {"message": "No such owner: ann"}),
+            (Request("POST", "/v1/things", body={"owner": "ann"}), {"message": "Not Found"}),
+        ],
+    )
+    def test_a_path_without_values_may_be_refused_for_what_else_was_sent(self, request_: Request, answer: Any) -> None:
+        made = mapping("POST /v1/things", "POST /v2/things", ["/body"], served={"get": "/v2/things"})
+        feedback = told(engine_of(LISTED, made), request_, 404, answer, state={"/v2/things": []})
+        assert not alternatives(feedback)
+
+    def test_a_read_that_the_description_has_is_not_unknown(self, tmp_path: Path) -> None:
+        description = FLOWS.replace("/flow_runs/: {", "/flow_runs/: {get: {}, ")
+        engine = Engine(load_profiles([], written(tmp_path, description)))
+        request = Request("GET", "/flow_runs/", query={"limit": "5"})
+        for status in (403, 404, 405, 429):
+            assert not alternatives(told(engine, request, status, {"detail": "Not Found"}))
 
     def test_a_path_that_the_description_lacks_is_unknown(self, tmp_path: Path) -> None:
         engine = engine_of(READ, description=SECOND, folder=tmp_path)
@@ -402,7 +422,35 @@ class TestGrpc:
         assert not alternatives(told(self.engine(tmp_path, absent), self.request, 501, answer))
 
 
+class TestMistakesOfOurs:
+    def test_a_map_that_cannot_be_read_leaves_what_rules_say(self) -> None:
+        def unreadable() -> MapIndex:
+            raise AuthoringError(Place(Path("map.json"), 1), "wrong")
+
+        profiles = [replace(one, maps=Maps(None, unreadable)) for one in load_profiles([])]
+        forbidden = {"message": "You have no permission to do this here"}
+        feedback = told(Engine(profiles), Request("GET", "/v1/things/7"), 403, forbidden)
+        assert feedback is not None
+        assert feedback["suggestions"][0]["action"] == "ESCALATE"
+
+    def test_a_query_is_not_repeated_as_evidence(self) -> None:
+        request = Request("GET", "/v1/things/7", query={"q": "words"})
+        feedback = told(engine_of(READ), request, 405, b"", state={"/v2/things/7?q=words": {}})
+        (only,) = alternatives(feedback)
+        assert only["evidence"]["lookups"] == ["GET /v2/things/7"]
+
+
 class TestBounds:
+    def test_an_edit_that_has_no_room_leaves_what_rules_say(self) -> None:
+        moving = mapping(
+            "POST /v1/things/{id}", "POST /v2/things/{id}", ["/path/id", ("/body/a", "/body/b")], served=PROBE
+        )
+        for size, kind in ((10, "mapping"), (5000, "rule")):
+            request = Request("POST", "/v1/things/7", body={"a": "x" * size})
+            feedback = told(engine_of(moving), request, 405, b"", state=THING, headers={"allow": "GET, DELETE"})
+            assert feedback is not None
+            assert feedback["suggestions"][0]["evidence"]["kind"] == kind
+
     def test_a_body_of_many_values_takes_no_longer_than_it_may(self) -> None:
         body = {"a": [{"b": n} for n in range(15_000)]}
         request = Request("POST", "/v1/things/7", headers={"content-type": "application/json"}, body=body)

@@ -40,6 +40,13 @@ def test_a_pack_in_order(write_pack: WritePack) -> None:
     assert linted(write_pack(x=RULE)) == []
 
 
+def test_a_map_of_the_pack_that_is_wrong(write_pack: WritePack) -> None:
+    folder = write_pack(x=RULE)
+    (folder / "maps").mkdir()
+    (folder / "maps" / "siblings.json").write_text("{}")
+    assert linted(folder) == ["maps/siblings.json:1: method: Field required"]
+
+
 def test_a_change_of_intent_that_no_case_claims(write_pack: WritePack) -> None:
     assert linted(write_pack(x=RULE), "") == [
         "x.yaml:1: the rule has changes_intent: true, and none of its cases claims it"

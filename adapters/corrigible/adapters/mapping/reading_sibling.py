@@ -27,11 +27,13 @@ _CONVERSIONS: Final = {
 
 def sibling_path(operations: Operations, request: Request) -> str:
     """Return the path of the sibling of a read, as it is written; empty without one."""
-    if request.method != "GET" or request.body is not None:
+    if request.method != "GET" or request.body is not None or operations.ends_of_posts.isdisjoint(WORDS):
         return ""
     plain = request.path.rstrip("/")
     spend(len(WORDS))
     for word in WORDS:
+        if word not in operations.ends_of_posts:
+            continue
         path = f"{plain}/{word}"
         match = operations.find("POST", path)
         if match is not None and word not in match[1].values():

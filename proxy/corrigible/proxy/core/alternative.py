@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from corrigible.adapters.mapping.map_index import FoundMappings, KnownMapping
 from corrigible.adapters.mapping.mapping import Equivalence
 from corrigible.adapters.mapping.reading_sibling import reading_sibling, sibling_path
@@ -32,6 +34,8 @@ Alternatives = Generator[Lookup, LookupAnswer, "Alternative | None"]
 
 _RESERVE: Final = 2000
 """Steps for what is left to do where an alternative took the others."""
+_LACKING: Final = frozenset({404, 405, 501})
+"""Statuses by which a server may say that it lacks an operation."""
 _SOURCE: Final = "a mapping"
 _PROVED: Final = {"status": "verified", "method": "dry_run"}
 _BY_DESCRIPTION: Final = "the description"
@@ -62,10 +66,13 @@ def _found(profile: ApiProfile, exchange: Exchange) -> FoundMappings | None:
     return profile.maps.find(request.method, request.path)
 
 
-def with_alternative(case: RefusalCase, results: list[RuleResult]) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
+def with_alternative(
+    case: RefusalCase, results: list[RuleResult], room: int
+) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
     """Return the results with what another operation can do, where it is better than they are.
 
-    What gives a request that keeps all that was sent stands as it is. A mistake of ours leaves the results as they are.
+    What gives a request that keeps all that was sent stands as it is. A mistake of ours leaves the results as they are,
+    and so does an edit that takes more bytes than there is room for.
     """
     if any(_is_settled(result) for result in results):
         return results
@@ -79,7 +86,7 @@ def with_alternative(case: RefusalCase, results: list[RuleResult]) -> Generator[
             raise
         use_reserve(_RESERVE)
         return results
-    if tried is None:
+    if tried is None or len(orjson.dumps(tried.suggestions)) > room:
         return results
     if other.reason is Reason.LIMITED and results:
         return _beside(results, tried)
@@ -181,16 +188,18 @@ def alternative(case: RefusalCase, results: Sequence[RuleResult]) -> Alternative
 
 
 def _beside_it(case: RefusalCase) -> FoundMappings | None:
-    """Return the read by POST that the description has beside a read."""
+    """Return the read by POST that the description has beside a read that it does not have."""
     request, description = case.request, case.profile.description
-    if request.protocol is Protocol.GRPC or description is None:
+    if description is None or request.protocol is Protocol.GRPC or case.exchange.status not in _LACKING:
         return None
     if not (path := sibling_path(description.operations, request)):
+        return None
+    if description.operations.find(request.method, request.path) is not None:
         return None
     match = description.operations.find("POST", path)
     facts = description.facts(match[0]) if match is not None else {}
     known = KnownMapping(reading_sibling(request, path, facts), _BY_DESCRIPTION)
-    return FoundMappings((known,), {}, names_a_thing=any(map(str.isdecimal, request.path.rpartition("/")[2])))
+    return FoundMappings((known,), {}, names_a_thing=True)
 
 
 def _alternative_of(

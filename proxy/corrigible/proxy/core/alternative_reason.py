@@ -32,6 +32,8 @@ _ROUTE: Final = re.compile(
     r"|\bunknown (?:path|route|endpoint|url|method|operation|service|api)\b"
     r"|\bcould not find the requested resource$"
 )
+_NOTHING: Final = re.compile(r"(?i)^\W*(?:(?:http )?(?:error )?404\W*)?(?:(?:resource |page )?not found|gone)?\W*$")
+"""A message that says no more than the status."""
 _OF_THE_API: Final = re.compile(r"(?i)\b(?:endpoint|route|api|version|method|operation|deprecated|sunset|retired)\b")
 
 
@@ -67,7 +69,7 @@ def may_be_about_the_operation(exchange: Exchange) -> bool:
 def reason_for_another(case: RefusalCase, results: Sequence[RuleResult], *, names_a_thing: bool) -> Reason | None:
     """Return why another operation may help; None where the refusal is about what was sent, or is not known to be.
 
-    `names_a_thing`: the path has values in it, so that a 404 may be about what they name.
+    `names_a_thing`: the path has values in it, so that a 404 may be about what they name. So may one about a body.
     """
     status, is_rpc = case.exchange.status, case.request.protocol is Protocol.GRPC
     if status in _ALWAYS_UNKNOWN:
@@ -77,11 +79,12 @@ def reason_for_another(case: RefusalCase, results: Sequence[RuleResult], *, name
     codes = {error.code for error in case.errors} | {result.rule.verbose_code for result in results}
     if not is_rpc and status in (_NOT_FOUND, _SERVER_FAULT) and not _OF_ROUTES.isdisjoint(codes):
         return Reason.UNKNOWN
-    if not is_rpc and status == _NOT_FOUND and (not names_a_thing or _is_undescribed(case) or _says(case, _ROUTE)):
+    is_bare = not names_a_thing and case.request.body is None and _says(case, _NOTHING, all_of_it=True)
+    if not is_rpc and status == _NOT_FOUND and (is_bare or _is_undescribed(case) or _says(case, _ROUTE)):
         return Reason.UNKNOWN
     if not is_rpc and status == _NOT_FOUND and not results and case.request.method == "GET":
         return Reason.ABSENT
-    if status == _GONE and (not names_a_thing or _is_undescribed(case) or _says(case, _OF_THE_API)):
+    if status == _GONE and (is_bare or _is_undescribed(case) or _says(case, _OF_THE_API)):
         return Reason.GONE
     if status < 400 or status >= _SERVER_FAULT:
         return None
@@ -102,6 +105,7 @@ def _is_undescribed(case: RefusalCase) -> bool:
     return description is not None and description.operations.find(case.request.method, case.request.path) is None
 
 
-def _says(case: RefusalCase, pattern: re.Pattern[str]) -> bool:
+def _says(case: RefusalCase, pattern: re.Pattern[str], *, all_of_it: bool = False) -> bool:
     texts = [error.message for error in case.errors] + ([case.text] if isinstance(case.text, str) else [])
-    return any(pattern.search(text[:_READ].strip()) for text in texts)
+    found = [pattern.search(text[:_READ].strip()) is not None for text in texts]
+    return all(found) if all_of_it else any(found)

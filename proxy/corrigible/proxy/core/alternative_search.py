@@ -255,7 +255,8 @@ class Search:
         rule = f"{candidate.known.label}: {source.method} {source.path} -> {target.method} {target.path}"
         evidence: dict[str, Any] = {"kind": "mapping", "rule": rule}
         if self.seen:
-            evidence["lookups"] = list(dict.fromkeys(f"GET {one.path}" for one in self.seen))
+            # Without their queries, which may hold what nobody should read twice.
+            evidence["lookups"] = list(dict.fromkeys(f"GET {one.path.partition('?')[0]}" for one in self.seen))
         return evidence
 
     def _elsewhere(self, candidate: Candidate) -> dict[str, Any]:

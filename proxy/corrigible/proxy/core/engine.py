@@ -49,6 +49,8 @@ from .violation_finder import ABOUT_THE_REQUEST
 
 Decisions = Generator[Lookup, LookupAnswer, Decision]
 
+_OTHER_MEMBERS = 400
+"""Bytes of feedback besides its suggestions."""
 _SMALL = 1024
 """Bytes of an answer that is read as it is."""
 _SAMPLE = b'{"message": "a refusal", "error": {"message": "a refusal"}, "kind": "Status", "status": "Failure"}'
@@ -213,7 +215,7 @@ class Engine:
             explanation.undeclared_losses += undeclared_losses(results, declared)
         results = [result for result in declared if result.suggestions]
         if may_be_about_the_operation(exchange):
-            results = yield from with_alternative(case, results)
+            results = yield from with_alternative(case, results, self.limits.feedback - _OTHER_MEMBERS)
         rules = [result.rule.id for result in results]
         live = any([result.used_live_state for result in results])
         feedback: dict[str, Json] | None = None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.mapping.map_file import map_files, read_map
 from corrigible.proxy.build import profile_of
 from corrigible.proxy.core.api_profile import ApiProfile, Explanation
 from corrigible.rules.errors import AuthoringError, Place, suggest_spelling
@@ -60,6 +61,11 @@ def lint_pack(name_or_path: str | Path, description: Described | None = None) ->
     pack = load_pack(name_or_path, mistakes, mistakes)
     for file in sorted([*pack.path.glob("*.yaml"), *pack.path.glob("tables/*.yaml")]):
         mistakes += portability_problems(file)
+    for file in map_files(pack.path):
+        try:
+            read_map(file)
+        except AuthoringError as error:
+            mistakes.append(error)
     profile = profile_of(pack, description)
     rules = {rule.id.partition(".")[2]: rule for rule in pack.rules}
     count = 0
