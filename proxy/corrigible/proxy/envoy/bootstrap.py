@@ -196,9 +196,9 @@ def _on(name: str) -> Json:
 
 def http_filters(gateway: Gateway) -> list[Json]:
     """Return all filters. Answers pass them from the last to the first. Routes turn on what most do without."""
-    filters = our_filters(gateway)
-    if not gateway.is_grpc:
-        filters.append(_refusal(_REFUSAL, "refusal", gateway))
+    if gateway.is_grpc:
+        return [*our_filters(gateway), _router()]
+    filters = [*our_filters(gateway), _refusal(_REFUSAL, "refusal", gateway)]
     off = {"disabled": True}
     return [*({**one, **off} if one["name"] in (_ASK, _EXCHANGE, _REFUSAL) else one for one in filters), _router()]
 
