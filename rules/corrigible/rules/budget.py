@@ -135,8 +135,8 @@ def within(budget: Budget, work: Generator[Asked, Answer, Result]) -> Generator[
             result: Result = done.value
             return result
         finally:
-            budget.pause()
             _RUNNING.budget = outer
+        budget.pause()
         answer = yield asked
         asking = lambda value=answer: work.send(value)  # type: ignore[misc]  # noqa: E731
 

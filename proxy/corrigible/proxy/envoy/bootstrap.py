@@ -2,8 +2,9 @@
 
 Knows: Envoy's schema (v3). Does not know: processes, sockets. `envoy --mode validate` reads what comes of it.
 
-A success costs one look at its status: the filter for refusals is skipped by a matcher, and the one that keeps bodies
-is on the routes of requests that have one. Everything that Envoy adds to messages of its own accord is turned off.
+A success costs one look at its status: the filter for refusals is skipped by a matcher. There are two of them: the one
+that keeps bodies as well is on the routes of requests that have one. Everything that Envoy adds to messages of its own
+accord is turned off.
 """
 
 from __future__ import annotations
@@ -36,12 +37,11 @@ Json = dict[str, Any]
 _API: Final = "type.googleapis.com/envoy.extensions"
 WATCHED: Final = "corrigible.loops"
 """The runtime key that has reads watched for the end of a loop, in percent."""
-_REQUEST, _ASK, _REFUSAL, _LOCATION = (
-    "corrigible.request",
-    "corrigible.ask",
-    "corrigible.refusal",
-    "corrigible.location",
-)
+_EXCHANGE: Final = "corrigible.exchange"
+"""Keeps the bodies of requests, too."""
+_REFUSAL: Final = "corrigible.refusal"
+_ASK: Final = "corrigible.ask"
+_LOCATION: Final = "corrigible.location"
 _PROTO: Final = "x-forwarded-proto"
 _CALLERS_PROTO: Final = "x-corrigible-proto"
 """Where a caller's own X-Forwarded-Proto is kept, while Envoy writes its own."""
@@ -141,9 +141,9 @@ def virtual_host(gateway: Gateway) -> Json:
     """Return the routes: they say which filters run, so that what most requests do not need costs them nothing."""
     if gateway.is_ext_proc:
         return _host([_route(gateway, {"prefix": "/"}, {})])
-    kept = _on(_REQUEST)
+    kept = {} if gateway.is_grpc else _on(_EXCHANGE)
     routes = [
-        *([] if gateway.is_grpc else [_route(gateway, {"prefix": DOCUMENTS}, _on(_ASK))]),
+        *([] if gateway.is_grpc else [_route(gateway, {"prefix": DOCUMENTS}, _on(_ASK) | _on(_REFUSAL))]),
         *(
             [
                 _route(
@@ -184,7 +184,7 @@ def _by_method(gateway: Gateway, kept: Json) -> list[Json]:
     ]
     return [
         _route(gateway, {"prefix": "/", "runtime_fraction": watched}, kept),
-        *(_route(gateway, match, {}) for match in reads),
+        *(_route(gateway, match, _on(_REFUSAL)) for match in reads),
         _route(gateway, {"prefix": "/"}, kept),
     ]
 
@@ -214,8 +214,11 @@ def _on(name: str) -> Json:
 
 def http_filters(gateway: Gateway) -> list[Json]:
     """Return all filters. Answers pass them from the last to the first. Routes turn on what most do without."""
+    if gateway.is_grpc:
+        return [*our_filters(gateway), _router()]
+    filters = [*our_filters(gateway), _refusal(_REFUSAL, "refusal", gateway)]
     off = {"disabled": True}
-    return [*({**one, **off} if one["name"] in (_ASK, _REQUEST) else one for one in our_filters(gateway)), _router()]
+    return [*({**one, **off} if one["name"] in (_ASK, _EXCHANGE, _REFUSAL) else one for one in filters), _router()]
 
 
 def our_filters(gateway: Gateway) -> list[Json]:
@@ -223,15 +226,15 @@ def our_filters(gateway: Gateway) -> list[Json]:
     if gateway.is_ext_proc:
         return [ext_proc_filter(gateway, corrector_name(0))]
     if gateway.is_grpc:
-        return [_lua(_REQUEST, "request", gateway), _lua(_REFUSAL, "grpc", gateway)]
-    filters = [
-        _lua(_ASK, "ask", gateway),
-        _lua(_REQUEST, "request", gateway),
-        _skipped_if(_successes(gateway), _lua(_REFUSAL, "refusal", gateway)),
-    ]
+        return [_lua(_EXCHANGE, "grpc", gateway)]
+    filters = [_lua(_ASK, "ask", gateway), _refusal(_EXCHANGE, "exchange", gateway)]
     if gateway.rewritten is Rewritten.ALL:
         filters.append(_lua(_LOCATION, "location", gateway))
     return filters
+
+
+def _refusal(name: str, text: str, gateway: Gateway) -> Json:
+    return _skipped_if(_successes(gateway), _lua(name, text, gateway))
 
 
 def _successes(gateway: Gateway) -> Json:

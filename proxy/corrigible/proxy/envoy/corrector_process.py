@@ -7,6 +7,7 @@ Knows: event loops, sockets, signals. Does not know: options, Envoy. It is run b
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
@@ -108,6 +109,8 @@ def run(
     Call it while the process has one thread. `started` is called once it listens. `listening`: by another protocol.
     """
     with closing(build_dispatcher(job.work, job.loops, largest_here=job.largest_here)) as dispatcher:
+        gc.collect()
+        gc.freeze()  # what exists now stays: the collector need not walk it again and again under load
         asyncio.run(_until_signalled(job, dispatcher, address, started, admin, listening or _by_http))
 
 

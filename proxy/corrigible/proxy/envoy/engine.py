@@ -35,6 +35,8 @@ _COMPLETED: Final = "http.callers.downstream_rq_completed"
 _ACTIVE: Final = "http.callers.downstream_rq_active"
 _PAUSE: Final = 0.2
 """Seconds between a look at Envoy's counters and its use: what it logs comes a moment later."""
+_BETWEEN_COUNTS: Final = 2.0
+"""Seconds: to look through Envoy's counters takes it, and this process, a millisecond."""
 _READS_WATCHED: Final = 660.0
 """Seconds after the last correction of a read for which reads are watched: loops are forgotten earlier."""
 
@@ -162,6 +164,7 @@ class _Run:
         loop = asyncio.get_running_loop()
         while True:
             await self._refresh(envoy)
+            await asyncio.sleep(_BETWEEN_COUNTS)
             if self._last_read and loop.time() - self._last_read > _READS_WATCHED:
                 self._last_read = 0.0
                 with contextlib.suppress(httpx.HTTPError):

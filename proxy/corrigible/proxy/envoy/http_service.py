@@ -55,7 +55,7 @@ class HttpService:
                 case b"/v1/success":
                     head = self._request(read_head(call.body), call)
                     self._api.corrector.passed(head, 200)
-                    return Reply(204, _loops_of(self._api.corrector, head))
+                    return Reply(204, _loops_of(self._api.corrector, self._api.corrector.caller(head)))
                 case b"/v1/target":
                     head = self._request(read_head(call.body), call)
                     return Reply(200, body=bytes_of(self._api.corrector.upstream_target(head.target)))
@@ -95,11 +95,13 @@ class HttpService:
             raise Unreadable("the answer has no :status") from None
         started = self._started(call)
         native = HttpExchange(request, message.request_body, response, message.response_body)
-        entry = Entry(started, uuid.uuid4().hex, request.method, request.target, response.status, "untouched", 0.0)
+        id = uuid.uuid4().hex
         corrector = self._api.corrector
         choice = corrector.wants_body(request, response)
         if choice is None:
+            entry = _entry(id, started, request, response)
             return _unchanged(with_outcome(entry, None, reason=corrector.reason_not_read(request, response) or None))
+        caller = corrector.caller(request)
         lookups = 0
         origin: Origin | None = None
 
@@ -113,7 +115,7 @@ class HttpService:
         error: str | None = None
         shed: str | None = None
         began = time.perf_counter()
-        named = {"id": entry.id, "started": started, "elapsed": max(0.0, self._clock() - started), "choice": choice}
+        named = {"id": id, "started": started, "elapsed": max(0.0, self._clock() - started), "choice": choice}
         try:
             async with asyncio.timeout(_GRACE * corrector.limits.seconds_with_lookups):
                 task = Task(
@@ -123,29 +125,18 @@ class HttpService:
                     (native,),
                     named,
                     size_to_read(native, LARGE),
-                    corrector.caller(request),
+                    caller,
                 )
                 outcome = await self._dispatcher.run(task, fetch, corrector.limits)
         except Exception as problem:
             shed, error = unanswered(problem)
-        entry = Entry(
-            entry.time,
-            entry.id,
-            entry.method,
-            entry.path,
-            entry.status,
-            entry.outcome,
-            0.0,
-            error=error,
-            lookups=lookups,
-            correction=time.perf_counter() - began,
-        )
+        entry = _entry(id, started, request, response, error, lookups, time.perf_counter() - began)
         entry = with_outcome(entry, outcome, reason=shed)
         if outcome is None or outcome.rewrite is None:
             return _unchanged(entry)
         edits = "\n".join(head_edits(response.headers, outcome.rewrite.headers))
         lengths, body = written([bytes_of(edits), outcome.rewrite.body])
-        loops = _loops_of(corrector, request)
+        loops = _loops_of(corrector, caller)
         if loops and self._watch_reads is not None and request.method in READS:
             await self._watch_reads()
         return Reply(200, ((SECTIONS, lengths), (ENTRY, told(entry).encode()), *loops), body)
@@ -157,10 +148,32 @@ class HttpService:
         return min(now, int(text) / _MILLISECONDS) if text.isdigit() and len(text) < 16 else now
 
 
-def _loops_of(corrector: HttpCorrector, request: RequestHead) -> tuple[tuple[bytes, bytes], ...]:
+def _entry(
+    id: str,
+    started: float,
+    request: RequestHead,
+    response: ResponseHead,
+    error: str | None = None,
+    lookups: int = 0,
+    correction: float | None = None,
+) -> Entry:
+    return Entry(
+        started,
+        id,
+        request.method,
+        request.target,
+        response.status,
+        "untouched",
+        0.0,
+        error=error,
+        lookups=lookups,
+        correction=correction,
+    )
+
+
+def _loops_of(corrector: HttpCorrector, caller: str) -> tuple[tuple[bytes, bytes], ...]:
     """Return the header that says that a caller has a loop; nothing if it has none."""
-    has_loop = corrector.loops is not None and corrector.loops.has_loop(corrector.caller(request))
-    return ((LOOPS, b"1"),) if has_loop else ()
+    return ((LOOPS, b"1"),) if corrector.loops is not None and corrector.loops.has_loop(caller) else ()
 
 
 def _unchanged(entry: Entry) -> Reply:

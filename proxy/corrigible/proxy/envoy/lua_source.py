@@ -13,8 +13,14 @@ from corrigible.proxy.http.own_location import Rewritten
 from .gateway import Gateway
 
 _FOLDER = Path(__file__).parent / "lua"
-_BEFORE = {"location": ("references",), "refusal": ("common", "references")}
-"""What stands before the text of a filter; before others only `common`."""
+_TEXTS = {
+    "ask": ("common", "ask"),
+    "exchange": ("common", "request", "references", "refusal"),
+    "refusal": ("common", "references", "refusal"),
+    "grpc": ("common", "request", "grpc"),
+    "location": ("references", "location"),
+}
+"""What a filter consists of. What is kept of a request is found by who reads its answer only in the same filter."""
 
 
 @cache
@@ -23,7 +29,7 @@ def _text(name: str) -> str:
 
 
 def lua_filter(name: str, gateway: Gateway) -> str:
-    """Return the text of a filter of `lua/`."""
+    """Return the text of a filter, by its name in `_TEXTS`."""
     upstream = gateway.upstream
     config = {
         "correctors": len(gateway.correctors),
@@ -37,7 +43,7 @@ def lua_filter(name: str, gateway: Gateway) -> str:
         "digests": sorted({*DIGESTS, "etag"}),
         "origin": None if gateway.rewritten is Rewritten.NONE else f"{upstream.scheme}://{upstream.authority.lower()}",
     }
-    texts = [_text(one) for one in (*_BEFORE.get(name, ("common",)), name)]
+    texts = map(_text, _TEXTS[name])
     return "\n".join([f"local CONFIG = {literal(config)}", *texts])
 
 

@@ -16,6 +16,7 @@ from corrigible.proxy.access_log.entry import Entry
 _TOLD: Final = ("id", "outcome", "operation", "rules", "reason", "error", "lookups", "correction", "code", "failure")
 _LONGEST: Final = 1000
 """Characters of a text."""
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 
 
 def told(entry: Entry) -> str:
@@ -26,7 +27,7 @@ def told(entry: Entry) -> str:
             document[name] = value[:_LONGEST]
     if entry.feedback is not None:
         document["feedback"] = _told_of(entry.feedback)
-    return json.dumps(document, ensure_ascii=True, separators=(",", ":"))
+    return _ENCODER.encode(document)
 
 
 def with_told(entry: Entry, text: str) -> Entry:

@@ -10,12 +10,24 @@ local function peer_of(handle)
   return address:match("^%[?(.-)%]?:%d+$") or address
 end
 
+-- Numbers of texts that were asked for lately: callers come again.
+local hashes, hash_count = {}, 0
+
 local function hashed(text)
+  local known = hashes[text]
+  if known then
+    return known
+  end
   local hash = 5381
   for index = 1, #text do
     hash = bit.bxor(bit.tobit(hash * 33), text:byte(index))
   end
-  return hash % 1048576
+  hash = hash % 1048576
+  if hash_count >= 1024 or #text > 1024 then
+    hashes, hash_count = {}, 0
+  end
+  hashes[text], hash_count = hash, hash_count + 1
+  return hash
 end
 
 -- A number for a caller. Who is one caller to a corrector (its credentials, and its own name or else its address) always
@@ -73,15 +85,22 @@ local function ask(handle, cluster, headers, body)
   return answer, content or ""
 end
 
--- Callers who may have a loop that a success ends: gauges, since all worker threads must see them. A gauge has the time in
--- milliseconds until which that may be; the one without a number is for anybody. Another gauge for each place has the time
--- that its caller's had when a success there was told in vain: it is told again only after another refusal.
+-- Callers who may have a loop that a success ends: gauges, since all worker threads must see them. Each has the time in
+-- milliseconds until which that may be: one for whoever has these credentials, which costs little to look at, and one for
+-- the caller. Another gauge for each place has the time that its caller's had when a success there was told in vain: it is
+-- told again only after another refusal.
 local LOOP_MILLISECONDS = 660000
 local LOOPS = "corrigible_loops"
 local SUCCESS_OPTIONS = { timeout_ms = 100, send_xff = false }
 
-local function of_caller(handle, number)
+local function of_credentials(handle, headers)
+  local value = headers:get("authorization") or headers:get("x-api-key")
+  local number = value and not value:find(",", 1, true) and hashed(value) or 0
   return handle:stats():gauge(LOOPS .. "." .. number % 4096)
+end
+
+local function of_caller(handle, number)
+  return handle:stats():gauge(LOOPS .. "_of." .. number % 4096)
 end
 
 local function of_place(handle, number, headers)
@@ -91,17 +110,21 @@ end
 
 local function note_loop(handle, number)
   local until_then = handle:timestamp() + LOOP_MILLISECONDS
-  handle:stats():gauge(LOOPS):set(until_then)
+  of_credentials(handle, handle:requestHeaders()):set(until_then)
   of_caller(handle, number):set(until_then)
 end
 
 local function may_have_loop(handle, headers)
+  local until_then = of_credentials(handle, headers):value()
+  if until_then == 0 then
+    return false
+  end
   local now = handle:timestamp()
-  if handle:stats():gauge(LOOPS):value() < now or not headers:get(":path") then
+  if until_then < now or not headers:get(":path") then
     return false
   end
   local number = caller_number(peer_of(handle), headers)
-  local until_then = of_caller(handle, number):value()
+  until_then = of_caller(handle, number):value()
   return until_then >= now and of_place(handle, number, headers):value() ~= until_then
 end
 
@@ -122,24 +145,63 @@ local function tell_success(handle, request)
   end
 end
 
--- What a message has at hand of a request's body.
-local function request_body(handle, request)
-  local ours = handle:streamInfo():dynamicMetadata():get(OUR) or {}
-  if ours.over then
-    return nil, "the request is over the limit", ours
-  end
-  if ours.body then
-    return ours.body, nil, ours
-  end
-  local length = request:get("content-length")
-  if ours.partial or (length and length ~= "0") or request:get("transfer-encoding") then
-    return nil, "the answer came before the request had ended", ours
-  end
-  return "", nil, ours
-end
-
 local function set(handle, key, value)
   handle:streamInfo():dynamicMetadata():set(OUR, key, value)
+end
+
+-- What is kept of a request until its answer comes: `body`, or `partial` or `over`, `started` and whether there may be a
+-- `loop`. The metadata has only its number: to write a body there costs more than all else. It lives as long as the
+-- handle of its request does, which is as long as the stream.
+local of_handle = setmetatable({}, { __mode = "k" })
+local of_number = setmetatable({}, { __mode = "v" })
+local last_number = 0
+
+local function keep(handle)
+  local kept = {}
+  last_number = last_number + 1
+  of_handle[handle], of_number[last_number] = kept, kept
+  set(handle, "number", last_number)
+  return kept
+end
+
+-- What was kept of the request of an answer, and the metadata.
+local function kept_of(handle)
+  local ours = handle:streamInfo():dynamicMetadata():get(OUR) or {}
+  return of_number[ours.number] or {}, ours
+end
+
+local OVER = "the request is over the limit"
+
+-- What a message has at hand of a request's body; else why it has none.
+local function request_body(kept, request)
+  if kept.over then
+    return nil, OVER
+  end
+  if kept.body then
+    return kept.body
+  end
+  local length = request:get("content-length")
+  if kept.partial or (length and length ~= "0") or request:get("transfer-encoding") then
+    return nil, "the answer came before the request had ended"
+  end
+  return ""
+end
+
+-- Until when a request that came may be of a caller with a loop: `loop` in the metadata says which are.
+local loops_until = 0
+
+local function note_request_of_loop(handle)
+  loops_until = handle:timestamp() + LOOP_MILLISECONDS
+  set(handle, "loop", "1")
+end
+
+-- Whether an answer is to a request of a caller who may have a loop. Without any it costs nothing.
+local function is_of_loop(handle)
+  if loops_until == 0 or loops_until < handle:timestamp() then
+    return false
+  end
+  local ours = handle:streamInfo():dynamicMetadata():get(OUR)
+  return ours ~= nil and ours.loop ~= nil
 end
 
 -- Put sections together: their lengths, and all of them.

@@ -13,9 +13,8 @@ function envoy_on_response(handle)
   if not status or not request or not request:get(":path") then
     return
   end
-  local body, _, ours = request_body(handle, request)
   if status == "0" then
-    if ours.loop then
+    if is_of_loop(handle) then
       tell_success(handle, request)
     end
     return
@@ -24,12 +23,13 @@ function envoy_on_response(handle)
   if mode == "none" or (CONFIG.is_none and mode == "") then
     return
   end
-  local peer = peer_of(handle)
+  local peer, kept = peer_of(handle), kept_of(handle)
   local number = caller_number(peer, request)
-  local lengths, message = sections(head_text(request), body or "", "", "", head_text(ending))
+  local body = handle:base64Escape(request_body(kept, request) or "")
+  local lengths, message = sections(head_text(request), body, "", "", head_text(ending))
   local more = { ["corrigible-sections"] = lengths }
-  if ours.started then
-    more["corrigible-started"] = string.format("%d", ours.started)
+  if kept.started then
+    more["corrigible-started"] = string.format("%d", kept.started)
   end
   local answer, edited = ask(handle, cluster_of(number), question("/v1/refusal", peer, more), message)
   if not answer then

@@ -71,7 +71,7 @@ function envoy_on_response(handle)
   if CONFIG.origin and status >= "300" and status < "400" and status ~= "304" then
     rewrite(headers, "location", relative)
   end
-  local body, why, ours = request_body(handle, request)
+  local kept, ours = kept_of(handle)
   if not is_refused and not may_refuse(request) then
     if ours.loop and status < "400" then
       tell_success(handle, request)
@@ -81,15 +81,15 @@ function envoy_on_response(handle)
   if wants_none(request) and not ours.target or not wants_body(handle, headers, request, is_refused) then
     return
   end
-  if ours.over then
-    set(handle, "reason", why)
+  if kept.over then
+    set(handle, "reason", OVER)
     return
   end
   local target = ours.target
   local content = handle:body(true)
-  if not body then -- some servers refuse by the head alone, and the rest of the request came meanwhile
-    body, why = request_body(handle, handle:requestHeaders())
-  end
+  -- Some servers refuse by the head alone, and the rest of the request came meanwhile.
+  kept = kept_of(handle)
+  local body, why = request_body(kept, handle:requestHeaders())
   if not body then
     set(handle, "reason", why)
     return
@@ -102,7 +102,7 @@ function envoy_on_response(handle)
   headers, request = handle:headers(), handle:requestHeaders() -- those from before the body are out of scope
   local peer = peer_of(handle)
   local number = caller_number(peer, request)
-  local lengths, message = sections(head_text(request), body, head_text(headers), text, "")
+  local lengths, message = sections(head_text(request), handle:base64Escape(body), head_text(headers), text, "")
   local more = { ["corrigible-sections"] = lengths, ["corrigible-target"] = target }
   local answer, edited = ask(handle, cluster_of(number), question("/v1/refusal", peer, more), message)
   if not answer then

@@ -3,7 +3,7 @@
 -- Whether this is all of a request, though its stream may not have ended: an answer may come before the end does.
 local function is_whole(size, length, first)
   if length then
-    return size == tonumber(length)
+    return size == length
   end
   if CONFIG.is_grpc and #first >= 5 then -- a flag, four bytes of length, a message
     local a, b, c, d = first:byte(2, 5)
@@ -12,49 +12,52 @@ local function is_whole(size, length, first)
   return false
 end
 
-local function keep(handle, parts)
-  -- In base64: metadata is text, and a NUL would end it.
-  set(handle, "body", handle:base64Escape(parts[2] and table.concat(parts) or parts[1]))
+local function joined(parts)
+  return parts[2] and table.concat(parts) or parts[1]
 end
 
 function envoy_on_request(handle)
   local headers = handle:headers()
   if may_have_loop(handle, headers) then
-    set(handle, "loop", "1")
+    note_request_of_loop(handle)
   end
+  local kept
   local length = headers:get("content-length")
-  if length and tonumber(length) > CONFIG.limit then
-    set(handle, "over", true)
+  length = length and tonumber(length)
+  if length and length > CONFIG.limit then
+    keep(handle).over = true
     return
   end
-  if headers:get("grpc-timeout") then -- how long the caller still waits has to be known
-    set(handle, "started", handle:timestamp())
+  if CONFIG.is_grpc and headers:get("grpc-timeout") then -- how long the caller still waits has to be known
+    kept = keep(handle)
+    kept.started = handle:timestamp()
   end
-  local parts, count, size, is_kept = {}, 0, 0, false
+  local parts, count, size = {}, 0, 0
   for chunk in handle:bodyChunks() do
     local added = chunk:length()
     if added > 0 then
-      if is_kept then -- a stream of several messages: what is kept is of one only
-        set(handle, "body", "")
+      kept = kept or keep(handle)
+      if kept.body then -- a stream of several messages: what is kept is of one only
+        kept.body = ""
         return
       end
       size = size + added
       if size > CONFIG.limit then
-        set(handle, "over", true)
+        kept.over = true
         return
       end
-      if count == 0 and not length then
-        set(handle, "partial", true) -- until it has ended
-      end
+      kept.partial = true -- until it has ended
       count = count + 1
       parts[count] = chunk:getBytes(0, added)
       if is_whole(size, length, parts[1]) then
-        keep(handle, parts)
-        is_kept = true
+        kept.body = joined(parts)
+        if length then
+          return
+        end
       end
     end
   end
-  if size > 0 and not is_kept then
-    keep(handle, parts)
+  if size > 0 and not kept.body then
+    kept.body = joined(parts)
   end
 end
