@@ -73,7 +73,7 @@ def test_none_is_heeded_and_successes_are_untouched(rpc: Any, placed: tuple[int,
 def test_neither_direction_of_a_stream_waits_for_the_other(rpc: Any, placed: tuple[int, Any]) -> None:
     sent: queue.Queue[bytes | None] = queue.Queue()
     with rpc.channel(placed[0]) as channel:
-        requests: Iterator[bytes] = iter(sent.get, None)  # type: ignore[arg-type]
+        requests: Iterator[bytes] = iter(sent.get, None)
         call = channel.stream_stream("/probe.v1.Probe/Chat", None, None)(requests, timeout=rpc.PATIENCE)
         for word in (b"one", b"two", b"six"):
             sent.put(word)
