@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -106,7 +106,7 @@ def envoy_at(
 
 
 @contextmanager
-def configured_envoy(config: dict[str, Any]) -> Iterator[int]:
+def configured_envoy(config: dict[str, Any], on_line: Callable[[bytes], object] = lambda line: None) -> Iterator[int]:
     """Run Envoy as a configuration says; yield its port."""
     from corrigible.proxy.envoy.process import ADMIN, EnvoyProcess
 
@@ -115,7 +115,7 @@ def configured_envoy(config: dict[str, Any]) -> Iterator[int]:
     async def serve(folder: Path) -> None:
         running.update(loop=asyncio.get_running_loop(), stop=asyncio.Event())
         config["admin"] = {"address": {"pipe": {"path": str(folder / ADMIN)}}}
-        envoy = await EnvoyProcess.start(config, folder, lambda line: None, threads=1)
+        envoy = await EnvoyProcess.start(config, folder, on_line, threads=1)
         try:
             running["port"] = await envoy.port()
             ready.set()

@@ -70,6 +70,7 @@ ASKED = {
     "grpc": ["--grpc-upstream", "grpc.example:443", "--pack", "etcd"],
     "all": ["--upstream", "http://api.example", "--pack", "http", "--rewrite-location", "all"],
 }
+BY_EXT_PROC = ["envoy", "config", "--ext-proc", "--corrector", "corrector:9090", "--upstream", "http://a.test"]
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
@@ -112,11 +113,23 @@ def test_what_patches_add_is_taken_by_envoy(
     validated(path)
 
 
+@pytest.mark.parametrize("target", ["gateway", "istio"])
+def test_gateways_get_ext_proc_as_one_filter(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*BY_EXT_PROC, "--pack", "http", "--for", target]) == 0
+    text = capsys.readouterr().out
+    assert text.count("envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor") == 1
+    assert "http2_protocol_options" in text and "filters.http.lua" not in text
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
         (["envoy", "config", "--upstream", "http://a.test"], "--corrector HOST:PORT is required"),
         ([*COMMAND], "--upstream URL is required"),
+        (
+            [*BY_EXT_PROC, "--pack", "http", "--corrector", "b:1"],
+            "--ext-proc takes one --corrector: the protocol has no choice by the caller, whose it keeps",
+        ),
         ([*COMMAND, *ASKED["http"], "--for", "nginx"], "--for nginx: expected envoy, gateway, istio"),
         ([*COMMAND, *ASKED["http"], "--for", "gateway", "--gateway-listener", "x"], "not NAMESPACE/GATEWAY/LISTENER"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import socket
 import threading
 import time
@@ -12,6 +13,7 @@ import pytest
 
 from corrigible.proxy.envoy.bootstrap import bootstrap
 from corrigible.proxy.envoy.gateway import Gateway
+from corrigible.proxy.envoy.log_line import entry_of, fields_of
 from corrigible.proxy.http.api_routes import Upstream
 from tests._support.envoy_proxy import EnvoyBench as Bench
 from tests._support.envoy_proxy import configured_envoy
@@ -90,3 +92,36 @@ def test_what_is_native_passes_and_it_recovers(placed: tuple[int, Any], fault: s
     began = time.monotonic()
     while not post(port, "/bad").endswith(b"new"):
         assert time.monotonic() - began < 2.0
+
+
+def test_what_is_too_much_for_correctors_passes_and_is_counted_as_that() -> None:
+    """While a corrector has as much as it may have at once, further refusals are not queued."""
+    answer = threading.Event()
+
+    def waits(connection: socket.socket) -> None:
+        assert answer.wait(60)
+        connection.sendall(replied(b"204 No Content", b"", b""))
+
+    logged: list[bytes] = []
+    with Bench.upstream({"/bad": REFUSED}) as api, Bench.upstream({"/v1/refusal": waits}) as stand_in:
+        config = bootstrap(
+            Gateway("127.0.0.1", 0, Upstream("http", "127.0.0.1", api.port), [f"127.0.0.1:{stand_in.port}"], seconds=60)
+        )
+        (corrector,) = (one for one in config["static_resources"]["clusters"] if one["name"] == "corrigible-0")
+        (limits,) = corrector["circuit_breakers"]["thresholds"]
+        assert set(limits.values()) == {512}
+        limits.update(dict.fromkeys(limits, 2))  # two are asked about, and two wait
+        ended: queue.Queue[bytes] = queue.Queue()
+        with configured_envoy(config, logged.append) as port:
+            callers = [threading.Thread(target=lambda: ended.put(post(port, "/bad"))) for _ in range(8)]
+            for thread in callers:
+                thread.start()
+            answers = [ended.get(timeout=60) for _ in range(3)]
+            answer.set()
+            for thread in callers:
+                thread.join(60)
+    answers += [ended.get() for _ in range(5)]
+    assert [Bench.seen(one) for one in answers] == [Bench.seen(REFUSED)] * 8
+    reasons = [entry_of(fields_of(line)).reason for line in logged]
+    assert reasons.count("shed: too many refusals at once") >= 3
+    assert reasons.count(None) >= 2 and len(set(reasons)) == 2

@@ -147,7 +147,7 @@ def test_both_directions_flow_at_once() -> None:
         wire.send(POST + b"Transfer-Encoding: chunked\r\n\r\n")
         for word in (b"one", b"two", b"six"):  # each comes back before the next one is sent
             wire.send(b"3\r\n%s\r\n" % word)
-            wire.until(lambda got, word=word: word in got)  # type: ignore[misc]
+            wire.until(lambda got, word=word: word in got)
         wire.send(b"0\r\n\r\n")
         wire.until(lambda got: got.endswith(b"0\r\n\r\n"))
 
@@ -165,6 +165,6 @@ def test_events_flow_one_by_one() -> None:
     with caller(Bench.reflective(), tells) as wire:
         wire.send(b"GET /events HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         for number in range(3):
-            wire.until(lambda got, number=number: b"data: %d\n\n" % number in got)  # type: ignore[misc]
+            wire.until(lambda got, number=number: b"data: %d\n\n" % number in got)
             go_on.release()
         wire.rest()

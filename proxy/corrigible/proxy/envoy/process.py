@@ -51,7 +51,7 @@ def envoy_path() -> str:
 class EnvoyProcess:
     """A running Envoy."""
 
-    def __init__(self, process: asyncio.subprocess.Process, folder: Path, on_line: Callable[[bytes], None]) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, folder: Path, on_line: Callable[[bytes], object]) -> None:
         self._process, self._on_line = process, on_line
         self._admin = httpx.AsyncClient(
             transport=httpx.AsyncHTTPTransport(uds=str(folder / ADMIN)), base_url="http://envoy", timeout=2.0
@@ -61,7 +61,7 @@ class EnvoyProcess:
 
     @classmethod
     async def start(
-        cls, config: Mapping[str, Any], folder: Path, on_line: Callable[[bytes], None], *, threads: int
+        cls, config: Mapping[str, Any], folder: Path, on_line: Callable[[bytes], object], *, threads: int
     ) -> EnvoyProcess:
         """Start Envoy, and return once it listens. `on_line` gets the lines of its access log.
 

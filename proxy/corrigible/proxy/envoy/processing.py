@@ -124,10 +124,10 @@ class Processing:
                 self._target = path
                 lines.append(f"=:path:{reply.body.decode()}")
         if self._wants.none_of(self._request):
-            return Edit(lines, further=Further(response=False))
+            return Edit(tuple(lines), further=Further(response=False))
         length = self._value(headers, "content-length")
         is_read = not is_end and not (length.isdigit() and int(length) > self._limit)
-        return Edit(lines, further=Further(request_body=is_read))
+        return Edit(tuple(lines), further=Further(request_body=is_read))
 
     async def request_body(self, data: bytes, *, is_end: bool) -> Edit:
         self._size += len(data)
@@ -211,6 +211,6 @@ def _edit_of(reply: Reply, body: bytes = b"") -> Edit:
     kept = [line for line in lines if line and line[1:].partition(":")[0].lower() != _LENGTH]
     new = reply.body[first:]
     if new == body:
-        return Edit(kept, entry=entry)
+        return Edit(tuple(kept), entry=entry)
     # Envoy takes no new length for a body that it did not have whole (`BUFFERED_PARTIAL`): what is changed is chunked.
-    return Edit([f"-{_LENGTH}", *kept], new, entry=entry)
+    return Edit((f"-{_LENGTH}", *kept), new, entry=entry)

@@ -75,12 +75,14 @@ local function question(path, peer, more)
   return headers
 end
 
--- Ask a corrector. An answer that is not 200 or 204 is none.
+-- Ask a corrector. An answer that is not 200 or 204 is none, and why is said instead.
 local function ask(handle, cluster, headers, body)
   local answer, content = handle:httpCall(cluster, headers, body, { timeout_ms = CONFIG.timeout_ms, send_xff = false })
   local status = answer[":status"]
-  if status ~= "200" and status ~= "204" then
-    return nil
+  if status == "503" and content and content:find("overflow", 1, true) then -- of the cluster's circuit breaker
+    return nil, "shed: too many refusals at once"
+  elseif status ~= "200" and status ~= "204" then
+    return nil, "no corrector answered in time"
   end
   return answer, content or ""
 end

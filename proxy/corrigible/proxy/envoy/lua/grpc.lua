@@ -33,7 +33,7 @@ function envoy_on_response(handle)
   end
   local answer, edited = ask(handle, cluster_of(number), question("/v1/refusal", peer, more), message)
   if not answer then
-    set(handle, "reason", "no corrector answered in time")
+    set(handle, "reason", edited)
     return
   end
   if answer["corrigible-entry"] then

@@ -106,7 +106,7 @@ function envoy_on_response(handle)
   local more = { ["corrigible-sections"] = lengths, ["corrigible-target"] = target }
   local answer, edited = ask(handle, cluster_of(number), question("/v1/refusal", peer, more), message)
   if not answer then
-    set(handle, "reason", "no corrector answered in time")
+    set(handle, "reason", edited)
     return
   end
   if answer["corrigible-entry"] then
