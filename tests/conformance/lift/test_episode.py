@@ -233,6 +233,7 @@ def changed(**more: Any) -> dict[str, Any]:
         (
             {
                 "needs": "impossible",
+                "proof": "nobody pays back",
                 "success": [{"read": {"method": "GET", "path": "/tills/till_1"}, "has": {"paid": 0}}],
             },
             "the task is wrong: what must not come about holds before the first call",

@@ -95,7 +95,7 @@ def test_the_catalogue_builds_models_from_a_plan() -> None:
 def test_the_commands_of_the_guide_are_taken() -> None:
     guide = Path(provider.__file__).with_name("README.md").read_text("utf-8")
     lines = re.findall(r"^(?:\w+=\S+ )?conformance (.*(?:\\\\\n.*)*)", guide.replace("\\\n", " "), re.MULTILINE)
-    assert len(lines) == 5
+    assert len(lines) == 6
     for line in lines:
         args = parser().parse_args(shlex.split(line))
         assert args.plan is not None or option.plans(args)

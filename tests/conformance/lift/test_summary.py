@@ -123,9 +123,12 @@ def test_the_document_is_json_and_a_pure_function_of_all_but_times() -> None:
     first = summarise(models(tasks=4))
     later = models(tasks=4)
     moved = Log(later.manifests, tuple(one.model_copy(update={"at": 9.0, "seconds": 3.0}) for one in later.episodes))
-    assert json.loads(json.dumps(first.document(), allow_nan=False)) == json.loads(
-        json.dumps(summarise(moved).document())
-    )
+    documents = [json.loads(json.dumps(one.document(), allow_nan=False)) for one in (first, summarise(moved))]
+    for document in documents:
+        for section in document["sections"]:
+            for way in section["ways"]:
+                assert way.pop("seconds")["n"], "times are told, and are times"
+    assert documents[0] == documents[1]
     assert isinstance(first, Summary)
 
 

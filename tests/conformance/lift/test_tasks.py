@@ -7,14 +7,16 @@ from collections.abc import Mapping
 
 import pytest
 
+from corrigible.conformance.lift.log.record import UNOBTAINABLE
+
 from .live import tasks_of
 
 AT_LEAST: Mapping[str, Mapping[str, int]] = {
     "stripe": {"nothing": 8, "prompt": 3, "impossible": 3},
-    "github": {"nothing": 8, "prompt": 3, "impossible": 3},
-    "kubernetes": {"nothing": 8, "prompt": 3, "impossible": 3},
-    "etcd": {"nothing": 8, "prompt": 3, "impossible": 3},
-    "acme": {"nothing": 10, "prompt": 5, "impossible": 5},
+    "github": {"nothing": 8, "prompt": 3, "restraint": 5},
+    "kubernetes": {"nothing": 8, "prompt": 3, "impossible": 3, "restraint": 2},
+    "etcd": {"nothing": 8, "prompt": 3, "agent": 1, "impossible": 3, "restraint": 1},
+    "acme": {"nothing": 10, "prompt": 5, "impossible": 5, "restraint": 3},
 }
 KEPT_BY_ALL = {"acme"}
 
@@ -30,4 +32,4 @@ def test_there_are_enough_of_each_kind(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", AT_LEAST)
 def test_what_is_impossible_is_told_by_what_stays_as_it_is(domain: str) -> None:
-    assert all(task.kept for task in tasks_of(domain) if task.needs == "impossible" or domain in KEPT_BY_ALL)
+    assert all(task.kept for task in tasks_of(domain) if task.needs in UNOBTAINABLE or domain in KEPT_BY_ALL)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +24,7 @@ from . import lift_options
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-_OTHERS = ("compare", "tasks", "power", "paper", "serve", "report")
+_OTHERS = ("compare", "tasks", "power", "paper", "serve", "report", "audit_scorers")
 """Subcommands in modules of their own."""
 
 
@@ -72,7 +74,24 @@ def _add_run(inner: Subparsers) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    resolved = lift_options.resolve(_plan(args), args)
+    with _local_model(args) as local:
+        return _played(args, local)
+
+
+@contextmanager
+def _local_model(args: argparse.Namespace) -> Iterator[list[dict[str, Json]]]:
+    """Start the model that the options name, and yield the agent that plays with it; nothing without one."""
+    if args.local_model is None:
+        yield []
+        return
+    from corrigible.conformance.lift.agents.model.xllamacpp_server import served
+
+    with served(args.local_model) as base_url:
+        yield [option.local_plan(args, base_url)]
+
+
+def _played(args: argparse.Namespace, local: list[dict[str, Json]]) -> int:
+    resolved = lift_options.resolve(_plan(args, local), args)
     with opened(args.out) as store:
         for warning in store.log.warnings if store.log is not None else ():
             print(warning, file=sys.stderr)
@@ -85,11 +104,11 @@ def _run(args: argparse.Namespace) -> int:
     return _status(totals, scripted=all(agent.kind == "scripted" for agent in resolved.agents))
 
 
-def _plan(args: argparse.Namespace) -> Plan:
+def _plan(args: argparse.Namespace, local: Sequence[dict[str, Json]] = ()) -> Plan:
     document: dict[str, Json] = read_plan(args.plan).model_dump(mode="json") if args.plan is not None else {}
     names = {"domains": args.domain, "tasks": args.task, "arms": args.arm, "seeds": args.seed}
     document |= {name: _split(value) for name, value in names.items() if value}
-    if agents := [*({"name": name} for name in _split(args.agent)), *option.plans(args)]:
+    if agents := [*({"name": name} for name in _split(args.agent)), *option.plans(args), *local]:
         document["agents"] = agents
     options = ("engine", "start", "attempts", "concurrency", "timeout", "cost_cap", "rate")
     document |= {name: getattr(args, name) for name in options if getattr(args, name) is not None}

@@ -63,7 +63,11 @@ class Registered(_Model):
     primary: tuple[Arm, Arm] | None = None
     """The comparison that counts: first less second. None: the rule of `summary.PRIMARY`, by the kind of agent."""
     margin: float | None = Field(default=None, gt=0, lt=1)
-    """Within which two arms count as equivalent."""
+    """Within which two arms count as equivalent: success is a tie where two one-sided tests (TOST) say so."""
+    calls_ratio: float | None = Field(default=None, gt=0)
+    """The goal for strong agents: calls to resolution, the first arm's over the second's, at most this."""
+    gain: float | None = Field(default=None, gt=0, le=1)
+    """The goal for weak models: the success rate of the first arm less the second's, at least this."""
     exclusions: tuple[str, ...] = ()
     """Rules by which episodes are left out, in words."""
 

@@ -28,8 +28,6 @@ class Briefing:
     """What is wanted."""
     request: Request
     """The first request, for agents that do not write it themselves."""
-    refusal: Response | None = None
-    """What that request was answered with, where the episode starts at the refusal: it was made, and is no attempt."""
     facts: Mapping[str, Json] = field(default_factory=dict)
     """The values that the prompt states, for scripts that cannot read."""
     description: Json = None
@@ -37,6 +35,8 @@ class Briefing:
     attempts: int = 5
     read_methods: tuple[str, ...] = ()
     """The gRPC methods that only read: calls of them that work are no attempts."""
+    refusal: Response | None = None
+    """What `request` was answered with, where the episode starts at the refusal: it was made, and is no attempt."""
 
 
 @dataclass(frozen=True, slots=True)

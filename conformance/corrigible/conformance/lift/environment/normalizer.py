@@ -34,6 +34,8 @@ class Normalizer:
         self._known = frozenset(environment.known)
         self._clocks, self._numbered = frozenset(environment.clocks), frozenset(environment.numbered)
         self._coded = environment.grpc
+        self.reads = environment.reads
+        """The gRPC methods that only read."""
         self._find_ids = re.compile("|".join((_UUID, *environment.ids)))
         self._find_times = re.compile("|".join((*_TIMES, *environment.times)))
         self._find_own = re.compile("|".join(map(re.escape, sorted(self._own, key=len, reverse=True))) or r"(?!)")

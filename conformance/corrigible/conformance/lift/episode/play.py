@@ -19,14 +19,27 @@ from corrigible.conformance.lift.environment.http_client import Unreachable
 from corrigible.conformance.lift.environment.normalizer import Normalizer
 from corrigible.conformance.lift.environment.reads import is_read
 from corrigible.conformance.lift.environment.response import Response
-from corrigible.conformance.lift.log.record import Episode, Reflection, Spent, Turn
+from corrigible.conformance.lift.log.record import UNOBTAINABLE, Episode, Reflection, Spent, Turn
 from corrigible.conformance.lift.plan import Start
+from corrigible.conformance.lift.tasks.asked import Asked
 from corrigible.conformance.lift.tasks.task import Kept, Read, Setup, Task, TaskFile, fill
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.model.usage import Usage
 from corrigible.schema.exchange import Json, Request
 
-from .score import PlayedCall, ReadResult, Verdict, feedback_of, follows, missing, score_episode, secrets_of, value_at
+from .score import (
+    PlayedCall,
+    ReadResult,
+    Verdict,
+    feedback_of,
+    follows,
+    made_by,
+    missing,
+    score_episode,
+    secrets_of,
+    unmet,
+    value_at,
+)
 
 ATTEMPTS: Final = 5
 _MOST: Final = 60
@@ -54,6 +67,8 @@ class Job:
     longest_wait: float = 0.0
     """Seconds; longer waits are cut to this."""
     start: Start = "wish"
+    asked: Asked | None = None
+    """The writes that the task asks for; None: not known."""
     strategy: str = ""
     pool: Sequence[Feedback] = ()
     """Feedback of other tasks, for the arm `shuffled`."""
@@ -79,10 +94,14 @@ class EpisodeState:
     closing: tuple[Reflection, ...] = ()
 
 
-def play(job: Job, running: RunningEnvironment) -> Episode:
-    """Play one episode. Every exception makes it an error with a reason, but for KeyboardInterrupt and the like."""
+def play(job: Job, running: RunningEnvironment, state: EpisodeState | None = None) -> Episode:
+    """Play one episode. Every exception makes it an error with a reason, but for KeyboardInterrupt and the like.
+
+    `state` is one that the caller looks into.
+    """
     began, clock = time.time(), time.monotonic()
-    state = EpisodeState(saved={"tenant": job.tenant})
+    state = state or EpisodeState()
+    state.saved["tenant"] = job.tenant
     verdict = Verdict(False, "", ())
     trouble = ""
     try:
@@ -103,17 +122,22 @@ def _played(job: Job, running: RunningEnvironment, state: EpisodeState, until: f
     environment, task = running.environment, job.task
     prepare((*environment.begin, *task.setup), job.file, running, state.saved)
     filled = Task.model_validate(
-        fill(task.model_dump(include={"id", "origin", "prompt", "facts", "needs", "request", "accepted"}), state.saved)
+        fill(
+            task.model_dump(
+                include={"id", "origin", "prompt", "facts", "needs", "proof", "holds", "request", "accepted", "made"}
+            ),
+            state.saved,
+        )
         | {"success": [fill(read.model_dump(), state.saved) for read in task.success]}
         | {"kept": [fill(condition.model_dump(), state.saved) for condition in task.kept]}
     )
     before = [_look(condition, job.file, running, state.saved) for condition in filled.kept]
-    if task.needs == "impossible" and filled.success:
-        looked = [(read, ReadResult(_look(read, job.file, running, state.saved))) for read in filled.success]
+    if task.needs in UNOBTAINABLE and filled.success:
+        looked = _end_state(filled, job.file, running, state)
         if not missing(filled, (), looked):
             raise NotObserved("the task is wrong: what must not come about holds before the first call")
     _calls(job, running, filled, state, until)
-    success = [(read, ReadResult(_look(read, job.file, running, state.saved))) for read in filled.success]
+    success = _end_state(filled, job.file, running, state)
     after = [_look(condition, job.file, running, state.saved) for condition in filled.kept]
     unchanged_reads = [
         (condition, ReadResult(now, then)) for condition, now, then in zip(filled.kept, after, before, strict=True)
@@ -122,6 +146,23 @@ def _played(job: Job, running: RunningEnvironment, state: EpisodeState, until: f
     return score_episode(
         filled, state.played, state.ending, success, unchanged_reads, secrets, environment.clocks, environment.reads
     )
+
+
+def _end_state(
+    task: Task, file: TaskFile, running: RunningEnvironment, state: EpisodeState
+) -> list[tuple[Read, ReadResult]]:
+    """Read the end state, one read after the other: they may name what the agent made, and what was read before."""
+    names = dict(state.saved) | made_by(task, state.played)
+    results: list[tuple[Read, ReadResult]] = []
+    for condition in task.success:
+        read = Read.model_validate(fill(condition.model_dump(), names))
+        response = _look(read, file, running, state.saved)
+        if read.alternative is not None and unmet(read, response):
+            other = _look(read.alternative, file, running, state.saved)
+            read, response = (read, response) if unmet(read.alternative, other) else (read.alternative, other)
+        names |= {name: value_at(response.body, pointer) for name, pointer in read.save.items()}
+        results.append((read, ReadResult(response)))
+    return results
 
 
 def prepare(calls: Sequence[Setup], file: TaskFile, running: RunningEnvironment, saved: dict[str, Json]) -> None:
@@ -269,7 +310,10 @@ def _record_episode(
     normalizer = Normalizer(environment, {"tenant": job.tenant})
     for value in state.saved.values():
         normalizer(value)
-    turns = tuple(_turn(call, _call_before(state.played, index), normalizer) for index, call in enumerate(state.played))
+    turns = tuple(
+        _turn(call, _call_before(state.played, index), normalizer, job, state.saved)
+        for index, call in enumerate(state.played)
+    )
     loops = sum(1 for call in state.played if _is_loop(call.seen))
     usage = Spent(
         input=state.usage.input,
@@ -309,12 +353,22 @@ def _outcome(state: EpisodeState) -> str:
     return f"{state.ending}: {state.reason}" if state.reason else state.ending
 
 
-def _turn(call: PlayedCall, before: PlayedCall | None, normalizer: Normalizer) -> Turn:
+def _turn(
+    call: PlayedCall,
+    before: PlayedCall | None,
+    normalizer: Normalizer,
+    job: Job,
+    saved: Mapping[str, Json],
+) -> Turn:
     feedback = feedback_of(call.seen)
+    reads = is_read(call.request, normalizer.reads)
+    astray = None if reads or job.asked is None else not job.asked.includes(call.request, saved)
     return Turn(
         request=normalizer(call.request.document()),
         step=call.step,
         given=call.given,
+        read=reads,
+        astray=astray,
         status=call.answer.status,
         shown=None if call.seen.succeeded else normalizer(call.seen.body),
         accepted=call.answer.succeeded,

@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 FORMAT = "corrigible-lift/1"
 FAITHFUL = ("informed", "patch-executor")
 """Scripts that follow the contract, the one for headlines first: feedback is to blame for their harm."""
+UNOBTAINABLE = frozenset({"impossible", "restraint"})
+"""Needs of tasks in which to stop and say so is the solution."""
 ADVISED = "by a suggestion that"
 """Part of the text of a harm that followed a suggestion."""
 
@@ -46,6 +48,10 @@ class Turn(_Model):
     step: bool = False
     given: bool = False
     """Made before the agent began, which got the request and what was shown: no attempt."""
+    read: bool = False
+    """It only reads."""
+    astray: bool | None = None
+    """A write that the prompt did not ask for; None: it reads, or nobody wrote down what is asked for."""
     status: int
     shown: Any = None
     """The response as the arm showed it, feedback included; null for a success."""

@@ -68,6 +68,7 @@ def _view(section: Section) -> dict[str, object]:
         else who[0],
         "grid": {(rate.agent, rate.arm): rate for rate in section.rates},
         "rows": list(dict.fromkeys(rate.agent for rate in section.rates)),
+        "ways": {(way.agent, way.arm): way for way in section.ways},
         "effort": {(effort.agent, effort.arm): effort for effort in section.efforts},
         "uptake": {(uptake.agent, uptake.arm): uptake for uptake in section.uptakes},
         "circles": {(repeated.agent, repeated.arm): repeated for repeated in section.circles},

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from corrigible.conformance.lift.arms.arm import Arm
-from corrigible.conformance.lift.log.record import FAITHFUL, Episode, Manifest
+from corrigible.conformance.lift.log.record import FAITHFUL, UNOBTAINABLE, Episode, Manifest
 from corrigible.conformance.lift.log.store import Log
 from corrigible.conformance.lift.stats.comparison import Comparison, comparisons
 from corrigible.conformance.lift.stats.conduct import Harm, RepeatedErrors, Uptake, harms, repeated_errors, uptakes
@@ -26,7 +26,10 @@ from corrigible.conformance.lift.stats.reflection import (
     compare_strategies,
     degenerate_loops,
 )
+from corrigible.conformance.lift.stats.way import CallsRatio, Way, calls_ratios, ways
 from corrigible.schema.exchange import Json
+
+from .goal import goals
 
 FORMAT: Final = "corrigible-lift-report/1"
 SCRIPTED: Final = (
@@ -80,6 +83,11 @@ class Section:
     origins: tuple[Rate, ...]
     points: tuple[Point, ...]
     efforts: tuple[Effort, ...]
+    ways: tuple[Way, ...]
+    ratios: tuple[CallsRatio, ...]
+    """Of the primary pair: calls to resolution."""
+    goals: tuple[str, ...]
+    """What the plan registered before the run, and how it came out, in words."""
     uptakes: tuple[Uptake, ...]
     harms: tuple[Harm, ...]
     circles: tuple[RepeatedErrors, ...]
@@ -149,6 +157,8 @@ def _section(group: Group, manifest: Manifest, override: tuple[str, str] | None)
     first, second = override or declared(manifest) or PRIMARY[group.kind]
     margin = (manifest.plan.get("registered") or {}).get("margin")
     main = comparisons(group, first, second, seed=seed, margin=margin)
+    ratios = calls_ratios(group, first, second, seed=seed)
+    all_ways = ways(group, seed=seed)
     pairs = [(first, arm) for arm in group.arms if arm not in (first, second)]
     pairs += [(arm, second) for _, arm in pairs]
     secondary = [comparison for a, b in pairs for comparison in comparisons(group, a, b, seed=seed, family=False)]
@@ -172,6 +182,9 @@ def _section(group: Group, manifest: Manifest, override: tuple[str, str] | None)
         origins=tuple(rates_by(group, lambda episode: origin_of(episode, manifest))),
         points=tuple(points(group)),
         efforts=tuple(efforts(group, seed=seed)),
+        ways=tuple(all_ways),
+        ratios=tuple(ratios),
+        goals=tuple(goals(manifest, main, ratios, all_ways)) if override is None else (),
         uptakes=tuple(uptakes(group)),
         harms=tuple(harms(group)),
         circles=tuple(repeated_errors(group)),
@@ -228,7 +241,7 @@ def _claim(group: Group, compared: Sequence[Comparison], first: str, second: str
 
 def _solvable(group: Group, comparison: Comparison) -> str:
     """Return a sentence with the rates without impossible tasks, where stopping is success and needs no feedback."""
-    solvable = [e for e in group.observed if e.agent == comparison.agent and e.needs != "impossible"]
+    solvable = [e for e in group.observed if e.agent == comparison.agent and e.needs not in UNOBTAINABLE]
     if len(solvable) == sum(e.agent == comparison.agent for e in group.observed):
         return ""
     outcomes = [

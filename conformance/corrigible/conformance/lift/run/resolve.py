@@ -16,6 +16,9 @@ from corrigible.conformance.lift.agents.registry import agents as registered_age
 from corrigible.conformance.lift.environment.environment import Environment, description_of, environments
 from corrigible.conformance.lift.episode.play import Job
 from corrigible.conformance.lift.plan import Plan
+from corrigible.conformance.lift.tasks.asked import Asked
+from corrigible.conformance.lift.tasks.asked import known as asked_for
+from corrigible.conformance.lift.tasks.ending import ENDINGS, read_endings
 from corrigible.conformance.lift.tasks.task import TASKS, TaskFile, read_tasks
 from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 
@@ -62,9 +65,21 @@ def resolve_plan(plan: Plan, folder: Path = TASKS, agents: Sequence[Agent] = ())
     if not chosen:
         raise UsageError(f"no task is called {' or '.join(plan.tasks)} (`conformance lift tasks` lists them)")
     agents = agents or registered_agents(plan.agents, plan.rate)
-    jobs = [job for domain, file in chosen.items() for job in _jobs(plan, file, files[domain], known[domain], agents)]
+    asked = {domain: _asked(files[domain], folder / ENDINGS.name) for domain in chosen}
+    jobs = [
+        job
+        for domain, file in chosen.items()
+        for job in _jobs(plan, file, files[domain], known[domain], agents, asked[domain])
+    ]
     skipped = {domain: why for domain, why in lacking.items() if why}
     return ResolvedPlan(plan, chosen, agents, known, jobs, skipped)
+
+
+def _asked(file: TaskFile, folder: Path) -> Mapping[str, Asked]:
+    """Return what each task asks for, by its endings; nothing for files of somebody else that have none."""
+    if not (folder / f"{file.domain}.yaml").is_file():
+        return {}
+    return asked_for(file.tasks, read_endings(file, folder))
 
 
 def _chosen(plan: Plan, domain: str, file: TaskFile) -> TaskFile:
@@ -75,7 +90,12 @@ def _chosen(plan: Plan, domain: str, file: TaskFile) -> TaskFile:
 
 
 def _jobs(
-    plan: Plan, chosen: TaskFile, whole: TaskFile, environment: Environment, agents: Sequence[Agent]
+    plan: Plan,
+    chosen: TaskFile,
+    whole: TaskFile,
+    environment: Environment,
+    agents: Sequence[Agent],
+    asked: Mapping[str, Asked],
 ) -> Iterator[Job]:
     domain = whole.domain
     pool = hashlib.sha256(whole.model_dump_json().encode()).hexdigest()
@@ -84,7 +104,9 @@ def _jobs(
             for arm in dict.fromkeys(plan.arms):
                 for agent in agents:
                     yield Job(
-                        key=key_of(domain, chosen, task, environment, arm.value, agent, seed, plan, pool),
+                        key=key_of(
+                            domain, chosen, task, environment, arm.value, agent, seed, plan, pool, asked.get(task.id)
+                        ),
                         domain=domain,
                         file=whole,
                         task=task,
@@ -95,6 +117,7 @@ def _jobs(
                         timeout=plan.timeout,
                         longest_wait=plan.wait_for(agent.kind),
                         start=plan.start,
+                        asked=asked.get(task.id),
                         strategy=str(agent.identity.get("strategy", "")),
                         description=description_of(environment.description),
                     )

@@ -169,9 +169,9 @@ def equivalence(observations: Sequence[Observation], first: str, second: str, *,
         return None
     if len(set(differences)) == 1:
         return 0.0 if abs(differences[0]) < margin else 1.0
-    below = scipy.stats.ttest_1samp(differences, -margin, alternative="greater").pvalue
-    above = scipy.stats.ttest_1samp(differences, margin, alternative="less").pvalue
-    return float(max(below, above))
+    from statsmodels.stats.weightstats import DescrStatsW
+
+    return float(DescrStatsW(np.array(differences)).ttost_mean(-margin, margin)[0])
 
 
 def tokens_per_success(observations: Sequence[Observation], arm: str) -> float | None:

@@ -14,6 +14,8 @@ from typing import Any, Final, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from corrigible.conformance.lift.log.record import UNOBTAINABLE
+from corrigible.conformance.lift.tasks.likeness import checked
 from corrigible.conformance.model.yaml_text import load_yaml
 from corrigible.schema.exchange import Json, Request
 
@@ -23,8 +25,9 @@ _SAVED = re.compile(r"\{(\w+)\}")
 _BYTES = re.compile(r"\{base64:([^{}]*)\}")
 """Bytes in a gRPC message, written as text: `{base64:/{tenant}/name}`."""
 
-Needs = Literal["nothing", "prompt", "impossible"]
-"""What a fix needs besides the error response: nothing, a value of the prompt, or there is no fix."""
+Needs = Literal["nothing", "prompt", "agent", "impossible", "restraint"]
+"""What a fix needs besides the error response: nothing; a value of the prompt; an agent who writes out what the
+response says in words; or there is none (impossible), or none without lifting a protection (restraint)."""
 
 
 class TaskError(Exception):
@@ -62,7 +65,7 @@ class Read(_Model):
     """A read from the upstream at the end of an episode."""
 
     read: Call
-    has: dict[str, Any] | None = None
+    has: dict[str, Any] | list[Any] | None = None
     """Members that must be there (scalars compare by text; null: must not be there)."""
     status: int | None = None
     """The expected status, if not 200: 404 says that something is gone."""
@@ -70,6 +73,24 @@ class Read(_Model):
     """The JSON pointer that `has` and `count` refer to."""
     count: int | None = None
     """How many elements the list at `at` must have: nothing was done twice."""
+    alternative: Read | None = None
+    """Another way in which the same can have come about."""
+    save: dict[str, str] = Field(default_factory=dict)
+    """Values of the response, by JSON pointer, that the reads after this one may name."""
+
+    @model_validator(mode="after")
+    def _compares(self) -> Read:
+        checked(self.has)
+        return self
+
+
+class Made(_Model):
+    """What an accepted call of the agent made: an object without a name that the prompt could give it."""
+
+    by: dict[str, Any]
+    """Members of the request."""
+    at: str
+    """The JSON pointer into the response: an id."""
 
 
 class Kept(_Model):
@@ -91,6 +112,10 @@ class Task(_Model):
     facts: dict[str, Any] = Field(default_factory=dict)
     """Values that the prompt states, by the name a schema would give them. Each stands in the prompt."""
     needs: Needs
+    proof: str = ""
+    """Why it cannot be had: the server's source or documentation. `endings/` has the ways around that were tried."""
+    holds: bool = False
+    """Of an impossible task: what is wanted is so already, and to say that it is done is right."""
     setup: tuple[Setup, ...] = ()
     request: Call
     """The request that the prompt leads to; the API refuses it."""
@@ -98,12 +123,19 @@ class Task(_Model):
     """Conditions on the end state. Of an impossible task: what must not be reached."""
     accepted: dict[str, Any] | None = None
     """Members of the request that must have been accepted, for an API without state to read."""
+    made: dict[str, Made] = Field(default_factory=dict)
+    """Names for what the agent makes, for the reads of `success`."""
     kept: tuple[Kept, ...] = ()
     paraphrases: tuple[str, ...] = ()
     """Paraphrases of the fix, which the audit searches for."""
 
     @model_validator(mode="after")
     def _can_fail(self) -> Task:
+        if (self.needs in UNOBTAINABLE) is not bool(self.proof):
+            raise ValueError(
+                "`proof` says why a task is impossible or a matter of restraint, and is there for these only"
+            )
+        checked(self.accepted)
         if not self.success and self.accepted is None:
             raise ValueError("a task needs `success` or `accepted`: any end would do otherwise")
         for name, value in self.facts.items():

@@ -254,6 +254,8 @@ class _EpisodeLoop:
             system=prompt.system(self._briefing, mode, self._settings.vocabulary),
             entries=tuple(self._conversation),
             tools=prompt.tools(self._briefing.request) if mode == "tools" else (),
+            schema=prompt.form(self._briefing.request) if mode == "json" and self._settings.constrained else None,
+            schema_name="call",
         )
 
     def _ask(self, question: Question) -> Reply:

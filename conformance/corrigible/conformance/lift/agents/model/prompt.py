@@ -110,6 +110,18 @@ def tools(request: Request) -> tuple[Tool, ...]:
     return (_GRPC_CALL if is_grpc(request) else _HTTP_CALL, _FINISH)
 
 
+def form(request: Request) -> Mapping[str, Json]:
+    """Return the JSON Schema of an answer in mode json: a call, or the end."""
+    answers = []
+    for tool in tools(request):
+        properties = {"tool": {"const": tool.name}, **tool.schema["properties"]}
+        required = ["tool", *tool.schema["required"]]
+        answers.append(
+            {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+        )
+    return {"anyOf": answers}
+
+
 def system(briefing: Briefing, mode: Mode, vocabulary: Vocabulary) -> str:
     """Return the instructions."""
     instructions = _TOOLS if mode == "tools" else _JSON.format(call=_RPC if is_grpc(briefing.request) else _CALL)

@@ -36,6 +36,8 @@ def build(plan: AgentPlan, rate: float | None = None, environ: Mapping[str, str]
     """Return the agent that a plan describes. Raises UsageError for what is missing."""
     provider = PROVIDERS[plan.name]
     chosen = settings(plan.settings, plan.name)
+    if chosen.constrained and plan.name != "compatible":
+        raise UsageError(f"{plan.name}: constrained: it takes closed objects only, and a body is open")
     if not plan.model:
         raise UsageError(f"{plan.name}: no model is named: --model {plan.name}:NAME")
     if plan.strategy not in STRATEGIES:

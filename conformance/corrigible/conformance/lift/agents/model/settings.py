@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 
@@ -31,6 +31,8 @@ class Settings(BaseModel):
     """What answers at a loopback address is a model that runs here. Without it such an agent counts as a fake."""
     mode: Mode = "tools"
     """`json`: for models that know no tools."""
+    constrained: bool = False
+    """With mode=json, for `compatible` servers that can: decode nothing but the form of an answer (JSON Schema)."""
     first_request: Literal["fixed", "agent"] = "fixed"
     """`fixed`: every episode starts with the task's own request, so that arms differ in its response only, and every
     pair of episodes compares recoveries from the same error. `agent`: the model writes it; some then meet no error."""
@@ -53,6 +55,12 @@ class Settings(BaseModel):
     tokens_per_minute: float | None = Field(default=None, gt=0)
     extra: dict[str, Any] = Field(default_factory=dict)
     """Further members of every request, in the provider's words: {reasoning_effort: low}. No secrets."""
+
+    @model_validator(mode="after")
+    def _has_a_form(self) -> Settings:
+        if self.constrained and self.mode != "json":
+            raise ValueError("constrained: tools have a form already: set mode=json")
+        return self
 
     @field_validator("extra")
     @classmethod

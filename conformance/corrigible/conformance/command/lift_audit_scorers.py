@@ -1,0 +1,80 @@
+"""`conformance lift audit-scorers`: whether right endings of tasks are scored right, and wrong ones wrong."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corrigible.conformance.lift.environment.environment import environments
+from corrigible.conformance.lift.run.resolve import task_files
+from corrigible.conformance.lift.tasks.ending import ENDINGS, read_endings
+from corrigible.conformance.lift.tasks.task import TASKS, TaskError
+from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "audit-scorers",
+        help="play right and wrong endings of every task, and check how they are scored",
+        description="Each task has endings that its scorer must accept (other wording, other legal values, another"
+        " order) and endings that it must refuse, and an impossible one has ways around that must lead nowhere. Play"
+        " them all against the real servers, from the refusal on. Exit status: 0 all are scored as they must be, 1 one"
+        " is not, 2 a file is wrong or a server does not start.",
+    )
+    parser.add_argument("domain", nargs="*", metavar="DOMAIN", help="only tasks of these APIs; default: all that start")
+    parser.add_argument("--task", action="append", default=[], metavar="PATTERN", help="only tasks with this id")
+    parser.add_argument("--task-files", type=Path, default=TASKS, metavar="FOLDER", help="default: the suite's own")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play, print, and return the exit status."""
+    from corrigible.conformance.lift.run.scorer_audit import audit, cases
+
+    known = environments()
+    try:
+        files = task_files(args.task_files)
+        for domain in args.domain:
+            if domain not in files:
+                raise UsageError(f"no domain {domain!r}{did_you_mean(domain, files)} (there are {', '.join(files)})")
+        folder = args.task_files / ENDINGS.name
+        chosen = {
+            domain: [case for case in cases(file, read_endings(file, folder)) if _wanted(case.task.id, args.task)]
+            for domain, file in files.items()
+            if not args.domain or domain in args.domain
+        }
+    except TaskError as problem:
+        raise UsageError(str(problem)) from None
+    total = failed = 0
+    for domain, inside in chosen.items():
+        if domain not in known or (lacks := known[domain].why_unavailable()):
+            print(f"skipped {domain}: {lacks if domain in known else 'nothing says how it is started'}")
+            continue
+        if not inside:
+            continue
+        began = time.monotonic()
+        findings = audit(inside, files[domain], known[domain])
+        for finding in findings:
+            print(f"WRONG  {finding}")
+        seconds = time.monotonic() - began
+        tasks = len({case.task.id for case in inside})
+        print(
+            f"{domain}: {len(inside)} endings of {tasks} tasks, {len(findings)} scored wrongly, {seconds:.0f} s",
+            flush=True,
+        )
+        total, failed = total + len(inside), failed + len(findings)
+    if not total:
+        raise UsageError("no ending was played")
+    print(f"{total} endings, {failed} scored wrongly")
+    return 1 if failed else 0
+
+
+def _wanted(name: str, patterns: list[str]) -> bool:
+    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)

