@@ -1,0 +1,1 @@
+"""Which operations do the same, and what becomes of each field."""
