@@ -16,16 +16,16 @@ from jsonschema import Draft202012Validator
 from corrigible.conformance.cli import main
 from corrigible.conformance.lift.agents.model import prompt
 from corrigible.conformance.lift.agents.model.action import Call, Finish, action
-from corrigible.conformance.lift.agents.model.conversation import Reply, Sampling
 from corrigible.conformance.lift.agents.model.loop import _EpisodeLoop
 from corrigible.conformance.lift.agents.model.options import LOCAL
 from corrigible.conformance.lift.agents.model.provider import build
-from corrigible.conformance.lift.agents.model.provider_client import ProviderClient
 from corrigible.conformance.lift.agents.model.xllamacpp_server import MODELS, served, weights
 from corrigible.conformance.lift.agents.protocol import Send, Stop
 from corrigible.conformance.lift.plan import AgentPlan, read_plan
 from corrigible.conformance.lift.run.resolve import resolve_plan
 from corrigible.conformance.model.usage_error import UsageError
+from corrigible.model.conversation import Reply, Sampling
+from corrigible.model.provider_client import ProviderClient
 from corrigible.schema.exchange import Request
 
 from .shop import BRIEFING, FIRST, api, played
