@@ -263,6 +263,8 @@ def test_conversions_lose_nothing(conversion: str, value: object, expected: obje
     assert convert(value, conversion) == expected
 
 
+OF_TEXT = {"to number", "to boolean"}
+GUARDS = {"if integer", "if text"}
 INVERSE = {
     "milliseconds to seconds": "seconds to milliseconds",
     "seconds to minutes": "minutes to seconds",
@@ -274,7 +276,13 @@ INVERSE = {
 
 
 def test_every_conversion_can_be_undone() -> None:
-    assert set(INVERSE) | set(INVERSE.values()) == set(CONVERSIONS)
+    assert set(INVERSE) | set(INVERSE.values()) | OF_TEXT | GUARDS == set(CONVERSIONS)
+    for text in ("0", "1.5", "1e3", "01", "-7", "true", "false", "True", ""):
+        number, truth = convert(text, "to number"), convert(text, "to boolean")
+        assert number is MISSING or str(number) == text
+        assert truth is MISSING or convert(truth, "to text") == text
+    for value in (0, True, "a", None, [1]):
+        assert all(convert(value, guard) in (value, MISSING) for guard in GUARDS)
     for forth, back in INVERSE.items():
         for value in (0, 60, 1_000, 1_700_000_040, 123_456_000):
             changed = convert(value, forth)
