@@ -177,7 +177,9 @@ def _refused_call(request: Request, error: Violation) -> Repair | None:
     return None if reason is None else _told(reason, {"method": request.method})
 
 
-_OTHER_CODES: Final = frozenset({"NOT_FOUND", "UNKNOWN", "INTERNAL", "INVALID_ARGUMENT", "OUT_OF_RANGE"})
+_OTHER_CODES: Final = frozenset(
+    {"NOT_FOUND", "UNKNOWN", "INTERNAL", "INVALID_ARGUMENT", "OUT_OF_RANGE", "RESOURCE_EXHAUSTED"}
+)
 """Codes of google.rpc that servers send for what is about no value of the request."""
 
 
