@@ -34,8 +34,9 @@ _PLAINLY_ABSENT: Final = re.compile(
 _EXTRA: Final = PatternList(
     r"^(?:unknown field\.?|extra keys not allowed.{0,200}|.{0,200}\bexpected (?:a value of type"
     r" )?`?never`?\b.{0,200}|extra inputs are not permitted|extra fields not permitted|unexpected (?:property|field)\.?"
-    # Symfony's Collection
-    r"|this field was not expected\.?"
+    # Symfony's Collection; Effect 4 and 3
+    r"|this field was not expected\.?|expected no excess property(?:\s+at \[.{0,200})?"
+    r"|is unexpected(?:, expected: .{0,400})?"
     r"|['\"\w.-]{0,80} ?(?:is not allowed|should not exist|is not permitted|is not a (?:known|valid) (?:field|"
     r"property))\.?"
     r"|(?:unknown|unrecogni[sz]ed|undeclared) (?:field|property|parameter|key|member)\b.{0,120}"

@@ -59,7 +59,26 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
     if any(not one.code for one in of_dialect) and (code := _code_in_headers(exchange.headers)):
         of_dialect = [one if one.code else one._replace(code=code) for one in of_dialect]
     completed = (one for violation in of_dialect for one in complete(violation, request))
-    return list(islice(completed, _MOST))
+    return _of_alternatives(list(islice(completed, _MOST)))
+
+
+def _of_alternatives(errors: list[Violation]) -> list[Violation]:
+    """Join errors at one place each of which tells the value of another alternative, as Effect and io-ts do."""
+    if len(errors) < 2:
+        return errors
+    out: list[Violation] = []
+    for error in errors:
+        before = out[-1] if out else None
+        is_next = before is not None and error.pointer == before.pointer != "" and {*error.stated} == {"enum"}
+        if before is not None and is_next and {*before.stated} == {"enum"}:
+            listed = [
+                *before.stated["enum"],
+                *(one for one in error.stated["enum"] if one not in before.stated["enum"]),
+            ]
+            out[-1] = before._replace(stated={"enum": listed})
+        else:
+            out.append(error)
+    return out
 
 
 def _code_in_headers(headers: Mapping[str, str]) -> str:

@@ -1,7 +1,8 @@
 // Lets Node's validators and servers refuse the mistakes of `mistakes.json`, and writes their answers to `node.json`.
 //
 //   npm install express express-validator joi celebrate zod zod3@npm:zod@3 class-validator class-transformer \
-//     reflect-metadata ajv fastify yup valibot @vinejs/vine superstruct express-openapi-validator
+//     reflect-metadata ajv fastify yup valibot @vinejs/vine superstruct express-openapi-validator effect \
+//     effect3@npm:effect@3
 //   node record_node.mjs
 import fs from 'node:fs'
 import path from 'node:path'
@@ -101,6 +102,17 @@ const FRAMEWORKS = {
     const vine = (await load('@vinejs/vine')).default
     const schema = vine.compile(vine.object({ name: vine.string().minLength(3).maxLength(20), quantity: vine.number({ strict: true }).min(1).max(200), status: vine.enum(STATUSES).optional(), address: vine.object({ city: vine.string() }) }))
     return { ask: async (one) => { try { await schema.validate(one.body); return json(200, {}) } catch (e) { return json(422, { errors: e.messages }) } } }
+  }],
+  // The answer of its HttpApi to what it cannot decode.
+  'Effect 3, HttpApi': ['effect3', async () => {
+    const { Schema: S, ParseResult, Either } = await load('effect3')
+    const schema = S.Struct({ name: S.String.pipe(S.minLength(3), S.maxLength(20)), quantity: S.Int.pipe(S.between(1, 200)), status: S.optional(S.Literal(...STATUSES)), address: S.Struct({ city: S.String }) })
+    return { ask: async (one) => { const r = S.decodeUnknownEither(schema, { onExcessProperty: 'error' })(one.body); return Either.isRight(r) ? json(200, {}) : json(400, { issues: ParseResult.ArrayFormatter.formatErrorSync(r.left), message: ParseResult.TreeFormatter.formatErrorSync(r.left), _tag: 'HttpApiDecodeError' }) } }
+  }],
+  'Effect 4, its message': ['effect', async () => {
+    const { Schema: S } = await load('effect')
+    const schema = S.Struct({ name: S.String.check(S.isMinLength(3), S.isMaxLength(20)), quantity: S.Number.check(S.isInt(), S.isBetween({ minimum: 1, maximum: 200 })), status: S.optional(S.Literals(STATUSES)), address: S.Struct({ city: S.String }) })
+    return { ask: async (one) => { try { S.decodeUnknownSync(schema, { onExcessProperty: 'error' })(one.body); return json(200, {}) } catch (e) { return json(400, { name: 'BadRequest', data: { message: e.message, kind: 'Payload' } }) } } }
   }],
   superstruct: ['superstruct', async () => {
     const s = require('superstruct')

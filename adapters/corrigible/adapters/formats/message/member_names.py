@@ -213,6 +213,8 @@ _PATH: Final = PatternList(
     r"(?:^|, )(?:data|instance|(?:request/)?body)(?P<p>/[^\s,]{1,200}) (?:must|should)\b",
     # axum, voluptuous: "items[0].age: invalid type: string, expected u8", "... for dictionary value @ data['age']"
     r"@ data(?P<p>\[[^\s]{1,200}\])",
+    # Effect 4: 'Missing key\n  at ["address"]["city"]'
+    r"""\n\s*at (?P<p>(?:\["[^"\]\n]{1,120}"\]|\[\d{1,6}\]){1,12})\s*$""",
     # jsonschema through openapi-core and others, under a label: "Validation failed: user.age: 'x' is not of type ..."
     r"^(?P<label>[A-Za-z][\w -]{0,60}): (?P<p>[A-Za-z_][\w-]{0,79}(?:[.\[][\w.\[\]'-]{1,120})?): \S",
     r"(?:^|\btype: )(?P<p>[A-Za-z_][\w-]{0,79}(?:[.\[][\w.\[\]'-]{1,120})?): \S",

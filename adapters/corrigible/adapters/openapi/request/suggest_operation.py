@@ -273,7 +273,9 @@ class OperationSuggester:
     def _takes_anything(self, method: str, candidate: str, length: int) -> bool:
         """Whether a path below another beginning fits only because variables take all its segments that were sent."""
         match = self._operations.find(method, candidate)
-        return match is not None and len(match[1]) >= length
+        written = {unquote(part) for part in candidate.strip("/").split("/")}
+        # Of `orders.{format}` only the extension is anything.
+        return match is not None and sum(value in written for value in match[1].values()) >= length
 
     def _is_only_longer(self, method: str, candidate: str, path: str) -> bool:
         """Whether a path lacks only a base path of the API, and fits not just because variables take anything."""
