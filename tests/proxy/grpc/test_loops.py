@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
+from google.rpc import status_pb2
 
-
-from google.rpc import status_pb2  # noqa: E402  behind what may be missing
-
-from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback  # noqa: E402
+from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
 
 
 def attempt(rpc: Any, channel: Any, caller: str, code: int = 7) -> int:
