@@ -60,12 +60,14 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench.reading
 	$(BIN)/python -m tests.bench.worst
 	$(BIN)/python -m tests.bench.description
+	$(BIN)/python -m tests.bench.corrector
 	$(BIN)/python -m tests.bench.side_by_side
 	$(BIN)/python -m tests.bench.grpc
 	$(BIN)/python -m tests.bench.side_by_side.callers
 	$(BIN)/python -m tests.bench.storm
 
 bench-quick: $(READY)
+	$(BIN)/python -m tests.bench.corrector --turns 1 --seconds 1
 	$(BIN)/python -m tests.bench.side_by_side --turns 1 --seconds 1
 	$(BIN)/python -m tests.bench.grpc --turns 1 --seconds 0.5
 	$(BIN)/python -m tests.bench.side_by_side.callers --turns 1

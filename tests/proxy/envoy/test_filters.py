@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.build import build_corrector, build_loops
+from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.envoy.gateway import RefusingOperation
 from tests._support.envoy_proxy import EnvoyBench as Bench
 
@@ -169,11 +170,12 @@ def test_a_caller_s_own_forwarding_headers_arrive_and_none_of_envoy_s() -> None:
     assert {b"x-forwarded-proto: https", b"x-forwarded-for: 9.9.9.9", b"via: 1.1 a"} <= set(own)
 
 
-def refusing(port: int, method: str, path: str) -> Any:
+TOKEN = b"Authorization: Bearer t\r\n"
+
+
+def refusing(port: int, method: str, path: str, who: bytes = TOKEN) -> Any:
     """Return the feedback of a refusal of one caller."""
-    answer = Bench.ask(
-        port, path, method, b'{"a":2}' if method == "POST" else b"", JSON + b"Authorization: Bearer t\r\n"
-    )
+    answer = Bench.ask(port, path, method, b'{"a":2}' if method == "POST" else b"", JSON + who)
     return json.loads(answer.partition(b"\r\n\r\n")[2])["recovery_feedback"]
 
 
@@ -192,13 +194,45 @@ def test_a_success_ends_the_loop_of_its_caller(write_pack: Any, method: str) -> 
             answers["/x"] = Bench.message(b"400 No", JSON, BAD)
             assert refusing(proxy.port, method, "/x")["loop"]["attempt"] == 3
             answers["/x"] = Bench.message(b"200 OK", JSON, b"{}")
-            Bench.ask(proxy.port, "/x", method, body, JSON + b"Authorization: Bearer t\r\n")
+            Bench.ask(proxy.port, "/x", method, body, JSON + TOKEN)
             answers["/x"] = Bench.message(b"400 No", JSON, BAD)
             for _ in range(50):  # it is told beside the answer, a moment later
                 if "loop" not in refusing(proxy.port, method, "/x"):
                     break
             else:
                 pytest.fail("the loop has not ended")
+
+
+@pytest.mark.parametrize(
+    ("who", "other"),
+    [
+        (b"", b"Recovery-Feedback-Caller: b\r\n"),
+        (b"X-Api-Key: t\r\n", b"X-Api-Key: u\r\n"),
+        (b"Authorization: Signature a, b\r\n", TOKEN),
+        (TOKEN + b"Prefer: caller=a\r\n", TOKEN + b"Prefer: caller=b\r\n"),
+    ],
+    ids=["an address", "a key", "a signature", "a name"],
+)
+def test_callers_with_loops_are_told_apart(who: bytes, other: bytes, write_pack: Any) -> None:
+    answers: dict[str, Any] = {"/x": Bench.message(b"400 No", JSON, BAD)}
+    limits = Limits(seconds=60, seconds_with_lookups=60)
+    with Bench.upstream(answers) as up:
+        corrector = build_corrector([write_pack(x=RULE)], loops=build_loops(), limits=limits)
+        with Bench.proxy(corrector, upstream=f"http://127.0.0.1:{up.port}") as proxy:
+
+            def refused() -> Any:
+                answers["/x"] = Bench.message(b"400 No", JSON, BAD)
+                return refusing(proxy.port, "POST", "/x", who).get("loop", {}).get("attempt")
+
+            def succeeding(caller: bytes) -> None:
+                answers["/x"] = Bench.message(b"200 OK", JSON, b"{}")
+                Bench.ask(proxy.port, "/x", "POST", b'{"a":1}', JSON + caller)
+
+            assert [refused(), refused()] == [None, 2]
+            succeeding(other)
+            assert refused() == 3
+            succeeding(who)
+            assert refused() is None
 
 
 def test_successes_elsewhere_are_told_once_while_a_loop_lasts(write_pack: Any) -> None:

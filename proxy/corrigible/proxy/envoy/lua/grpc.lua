@@ -9,14 +9,17 @@ function envoy_on_response(handle)
       return
     end
   end
-  local status, request = ending:get("grpc-status"), handle:requestHeaders()
-  if not status or not request or not request:get(":path") then
+  local status = ending:get("grpc-status")
+  local is_success = status == "0"
+  if not status or (is_success and not is_of_loop(handle)) then
     return
   end
-  if status == "0" then
-    if is_of_loop(handle) then
-      tell_success(handle, request)
-    end
+  local request = handle:requestHeaders()
+  if not request or not request:get(":path") then
+    return
+  end
+  if is_success then
+    tell_success(handle, request)
     return
   end
   local mode = (request:get("recovery-feedback") or ""):match("^[^;]*"):lower():gsub("%s", "")

@@ -21,16 +21,19 @@ function envoy_on_request(handle)
   if may_have_loop(handle, headers) then
     note_request_of_loop(handle)
   end
-  local kept
-  local length = headers:get("content-length")
-  length = length and tonumber(length)
-  if length and length > CONFIG.limit then
-    keep(handle).over = true
-    return
-  end
-  if CONFIG.is_grpc and headers:get("grpc-timeout") then -- how long the caller still waits has to be known
-    kept = keep(handle)
-    kept.started = handle:timestamp()
+  local kept, length
+  if CONFIG.is_grpc then
+    if headers:get("grpc-timeout") then -- how long the caller still waits has to be known
+      kept = keep(handle)
+      kept.started = handle:timestamp()
+    end
+  else
+    length = headers:get("content-length")
+    length = length and tonumber(length)
+    if length and length > CONFIG.limit then
+      keep(handle).over = true
+      return
+    end
   end
   local parts, count, size = {}, 0, 0
   for chunk in handle:bodyChunks() do
@@ -51,7 +54,7 @@ function envoy_on_request(handle)
       parts[count] = chunk:getBytes(0, added)
       if is_whole(size, length, parts[1]) then
         kept.body = joined(parts)
-        if length then
+        if length then -- more cannot come
           return
         end
       end
