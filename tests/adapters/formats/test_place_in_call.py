@@ -11,9 +11,12 @@ from corrigible.adapters.formats.message.told_code import told_code, without_cod
 from corrigible.adapters.formats.place_in_call import (
     field_named,
     place_of_lack,
+    reference_named,
+)
+from corrigible.adapters.formats.printed_in_call import (
+    identity_printed,
     place_of_printed_text,
     place_of_python_call,
-    reference_named,
     without_printed,
 )
 from corrigible.adapters.formats.sent_places import places_in_texts, sent_places
@@ -34,6 +37,11 @@ def declares(*names: str) -> Vocabulary:
     [
         ("name was not a string", {}, ("name", "size"), "/body/name"),
         ("crate lot id required", {"crate": "c1"}, ("crate", "lot"), "/body/lot"),
+        ("Invalid CrateTimeoutSeconds.", {}, ("crateTimeout", "size"), "/body/crateTimeout"),
+        ("call missing required crateKind field", {}, ("crateKind", "size"), "/body/crateKind"),
+        ("a valid holding period is not set", {}, ("crateHoldingPeriod", "size"), "/body/crateHoldingPeriod"),
+        ("unknown depot kind", {"nearDepot": "x"}, ("nearDepot", "size"), "/body/nearDepot"),
+        ("either name or id is required", {}, ("name", "id"), ""),
         ("undefined crate kind", {}, ("crateId", "kind"), "/body/kind"),
         ("undefined kind", {"kind": 9}, ("kind", "size"), "/body/kind"),
         ("undefined kind", {"kind": "KIND_UNSPECIFIED"}, ("kind",), "/body/kind"),
@@ -211,3 +219,18 @@ def test_a_text_that_is_printed_as_it_was_sent_is_the_place(message: str, place:
 def test_of_a_field_inside_what_was_not_sent_the_outermost_is_missing() -> None:
     assert place_of_lack("no label provided", call({"depot": "d"}), lambda: NESTED) == "/body/crate"
     assert place_of_lack("no label provided", call({"crate": {}}), lambda: NESTED) == "/body/crate/spec"
+
+
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        ("not found: LotId{depot='main', lotId='lot-1'}", "/body/lot/lotId"),
+        ('Lot "LotKey{depot=\'main\', lot=lot_id: "lot-1"\n}" not found', "/body/lot/lotId"),
+        ("not found: LotId{depot='main', lotId='lot-2'}", ""),  # no such value was sent
+        ("not found: CreateLot{depot='main', lotId='lot-1'}", ""),  # the call, not a name
+        ("not found: LotId{}", ""),
+    ],
+)
+def test_the_last_value_of_a_printed_identity(message: str, place: str) -> None:
+    sent = list(sent_places(call({"depot": "main", "lot": {"lotId": "lot-1"}})))
+    assert identity_printed(message, sent) == place

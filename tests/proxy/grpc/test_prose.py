@@ -228,6 +228,7 @@ def test_a_fault_without_a_code_is_not_about_the_request(message: str, code: int
         (NOT_FOUND, "crate has already been dropped"),
         (NOT_FOUND, "crate c-9 has been closed"),
         (NOT_FOUND, "crate c-9 is not running"),
+        (NOT_FOUND, "Closed crate"),
         (UNKNOWN, "the depot is in maintenance"),
         (UNKNOWN, "only admins can drop crates"),
         (INTERNAL, "dropping crates is disabled"),

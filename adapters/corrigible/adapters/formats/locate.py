@@ -14,11 +14,11 @@ from typing import Final
 from corrigible.adapters.formats.message.absence import is_blank, misses, misses_something
 from corrigible.adapters.formats.message.limits import choices_in
 from corrigible.adapters.formats.message.member_names import find_subject
+from corrigible.adapters.formats.message.names_told import names_in_message
 from corrigible.adapters.formats.message.own_action import reason_of_call
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,
     is_only_around,
-    names_in_message,
     places_alike,
     places_around,
     reference_in_message,
@@ -52,13 +52,11 @@ from .place_in_call import (
     field_named,
     identifier_in,
     place_of_lack,
-    place_of_printed_text,
-    place_of_python_call,
     reference_named,
-    without_printed,
 )
 from .place_in_list import element_told, list_told
 from .place_of_content import is_of_bytes, is_of_query, place_of_content
+from .printed_in_call import identity_printed, place_of_printed_text, place_of_python_call, without_printed
 from .sent_places import COMPARED_A_STEP, PARTS, PLACES_A_STEP, find_sent, places_in_texts, sent_places
 
 _MOST_COMPARED: Final = 60_000
@@ -75,6 +73,7 @@ _NO_CODE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _ABOUT_WHAT_IS_THERE: Final = (404, 409)
 _ENOUGH: Final = 8000
 """Steps that have to be left for reading what an operation declares."""
+_OF_NAMES: Final = frozenset({"UNIMPLEMENTED", "NOT_FOUND"})
 _OF_VALUES: Final = frozenset({"", "type", "enum", "minLength", "minimum", "format", "pattern"})
 _NUMERIC: Final = re.compile(r"\s*[-+]?[\d.,]{1,40}\s*")
 _OF_TEXT: Final[Mapping[str, str]] = {"minimum": "minLength", "maximum": "maxLength"}
@@ -128,8 +127,9 @@ def locate_errors(
             place = assigned_parameter(error.message, sent)
         if not place and is_rpc:
             place = place_of_printed_text(printed, sent)
-        if not place and is_rpc and error.type == "UNIMPLEMENTED":
-            place = field_quoted(error.message, sent)
+        if not place and is_rpc and error.type in _OF_NAMES:
+            of_name = identity_printed if error.type == "NOT_FOUND" else field_quoted
+            place = of_name(printed, sent)
         if not place and about_request:
             every = [*sent, *(SentValue((), (), value) for value in path_values)]
             any_text = exchange.status in _ABOUT_WHAT_IS_THERE or bool(code) or says_unread(error.message)
@@ -261,8 +261,8 @@ def _told_in_call(
     if error.type == "FAILED_PRECONDITION" and _OF_FORM.search(message[:_READ]) is not None:
         place = place or field_named(message, request, vocabulary) or _only_text(sent)
         if place and not is_secret(place, value_at(request, place)):  # no state makes that valid
-            unset = {"constraint": "required"} if _is_unset(place, request) else {}
-            error = error._replace(type="INVALID_ARGUMENT", **unset)
+            constraint = "required" if _is_unset(place, request) else error.constraint
+            error = error._replace(type="INVALID_ARGUMENT", constraint=constraint)
     # What it names is not there, whatever state that is. What is asked for would repeat a secret.
     is_absent = bool(place) and error.type == "FAILED_PRECONDITION" and says_absent(message)
     if is_absent and not is_secret(place, value_at(request, place)):

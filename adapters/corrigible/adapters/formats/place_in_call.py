@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Final, NamedTuple
 
 from corrigible.adapters.vocabulary import ANY, Vocabulary
@@ -26,16 +25,13 @@ from corrigible.rules.safety.decisive import words
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .field_names import nested_missing
-from .message.sent_values import SentValue, fold
+from .message.sent_values import fold
 from .place_by_path import find_missing
 from .sent_places import sent_places
 
 _READ: Final = 300
 _MOST_WORDS: Final = 6
 """Of what a sentence is about: what is longer is more than a name."""
-_MOST_VALUES: Final = 40
-_PRINTED: Final = re.compile(r"\b(?P<name>[A-Z]\w{0,80})(?P<open>[({<])")
-_CLOSING: Final = {"(": ")", "{": "}", "<": ">"}
 _IN_BRACKETS: Final = re.compile(r" ?\([^()\n]{0,40}\)(?= \w)")
 _SUBJECT: Final = re.compile(
     r"(?i)^\W*(?:[\w ]{1,40}: )?(?:the |a |an )?(?P<phrase>[a-z][\w -]{0,80}?) "
@@ -96,36 +92,6 @@ class _Field(NamedTuple):
     parts: tuple[str, ...]
     value: Json
     """None where it is not sent."""
-
-
-def without_printed(message: str, request: Request) -> str:
-    """Return a sentence without the request that it prints: `undefined kind: CountRequest(s1,Vector(A))`.
-
-    Every value of the request is in there, the wrong one and the others.
-    """
-    if not isinstance(request.body, Mapping):
-        return message
-    text = message[:_READ]
-    for found in _PRINTED.finditer(text):
-        end = _closed(text, found.end() - 1)
-        inside = text[found.end() : end]
-        values = {str(one) for one in islice(request.body.values(), _MOST_VALUES) if type(one) in (str, int)} - {""}
-        spend(len(values))
-        holds_value = any(re.search(rf"(?<!\w){re.escape(value)}(?!\w)", inside) for value in values)
-        if holds_value and any(mark in inside for mark in ",:="):
-            return message[: found.start()].rstrip(" :") + message[end + 1 :]
-    return message
-
-
-def _closed(text: str, start: int) -> int:
-    """Return where a bracket ends; the end of the text where it does not."""
-    opening, depth = text[start], 0
-    closing = _CLOSING[opening]
-    for at in range(start, len(text)):
-        depth += (text[at] == opening) - (text[at] == closing)
-        if not depth:
-            return at
-    return len(text)
 
 
 def field_named(message: str, request: Request, vocabulary: Vocabulary) -> str:
@@ -245,6 +211,8 @@ def reference_named(message: str, method: str, request: Request, vocabulary: Voc
         phrase, is_general = words(method)[1:], False
     if phrase and not is_general:
         named = [one for one in fields if _refers_to(one.parts, phrase)]
+        if not exists and _is_sent_as_object(phrase[-1], request):
+            named = [one for one in named if _is_sent(one)]
         sent = [one for one in named if _is_sent(one)]
         chosen = sent if exists or sent else named
         if len(chosen) == 1:
@@ -261,6 +229,12 @@ def reference_named(message: str, method: str, request: Request, vocabulary: Voc
     if exists or (is_locating and len([one for one in fields if _is_sent(one)]) > 1):
         return ""
     return _only_reference(fields)
+
+
+def _is_sent_as_object(noun: str, request: Request) -> bool:
+    """Whether an object was sent that is called after a thing: then no field that was left out refers to it."""
+    body = request.body if isinstance(request.body, Mapping) else {}
+    return any(isinstance(value, Mapping) and words(str(name))[-1:] == (noun,) for name, value in body.items())
 
 
 def _column(message: str, request: Request) -> str:
@@ -330,41 +304,6 @@ def _is_sent(field: _Field) -> bool:
     return field.value not in (None, "")
 
 
-_OF_CALL: Final = re.compile(r"^(?P<name>[A-Za-z_]\w{0,80})(?:\.\w{1,40})?\(\) (?:missing|got|takes)\b")
-_ENUM_CONSTANT: Final = re.compile(r"\bNo enum constant [\w.$]{1,200}\.(?P<name>\w{1,80})")
-_GIVEN: Final = re.compile(r"\b([A-Za-z_]\w{0,60})=([^\s,()'\"]{1,80})")
-
-
-def place_of_printed_text(message: str, sent: Sequence[SentValue]) -> str:
-    """Return the only text of several words that a message prints as it was sent: a query, below the complaint."""
-    spend(len(sent))
-    texts = [one for one in sent if isinstance(one.value, str) and len(one.value) >= _SHORTEST_TEXT]
-    printed = {one.pointer for one in texts if " " in str(one.value).strip() and f"\n{one.value}" in message[:_LONGEST]}
-    return next(iter(printed)) if len(printed) == 1 else ""
-
-
-_SHORTEST_TEXT: Final = 4
-_LONGEST: Final = 8000
-
-
-def place_of_python_call(message: str, sent: Sequence[SentValue]) -> str:
-    """Return the only place of what a sentence of Python's says was called, or given: `Float() got`, `(low=5.0)`.
-
-    What a JSON text holds is often handed on to a class that the text names.
-    """
-    text = message[:_READ]
-    called = _OF_CALL.match(text) or _ENUM_CONSTANT.search(text)
-    given = {(found[1], found[2]) for found in _GIVEN.finditer(text)}
-    spend(len(sent))
-    places = {
-        one.pointer
-        for one in sent
-        if (called is not None and one.value == called["name"])
-        or (one.path and isinstance(one.value, str | int | float) and (one.path[-1], str(one.value)) in given)
-    }
-    return next(iter(places)) if len(places) == 1 else ""
-
-
 def _fields(request: Request, vocabulary: Vocabulary) -> Iterator[_Field]:
     """Yield the outermost declared fields."""
     body = request.body if isinstance(request.body, Mapping) else {}
@@ -372,6 +311,10 @@ def _fields(request: Request, vocabulary: Vocabulary) -> Iterator[_Field]:
         if len(path) == 2 and path[0] == "body":
             spend()
             yield _Field(to_pointer(path), words(path[1]), body.get(path[1]))
+
+
+_BEHIND: Final = frozenset({"field", "value", "parameter", "argument", "seconds", "millis", "ms", "minutes", "bytes"})
+"""What a sentence says behind a name: `workflowType field`, `RunTimeoutSeconds`."""
 
 
 def _ends_in(phrase: Sequence[str], name: Sequence[str]) -> bool:
@@ -382,7 +325,7 @@ def _ends_in(phrase: Sequence[str], name: Sequence[str]) -> bool:
     while True:
         if tuple(rest[-len(name) :]) == tuple(name):
             return True
-        if not rest or rest[-1] not in _REFERENCES:
+        if not rest or (rest[-1] not in _REFERENCES and rest[-1] not in _BEHIND):
             return False
         rest.pop()
 

@@ -294,6 +294,11 @@ WORDINGS: Final = (
         r"|\b(?:deadline|period|window|time) (?:for .{1,40} )?(?:has|is) (?:passed|ended|over|expired)\b",
         "The room has been deleted",
     ),
+    Wording(
+        Reason.STATE,
+        r"^(?:already )?(?:completed|closed|terminated|stopped|finished|archived|cancell?ed) [\w-]+\W*$",
+        "Completed workflow",
+    ),
     # What takes no changes.
     Wording(
         Reason.FIXED,
