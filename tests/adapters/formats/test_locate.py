@@ -9,10 +9,10 @@ import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.formats.locate import locate_errors
+from corrigible.adapters.formats.message.names_told import names_in_message
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,
     fold,
-    names_in_message,
     reference_in_message,
     value_mentioned,
     values_told,

@@ -14,11 +14,11 @@ from typing import Final
 from corrigible.adapters.formats.message.absence import is_blank, misses, misses_something
 from corrigible.adapters.formats.message.limits import choices_in
 from corrigible.adapters.formats.message.member_names import find_subject
+from corrigible.adapters.formats.message.names_told import names_in_message
 from corrigible.adapters.formats.message.own_action import reason_of_call
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,
     is_only_around,
-    names_in_message,
     places_alike,
     places_around,
     reference_in_message,
@@ -263,8 +263,8 @@ def _told_in_call(
     if error.type == "FAILED_PRECONDITION" and _OF_FORM.search(message[:_READ]) is not None:
         place = place or field_named(message, request, vocabulary) or _only_text(sent)
         if place and not is_secret(place, value_at(request, place)):  # no state makes that valid
-            unset = {"constraint": "required"} if _is_unset(place, request) else {}
-            error = error._replace(type="INVALID_ARGUMENT", **unset)
+            constraint = "required" if _is_unset(place, request) else error.constraint
+            error = error._replace(type="INVALID_ARGUMENT", constraint=constraint)
     # What it names is not there, whatever state that is. What is asked for would repeat a secret.
     is_absent = bool(place) and error.type == "FAILED_PRECONDITION" and says_absent(message)
     if is_absent and not is_secret(place, value_at(request, place)):

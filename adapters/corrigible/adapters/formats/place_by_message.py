@@ -7,15 +7,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from corrigible.adapters.formats.message.member_names import find_subject
+from corrigible.adapters.formats.message.names_told import ANYTHING, members_told, name_as_word, names_in_message
 from corrigible.adapters.formats.message.sent_values import (
-    ANYTHING,
     FOR,
     SentValue,
     absent_subject,
     fold,
-    members_told,
-    name_as_word,
-    names_in_message,
     value_beside_name,
     value_mentioned,
 )
