@@ -33,26 +33,61 @@ class OperationName(BaseModel):
     path: str
 
 
+class ValueMapping(BaseModel):
+    """A value that is called otherwise in the target, and means the same: `batch/v1` is `batch/v1beta1`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: str | int | float | bool | None
+    target: str | int | float | bool | None
+
+
 class FieldMapping(BaseModel):
-    """Where the value of one field of the source goes."""
+    """Where the value of one field of the source goes.
+
+    It holds for all that is below the field, where no mapping and no loss has a longer pointer: `/body` to `/body` is
+    all of a body. Of several with one source, the first whose conversion accepts the value is taken.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     source: str
     """Pointer of `operation.Field`."""
     target: str
+    """Its `*` are those of the source, in their order; one that it lacks stands for the only item of a list."""
     conversion: str = ""
     """Empty where the value is taken as it is; else one of `conversion.CONVERSIONS`."""
+    values: tuple[ValueMapping, ...] = ()
+    """What values are called in the target; others are taken as they are."""
     score: float = Field(default=1.0, ge=0, le=1)
 
 
 class Constant(BaseModel):
-    """A value that the target needs and that follows from the source's operation: `apiVersion: batch/v1`."""
+    """A value that the target needs and that follows from the source's operation: `apiVersion: batch/v1`.
+
+    It stands only where the caller's own values leave the place free; in a body of DELETE only where a body was sent.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     target: str
+    """`*` is each item of the list that the rewritten request has there."""
     value: str | int | float | bool | None
+    unless: tuple[str, ...] = ()
+    """Pointers of the source: where the caller sent one of them, the target does not need the value."""
+
+
+class Probe(BaseModel):
+    """A read that shows whether the target is served, and what a value of the source belongs to."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    get: str
+    """A path; `{name}` is a variable of the target's path, else of the source's."""
+    pointer: str = ""
+    """Into the answer, `*` for any item; empty: that there is an answer is enough."""
+    value: str = ""
+    """What stands there. Where it is `{name}` of a variable of the source's path, that value is no loss: it follows."""
 
 
 class Evidence(BaseModel):
@@ -83,6 +118,10 @@ class OperationMapping(BaseModel):
     needed: tuple[str, ...] = ()
     """Pointers of arguments that the target requires and the source does not give."""
     evidence: tuple[Evidence, ...] = ()
+    served: Probe | None = None
+    """How it is seen that an API offers the target, where no description says so."""
+    target_reads: bool = False
+    """The target changes nothing though its method may: a search by POST."""
 
 
 class ApiOfMap(BaseModel):
