@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +17,7 @@ import pytest
 from corrigible.adapters.mapping.operation import CanonicalOperation, Field
 from corrigible.adapters.mapping.source.api_document import ApiDocument
 from corrigible.adapters.mapping.source.spec_file import read_spec
+from corrigible.adapters.mapping.store.endpoint import EndpointEmbedder
 from corrigible.adapters.mapping.store.seam import LEXICAL, StoreError, unit
 from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex, write_sqlite
 from corrigible.proxy.cli import main
@@ -149,6 +153,53 @@ assert {{h.operation.name for h in index.search("zzz", 2)}} == {{"zzz"}}
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
+
+
+class FakeEmbeddings(BaseHTTPRequestHandler):
+    """Speaks `POST /embeddings`, and counts letters. It owns up to being a fake in a header."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        vectors = Letters().vectors(asked["input"])
+        data = [{"index": at, "embedding": vector} for at, vector in enumerate(vectors)]
+        body = json.dumps({"data": data[::-1], "model": asked["model"]}).encode()
+        self.send_response(200 if asked["model"] == "fake-letters" else 404)
+        self.send_header("x-corrigible-fake", "1")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def endpoint() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), FakeEmbeddings)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_any_endpoint_makes_vectors(endpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "x.index"
+    words = ["--embedding", "endpoint:fake-letters", "--base-url", endpoint]
+    assert main(["map", "index", f"acapy={SPEC}", "--out", str(file), *words]) == 0
+    hits = found(capsys, "connection invitation", "--index", str(file), *words)
+    assert hits[0]["by"] == "fake-letters at an endpoint on this machine"
+    assert main(["map", "search", "x", "--index", str(file), "--embedding", "endpoint:no", "--base-url", endpoint]) == 2
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [("http://example.com/v1", "sent unencrypted"), ("https://me:pw@example.com", "no credentials"), ("x", "http://")],
+)
+def test_no_key_leaves_in_the_open(url: str, problem: str) -> None:
+    with pytest.raises(StoreError, match=problem):
+        EndpointEmbedder(url, "m", "s3cret")
 
 
 def many(count: int) -> tuple[CanonicalOperation, ...]:

@@ -6,7 +6,7 @@ import argparse
 from importlib import import_module
 from typing import Final
 
-VERBS: Final = ("index", "search", "build", "evaluate", "annotate")
+VERBS: Final = ("index", "search", "build", "plan", "evaluate", "annotate")
 """Each is also the name of its module in `corrigible.proxy.map_tools`."""
 
 

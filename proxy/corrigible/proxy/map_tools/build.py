@@ -6,16 +6,21 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from corrigible.adapters.mapping.evaluate.toolbench_queries import is_queries, read_queries
 from corrigible.adapters.mapping.mapping import MapFile
+from corrigible.adapters.mapping.plan.prompt import Asked
 from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
 from corrigible.rules.errors import CorrigibleError, suggest_spelling
 
-from . import embedding_option
-from .map_builder import MOST_APIS, build_map
+from . import embedding_option, model_option
+from .map_builder import MOST_APIS, build_map, first_questions
+
+_SHOWN: Final = 3
+"""Questions of a dry run."""
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -37,10 +42,12 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="what users ask for, one a line, or ToolBench's queries: operations that one finds together are compared",
     )
     embedding_option.add(parser)
+    model_option.add(parser, "--refine", "let this model judge the candidates: by examples, then by criticising itself")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
+    model = model_option.model(args)
     index = SqliteIndex(args.index, embedding_option.embedder(args))
     began = time.perf_counter()
     try:
@@ -48,14 +55,31 @@ def run(args: argparse.Namespace) -> int:
         sources, targets = _known(args.sources, names, "--from"), _known(args.targets, names, "--to")
         if len(set(sources) | set(targets)) > MOST_APIS and not (args.sources or args.targets):
             print(f"{len(names)} APIs: each is compared with all others at once", file=sys.stderr)
+        if args.dry_run:
+            return _dry_run(first_questions(index, sources, targets))
         utterances = _utterances(args.utterances) if args.utterances else []
-        found = build_map(index, sources, targets, utterances, print)
+        found = build_map(index, sources, targets, utterances, print, model)
     finally:
         index.close()
+        if model is not None:
+            model.close()
     write_map(args.out, found)
     classes = Counter(str(one.equivalence) for one in found.mappings)
     told = ", ".join(f"{count} {name}" for name, count in classes.most_common()) or "none"
     print(f"{args.out}: {len(found.mappings)} mappings ({told}), {found.method}, {time.perf_counter() - began:.1f} s")
+    if model is not None:
+        print(model.told(), file=sys.stderr)
+    return 0
+
+
+def _dry_run(questions: Iterator[Asked]) -> int:
+    """Print the first questions, and how many there are. Each is followed by one more, for the criticism."""
+    count = 0
+    for question in questions:
+        count += 1
+        if count <= _SHOWN:
+            model_option.print_question(question)
+    print(f"--- {count} operations would be asked about, with {2 * count} requests; {min(count, _SHOWN)} are shown")
     return 0
 
 

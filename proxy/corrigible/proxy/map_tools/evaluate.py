@@ -18,28 +18,43 @@ from corrigible.adapters.mapping.store.seam import Embedder, indexed_text
 from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
 from corrigible.rules.errors import CorrigibleError
 
-from . import embedding_option
+from . import embedding_option, model_option, plan, query_score
 from .map_builder import build_map
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = verbs.add_parser(
         "evaluate",
-        help="score mappings by ground truth",
+        help="score mappings by ground truth, and plans by the calls that are right",
         description="Score mappings by ground truth (tests/mapping/README.md has its form), beside what similar names "
-        "alone and similar descriptions alone map, each at the threshold that suits it best on these very judgements.",
+        "alone and similar descriptions alone map, each at the threshold that suits it best on these very judgements; "
+        "or score plans of calls by sets of queries, as sets and in order, always beside the plans without a model.",
     )
     parser.add_argument("--index", required=True, type=Path, metavar="FILE", help="with the APIs that are judged")
     parser.add_argument("--truth", nargs="+", type=Path, default=[], metavar="FILE", help="judged mappings")
-    parser.add_argument("--map", type=Path, metavar="FILE", help="the mappings; default: built from the index")
     parser.add_argument("--json", action="store_true", help="print one JSON object per method and line")
+    parser.add_argument(
+        "--queries",
+        type=Path,
+        metavar="FILE",
+        help='score plans instead, by ToolBench\'s queries or lines of {"utterance": ..., "calls": [["api", "name"]]}',
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help="the first N queries only")
+    plan.add_style(parser)
     embedding_option.add(parser)
+    model_option.add(parser, "--model", "score the plans of this model, too")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.queries is not None:
+        if args.truth:
+            raise CorrigibleError("--truth scores mappings, --queries plans: one of them")
+        return query_score.run(args)
     if not args.truth:
-        raise CorrigibleError("nothing to score by: --truth FILE...")
+        raise CorrigibleError("nothing to score by: --truth FILE... or --queries FILE")
+    if args.model:
+        raise CorrigibleError("--model belongs to --queries; for mappings there is `corrigible map build --refine`")
     truths = [read_truth(file) for file in args.truth]
     embedder = embedding_option.embedder(args)
     index = SqliteIndex(args.index)

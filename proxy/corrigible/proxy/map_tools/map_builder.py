@@ -9,7 +9,11 @@ from corrigible.adapters.mapping.build.builder import Builder
 from corrigible.adapters.mapping.build.candidates import Probe
 from corrigible.adapters.mapping.mapping import MapFile, OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
+from corrigible.adapters.mapping.plan.prompt import Asked
 from corrigible.adapters.mapping.store.seam import OperationIndex
+
+from .model_option import Model
+from .refiner import questions, refined
 
 MOST_APIS = 20
 """Up to so many, each pair of APIs is compared; of more, each API with all others at once."""
@@ -23,17 +27,31 @@ def build_map(
     targets: Sequence[str],
     utterances: Iterable[str] = (),
     tell: Callable[[str], None] = lambda _: None,
+    model: Model | None = None,
 ) -> MapFile:
-    """Map the operations of each source API to each target API, or to other versions within one API."""
+    """Map the operations of each source API to each target API, or to other versions within one API.
+
+    `model`: asked about each source whose candidates are not hopeless.
+    """
     together = _found_together(index, utterances)
     mappings: list[OperationMapping] = []
     for source, group in _pairs(sources, targets):
-        found = _between(index, source, group, together)
+        builder = _between(index, source, group, together)
+        found = builder.mappings() if model is None else refined(builder, model)
         mappings += found
         tell(f"{source} -> {group[0] if len(group) == 1 else f'{len(group)} APIs'}: {len(found)} mappings")
     named = {api for one in mappings for api in (one.source.api, one.target.api)}
     apis = tuple(one for one in index.apis() if one.name in named)
-    return MapFile(method=f"lexical; candidates by {index.methods[0]}", apis=apis, mappings=tuple(mappings))
+    method = f"lexical; candidates by {index.methods[0]}"
+    if model is not None:
+        method += f"; judged by {model.name}, few-shot and self-reflection"
+    return MapFile(method=method, apis=apis, mappings=tuple(mappings))
+
+
+def first_questions(index: OperationIndex, sources: Sequence[str], targets: Sequence[str]) -> Iterator[Asked]:
+    """Yield what a model would be asked first about each source."""
+    for source, group in _pairs(sources, targets):
+        yield from (question for _, question in questions(_between(index, source, group, {})))
 
 
 def _pairs(sources: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
@@ -44,18 +62,15 @@ def _pairs(sources: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[str
         yield source, [target for target in targets if target != source]
 
 
-def _between(
-    index: OperationIndex, source: str, group: Sequence[str], together: dict[str, list[str]]
-) -> list[OperationMapping]:
+def _between(index: OperationIndex, source: str, group: Sequence[str], together: dict[str, list[str]]) -> Builder:
     operations = [one for api in group for one in index.operations(api)]
     known = {_key(one) for one in operations}
-    builder = Builder(
+    return Builder(
         index.operations(source),
         operations,
         _probe(index, group[0] if len(group) == 1 else ""),
         lambda key: [other for other in together.get(key, ()) if other in known],
     )
-    return builder.mappings()
 
 
 def _probe(index: OperationIndex, api: str) -> Probe:

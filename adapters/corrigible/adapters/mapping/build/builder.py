@@ -67,15 +67,21 @@ class Builder:
         )
         self._candidates = Candidates(self._targets, probe)
         self._together = together
+        self._compared: dict[str, list[Pair]] | None = None
 
     def mappings(self) -> list[OperationMapping]:
         """Return all mappings, in the order of sources and, for each, of likeness."""
-        pairs = self._pairs()
-        return [self._mapping(pair, self._accepted(pair)) for pair in self._chosen(pairs)]
+        return [self.mapping(pair, accepted=self._accepted(pair)) for pair in self._chosen(self.pairs())]
 
     def pairs(self) -> dict[str, list[Pair]]:
-        """Return what was compared, by source, the most alike first: for looking at, and for tuning."""
-        return self._pairs()
+        """Return what was compared, by the key of the source, the most alike first."""
+        if self._compared is None:
+            self._compared = self._pairs()
+        return self._compared
+
+    def operation(self, key: str) -> CanonicalOperation:
+        """Return a source or a target by its key."""
+        return (self._sources.get(key) or self._targets[key]).operation
 
     def _pairs(self) -> dict[str, list[Pair]]:
         first: dict[str, list[Pair]] = {}
@@ -183,7 +189,8 @@ class Builder:
     def _accepted(self, pair: Pair) -> bool:
         return pair.score >= ACCEPTED or self._is_successor(pair)
 
-    def _mapping(self, pair: Pair, accepted: bool) -> OperationMapping:
+    def mapping(self, pair: Pair, *, accepted: bool) -> OperationMapping:
+        """Return the mapping of two operations; one that is not accepted is `related`."""
         source, target = self._sources[pair.source], self._targets[pair.target]
         mapping = compared(source, target, self._rarity, pair.score)
         evidence = list(self._evidence(pair))

@@ -6,7 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from corrigible.adapters.mapping.mapping import Constant, Equivalence, OperationMapping, OperationName
+from corrigible.adapters.mapping.mapping import (
+    Constant,
+    Equivalence,
+    FieldMapping,
+    OperationMapping,
+    OperationName,
+    ValueMapping,
+)
 from corrigible.adapters.mapping.operation import CanonicalOperation, Field
 
 from .field_map import FieldMap, argument_map, result_map
@@ -20,10 +27,8 @@ _VERSION_FIELD: Final = "/body/apiVersion"
 def compared(source: Profile, target: Profile, rarity: Rarity, score: float) -> OperationMapping:
     """Return the mapping of one operation to another, without its evidence."""
     arguments, results = argument_map(source, target, rarity), result_map(source, target, rarity)
-    constants = list(_constants(source, target, arguments))
-    fixed = {one.target for one in constants}
-    pairs = tuple(pair for pair in arguments.pairs if pair.target not in fixed)
-    replaced = {pair.source for pair in arguments.pairs if pair.target in fixed}
+    constants = _constants(source, target, arguments)
+    pairs = tuple(_renamed(pair, source, target) for pair in arguments.pairs)
     return OperationMapping(
         source=named(source.operation),
         target=named(target.operation),
@@ -32,9 +37,9 @@ def compared(source: Profile, target: Profile, rarity: Rarity, score: float) -> 
         arguments=pairs,
         constants=tuple(constants),
         results=tuple(results.pairs),
-        lost_arguments=tuple(one for one in arguments.lost if one not in replaced),
+        lost_arguments=tuple(arguments.lost),
         lost_results=tuple(results.lost),
-        needed=tuple(_needed(target, arguments, fixed)),
+        needed=tuple(_needed(target, arguments, {one.target for one in constants})),
     )
 
 
@@ -64,13 +69,27 @@ def _constants(source: Profile, target: Profile, arguments: FieldMap) -> list[Co
         for one in target.operation.arguments
         if one.required and len(one.enum) == 1 and one.pointer not in arguments.matched and one.pointer.count("/") == 2
     ]
-    told, here = _GROUP_VERSION.search(target.path), _GROUP_VERSION.search(source.path)
-    if told is not None and (here is None or here.groups() != told.groups()):
-        known = {one.pointer for one in target.operation.arguments}
-        if _VERSION_FIELD in known:
-            group, version = told.groups()
-            constants.append(Constant(target=_VERSION_FIELD, value=f"{group}/{version}" if group else version))
+    told, here = _version(target), _version(source)
+    if told and told != here:
+        constants.append(Constant(target=_VERSION_FIELD, value=told))
     return constants
+
+
+def _renamed(pair: FieldMapping, source: Profile, target: Profile) -> FieldMapping:
+    """Return a pair; of the version in a body with what it is called in the target."""
+    told, here = _version(target), _version(source)
+    if pair.target != _VERSION_FIELD or pair.source != _VERSION_FIELD or not told or not here or told == here:
+        return pair
+    return pair.model_copy(update={"values": (ValueMapping(source=here, target=told),)})
+
+
+def _version(profile: Profile) -> str:
+    """Return the group and version of a path whose body names them again, empty where it has none: `batch/v1`."""
+    found = _GROUP_VERSION.search(profile.path)
+    if found is None or all(one.pointer != _VERSION_FIELD for one in profile.operation.arguments):
+        return ""
+    group, version = found.groups()
+    return f"{group}/{version}" if group else version
 
 
 def _typed(field: Field) -> str | int | bool:

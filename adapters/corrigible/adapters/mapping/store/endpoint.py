@@ -17,8 +17,6 @@ KEY: Final = "EMBEDDING_API_KEY"
 """The environment variable of the key."""
 _BATCH: Final = 100
 _SECONDS: Final = 120.0
-_FAKE: Final = "x-corrigible-fake"
-"""A header of the test suite's fake providers."""
 
 
 class EndpointEmbedder:
@@ -33,27 +31,28 @@ class EndpointEmbedder:
         if key and parts.scheme == "http" and not loopback:
             raise StoreError(f"{base_url}: the key would be sent unencrypted")
         self._url, self._model = f"{base_url.rstrip('/')}/embeddings", model
-        headers = {"authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx.Client(timeout=_SECONDS, trust_env=not loopback, headers=headers)
-        self._is_fake = False
+        self._headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._loopback = loopback
 
     @property
     def name(self) -> str:
-        return f"{self._model} at an endpoint{' (a fake of the test suite)' if self._is_fake else ''}"
+        """The model; what answers on this machine is told as being there, since it may be a fake."""
+        return f"{self._model} at an endpoint{' on this machine' if self._loopback else ''}"
 
     def vectors(self, texts: Sequence[str]) -> list[list[float]]:
         return [vector for at in range(0, len(texts), _BATCH) for vector in self._batch(texts[at : at + _BATCH])]
 
     def _batch(self, texts: Sequence[str]) -> list[list[float]]:
         try:
-            answer = self._client.post(self._url, json={"model": self._model, "input": list(texts)})
+            # A proxy of the environment variables is for remote hosts.
+            with httpx.Client(timeout=_SECONDS, trust_env=not self._loopback, headers=self._headers) as client:
+                answer = client.post(self._url, json={"model": self._model, "input": list(texts)})
             answer.raise_for_status()
             document = answer.json()
         except httpx.HTTPStatusError as problem:
             raise StoreError(f"{self._url} answers {problem.response.status_code}") from None
         except (httpx.HTTPError, ValueError) as problem:
             raise StoreError(f"{self._url}: {type(problem).__name__}: no usable answer") from None
-        self._is_fake = self._is_fake or _FAKE in answer.headers
         try:
             return [unit(vector) for vector in _vectors(document, len(texts))]
         except (KeyError, TypeError, ValueError):
