@@ -178,6 +178,11 @@ class TestWhichRefusals:
         (only,) = alternatives(feedback)
         assert (only["patch"][-1]["value"], asked) == ("/v2/things/7", [])
 
+    def test_a_variable_of_the_description_is_no_operation_of_that_name(self, tmp_path: Path) -> None:
+        named = mapping("GET /v1/things/{id}", "GET /v2/things/latest", [("/path/id", "/query/id")])
+        engine = engine_of(named, description=SECOND, folder=tmp_path)
+        assert not alternatives(told(engine, Request("GET", "/v1/things/7"), 404, {"detail": "Not Found"}))
+
 
 class TestTrust:
     request = Request("POST", "/v1/things/7", headers={"content-type": "application/json"}, body={"a": 1, "b": 2})

@@ -126,7 +126,9 @@ class Search:
         if description is not None:
             path = mapping.target.path if is_rpc else after.request.path
             match = description.operations.find(mapping.target.method, path)
-            return False if match is not None else None
+            # `/things/search` may be no more than a value of `/things/{id}`.
+            is_described = match is not None and len(match[1]) == len(_VARIABLE.findall(mapping.target.path))
+            return False if is_described else None
         if is_rpc:
             return None
         if mapping.served is not None:

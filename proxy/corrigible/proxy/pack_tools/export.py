@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from corrigible.proxy.build import load_profiles
+from corrigible.proxy.build import profile_of
 from corrigible.proxy.core.api_profile import ApiProfile
 from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.core.engine import Engine
@@ -25,7 +25,7 @@ from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.language.yaml_source import read_source
 from corrigible.rules.pack.cases import Case, load_cases
-from corrigible.rules.pack.load import rule_files
+from corrigible.rules.pack.load import load_pack, rule_files
 from corrigible.schema.exchange import Json, Protocol
 
 from .case_runner import answer_lookup
@@ -49,8 +49,8 @@ _WITHOUT_VALUES = frozenset({"ESCALATE", "NO_RECOVERY_AVAILABLE"})
 
 def render(name_or_path: str | Path) -> Iterator[dict[str, Json]]:
     """Yield the documents of a pack. Raises AuthoringError if the pack or a case file is malformed."""
-    (profile,) = load_profiles([name_or_path])
-    pack = profile.pack
+    pack = load_pack(name_or_path)
+    profile = profile_of(pack)
     rules = {rule.id.partition(".")[2]: rule for rule in pack.rules}
     adapters = files("corrigible.adapters")
     places = [Path(str(adapters.joinpath(group, pack.name, "tasks.yaml"))) for group in ("apis", "demo")]
