@@ -17,11 +17,13 @@ from corrigible.proxy.http.own_location import Rewritten
 
 from .clusters import (
     API_CLUSTER,
+    API_HTTP1,
     BUFFER,
     METADATA_KB,
     certificate,
     clusters,
     corrector_name,
+    has_both,
     http1,
     http2,
     socket,
@@ -140,10 +142,11 @@ def connection_manager(gateway: Gateway) -> Json:
 def virtual_host(gateway: Gateway) -> Json:
     """Return the routes: they say which filters run, so that what most requests do not need costs them nothing."""
     if gateway.is_ext_proc:
-        return _host([_route(gateway, {"prefix": "/"}, {})])
+        return _host([*_upgrades(gateway, {}), _route(gateway, {"prefix": "/"}, {})])
     kept = {} if gateway.is_grpc else _on(_EXCHANGE)
     routes = [
         *([] if gateway.is_grpc else [_route(gateway, {"prefix": DOCUMENTS}, _on(_ASK) | _on(_REFUSAL))]),
+        *_upgrades(gateway, kept),
         *(
             [
                 _route(
@@ -168,6 +171,16 @@ def _host(routes: list[Json]) -> Json:
         "routes": routes,
         "request_headers_to_remove": [_CALLERS_PROTO],
     }
+
+
+def _upgrades(gateway: Gateway, filters: Json) -> list[Json]:
+    """Return the route of requests that ask for another protocol, where others may go over HTTP/2."""
+    if not has_both(gateway):
+        return []
+    match = {"prefix": "/", "headers": [{"name": "upgrade", "present_match": True}]}
+    route = _route(gateway, match, filters)
+    route["route"]["cluster"] = API_HTTP1
+    return [route]
 
 
 def _by_method(gateway: Gateway, kept: Json) -> list[Json]:

@@ -17,6 +17,8 @@ Json = dict[str, Any]
 _API: Final = "type.googleapis.com/envoy.extensions"
 _OPTIONS: Final = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 API_CLUSTER: Final = "api"
+API_HTTP1: Final = "api-http1"
+"""The API over HTTP/1.1 only: for upgrades, which few servers take over HTTP/2."""
 BUFFER: Final = 4 << 20
 """Bytes of an answer without a length that a refusal may have: Envoy cannot hold more back."""
 METADATA_KB: Final = 1024
@@ -27,7 +29,18 @@ _IDLE: Final = "4s"
 
 def clusters(gateway: Gateway) -> list[Json]:
     """Return the API and the correctors: each is a cluster of its own, and the filters choose one by the caller."""
-    return [_api_cluster(gateway), *corrector_clusters(gateway)]
+    apis = [_api_cluster(gateway)]
+    if has_both(gateway):
+        apis.append(_api_cluster(gateway, API_HTTP1))
+    return [*apis, *corrector_clusters(gateway)]
+
+
+def has_both(gateway: Gateway) -> bool:
+    """Whether the API is called over HTTP/2 where it speaks that.
+
+    Callers in the clear speak HTTP/1.1, and so it does, too: what they see is spelled as without the proxy.
+    """
+    return not gateway.is_grpc and gateway.upstream.scheme == "https" and gateway.identity is not None
 
 
 def corrector_clusters(gateway: Gateway) -> list[Json]:
@@ -49,7 +62,7 @@ def corrector_name(number: int) -> str:
     return f"corrigible-{number}"
 
 
-def _api_cluster(gateway: Gateway) -> Json:
+def _api_cluster(gateway: Gateway, name: str = API_CLUSTER) -> Json:
     upstream = gateway.upstream
     is_secure = upstream.scheme == "https"
     options: Json = {
@@ -59,17 +72,17 @@ def _api_cluster(gateway: Gateway) -> Json:
     if gateway.is_grpc:
         options["explicit_http_config"] = {"http2_protocol_options": http2()}
         options["common_http_protocol_options"] = {"max_response_headers_kb": METADATA_KB}
-    elif is_secure:
+    elif has_both(gateway) and name == API_CLUSTER:
         options["auto_config"] = {"http_protocol_options": http1(), "http2_protocol_options": http2()}
     else:
         options["explicit_http_config"] = {"http_protocol_options": http1()}
     cluster: Json = {
-        "name": API_CLUSTER,
+        "name": name,
         "type": "STRICT_DNS",
         "dns_lookup_family": "ALL",
         "connect_timeout": "10s",
         "per_connection_buffer_limit_bytes": BUFFER,
-        "load_assignment": _endpoints(API_CLUSTER, socket(upstream.host, upstream.port)),
+        "load_assignment": _endpoints(name, socket(upstream.host, upstream.port)),
         "circuit_breakers": _no_breakers(),
         "ignore_health_on_host_removal": True,
     }
