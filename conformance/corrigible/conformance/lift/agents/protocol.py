@@ -14,7 +14,7 @@ from corrigible.conformance.lift.log.record import Reflection
 from corrigible.schema.exchange import Json, Request
 
 Kind = Literal["scripted", "model", "external"]
-Ending = Literal["done", "impossible", "needs input", "gave up", "stopped by loop breaker"]
+Ending = Literal["done", "impossible", "needs input", "gave up", "unreadable", "stopped by loop breaker"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,16 @@ def _view(section: Section) -> dict[str, object]:
     }
 
 
+def forest_of(section: Section) -> Markup:
+    """Draw the declared comparisons."""
+    return _forest(section.comparisons, section.primary) if section.comparisons else Markup("")
+
+
+def curves_of(section: Section, agent: str = POOLED) -> Markup:
+    """Draw success by attempt; of all agents together by default."""
+    return _curves(section, agent)
+
+
 def _forest(comparisons: Sequence[Comparison], primary: tuple[str, str]) -> Markup:
     bars = [
         Bar(
