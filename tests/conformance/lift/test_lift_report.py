@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 from corrigible.conformance.cli import main
+from corrigible.conformance.lift.agents.scripted import AGENTS
+from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.log.record import Episode
 from corrigible.conformance.lift.log.store import Log
-from corrigible.conformance.lift.report import document, figure, page, terminal, viewer
+from corrigible.conformance.lift.report import document, figure, legend, page, terminal, viewer
 from corrigible.conformance.lift.report.summary import SCRIPTED, Summary, summarise
 from corrigible.conformance.lift.stats.estimate import Estimate
 
@@ -256,3 +258,21 @@ def test_misuse_is_said_and_ends_with_two(name: str, tmp_path: Path, capsys: pyt
 def test_an_episode_without_turns_is_listed(some: Log) -> None:
     crashed: list[Episode] = [episode(outcome="error"), episode(seed=1)]
     assert len(unpacked(viewer.pack(crashed, {}).index)["rows"]) == 2
+
+
+def test_the_page_says_what_every_agent_and_arm_is_and_whose_the_harm_was() -> None:
+    log = scripted(tasks=3)
+    harmed = log.episodes[0].model_copy(update={"harm": ("twice: POST /x was accepted 2 times",)})
+    changed = Log(log.manifests, (harmed, *log.episodes[1:]))
+    written = page.render(summarise(changed), changed.episodes)
+    for section in summarise(changed).sections:
+        for _, line in (*legend.agents(section.agents, section.kind), *legend.arms(section.arms)):
+            assert line in written
+    assert f"<li>{harmed.agent}: <b>1</b>harms</li>" in written
+
+
+def test_the_legend_knows_every_agent_and_arm_that_there_is() -> None:
+    assert set(legend.ARMS) == set(Arm)
+    assert {*(agent.name for agent in AGENTS), "noisy-literal"} == set(legend.AGENTS)
+    assert legend.agents(["noisy-literal(0.25)", "local:x"], "scripted")[0][1].startswith("script: follows")
+    assert legend.agents(["fake x"], "model", ["fake x"]) == [("fake x", "a fake provider, no model")]

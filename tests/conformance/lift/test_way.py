@@ -113,17 +113,18 @@ def test_a_tie_is_what_two_one_sided_tests_say() -> None:
 
 
 def test_registered_goals_are_told_as_they_came_out_in_every_report() -> None:
-    log = [played(f"t{n}", "verbose", READ, READ, FAILED, SOLVED) for n in range(12)]
+    log = [played(f"t{n}", "verbose", READ, READ, FAILED, SOLVED) for n in range(11)]
+    log.append(played("t11", "verbose", FAILED, outcome="failure"))
     log += [played(f"t{n}", "reflective", SOLVED) for n in range(12)]
     registered = {"primary": ["reflective", "verbose"], "margin": 0.1, "calls_ratio": 0.5, "gain": 0.4}
     ran = manifest().model_copy(update={"plan": {"registered": registered}})
     summary = summarise(Log((ran,), tuple(log)))
     (section,) = summary.sections
     tie, gain, calls = section.goals
-    assert tie == "informed: a tie within 10 points of success: shown, TOST p 0.000, 12 tasks"
-    assert gain == "informed: gain of 40 points or more: missed, +0 (+0 to +0), 12 tasks"
+    assert tie == "informed: a tie within 10 points of success: not shown, TOST p 0.42, 12 tasks"
+    assert gain == "informed: gain of 40 points or more: missed, +8 (+0 to +25), 12 tasks"
     assert calls.startswith(
-        "informed: calls at most 0.5 of those under verbose: reached, 0.25 (0.25 to 0.25), 12 tasks"
+        "informed: calls at most 0.5 of those under verbose: reached, 0.25 (0.25 to 0.25), 11 tasks"
     )
     assert calls.endswith("without a wrong turn: 100% of 12")
     text = terminal.render(summary)
@@ -133,6 +134,20 @@ def test_registered_goals_are_told_as_they_came_out_in_every_report() -> None:
     written = page.render(summary, log)
     assert "calls at most 0.5 of those under verbose: reached" in written and "The way to a result" in written
     assert not summarise(Log((ran,), tuple(log)), ("verbose", "reflective")).sections[0].goals, "chosen after the run"
+
+
+def test_tasks_that_all_came_out_alike_prove_neither_a_tie_nor_a_miss() -> None:
+    log = [played(f"t{n}", arm, FAILED, outcome="failure") for n in range(5) for arm in ("verbose", "reflective")]
+    registered = {"primary": ["reflective", "verbose"], "margin": 0.1, "gain": 0.4}
+    ran = manifest().model_copy(update={"plan": {"registered": registered}})
+    (section,) = summarise(Log((ran,), tuple(log))).sections
+    assert all(line.endswith("nothing can be said of 5 tasks that all came out alike") for line in section.goals)
+    assert len(section.goals) == 2 and section.comparisons[0].tie is None
+
+
+def test_an_answer_that_could_not_be_read_is_neither_a_stop_nor_a_solution() -> None:
+    found = of(played("a", "verbose", FAILED, outcome="failure", ending="unreadable: no call that could be read"))
+    assert (found.false_stops.value, found.false_stops.n) == (0.0, 1)
 
 
 # What a task asks for

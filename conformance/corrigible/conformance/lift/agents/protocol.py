@@ -15,7 +15,7 @@ from corrigible.model.usage import Usage
 from corrigible.schema.exchange import Json, Request
 
 Kind = Literal["scripted", "model", "external"]
-Ending = Literal["done", "impossible", "needs input", "gave up", "stopped by loop breaker"]
+Ending = Literal["done", "impossible", "needs input", "gave up", "unreadable", "stopped by loop breaker"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,14 +39,14 @@ def goals(
 def _tie(one: Comparison, margin: float) -> str:
     words = f"{one.agent}: a tie within {100 * margin:.0f} points of success"
     if one.tie is None:
-        return f"{words}: nothing can be said of {one.difference.estimate.n} tasks"
+        return f"{words}: nothing can be said of {one.difference.estimate.n} tasks that all came out alike"
     shown = f"shown, TOST p {one.tie:.3f}" if one.tie < _ALPHA else f"not shown, TOST p {one.tie:.2f}"
     return f"{words}: {shown}, {one.difference.estimate.n} tasks"
 
 
 def _at_least(estimate: Estimate, goal: float) -> str:
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return f"nothing can be said of {estimate.n} tasks"
+    if estimate.value is None or estimate.low is None or estimate.high is None or estimate.low == estimate.high:
+        return f"nothing can be said of {estimate.n} tasks that all came out alike"
     span = f"{100 * estimate.value:+.0f} ({100 * estimate.low:+.0f} to {100 * estimate.high:+.0f}), {estimate.n} tasks"
     word = "reached" if estimate.low >= goal else "missed" if estimate.high < goal else "not shown"
     return f"{word}, {span}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -15,6 +16,7 @@ from corrigible.conformance.lift.stats.group import POOLED
 from corrigible.conformance.lift.stats.rate import Rate
 from corrigible.conformance.report.plain import visible
 
+from . import legend
 from .figure import Bar, Dot, colour, curves, dots, forest, panels
 from .summary import Section, Summary, p_text, points_of
 from .terminal import START
@@ -39,9 +41,16 @@ def render(summary: Summary, episodes: Sequence[Episode], *, limit: int = LIMIT)
         summary=summary,
         manifest=summary.manifest,
         views=[_view(section) for section in summary.sections],
+        harms=_harms(summary),
         packed=pack(episodes, prompts, limit=limit),
         colour=colour,
     )
+
+
+def _harms(summary: Summary) -> list[tuple[str, int]]:
+    """Return the harms of each agent, outside of arms that are wrong on purpose; most first."""
+    counts = Counter(harm.agent for one in summary.sections for harm in one.harms if not harm.on_purpose)
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 def _percent(value: float | None) -> str:
@@ -62,6 +71,8 @@ def _view(section: Section) -> dict[str, object]:
     who = [*([] if len(section.agents) == 1 else [POOLED]), *section.agents]
     return {
         "section": section,
+        "agents": legend.agents(section.agents, section.kind, section.fake),
+        "arms": legend.arms(section.arms),
         "title": f"{_TITLE[section.kind]}, {START[section.start]}",
         "chosen": next((name for name in FAITHFUL if name in section.agents), who[0])
         if section.kind == "scripted"
@@ -86,6 +97,16 @@ def _view(section: Section) -> dict[str, object]:
         ],
         "origins": _origins(section),
     }
+
+
+def forest_of(section: Section) -> Markup:
+    """Draw the declared comparisons."""
+    return _forest(section.comparisons, section.primary) if section.comparisons else Markup("")
+
+
+def curves_of(section: Section, agent: str = POOLED) -> Markup:
+    """Draw success by attempt; of all agents together by default."""
+    return _curves(section, agent)
 
 
 def _forest(comparisons: Sequence[Comparison], primary: tuple[str, str]) -> Markup:

@@ -19,7 +19,8 @@ for (const choice of document.querySelectorAll("select[data-figures]"))
       one.hidden = one.dataset.figure !== choice.value;
   });
 
-const SHOWN = 300;
+const PAGE = 300;
+let most = PAGE;
 let rows = [], tasks = [], prompts = {}, current = null;
 const blocks = new Map();
 
@@ -42,7 +43,7 @@ async function start() {
   const harm = make("option", "harm only");
   harm.value = "yes";
   byId("by-harm").append(harm);
-  byId("filters").addEventListener("input", list);
+  byId("filters").addEventListener("input", () => { most = PAGE; list(); });
   addEventListener("hashchange", fromAddress);
   list();
   if (!fromAddress()) {
@@ -60,8 +61,8 @@ function list() {
   const wanted = ["domain", "arm", "agent", "outcome"].map(name => [name, byId("by-" + name).value]).filter(pair => pair[1]);
   const found = rows.filter(row => words.every(word => row.task.toLowerCase().includes(word))
     && wanted.every(([name, value]) => row[name] === value) && (!byId("by-harm").value || row.harm.length));
-  byId("hits").textContent = found.length + " episodes" + (found.length > SHOWN ? ", the first " + SHOWN + " are listed" : "");
-  byId("list").replaceChildren(...found.slice(0, SHOWN).map(row => {
+  byId("hits").textContent = found.length + " episodes" + (found.length > most ? ", the first " + most + " are listed" : "");
+  byId("list").replaceChildren(...found.slice(0, most).map(row => {
     const one = make("button");
     one.append(make("span", row.outcome, "tag " + row.outcome), " ", make("span", row.task));
     one.append(make("small", row.agent + ", " + row.arm + ", seed " + row.seed + ", from the " + row.start + ", " + row.attempts + " attempts" + (row.harm.length ? ", harm" : "")));
@@ -70,6 +71,11 @@ function list() {
     one.addEventListener("click", () => { history.replaceState(null, "", "#" + row.key); show(row); });
     return one;
   }));
+  if (found.length > most) {
+    const more = make("button", "show " + Math.min(PAGE, found.length - most) + " more");
+    more.addEventListener("click", () => { most += PAGE; list(); });
+    byId("list").append(more);
+  }
 }
 async function show(row) {
   current = row.key;

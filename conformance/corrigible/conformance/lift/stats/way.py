@@ -14,6 +14,8 @@ from .estimate import RESAMPLES, Estimate, bootstrapped_mean, sign_flip, wilson
 from .group import Group, name_of, split
 from .observation import Counts
 
+_STOPS = ("impossible", "needs input", "gave up", "stopped by loop breaker")
+
 
 @dataclass(frozen=True, slots=True)
 class Way:
@@ -37,7 +39,7 @@ class Way:
     clean: Estimate
     """The share of episodes without a wrong turn; Wilson."""
     false_stops: Estimate
-    """The share of possible tasks that the agent ended, unsolved, and not as done; Wilson."""
+    """The share of possible tasks that the agent stopped at, unsolved, and not as done; Wilson."""
     false_done: Estimate
     """The share of all episodes that the agent ended as done when it was not so; Wilson."""
     asked: Estimate
@@ -90,7 +92,7 @@ def way(agent: str, arm: str, episodes: Sequence[Episode], *, seed: int) -> Way:
         mean(billed, lambda e: e.spent.input + e.spent.output if e.spent is not None else 0),
         mean(judged, wrong_turns),
         share(judged, lambda e: not wrong_turns(e)),
-        share(possible, lambda e: e.outcome == "failure" and bool(e.ending) and not e.ending.startswith("done")),
+        share(possible, lambda e: e.outcome == "failure" and e.ending.startswith(_STOPS)),
         share(observed, lambda e: e.outcome == "failure" and e.ending.startswith("done")),
         share(questions, lambda e: e.needs in UNOBTAINABLE),
     )

@@ -44,7 +44,7 @@ from . import prompt
 from .action import Call, Finish, Unreadable, action
 from .settings import Settings, identity
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Grows with every change of the loop that changes what a model does."""
 _LONGEST_NOTE: Final = 500
 
@@ -177,7 +177,7 @@ class _EpisodeLoop:
             self._lost += 1
             self._used += 1
             if warned or self._used >= self._briefing.attempts:
-                return self._stop("gave up", f"no call that could be read: {decision.problem}")
+                return self._stop("unreadable", f"no call that could be read: {decision.problem}")
             warned = True
             self._tell_model(
                 decision.id, f"This could not be carried out, and counts as a call: {decision.problem}", failed=True

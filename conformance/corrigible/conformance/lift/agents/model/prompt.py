@@ -114,12 +114,22 @@ def form(request: Request) -> Mapping[str, Json]:
     """Return the JSON Schema of an answer in mode json: a call, or the end."""
     answers = []
     for tool in tools(request):
-        properties = {"tool": {"const": tool.name}, **tool.schema["properties"]}
+        properties = {"tool": {"const": tool.name}, **tool.schema["properties"], **_bounds(tool, request)}
         required = ["tool", *tool.schema["required"]]
         answers.append(
             {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
         )
     return {"anyOf": answers}
+
+
+def _bounds(tool: Tool, request: Request) -> dict[str, Json]:
+    """Return members that are bounded where decoding is constrained: a small model finds no end by itself."""
+    bounded: dict[str, Json] = {"type": "string", "maxLength": 300}
+    if tool.name == _FINISH.name:
+        return {"reason": bounded}
+    if is_grpc(request):
+        return {"method": bounded}
+    return {"method": {"enum": ["GET", "POST", "PUT", "PATCH", "DELETE"]}, "path": bounded}
 
 
 def system(briefing: Briefing, mode: Mode, vocabulary: Vocabulary) -> str:
