@@ -60,13 +60,17 @@ def required_of_list(message: str, request: Request, vocabulary: Vocabulary) -> 
 def nested_name(message: str, sent: Sequence[SentValue]) -> str:
     """Return the only place whose name a sentence has right behind the name of the field around it."""
     text = _SEPARATORS.sub(" ", message[:_READ]).lower()
+    together = text.replace(" ", "")
     spend(len(sent) // _COMPARED_A_STEP)
     found: dict[str, SentValue] = {}
     patterns: dict[str, bool] = {}
     for one in sent:
-        names = [name for name in one.path if not name.isdecimal()]
-        if len(names) < 3 or one.path[-1].isdecimal():
+        if len(one.path) < 3 or one.path[-1].isdecimal() or one.folded[-1] not in together:
             continue
+        names = [name for name in one.path if not name.isdecimal()]
+        if len(names) < 3:
+            continue
+        spend()
         phrase = " ".join((*words(names[-2]), *words(names[-1])))
         if phrase not in patterns:
             if len(patterns) >= _MOST_NAMES:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
@@ -45,11 +46,11 @@ _MISSING: Final = re.compile(
 
 def element_told(message: str, sent: Sequence[SentValue], vocabulary: Vocabulary) -> str:
     """Return the only element of a list that a sentence calls by its name, or what the sentence says of it."""
-    called = list(_CALLED.finditer(message[:_READ]))
+    called = list(islice(_CALLED.finditer(message[:_READ]), _MOST))
     told = {(fold(noun), one["name"]) for one in called for noun in one.group("noun", "sort") if noun}
     if not told:
         return ""
-    spend(len(sent) // _COMPARED_A_STEP)
+    spend(len(sent) * len(told) // _COMPARED_A_STEP)
     named = [
         one
         for one in sent
@@ -66,7 +67,7 @@ def element_told(message: str, sent: Sequence[SentValue], vocabulary: Vocabulary
     members = {one.path[-1] for one in inside} | _members_of(named[0].path[:-1], vocabulary)
     parts = sorted(one for one in members if set(words(one)) <= rest or fold(one) in rest)
     if len(parts) == 1:
-        return f"{element}/{parts[0]}"
+        return to_pointer((*named[0].path[:-1], parts[0]))
     return named[0].pointer if not parts and _UNWANTED.search(message[:_READ]) is not None else element
 
 

@@ -104,7 +104,7 @@ def identity_printed(message: str, sent: Sequence[SentValue]) -> str:
     if told is None:
         return ""
     pairs = [(fold(name), value) for name, value in _PAIR.findall(told["pairs"])][:_MOST_PAIRS]
-    spend(len(sent) // _COMPARED_A_STEP)
+    spend(len(sent) * len(pairs) // _COMPARED_A_STEP)
     found = [[one.pointer for one in sent if one.path and (one.folded[-1], one.value) == pair] for pair in pairs]
     return found[-1][0] if found and all(len(places) == 1 for places in found) else ""
 
