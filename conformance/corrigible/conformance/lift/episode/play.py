@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
-from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Ending, Send, Stop
+from corrigible.conformance.lift.agents.protocol import Briefing, Send, Stop
 from corrigible.conformance.lift.arms.apply import Feedback, apply_arm
 from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.environment.environment import Environment, RunningEnvironment
@@ -19,20 +19,19 @@ from corrigible.conformance.lift.environment.http_client import Unreachable
 from corrigible.conformance.lift.environment.normalizer import Normalizer
 from corrigible.conformance.lift.environment.reads import is_read
 from corrigible.conformance.lift.environment.response import Response
-from corrigible.conformance.lift.log.record import UNOBTAINABLE, Episode, Reflection, Spent, Turn
-from corrigible.conformance.lift.plan import Start
-from corrigible.conformance.lift.tasks.asked import Asked
+from corrigible.conformance.lift.log.record import UNOBTAINABLE, Episode
 from corrigible.conformance.lift.tasks.task import Kept, Read, Setup, Task, TaskFile, fill
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.model.usage import Usage
 from corrigible.schema.exchange import Json, Request
 
+from .job import EpisodeState, Job
+from .recording import Ended, recorded
 from .score import (
     PlayedCall,
     ReadResult,
     Verdict,
     feedback_of,
-    follows,
     made_by,
     missing,
     score_episode,
@@ -41,7 +40,6 @@ from .score import (
     value_at,
 )
 
-ATTEMPTS: Final = 5
 _MOST: Final = 60
 """Calls of one episode, look-ups and steps included."""
 _SHOWN_HEADERS: Final = ("retry-after", "warning", "link", "content-type", "allow", "location")
@@ -49,49 +47,6 @@ _SHOWN_HEADERS: Final = ("retry-after", "warning", "link", "content-type", "allo
 
 class NotObserved(Exception):
     """The set-up failed, or time ran out: the episode is an error, and no observation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """All that an episode needs."""
-
-    key: str
-    domain: str
-    file: TaskFile
-    task: Task
-    arm: Arm
-    agent: Agent
-    seed: int
-    attempts: int = ATTEMPTS
-    timeout: float = 120.0
-    longest_wait: float = 0.0
-    """Seconds; longer waits are cut to this."""
-    start: Start = "wish"
-    asked: Asked | None = None
-    """The writes that the task asks for; None: not known."""
-    strategy: str = ""
-    pool: Sequence[Feedback] = ()
-    """Feedback of other tasks, for the arm `shuffled`."""
-    description: Json = None
-
-    @property
-    def tenant(self) -> str:
-        """A name of this episode alone; it starts with a letter."""
-        return f"e{self.key[:8]}"
-
-
-@dataclass(slots=True)
-class EpisodeState:
-    """What an episode has come to so far; it is logged even if the episode fails half-way."""
-
-    saved: dict[str, Json] = field(default_factory=dict)
-    played: list[PlayedCall] = field(default_factory=list)
-    ending: Ending | None = None
-    reason: str = ""
-    usage: Usage = field(default_factory=Usage)
-    billed: bool = False
-    attempts: int = 0
-    closing: tuple[Reflection, ...] = ()
 
 
 def play(job: Job, running: RunningEnvironment, state: EpisodeState | None = None) -> Episode:
@@ -115,7 +70,8 @@ def play(job: Job, running: RunningEnvironment, state: EpisodeState | None = Non
         if isinstance(usage := getattr(problem, "usage", None), Usage):  # billed, although no move followed
             state.usage, state.billed = state.usage + usage, True
     outcome = "error" if trouble else "success" if verdict.success else "failure"
-    return _record_episode(job, running.environment, state, outcome, trouble, verdict, began, time.monotonic() - clock)
+    ended = Ended(outcome, trouble, verdict, began, time.monotonic() - clock)
+    return recorded(job, running.environment, state, ended)
 
 
 def _played(job: Job, running: RunningEnvironment, state: EpisodeState, until: float) -> Verdict:
@@ -295,105 +251,6 @@ def _make_move(
         last = visible_response
     state.attempts += not (last.succeeded and is_look_up)
     return last
-
-
-def _record_episode(
-    job: Job,
-    environment: Environment,
-    state: EpisodeState,
-    outcome: str,
-    trouble: str,
-    verdict: Verdict,
-    began: float,
-    seconds: float,
-) -> Episode:
-    normalizer = Normalizer(environment, {"tenant": job.tenant})
-    for value in state.saved.values():
-        normalizer(value)
-    turns = tuple(
-        _turn(call, _call_before(state.played, index), normalizer, job, state.saved)
-        for index, call in enumerate(state.played)
-    )
-    loops = sum(1 for call in state.played if _is_loop(call.seen))
-    usage = Spent(
-        input=state.usage.input,
-        output=state.usage.output,
-        cached=state.usage.cached,
-        calls=state.usage.calls,
-        by_turn=tuple(call.tokens for call in state.played),
-    )
-    return Episode(
-        key=job.key,
-        task=job.task.id,
-        domain=job.domain,
-        needs=job.task.needs,
-        start=job.start,
-        arm=job.arm.value,
-        agent=job.agent.name,
-        kind=job.agent.kind,
-        seed=job.seed,
-        outcome=outcome,
-        why=normalizer.text(trouble or verdict.why),
-        ending=_outcome(state),
-        attempts=state.attempts,
-        turns=turns,
-        spent=usage if state.billed else None,
-        harm=tuple(normalizer.text(line) for line in verdict.harm),
-        loops=loops,
-        strategy=job.strategy,
-        closing=_reflected(state.closing, normalizer),
-        at=round(began, 3),
-        seconds=round(seconds, 4),
-    )
-
-
-def _outcome(state: EpisodeState) -> str:
-    if state.ending is None:
-        return ""
-    return f"{state.ending}: {state.reason}" if state.reason else state.ending
-
-
-def _turn(
-    call: PlayedCall,
-    before: PlayedCall | None,
-    normalizer: Normalizer,
-    job: Job,
-    saved: Mapping[str, Json],
-) -> Turn:
-    feedback = feedback_of(call.seen)
-    reads = is_read(call.request, normalizer.reads)
-    astray = None if reads or job.asked is None else not job.asked.includes(call.request, saved)
-    return Turn(
-        request=normalizer(call.request.document()),
-        step=call.step,
-        given=call.given,
-        read=reads,
-        astray=astray,
-        status=call.answer.status,
-        shown=None if call.seen.succeeded else normalizer(call.seen.body),
-        accepted=call.answer.succeeded,
-        offered=len(feedback.suggestions) if feedback is not None else 0,
-        applied=call.applied,
-        followed=before is not None and not call.step and follows(before, call),
-        wait=call.wait,
-        note=normalizer.text(call.note),
-        lost=call.lost,
-        reflections=_reflected(call.reflections, normalizer),
-        seconds=call.seconds,
-    )
-
-
-def _reflected(reflections: Sequence[Reflection], normalizer: Normalizer) -> tuple[Reflection, ...]:
-    return tuple(reflection.model_copy(update={"text": normalizer.text(reflection.text)}) for reflection in reflections)
-
-
-def _call_before(played: Sequence[PlayedCall], index: int) -> PlayedCall | None:
-    return next((call for call in reversed(played[:index]) if not call.step), None)
-
-
-def _is_loop(response: Response) -> bool:
-    feedback = feedback_of(response)
-    return feedback is not None and feedback.loop is not None and feedback.loop.action not in (None, "none")
 
 
 def _place(problem: BaseException) -> str:

@@ -16,7 +16,8 @@ from dataclasses import replace
 from corrigible.conformance.lift.arms.apply import Feedback
 from corrigible.conformance.lift.environment.environment import Environment, RunningEnvironment, start
 from corrigible.conformance.lift.environment.http_client import Unreachable
-from corrigible.conformance.lift.episode.play import Job, NotObserved, first_feedback
+from corrigible.conformance.lift.episode.job import Job
+from corrigible.conformance.lift.episode.play import NotObserved, first_feedback
 
 
 class EnvironmentPool:

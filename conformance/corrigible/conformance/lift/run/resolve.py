@@ -14,7 +14,7 @@ from pathlib import Path
 from corrigible.conformance.lift.agents.protocol import Agent
 from corrigible.conformance.lift.agents.registry import agents as registered_agents
 from corrigible.conformance.lift.environment.environment import Environment, description_of, environments
-from corrigible.conformance.lift.episode.play import Job
+from corrigible.conformance.lift.episode.job import Job
 from corrigible.conformance.lift.plan import Plan
 from corrigible.conformance.lift.tasks.asked import Asked
 from corrigible.conformance.lift.tasks.asked import known as asked_for

@@ -16,7 +16,8 @@ from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.environment.environment import Environment
 from corrigible.conformance.lift.environment.reads import is_read
 from corrigible.conformance.lift.environment.response import Response
-from corrigible.conformance.lift.episode.play import EpisodeState, Job, play
+from corrigible.conformance.lift.episode.job import EpisodeState, Job
+from corrigible.conformance.lift.episode.play import play
 from corrigible.conformance.lift.episode.score import value_at
 from corrigible.conformance.lift.log.record import UNOBTAINABLE, Episode
 from corrigible.conformance.lift.plan import digest_of

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from corrigible.conformance.lift.arms.arm import WRONG_ON_PURPOSE, Arm
-from corrigible.conformance.lift.episode.play import Job, play
+from corrigible.conformance.lift.episode.job import Job
+from corrigible.conformance.lift.episode.play import play
 from corrigible.conformance.lift.log.record import FAITHFUL, Episode
 from corrigible.conformance.lift.log.store import Store
 from corrigible.conformance.lift.plan import Prices

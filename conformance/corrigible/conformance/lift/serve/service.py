@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from corrigible.conformance.lift.arms.arm import Arm
-from corrigible.conformance.lift.episode.play import Job, play
+from corrigible.conformance.lift.episode.job import Job
+from corrigible.conformance.lift.episode.play import play
 from corrigible.conformance.lift.log.record import Episode
 from corrigible.conformance.lift.log.store import Store
 from corrigible.conformance.lift.run.environment_pool import EnvironmentPool
