@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from corrigible.conformance.lift.agents.protocol import Agent, Ending, Usage
+from corrigible.conformance.lift.agents.protocol import Agent, Ending
 from corrigible.conformance.lift.arms.apply import Feedback
 from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.log.record import Reflection
 from corrigible.conformance.lift.plan import Start
 from corrigible.conformance.lift.tasks.asked import Asked
 from corrigible.conformance.lift.tasks.task import Task, TaskFile
+from corrigible.model.usage import Usage
 from corrigible.schema.exchange import Json
 
 from .score import PlayedCall
