@@ -206,16 +206,10 @@ WORDINGS: Final = (
         rf"|\bnot (?:available|possible) (?:until|while|as|because|since|without|for (?:an? )?{_STATE})\b"
         r"|\bnot (?:available|possible|supported|allowed|permitted)\b.{0,60} (?:until|while|since) (?:it|they|the"
         r"|this|its)\b"
+        r"|^(?:chang|updat|delet|edit|remov|renam|mov|resiz|reduc|increas|add)ing [\w ]{1,60} is not (?:yet|currently)"
+        r" (?:supported|implemented)\b"
         r"|\bdoes(?: not|n't) support (?:creat|updat|delet|edit|remov|renam|mov|resiz|restor|cancel|paus|restart)ing\b",
         "Changing the language of a page is not allowed on this wiki.",
-    ),
-    Wording(
-        Reason.FEATURE,
-        r"^(?!filter|sort|order|us|pass|sett|specify|query|mix|combin|pag|search|provid|includ)[a-z]{2,12}ing "
-        r"(?!an? )[\w ]{1,60} (?:is|are) (?:not yet|not currently|currently not)"
-        r" (?:supported|possible|allowed|implemented)\b",
-        "changing the number of partitions is not yet supported",
-        is_plain=True,
     ),
     # What something else needs.
     Wording(
@@ -291,13 +285,9 @@ WORDINGS: Final = (
         Reason.STATE,
         r"\b(?:has|have|is|are|was|were) (?:been )?(?:expired|ended|archived|deleted|trashed|suspended|discontinued"
         r"|cancell?ed|closed|completed|terminated|merged|rejected|blocked|decommissioned|revoked|too old)\b"
-        r"|\b(?:deadline|period|window|time) (?:for .{1,40} )?(?:has|is) (?:passed|ended|over|expired)\b",
+        r"|\b(?:deadline|period|window|time) (?:for .{1,40} )?(?:has|is) (?:passed|ended|over|expired)\b"
+        r"|^(?:already )?(?:completed|closed|terminated|stopped|finished|archived|cancell?ed) [\w-]+\W*$",
         "The room has been deleted",
-    ),
-    Wording(
-        Reason.STATE,
-        r"^(?:already )?(?:completed|closed|terminated|stopped|finished|archived|cancell?ed) [\w-]+\W*$",
-        "Completed workflow",
     ),
     # What takes no changes.
     Wording(
