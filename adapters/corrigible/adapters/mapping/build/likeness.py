@@ -13,7 +13,7 @@ from typing import Final
 
 from corrigible.adapters.mapping.words import name_words
 
-from .profile import VARIABLE, Effect, Profile, Rarity
+from .profile import VARIABLE, Effect, Profile, Rarity, Vector, cosine
 
 _NEAR_EFFECTS: Final[dict[frozenset[Effect], float]] = {
     frozenset({"put", "update"}): 0.7,
@@ -101,6 +101,14 @@ class Comparison:
         self._paths = Rarity(name_words(one.path) for one in profiles)
         self._arguments = Rarity(one.argument_names for one in profiles)
         self._results = Rarity(one.result_names for one in profiles)
+        self._known: dict[str, tuple[Vector, Vector, Vector]] = {}
+
+    def _vectors(self, one: Profile) -> tuple[Vector, Vector, Vector]:
+        """Return name, summary and description as vectors."""
+        if one.key not in self._known:
+            said, described = self._text.vector(one.said), self._text.vector(one.described)
+            self._known[one.key] = self._names.vector(one.name), said, described
+        return self._known[one.key]
 
     def signs(self, one: Profile, other: Profile) -> Signs:
         exact = one.letters == other.letters or _spelt(one.segments) == _spelt(other.segments)
@@ -108,13 +116,14 @@ class Comparison:
         effect = 1.0 if one.effect == other.effect else _NEAR_EFFECTS.get(frozenset({one.effect, other.effect}), 0.0)
         if not resource and not one.things & other.things:
             effect = 0.0  # to delete a label is not to delete an issue
+        name, said, described = map(cosine, self._vectors(one), self._vectors(other))
         return Signs(
             path=1.0 if one.letters == other.letters else path_likeness(one.segments, other.segments),
             exact_path=float(exact),
             resource=resource,
-            name=self._names.cosine(one.name, other.name),
-            said=self._text.cosine(one.said, other.said),
-            described=self._text.cosine(one.described, other.described),
+            name=name,
+            said=said,
+            described=described,
             variables=_count_likeness(one.segments.count(VARIABLE), other.segments.count(VARIABLE)),
             arguments=_or_neither(self._arguments.overlap, one.argument_names, other.argument_names),
             results=_or_neither(self._results.overlap, one.result_names, other.result_names),

@@ -174,6 +174,10 @@ class Profile:
         return frozenset(names)
 
 
+Vector = Mapping[str, float]
+"""Words of a text and their weights."""
+
+
 def _own_name(name: str) -> str:
     """Return a name without what it belongs to: `KV_DeleteRange`, `issues/create`, `package.Service/Method`."""
     return re.split(r"[/._]", name)[-1] if re.search(r"[/.]|_[A-Z]", name) else name
@@ -194,13 +198,15 @@ class Rarity:
     def of(self, word: str) -> float:
         return max(self._worth.get(word, log(2.0 * (self._total + 1))), 0.05)
 
+    def vector(self, text: Iterable[str]) -> Vector:
+        """Return a text as weights of its words, of length 1."""
+        weights = {word: (1 + log(count)) * self.of(word) for word, count in Counter(text).items()}
+        length = sqrt(sum(weight * weight for weight in weights.values()))
+        return {word: weight / length for word, weight in weights.items()}
+
     def cosine(self, one: Iterable[str], other: Iterable[str]) -> float:
         """Compare two texts by the words they have, 0 to 1; 0 where one has none."""
-        left, right = Counter(one), Counter(other)
-        if not left or not right:
-            return 0.0
-        shared = sum(_tf(left[word]) * _tf(right[word]) * self.of(word) ** 2 for word in left.keys() & right.keys())
-        return shared / sqrt(self._square(left) * self._square(right))
+        return cosine(self.vector(one), self.vector(other))
 
     def overlap(self, one: frozenset[str], other: frozenset[str]) -> float:
         """Return the weighted share of what both have in what either has."""
@@ -216,9 +222,9 @@ class Rarity:
         both = sum(self.of(word) for word in sorted(one & other))
         return both / (min(sum(map(self.of, sorted(one))), sum(map(self.of, sorted(other)))) or 1.0)
 
-    def _square(self, counts: Counter[str]) -> float:
-        return sum((_tf(count) * self.of(word)) ** 2 for word, count in counts.items())
 
-
-def _tf(count: int) -> float:
-    return 1 + log(count)
+def cosine(one: Vector, other: Vector) -> float:
+    """Compare two texts, 0 to 1; 0 where one has no word."""
+    if len(one) > len(other):
+        one, other = other, one
+    return sum(weight * other[word] for word, weight in one.items() if word in other)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import mul
 from typing import NamedTuple
 
-from corrigible.adapters.mapping.build.profile import Profile, Rarity
+from corrigible.adapters.mapping.build.profile import Profile, Rarity, cosine
 from corrigible.adapters.mapping.mapping import Equivalence, FieldMapping, OperationMapping, OperationName
 from corrigible.adapters.mapping.operation import CanonicalOperation, Field
 
@@ -27,13 +27,15 @@ class Baseline(NamedTuple):
 def by_names(profiles: Sequence[Profile]) -> Likeness:
     """Compare the words of names."""
     rarity = Rarity(one.name for one in profiles)
-    return lambda one, other: rarity.cosine(one.name, other.name)
+    vectors = {one.key: rarity.vector(one.name) for one in profiles}
+    return lambda one, other: cosine(vectors[one.key], vectors[other.key])
 
 
 def by_descriptions(profiles: Sequence[Profile]) -> Likeness:
     """Compare the words of summaries and descriptions."""
     rarity = Rarity(one.described for one in profiles)
-    return lambda one, other: rarity.cosine(one.described, other.described)
+    vectors = {one.key: rarity.vector(one.described) for one in profiles}
+    return lambda one, other: cosine(vectors[one.key], vectors[other.key])
 
 
 def by_vectors(vectors: Mapping[str, Sequence[float]]) -> Likeness:
@@ -50,7 +52,7 @@ def baseline(
     """Map each judged source to the most alike target, from the threshold on that gives the best F1."""
     nearest = list(_nearest(likeness, operations, truths))
     best = Baseline(name, 0.0, score((), truths))
-    for threshold in sorted({round(one.score, 3) for one in nearest}):
+    for threshold in sorted({round(one.score, 2) for one in nearest}):
         found = score((one for one in nearest if one.score >= threshold), truths)
         if (found.operations.f1 or 0) > (best.score.operations.f1 or 0):
             best = Baseline(name, threshold, found)

@@ -46,6 +46,8 @@ _MOST_WORDS: Final = 12
 """Of one text: the rarest."""
 _MOST_POSTINGS: Final = 2_000
 _MOST_RANKED: Final = 150
+_LEAST_RANKED: Final = 60
+"""Candidates that all words of a text rank."""
 _MOST_INDEXED: Final = 60
 """Words of the fields of one operation."""
 _BATCH: Final = 500
@@ -138,11 +140,14 @@ class SqliteIndex:
             chosen.append(word)
             postings += counts[word]
         worth = {word: math.log(1 + (self._count - counts[word] + 0.5) / (counts[word] + 0.5)) for word in rarest}
-        found = self._candidates(chosen, api, ranks=postings <= _MOST_POSTINGS)
+        most = min(_MOST_RANKED, max(_LEAST_RANKED, 5 * limit))
+        found = self._candidates(chosen, api, most, ranks=postings <= _MOST_POSTINGS)
         ranked = sorted((-_bm25(columns, worth), number) for number, columns in found)
         return [(number, round(-score, 6)) for score, number in ranked[:limit]]
 
-    def _candidates(self, words: Sequence[str], api: str, *, ranks: bool) -> Iterator[tuple[int, Sequence[str]]]:
+    def _candidates(
+        self, words: Sequence[str], api: str, most: int, *, ranks: bool
+    ) -> Iterator[tuple[int, Sequence[str]]]:
         """Yield numbers and columns of the best operations for some words; of too many, those first added."""
         order = f"ORDER BY bm25(words, {', '.join(map(str, _WEIGHTS))}), words.rowid" if ranks else ""
         joint, where = ("JOIN operations ON operations.id = words.rowid", "AND operations.api = ?") if api else ("", "")
