@@ -144,7 +144,7 @@ async def compare(turns: int, seconds: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/corrector"
         words = [f"{BIN}/corrigible", "corrector", "--upstream", "http://127.0.0.1:9", "--pack", "stripe"]
-        process = subprocess.Popen([*words, "--listen", f"unix:{path}"], stderr=subprocess.DEVNULL)
+        process = subprocess.Popen([*words, "--listen", f"unix:{path}"], stdout=subprocess.DEVNULL)
         try:
             deadline = time.monotonic() + _START_SECONDS
             while not os.path.exists(path) and time.monotonic() < deadline:

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import httptools
 
@@ -63,7 +63,8 @@ class Connection(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's are no subclass
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
 
     def connection_lost(self, problem: Exception | None) -> None:
         if self._task is not None:

@@ -2,6 +2,9 @@
 
 local bit = require("bit")
 
+-- Nearly all that a filter does is calls into Envoy, which the compiler cannot compile: trying costs more than it saves.
+jit.off()
+
 local OUR = "corrigible" -- in dynamic metadata
 
 -- The address of who calls, without a port.
@@ -151,9 +154,9 @@ local function set(handle, key, value)
   handle:streamInfo():dynamicMetadata():set(OUR, key, value)
 end
 
--- What is kept of a request until its answer comes: `body`, or `partial` or `over`, `started` and whether there may be a
--- `loop`. The metadata has only its number: to write a body there costs more than all else. It lives as long as the
--- handle of its request does, which is as long as the stream.
+-- What is kept of a request until its answer comes: `body`, or `partial` or `over`, and when it `started`. The metadata
+-- has only its number, since it is text, and to read it copies all of it. What is kept lives as long as the handle of its
+-- request does, which is as long as the stream.
 local of_handle = setmetatable({}, { __mode = "k" })
 local of_number = setmetatable({}, { __mode = "v" })
 local last_number = 0
