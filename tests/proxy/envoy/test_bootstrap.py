@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from corrigible.adapters.sandbox.certificate import make_certificate
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.cli import main
 from corrigible.proxy.envoy.api_hints import lua_pattern, media_types, refusing_operations
@@ -22,13 +23,17 @@ from corrigible.proxy.envoy.lua_source import literal
 from corrigible.proxy.envoy.process import envoy_path
 from corrigible.proxy.http.api_routes import Upstream
 from corrigible.proxy.http.own_location import Rewritten
-from corrigible.proxy.tls_files import Trust
+from corrigible.proxy.tls_files import Identity, Trust
 
 PLAIN = Gateway("127.0.0.1", 0, Upstream("http", "127.0.0.1", 80), ["unix:/tmp/a.sock", "corrector:9090"])
 SECURE = Upstream("https", "api.example", 443)
+OWN = Identity(Path("own.pem"), Path("own.pem"))
+"""Its files are made for the test."""
 VARIANTS = {
     "plain": PLAIN,
     "https": replace(PLAIN, upstream=SECURE),
+    "https on both sides": replace(PLAIN, upstream=SECURE, identity=OWN),
+    "https and ext_proc": replace(PLAIN, upstream=SECURE, identity=OWN, is_ext_proc=True, correctors=["a:1"]),
     "insecure": replace(PLAIN, upstream=SECURE, trust=Trust(insecure=True)),
     "refusing": replace(PLAIN, refusing=[RefusingOperation("POST", "^/graphql/?$")], media_types=['odd/"x"']),
     "all locations": replace(PLAIN, rewritten=Rewritten.ALL),
@@ -52,8 +57,12 @@ def validated(config: Path) -> None:
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_envoy_takes_every_configuration(name: str, tmp_path: Path) -> None:
+    gateway = VARIANTS[name]
+    if gateway.identity is not None:
+        files = make_certificate(tmp_path)
+        gateway = replace(gateway, identity=Identity(files.certificate, files.key))
     path = tmp_path / "envoy.json"
-    path.write_text(json.dumps(bootstrap(VARIANTS[name])), "utf-8")
+    path.write_text(json.dumps(bootstrap(gateway)), "utf-8")
     validated(path)
 
 

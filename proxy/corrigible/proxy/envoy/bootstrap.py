@@ -47,6 +47,8 @@ _LOCATION: Final = "corrigible.location"
 _PROTO: Final = "x-forwarded-proto"
 _CALLERS_PROTO: Final = "x-corrigible-proto"
 """Where a caller's own X-Forwarded-Proto is kept, while Envoy writes its own."""
+_CALLERS_HTTP: Final = "x-corrigible-http"
+"""Where routes find by which version of HTTP a caller calls."""
 _UPGRADES: Final = ("websocket", "SPDY/3.1", "tcp", "h2c", "connect-udp")
 _DEATHS: Final = ("UF", "UH", "UC", "UT", "LR", "UR", "UPE", "URX", "DPE", "NR", "DC", "DR")
 
@@ -118,7 +120,10 @@ def connection_manager(gateway: Gateway) -> Json:
                 "name": "keep",
                 "typed_config": {
                     "@type": f"{_API}.http.early_header_mutation.header_mutation.v3.HeaderMutation",
-                    "mutations": [{"append": _header_from(_CALLERS_PROTO, _PROTO)}],
+                    "mutations": [
+                        {"append": _header_from(_CALLERS_PROTO, _PROTO)},
+                        *([{"append": _version()}] if has_both(gateway) else []),
+                    ],
                 },
             }
         ],
@@ -142,11 +147,10 @@ def connection_manager(gateway: Gateway) -> Json:
 def virtual_host(gateway: Gateway) -> Json:
     """Return the routes: they say which filters run, so that what most requests do not need costs them nothing."""
     if gateway.is_ext_proc:
-        return _host([*_upgrades(gateway, {}), _route(gateway, {"prefix": "/"}, {})])
+        return _host(_of_both(gateway, [_route(gateway, {"prefix": "/"}, {})]))
     kept = {} if gateway.is_grpc else _on(_EXCHANGE)
     routes = [
         *([] if gateway.is_grpc else [_route(gateway, {"prefix": DOCUMENTS}, _on(_ASK) | _on(_REFUSAL))]),
-        *_upgrades(gateway, kept),
         *(
             [
                 _route(
@@ -160,7 +164,7 @@ def virtual_host(gateway: Gateway) -> Json:
         ),
         *([_route(gateway, {"prefix": "/"}, kept)] if gateway.is_grpc else _by_method(gateway, kept)),
     ]
-    return _host(routes)
+    return _host(_of_both(gateway, routes))
 
 
 def _host(routes: list[Json]) -> Json:
@@ -169,18 +173,22 @@ def _host(routes: list[Json]) -> Json:
         "name": "api",
         "domains": ["*"],
         "routes": routes,
-        "request_headers_to_remove": [_CALLERS_PROTO],
+        "request_headers_to_remove": [_CALLERS_PROTO, _CALLERS_HTTP],
     }
 
 
-def _upgrades(gateway: Gateway, filters: Json) -> list[Json]:
-    """Return the route of requests that ask for another protocol, where others may go over HTTP/2."""
+def _of_both(gateway: Gateway, routes: list[Json]) -> list[Json]:
+    """Return routes with those before them that take callers over HTTP/1.1 to the API over HTTP/1.1."""
     if not has_both(gateway):
-        return []
-    match = {"prefix": "/", "headers": [{"name": "upgrade", "present_match": True}]}
-    route = _route(gateway, match, filters)
-    route["route"]["cluster"] = API_HTTP1
-    return [route]
+        return routes
+    is_http1 = {"name": _CALLERS_HTTP, "string_match": {"prefix": "HTTP/1"}}
+
+    def of_http1(route: Json) -> Json:
+        match = route["match"]
+        match = {**match, "headers": [*match.get("headers", ()), is_http1]}
+        return {**route, "match": match, "route": {**route["route"], "cluster": API_HTTP1}}
+
+    return [*map(of_http1, routes), *routes]
 
 
 def _by_method(gateway: Gateway, kept: Json) -> list[Json]:
@@ -218,6 +226,11 @@ def _route(gateway: Gateway, match: Json, filters: Json) -> Json:
 
 def _header_from(name: str, other: str) -> Json:
     return {"header": {"key": name, "value": f"%REQ({other})%"}, "keep_empty_value": False}
+
+
+def _version() -> Json:
+    header = {"key": _CALLERS_HTTP, "value": "%PROTOCOL%"}
+    return {"header": header, "append_action": "OVERWRITE_IF_EXISTS_OR_ADD"}
 
 
 def _on(name: str) -> Json:

@@ -18,7 +18,7 @@ _API: Final = "type.googleapis.com/envoy.extensions"
 _OPTIONS: Final = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 API_CLUSTER: Final = "api"
 API_HTTP1: Final = "api-http1"
-"""The API over HTTP/1.1 only: for upgrades, which few servers take over HTTP/2."""
+"""The API over HTTP/1.1 only: for callers over HTTP/1.1, who may upgrade, and see names as the API spells them."""
 BUFFER: Final = 4 << 20
 """Bytes of an answer without a length that a refusal may have: Envoy cannot hold more back."""
 METADATA_KB: Final = 1024

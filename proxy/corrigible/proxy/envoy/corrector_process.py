@@ -82,6 +82,7 @@ class HttpJob:
 
     @asynccontextmanager
     async def serving(self, dispatcher: Dispatcher, admin: Path | None) -> AsyncIterator[Answering]:
+        self.api.corrector.engine.warm_up()  # in this process: the first refusal has its time limit, too
         lookups = LookupClient(self.trust)
         if self.api.corrector.limits.lookups:
             await lookups.prepare()

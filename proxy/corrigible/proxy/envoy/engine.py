@@ -94,20 +94,14 @@ class _Run:
             admin=str(self._folder / ADMIN),
         )
         at = f"{gateway.host}:{gateway.port}"
-        starting = asyncio.create_task(self._correctors.start())  # Envoy connects to them when it asks
         try:
+            await self._correctors.start()  # before Envoy: whoever finds its port open gets corrections
             envoy = await EnvoyProcess.start(
                 bootstrap(gateway), self._folder, self._logged, threads=self._engine.threads
             )
         except (CannotStart, OSError) as problem:
-            starting.cancel()
-            await asyncio.wait({starting})
             return 1, f"cannot listen on {at}: {problem}"
         try:
-            try:
-                await starting
-            except OSError as problem:
-                return 1, f"cannot start correctors: {problem}"
             started(loop, self._correctors)
             scheme = "https" if gateway.identity is not None else "http"
             host = f"[{gateway.host}]" if ":" in gateway.host else gateway.host
