@@ -21,7 +21,10 @@ from corrigible.conformance.lift.agents.model.options import LOCAL
 from corrigible.conformance.lift.agents.model.provider import build
 from corrigible.conformance.lift.agents.model.xllamacpp_server import MODELS, served, weights
 from corrigible.conformance.lift.agents.protocol import Send, Stop
+from corrigible.conformance.lift.log.store import read
 from corrigible.conformance.lift.plan import AgentPlan, read_plan
+from corrigible.conformance.lift.report import terminal
+from corrigible.conformance.lift.report.summary import summarise
 from corrigible.conformance.lift.run.resolve import resolve_plan
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.model.conversation import Reply, Sampling
@@ -122,3 +125,10 @@ def test_a_real_model_answers_with_something_that_can_be_carried_out() -> None:
         assert not who.endpoint.fake
         moves = played(who, replace(BRIEFING, refusal=api(FIRST), attempts=1))
     assert isinstance(moves[0], Send | Stop) and moves[0].usage is not None and moves[0].usage.output > 0
+
+
+def test_the_report_that_comes_with_it_is_what_its_log_says() -> None:
+    log = read(PLANS / "smollm2")
+    assert terminal.render(summarise(log)) == (PLANS / "smollm2" / "report.txt").read_text("utf-8")
+    assert {episode.start for episode in log.episodes} == {"refusal"} and log.manifest.audit
+    assert log.manifest.plan["registered"] == read_plan(PLANS / "smollm2.yaml").registered.model_dump(mode="json")
