@@ -26,7 +26,7 @@ class Equivalence(StrEnum):
 class OperationName(BaseModel):
     """An operation in a map: API, method and path template."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     api: str
     method: str
@@ -36,7 +36,7 @@ class OperationName(BaseModel):
 class ValueMapping(BaseModel):
     """A value that is called otherwise in the target, and means the same: `batch/v1` is `batch/v1beta1`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     source: str | int | float | bool | None
     target: str | int | float | bool | None
@@ -49,7 +49,7 @@ class FieldMapping(BaseModel):
     all of a body. Of several with one source, the first whose conversion accepts the value is taken.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     source: str
     """Pointer of `operation.Field`."""
@@ -68,7 +68,7 @@ class Constant(BaseModel):
     It stands only where the caller's own values leave the place free; in a body of DELETE only where a body was sent.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     target: str
     """`*` is each item of the list that the rewritten request has there."""
@@ -80,7 +80,7 @@ class Constant(BaseModel):
 class Probe(BaseModel):
     """A read that shows whether the target is served, and what a value of the source belongs to."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     get: str
     """A path; `{name}` is a variable of the target's path, else of the source's."""
@@ -93,7 +93,7 @@ class Probe(BaseModel):
 class Evidence(BaseModel):
     """One reason for a mapping."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     kind: Literal["description", "fields", "path", "neighbours", "annotation", "model", "version", "dry run"]
     score: float = Field(default=1.0, ge=0, le=1)
@@ -103,7 +103,7 @@ class Evidence(BaseModel):
 class OperationMapping(BaseModel):
     """One operation as a substitute for another one, in this direction only."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     source: OperationName
     target: OperationName
@@ -127,7 +127,7 @@ class OperationMapping(BaseModel):
 class ApiOfMap(BaseModel):
     """An API that mappings name."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: str
     title: str = ""
@@ -141,7 +141,7 @@ class ApiOfMap(BaseModel):
 class MapFile(BaseModel):
     """`map.json`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     format: Literal["corrigible map 1"] = "corrigible map 1"
     method: str

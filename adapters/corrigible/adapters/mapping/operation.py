@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 class Field(BaseModel):
     """One argument or result of an operation."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     pointer: str
     """Where it stands: `/path/name`, `/query/name`, `/header/name`, `/body/a/b`, and of results `/result/a/b`.
@@ -33,7 +33,7 @@ class Field(BaseModel):
 class CanonicalOperation(BaseModel):
     """One operation of one API."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     api: str
     """The name of the API with its version, unique in an index: `kubernetes 1.20`."""
