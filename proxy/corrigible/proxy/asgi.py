@@ -76,6 +76,8 @@ class ReflectiveMiddleware:
             query_mode=True,
             loops=build_loops(),
         )
+        if corrector is None:
+            self.corrector.engine.warm_up()  # the first refusal has its time limit, too
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -110,6 +110,8 @@ def _compiled(text: str) -> re.Pattern[str]:
 
 def _weaker(text: str) -> str:
     """Return a pattern without look-around and without upper bounds of repetition."""
+    if _LOOK_AROUND.search(text) is None:
+        return _unbounded(text)
     out: list[str] = []
     depth = inside = 0
     for token in _TOKEN.findall(text):
@@ -120,4 +122,8 @@ def _weaker(text: str) -> str:
             out.append(token)
         elif token == ")" and depth < inside:
             inside = 0
-    return _COUNTER.sub(lambda counter: "+" if counter["least"] == "1" else "*", "".join(out))
+    return _unbounded("".join(out))
+
+
+def _unbounded(text: str) -> str:
+    return _COUNTER.sub(lambda counter: "+" if counter["least"] == "1" else "*", text)
