@@ -246,11 +246,11 @@ def ended(*words: str) -> tuple[int, str]:
             "--engine nginx: expected mitmproxy, envoy, auto",
         ),
         (
-            ("--engine", "mitmproxy", "--correctors", "2", "--upstream", "http://a.test", "--pack", "http"),
+            ("--correctors", "2", "--upstream", "http://a.test", "--pack", "http"),
             "--correctors needs Envoy: --engine mitmproxy",
         ),
         (
-            ("--correctors", "2", "--engine-mode", "regular", "--pack", "http"),
+            ("--engine", "auto", "--correctors", "2", "--engine-mode", "regular", "--pack", "http"),
             "--correctors needs Envoy: --engine-mode regular needs mitmproxy",
         ),
         (
@@ -272,16 +272,17 @@ def test_an_address_that_is_taken_is_1(upstream: Any) -> None:
     assert said == f"corrigible proxy: cannot listen on 127.0.0.1:{upstream.port}: address already in use\n"
 
 
-def test_without_a_choice_envoy_is_taken_and_said(upstream: Any) -> None:
+@pytest.mark.parametrize(("words", "said"), [((), ""), (("--engine", "auto"), ", on Envoy")])
+def test_the_line_about_the_start_says_what_was_taken_unasked(upstream: Any, words: tuple[str, ...], said: str) -> None:
     target = ("--upstream", f"http://127.0.0.1:{upstream.port}", "--listen", "127.0.0.1:0", "--pack", "http")
-    command = [sys.executable, "-c", START, "proxy", *target]
+    command = [sys.executable, "-c", START, "proxy", *target, *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None and process.stdout is not None
             line = process.stdout.readline()
             assert line.startswith("corrigible: http://127.0.0.1:")
-            assert line.endswith(" (http; reflective), on Envoy\n")
-            assert envoy_of(process.pid)
+            assert line.endswith(f" (http; reflective){said}\n")
+            assert any("--config-path" in command for command in children(process.pid).values()) is bool(said)
             process.terminate()
             assert process.wait(PATIENCE) == 0
         finally:

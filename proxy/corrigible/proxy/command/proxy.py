@@ -54,7 +54,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--engine",
         metavar="|".join(envoy_engine.ENGINES),
-        default="auto",
+        default="mitmproxy",
         help="what carries the traffic; auto takes Envoy where it is installed and can, and says what it took; "
         "default: %(default)s",
     )
