@@ -103,3 +103,10 @@ def test_base_paths_stand_before_the_shortest_path_of_an_operation() -> None:
         described.with_prefix("/v2")
     ).base_paths() == ["", "/api", "/v2"]
     assert Operations({"GET /old/a": "a", "POST /b": "a", "GET /b": "a"}).base_paths() == [""]
+
+
+def test_a_segment_of_many_variables_names_nothing_and_costs_nothing() -> None:
+    many = "-".join(f"{{v{number}}}" for number in range(3000))
+    operations = Operations({f"POST /t/{many}": "Many", "POST /t/{a}-{b}": "Two"})
+    assert operations.find("POST", "/t/" + "a-" * 3000) == ("Two", {"a": "a", "b": "-".join(["a"] * 2999) + "-"})
+    assert Operations({f"POST /t/{many}": "Many"}).find("POST", "/t/" + "a-" * 3000) is None

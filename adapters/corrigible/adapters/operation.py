@@ -15,6 +15,8 @@ MixedPattern = Any
 """A compiled pattern of RE2, which has no types."""
 _BRACES = "{}"
 _VARIABLE = re.compile(r"\{([^{}]+)\}")
+_MOST_PARTS = 16
+"""Variables in one segment. What it costs to share a caller's segment out among them grows with their number."""
 
 
 @dataclass(slots=True)
@@ -38,6 +40,7 @@ class Operations:
         """`table` maps `POST /v1/charges/{charge}/capture` to an operation's name.
 
         A variable takes a segment or a part of one; a last one written `{+path}` all that are left, at least one.
+        Templates with more than 16 variables in one segment name nothing.
         """
         self.root = Node()
         self.names = tuple(table.values())
@@ -50,6 +53,8 @@ class Operations:
             node, variables = self.root, []
             for part in template.strip("/").split("/"):
                 names = _VARIABLE.findall(part)
+                if len(names) > _MOST_PARTS:
+                    break
                 if names and part != f"{{{names[0]}}}":
                     variables += names
                     node = node.mixed.setdefault(_VARIABLE.sub("{}", part), (mixed_pattern(part), Node()))[1]
