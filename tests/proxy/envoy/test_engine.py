@@ -177,6 +177,21 @@ def test_a_corrector_that_dies_is_replaced_and_no_call_is_lost(upstream: Any, wr
         assert "a corrector ended, and is started again" in (process.stderr.read() if process.stderr else "")
 
 
+def test_where_nothing_can_start_correctors_calls_go_on_and_it_is_said(upstream: Any, write_pack: Any) -> None:
+    with started(upstream.port, "--pack", str(write_pack(x=RULE))) as (process, port):
+        assert is_corrected(port)
+        os.kill(parent_of(corrector_of(process.pid)), signal.SIGKILL)
+        eventually(lambda: not is_corrected(port))
+        for _ in range(3):
+            assert Bench.ask(port, "/ok").endswith(b"\r\n\r\n{}")
+            assert Bench.seen(Bench.ask(port, "/bad", "POST", b'{"a":2}', JSON)) == Bench.seen(REFUSED)
+            time.sleep(0.1)
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+        said = process.stderr.read() if process.stderr else ""
+    assert said.count("the process that starts correctors is gone") == 1
+
+
 def test_a_corrector_that_hangs_costs_the_feedback_and_the_time_limit(upstream: Any, write_pack: Any) -> None:
     words = ("--pack", str(write_pack(x=RULE)), "--time-limit", "0.5")
     with started(upstream.port, *words) as (process, port):

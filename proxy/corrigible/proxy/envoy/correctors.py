@@ -58,8 +58,12 @@ class Correctors:
             await replica.ended()
             self._say("a corrector ended, and is started again: until then errors pass as they came")
             wait = min(_LONGEST_WAIT, 2 * wait) if loop.time() - began < _SOON else _FIRST_WAIT
-            with contextlib.suppress(OSError):
+            try:
                 await replica.start()
+            except OSError:
+                if not self._server.is_running():
+                    self._say("the process that starts correctors is gone: errors pass as they came until a new start")
+                    return
             await asyncio.sleep(wait)
 
     async def reload(self, name: str, *, forget: bool) -> None:

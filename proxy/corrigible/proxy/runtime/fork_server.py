@@ -89,6 +89,12 @@ class ForkServer:
             file.flush()
             socket.send_fds(self._orders, [_ORDER.pack(_LEARN, 0)], [file.fileno()])
 
+    def is_running(self) -> bool:
+        """Whether the server is there: what has ended starts no worker any more."""
+        with contextlib.suppress(ChildProcessError):
+            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+        return False
+
     def kill(self, number: int) -> None:
         """End a worker, whatever it is doing."""
         with contextlib.suppress(OSError):
