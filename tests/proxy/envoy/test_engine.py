@@ -287,6 +287,14 @@ def test_an_address_that_is_taken_is_1(upstream: Any) -> None:
     assert said == f"corrigible proxy: cannot listen on 127.0.0.1:{upstream.port}: address already in use\n"
 
 
+@pytest.mark.parametrize("engine", ["envoy", "mitmproxy"])
+def test_an_address_that_another_proxy_has_is_1(upstream: Any, engine: str) -> None:
+    with started(upstream.port, "--pack", "http") as (_, port):
+        words = ("--upstream", "http://127.0.0.1:1", "--pack", "http", "--engine", engine)
+        status, said = ended(*words, "--listen", f"127.0.0.1:{port}")
+        assert (status, said) == (1, f"corrigible proxy: cannot listen on 127.0.0.1:{port}: address already in use\n")
+
+
 @pytest.mark.parametrize(("words", "said"), [((), ""), (("--engine", "auto"), ", on Envoy")])
 def test_the_line_about_the_start_says_what_was_taken_unasked(upstream: Any, words: tuple[str, ...], said: str) -> None:
     target = ("--upstream", f"http://127.0.0.1:{upstream.port}", "--listen", "127.0.0.1:0", "--pack", "http")

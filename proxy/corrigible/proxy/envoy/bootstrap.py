@@ -91,6 +91,7 @@ def listener(gateway: Gateway) -> Json:
     return {
         "name": "callers",
         "address": socket(gateway.host, gateway.port),
+        "enable_reuse_port": False,  # two proxies at one address would share its callers between their APIs
         "per_connection_buffer_limit_bytes": BUFFER,
         "filter_chains": [chain],
     }
