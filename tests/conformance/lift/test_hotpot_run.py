@@ -285,6 +285,17 @@ def test_where_decoding_is_constrained_the_actors_steps_are_too(tmp_path: Path) 
     assert found.manifest.agents["fake compatible:m"]["constrained"] is True
 
 
+def test_a_verdict_that_cannot_be_read_is_told_and_counts_as_wrong(tmp_path: Path) -> None:
+    def vague(heard: Heard) -> Speaks:
+        return Speaks("Perhaps.") if heard.system.startswith("You compare") else Speaks("Action: Finish[Nile]")
+
+    with FakeProvider("compatible", vague) as fake:
+        words = ("--limit", "2", "--trials", "3", "--strategy", "none", "--evaluator", "judge")
+        assert hotpot(tmp_path, "--model", "compatible:m", "--base-url", fake.base_url, *words) == 0
+    report = (tmp_path / "report.txt").read_text("utf-8")
+    assert "0% (0% to 66%)" in report and "count as wrong: 6" in report
+
+
 def test_a_lower_bar_of_f1_lets_it_pass(tmp_path: Path) -> None:
     assert asked(tmp_path, "f1", "--f1", "0.6")["structured"].outcome == "success"
 

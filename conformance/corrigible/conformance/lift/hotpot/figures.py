@@ -38,8 +38,8 @@ class Overall:
     unfinished: int
     """Trials without an answer."""
     all_trials: int
-    unread_verdicts: int
-    """Answers of a judge that could not be read, and counted as wrong."""
+    without_verdict: int
+    """Answers that do not match exactly and that no judge ruled on. Where a judge evaluates, it could not be read."""
     errors: int
 
 
@@ -99,7 +99,6 @@ def overall(samples: Sequence[Sample]) -> Overall:
     seen = [one for one in samples if one.outcome != "error"]
     last = [one.trials[-1] for one in seen]
     trials = [trial for one in seen for trial in one.trials]
-    asked = [trial for trial in trials if trial.judged is None and trial.answer and not trial.exact]
     return Overall(
         wilson(Counts(sum(one.won for one in seen), len(seen))),
         sum(one.won and len(one.trials) == 1 for one in seen),
@@ -108,7 +107,7 @@ def overall(samples: Sequence[Sample]) -> Overall:
         fmean(len(one.trials) for one in seen) if seen else None,
         sum(trial.answer is None for trial in trials),
         len(trials),
-        len(asked),
+        sum(trial.judged is None and bool(trial.answer) and not trial.exact for trial in trials),
         len(samples) - len(seen),
     )
 

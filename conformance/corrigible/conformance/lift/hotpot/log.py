@@ -62,13 +62,19 @@ def begin(folder: Path, manifest: Manifest) -> tuple[Sample, ...]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lines = [manifest.model_dump_json(), *(one.model_dump_json() for one in samples)]
-        (folder / TRIALS).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        new = folder / f"{TRIALS}.new"
+        new.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        new.replace(folder / TRIALS)  # at once: a stop in between loses nothing
     except OSError as problem:
         raise UsageError(f"{folder}: {problem.strerror}") from None
     return samples
 
 
 def append(folder: Path, sample: Sample) -> None:
-    """Add a sample."""
-    with (folder / TRIALS).open("a", encoding="utf-8") as file:
-        file.write(sample.model_dump_json() + "\n")
+    """Add a sample. Raises UsageError where the file cannot be written."""
+    path = folder / TRIALS
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(sample.model_dump_json() + "\n")
+    except OSError as problem:
+        raise UsageError(f"{path}: {problem.strerror}") from None

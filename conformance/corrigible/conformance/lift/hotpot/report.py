@@ -37,7 +37,7 @@ def _lines(manifest: Manifest, samples: Sequence[Sample]) -> Iterator[str]:
             yield "  ! a fake provider: nothing of this is about a model"
         yield from _overall(by_strategy)
         if manifest.evaluator == "judge":
-            unread = sum(overall(inside).unread_verdicts for inside in by_strategy.values())
+            unread = sum(overall(inside).without_verdict for inside in by_strategy.values())
             yield f"  verdicts of the judge that could not be read, and count as wrong: {unread}"
         for strategy, inside in by_strategy.items():
             yield from _diagnoses(strategy, inside)
