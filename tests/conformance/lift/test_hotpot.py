@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from corrigible.conformance.lift.hotpot.answer import f1, is_exact, normalised
 from corrigible.conformance.lift.hotpot.error_type import ERROR_TYPES
 from corrigible.conformance.lift.hotpot.player import (
+    BOUNDED_REFLECTION_SCHEMA,
     REFLECTION_SCHEMA,
     View,
     actor_prompt,
@@ -172,6 +174,17 @@ def test_the_schema_allows_the_five_types_and_nothing_else() -> None:
     assert list(ERROR_TYPES) == [
         "RETRIEVAL_FOCUS", "BRIDGE_FAILURE", "HALLUCINATION", "INFERENCE_ERROR", "FORMATTING_MISMATCH",
     ]  # fmt: skip
+
+
+def test_the_bounded_schema_takes_nothing_that_the_other_refuses() -> None:
+    good = {"error_type": "HALLUCINATION", "first_error_in_step": 1, "correction_rule": "x" * 240}
+    bounded, plain = Draft202012Validator(BOUNDED_REFLECTION_SCHEMA), Draft202012Validator(REFLECTION_SCHEMA)
+    bounded.validate(good)
+    plain.validate(good)
+    longer = good | {"correction_rule": "x" * 241}
+    assert plain.is_valid(longer) and not bounded.is_valid(longer)
+    for broken in (good | {"error_type": "OTHER"}, good | {"more": 1}, {"error_type": "HALLUCINATION"}):
+        assert not bounded.is_valid(broken) and not plain.is_valid(broken)
 
 
 def test_a_reflection_that_cannot_be_read_keeps_its_text_and_has_no_type() -> None:

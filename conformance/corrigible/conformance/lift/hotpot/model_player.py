@@ -18,6 +18,7 @@ from corrigible.schema.exchange import Json
 from .play import PlayerFailed
 from .player import (
     ACTOR,
+    BOUNDED_REFLECTION_SCHEMA,
     CONSTRAINED,
     JUDGE,
     JUDGE_SCHEMA,
@@ -73,8 +74,9 @@ class ModelPlayer:
         return Said(as_step(said.text), said.tokens)
 
     def reflect(self, view: View, form: Literal["free", "structured", "lifted"]) -> Said:
-        schema = REFLECTION_SCHEMA if form == "structured" else None
-        return self._ask(REFLECTOR, reflector_prompt(view, form), view.number, schema)
+        schema = BOUNDED_REFLECTION_SCHEMA if self._agent.settings.constrained else REFLECTION_SCHEMA
+        text = reflector_prompt(view, form)
+        return self._ask(REFLECTOR, text, view.number, schema if form == "structured" else None)
 
     def judge(self, question: str, gold: str, answer: str) -> Said:
         return self._ask(JUDGE, judge_prompt(question, gold, answer), 0, JUDGE_SCHEMA)

@@ -92,34 +92,42 @@ JUDGE: Final = (
 STEP_SCHEMA: Final[Mapping[str, Json]] = {
     "type": "object",
     "properties": {
-        "thought": {"type": "string"},
+        "thought": {"type": "string", "maxLength": 160},
         "action": {"type": "string", "enum": list(get_args(Verb))},
-        "argument": {"type": "string"},
+        "argument": {"type": "string", "maxLength": 80},
     },
     "required": ["thought", "action", "argument"],
     "additionalProperties": False,
 }
+_REFLECTION: Final[Mapping[str, Json]] = {
+    "error_type": {"type": "string", "enum": list(ERROR_TYPES)},
+    "first_error_in_step": {"type": "integer"},
+    "correction_rule": {"type": "string"},
+}
 REFLECTION_SCHEMA: Final[Mapping[str, Json]] = {
     "type": "object",
-    "properties": {
-        "error_type": {"type": "string", "enum": list(ERROR_TYPES)},
-        "first_error_in_step": {"type": "integer"},
-        "correction_rule": {"type": "string"},
-    },
+    "properties": dict(_REFLECTION),
     "required": ["error_type", "first_error_in_step", "correction_rule"],
     "additionalProperties": False,
 }
+BOUNDED_REFLECTION_SCHEMA: Final[Mapping[str, Json]] = {
+    **REFLECTION_SCHEMA,
+    "properties": {
+        **_REFLECTION,
+        "first_error_in_step": {"type": "integer", "minimum": 1, "maximum": 50},
+        "correction_rule": {"type": "string", "maxLength": 240},
+    },
+}
+"""For grammars: a small model that repeats itself would else write to the limit of tokens, and be cut off."""
 JUDGE_SCHEMA: Final[Mapping[str, Json]] = {
     "type": "object",
     "properties": {"equivalent": {"type": "boolean"}},
     "required": ["equivalent"],
     "additionalProperties": False,
 }
-WORDS: Final = hashlib.sha256(
-    json.dumps(
-        [ACTOR, CONSTRAINED, REFLECTOR, FREE, LIFTED, STRUCTURED, JUDGE, STEP_SCHEMA, REFLECTION_SCHEMA, JUDGE_SCHEMA]
-    ).encode()
-).hexdigest()
+_PROMPTS: Final = (ACTOR, CONSTRAINED, REFLECTOR, FREE, LIFTED, STRUCTURED, JUDGE)
+_SCHEMAS: Final = (STEP_SCHEMA, REFLECTION_SCHEMA, BOUNDED_REFLECTION_SCHEMA, JUDGE_SCHEMA)
+WORDS: Final = hashlib.sha256(json.dumps([_PROMPTS, _SCHEMAS]).encode()).hexdigest()
 """The hash of all that a model is told."""
 
 
