@@ -285,6 +285,13 @@ def test_where_decoding_is_constrained_the_actors_steps_are_too(tmp_path: Path) 
     assert found.manifest.agents["fake compatible:m"]["constrained"] is True
 
 
+def test_a_provider_that_always_fails_is_asked_no_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeProvider("compatible", mind, [Trouble(status=400)] * 40) as fake:
+        assert hotpot(tmp_path, "--model", "compatible:m", "--base-url", fake.base_url) == 2
+        assert len(fake.asked) == 5
+    assert "80 of 80 were not played to an end" in capsys.readouterr().err
+
+
 def test_a_verdict_that_cannot_be_read_is_told_and_counts_as_wrong(tmp_path: Path) -> None:
     def vague(heard: Heard) -> Speaks:
         return Speaks("Perhaps.") if heard.system.startswith("You compare") else Speaks("Action: Finish[Nile]")
@@ -306,7 +313,8 @@ def test_a_provider_that_fails_is_no_observation_and_is_asked_again(
     words = ["--model", "compatible:m", "--limit", "1", "--strategy", "structured", "--evaluator", "judge"]
     with FakeProvider("compatible", mind, [Trouble(status=400)]) as fake:
         assert hotpot(tmp_path, *words, "--base-url", fake.base_url) == 2
-        assert "ERROR own-01" in capsys.readouterr().err
+        err = capsys.readouterr().err
+        assert "ERROR own-01" in err and "1 of 1 were not played to an end" in err
         found = log.read(tmp_path)
         assert found is not None and [one.outcome for one in found.samples] == ["error"]
         assert hotpot(tmp_path, *words, "--base-url", fake.base_url) == 0

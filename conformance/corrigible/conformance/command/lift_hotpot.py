@@ -110,7 +110,10 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.out / log.REPORT}: {problem.strerror}") from None
     print(text, end="")
     whole = len(questions) * len(players) * len(strategies)
-    return 0 if sum(one.outcome != "error" for one in done.samples) == whole else 2
+    missing = whole - sum(one.outcome != "error" for one in done.samples)
+    if missing:
+        print(f"{missing} of {whole} were not played to an end; the same command goes on with them", file=sys.stderr)
+    return 2 if missing else 0
 
 
 def _error_line(sample: Sample) -> None:
