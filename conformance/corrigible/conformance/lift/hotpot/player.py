@@ -1,0 +1,218 @@
+"""Who acts, reflects and judges: what is asked of it, and the words it is asked with.
+
+Knows: questions, steps, reflections. Does not know: providers, right answers (only scripts and the judge are told).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol, get_args
+
+from corrigible.schema.exchange import Json
+
+from .error_type import ERROR_TYPES
+from .question import Question
+from .record import Reflection, Step, Tokens, Trial
+from .wiki import Verb
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text, and what it cost; None: not billed."""
+
+    text: str
+    tokens: Tokens | None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An episode until now, as actor and reflector may see it."""
+
+    question: Question
+    number: int
+    """Of the trial, from 1."""
+    steps: Sequence[Step]
+    memory: Sequence[Reflection]
+    """Episodic: of this question and strategy only."""
+    past: Sequence[Trial] = ()
+
+
+class Player(Protocol):
+    """An actor, its reflector, and its judge."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> Literal["scripted", "model"]: ...
+
+    @property
+    def identity(self) -> Mapping[str, Json]:
+        """What its results depend on; no secrets."""
+        ...
+
+    def act(self, view: View) -> Said: ...
+
+    def reflect(self, view: View, form: Literal["free", "structured", "lifted"]) -> Said: ...
+
+    def judge(self, question: str, gold: str, answer: str) -> Said: ...
+
+
+ACTOR: Final = (
+    "You answer a question from paragraphs. In each step write one line that starts with `Thought:` and one line that"
+    " starts with `Action:`, and stop. Actions: Search[title] opens the paragraph with that title; Lookup[words] shows"
+    " the next sentence of the open paragraph with these words; Finish[answer] answers. The answer is a name, a date, a"
+    " number or a few words, or yes or no, without a sentence around it."
+)
+CONSTRAINED: Final = (
+    "You answer a question from paragraphs. In each step give a short thought, one action, and its argument. Actions:"
+    " Search opens the paragraph with the title that is its argument; Lookup shows the next sentence of the open"
+    " paragraph with the words of its argument; Finish answers with its argument. The answer is a name, a date, a"
+    " number or a few words, or yes or no, without a sentence around it."
+)
+"""Said in place of ACTOR where decoding is constrained to STEP_SCHEMA."""
+REFLECTOR: Final = "You look back at a failed trial to answer a question, so that the next trial succeeds."
+FREE: Final = "Say in a few sentences what went wrong and what the next trial should do differently."
+LIFTED: Final = (
+    "The last correction named the same kind of error as the one before, and did not help. Put the categories aside, go"
+    " back to the question, and say in a few sentences what the next trial should do instead."
+)
+STRUCTURED: Final = (
+    "Name the first fatal error of the trial, and only that one: later ones often follow from it. Give its type, the"
+    " number of the step it was made in, and one rule that corrects it in the next trial. Types:\n"
+    + "\n".join(f"- {name}: {meaning}" for name, meaning in ERROR_TYPES.items())
+)
+JUDGE: Final = (
+    "You compare an answer with the right answer to a question. They are equivalent if they mean the same, whatever the"
+    " wording; nothing else counts."
+)
+STEP_SCHEMA: Final[Mapping[str, Json]] = {
+    "type": "object",
+    "properties": {
+        "thought": {"type": "string", "maxLength": 160},
+        "action": {"type": "string", "enum": list(get_args(Verb))},
+        "argument": {"type": "string", "maxLength": 80},
+    },
+    "required": ["thought", "action", "argument"],
+    "additionalProperties": False,
+}
+_REFLECTION: Final[Mapping[str, Json]] = {
+    "error_type": {"type": "string", "enum": list(ERROR_TYPES)},
+    "first_error_in_step": {"type": "integer"},
+    "correction_rule": {"type": "string"},
+}
+REFLECTION_SCHEMA: Final[Mapping[str, Json]] = {
+    "type": "object",
+    "properties": dict(_REFLECTION),
+    "required": ["error_type", "first_error_in_step", "correction_rule"],
+    "additionalProperties": False,
+}
+BOUNDED_REFLECTION_SCHEMA: Final[Mapping[str, Json]] = {
+    **REFLECTION_SCHEMA,
+    "properties": {
+        **_REFLECTION,
+        "first_error_in_step": {"type": "integer", "minimum": 1, "maximum": 50},
+        "correction_rule": {"type": "string", "maxLength": 240},
+    },
+}
+"""For grammars: a small model that repeats itself would else write to the limit of tokens, and be cut off."""
+JUDGE_SCHEMA: Final[Mapping[str, Json]] = {
+    "type": "object",
+    "properties": {"equivalent": {"type": "boolean"}},
+    "required": ["equivalent"],
+    "additionalProperties": False,
+}
+_PROMPTS: Final = (ACTOR, CONSTRAINED, REFLECTOR, FREE, LIFTED, STRUCTURED, JUDGE)
+_SCHEMAS: Final = (STEP_SCHEMA, REFLECTION_SCHEMA, BOUNDED_REFLECTION_SCHEMA, JUDGE_SCHEMA)
+WORDS: Final = hashlib.sha256(json.dumps([_PROMPTS, _SCHEMAS]).encode()).hexdigest()
+"""The hash of all that a model is told."""
+
+
+def actor_prompt(view: View) -> str:
+    """Return what the actor is told before a step."""
+    titles = "\n".join(f"- {one.title}" for one in view.question.paragraphs)
+    parts = [f"Titles of the paragraphs:\n{titles}"]
+    if view.memory:
+        parts.append("Reflections on your failed trials, in order:\n" + _memory(view.memory))
+    parts.append(f"Question: {view.question.text}")
+    parts.extend(_written(view.steps))
+    return "\n\n".join(parts)
+
+
+def reflector_prompt(view: View, form: Literal["free", "structured", "lifted"]) -> str:
+    """Return what the reflector is asked after a failed trial."""
+    parts = [f"Question: {view.question.text}", *_written(view.steps, numbered=True)]
+    answer = view.past[-1].answer if view.past else None
+    parts.append("The trial ended without an answer." if answer is None else f"The answer {answer!r} is wrong.")
+    if view.memory:
+        parts.append("Your earlier reflections, in order:\n" + _memory(view.memory))
+    parts.append({"free": FREE, "structured": STRUCTURED, "lifted": LIFTED}[form])
+    return "\n\n".join(parts)
+
+
+def judge_prompt(question: str, gold: str, answer: str) -> str:
+    """Return what the judge is asked."""
+    return f"Question: {question}\nRight answer: {gold}\nAnswer: {answer}\n\nAre the two answers equivalent?"
+
+
+def as_step(text: str) -> str:
+    """Return a step that was decoded by STEP_SCHEMA in the lines of ReAct; one that does not fit it as it came."""
+    document = _object(text)
+    thought, action, argument = (document.get(name) for name in ("thought", "action", "argument"))
+    if action not in get_args(Verb) or not isinstance(thought, str) or not isinstance(argument, str):
+        return text
+    # Without a bracket nothing in the thought is taken for an action.
+    return f"Thought: {_line(thought).replace('[', '(')}\nAction: {action}[{_line(argument)}]"
+
+
+def read_reflection(text: str) -> Reflection:
+    """Read a structured reflection. One that does not fit the schema is kept as it came, without a type."""
+    document = _object(text)
+    error_type, rule = document.get("error_type"), document.get("correction_rule")
+    step = document.get("first_error_in_step")
+    if error_type not in ERROR_TYPES or not isinstance(rule, str):
+        return Reflection(form="structured", text=text.strip())
+    first = step if isinstance(step, int) and not isinstance(step, bool) and step > 0 else 0
+    return Reflection(form="structured", text=rule, error_type=str(error_type), first_step=first)
+
+
+def read_verdict(text: str) -> bool | None:
+    """Read what a judge said; None where it cannot be read."""
+    verdict = _object(text).get("equivalent")
+    return verdict if isinstance(verdict, bool) else None
+
+
+def as_prompt(made: Reflection) -> str:
+    """Return a reflection as the actor reads it."""
+    if not made.error_type:
+        return made.text
+    document = {"error_type": made.error_type, "first_error_in_step": made.first_step, "correction_rule": made.text}
+    return json.dumps(document, ensure_ascii=False)
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        document = json.JSONDecoder().raw_decode(text, max(text.find("{"), 0))[0]
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _memory(memory: Sequence[Reflection]) -> str:
+    return "\n".join(f"- {as_prompt(one)}" for one in memory)
+
+
+def _written(steps: Sequence[Step], *, numbered: bool = False) -> list[str]:
+    return [
+        (f"Step {number}:\n" if numbered else "")
+        + one.text
+        + (f"\nObservation: {one.observation}" if one.observation else "")
+        for number, one in enumerate(steps, start=1)
+    ]

@@ -1,0 +1,131 @@
+"""A run in words and tables, for a terminal and for a file: a pure function of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from corrigible.conformance.lift.stats.estimate import Estimate
+from corrigible.conformance.lift.stats.observation import Paired
+
+from .figures import BASELINES, TRANSITIONS, Mean, compare, diagnoses, overall, pairs_of
+from .record import Manifest, Sample, Strategy
+
+
+def render(manifest: Manifest, samples: Sequence[Sample]) -> str:
+    """Return the report."""
+    return "\n".join(_lines(manifest, samples)) + "\n"
+
+
+def _lines(manifest: Manifest, samples: Sequence[Sample]) -> Iterator[str]:
+    yield f"HotpotQA, {len(manifest.questions)} questions (data {manifest.data[:12]}), seed {manifest.seed}"
+    right = {
+        "exact": "exact match",
+        "f1": f"F1 of {manifest.f1_threshold:g} or more",
+        "judge": "exact match, or equivalent to the agent's own model as judge",
+    }[manifest.evaluator]
+    yield f"right: {right}; at most {manifest.trials} trials of {manifest.steps} steps"
+    for agent, identity in manifest.agents.items():
+        by_strategy = {
+            strategy: [one for one in samples if (one.agent, one.strategy) == (agent, strategy)]
+            for strategy in manifest.strategies
+        }
+        yield ""
+        yield agent
+        if "script" in identity:
+            yield "  ! a script that knows the answers: it shows that the loop works, and nothing of language models"
+        elif identity.get("fake"):
+            yield "  ! a fake provider: nothing of this is about a model"
+        yield from _overall(by_strategy)
+        if manifest.evaluator == "judge":
+            unread = sum(overall(inside).without_verdict for inside in by_strategy.values())
+            yield f"  verdicts of the judge that could not be read, and count as wrong: {unread}"
+        for strategy, inside in by_strategy.items():
+            yield from _diagnoses(strategy, inside)
+        baseline = next((name for name in BASELINES if by_strategy.get(name)), None)
+        for strategy, inside in by_strategy.items():
+            if baseline is not None and strategy != baseline:
+                yield from _comparison(baseline, by_strategy[baseline], strategy, inside, manifest.seed)
+
+
+def _overall(by_strategy: Mapping[Strategy, Sequence[Sample]]) -> Iterator[str]:
+    heads = f"{'right':>26}{'at once':>9}{'exact':>7}{'F1':>7}{'trials':>8}{'no answer':>15}{'errors':>8}"
+    yield f"  {'strategy':<12}{heads}"
+    for strategy, samples in by_strategy.items():
+        total = overall(samples)
+        unfinished = f"{total.unfinished} of {total.all_trials}"
+        yield (
+            f"  {strategy:<12}{_share(total.success):>26}{total.first_trial:>9}{total.exact:>7}"
+            f"{_number(total.f1, '.2f'):>7}{_number(total.trials, '.2f'):>8}{unfinished:>15}{total.errors:>8}"
+        )
+
+
+def _diagnoses(strategy: str, samples: Sequence[Sample]) -> Iterator[str]:
+    table = diagnoses(samples)
+    if not table:
+        return
+    yield f"  {strategy}: outcomes by the error type that was diagnosed first, of {sum(one.n for one in table)}"
+    for one in table:
+        yield (
+            f"    {one.error_type:<22}{one.n:>4}: solved {one.solved}, death loop {one.death_loops},"
+            f" failed otherwise {one.failed_otherwise}"
+        )
+    made = [reflection for one in samples for trial in one.trials for reflection in trial.reflections]
+    unreadable = sum(one.form == "structured" and not one.error_type for one in made)
+    repeated, lifted = sum(one.repeated for one in made), sum(one.lifted for one in made)
+    yield (
+        f"    structured reflections {sum(one.form == 'structured' for one in made)}: unreadable {unreadable},"
+        f" type repeated {repeated}, lifted for that {lifted}"
+    )
+
+
+def _comparison(
+    baseline: str, before: Sequence[Sample], strategy: str, now: Sequence[Sample], seed: int
+) -> Iterator[str]:
+    pairs = pairs_of(before, now)
+    if not pairs:
+        return
+    result = compare(pairs, seed=seed)
+    yield f"  {baseline} to {strategy}, {len(pairs)} questions"
+    yield f"    transitions: {_transitions(result.table)}"
+    yield (
+        f"    success {_signed(result.difference)}; McNemar p {result.test.exact:.3g} exact,"
+        f" {result.test.corrected:.3g} chi-squared with continuity correction"
+    )
+    shown = ", ".join(f"{name} {_mean(result.tokens[name])}" for name in TRANSITIONS)
+    yield f"    tokens written under {strategy}, mean (standard error): {shown}"
+    ours, theirs = result.pool_a_trials[1], result.pool_a_trials[0]
+    yield (
+        f"    pool A ({baseline} right after a failed trial): {result.pool_a}; {strategy} right"
+        f" {_share(result.pool_a_solved)}; trials where both are: {baseline} {_number(theirs.value, '.2f')},"
+        f" {strategy} {_number(ours.value, '.2f')}"
+    )
+    yield f"    pool B ({baseline} never right): {result.pool_b}; {strategy} right {_share(result.pool_b_solved)}"
+    if result.pools.n < result.table.n:
+        yield f"    transitions within the pools: {_transitions(result.pools)}"
+    yield "    (the pools are made of the baseline's own run: chance in it works against the baseline in pool B)"
+
+
+def _transitions(table: Paired) -> str:
+    return f"TT {table.both}, TF {table.second_only}, FT {table.first_only}, FF {table.neither}"
+
+
+def _share(estimate: Estimate) -> str:
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return "-"
+    return f"{estimate.value:.0%} ({estimate.low:.0%} to {estimate.high:.0%})"
+
+
+def _signed(estimate: Estimate) -> str:
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return "-"
+    return f"{estimate.value:+.0%} ({estimate.low:+.0%} to {estimate.high:+.0%})"
+
+
+def _number(value: float | None, form: str) -> str:
+    return format(value, form) if value is not None else "-"
+
+
+def _mean(mean: Mean) -> str:
+    if mean.value is None:
+        return "-"
+    return f"{mean.value:.0f}" + (f" ({mean.error:.0f})" if mean.error is not None else "")
