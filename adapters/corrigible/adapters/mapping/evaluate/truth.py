@@ -51,6 +51,8 @@ class JudgedOperation(_Model):
 
     source: Called
     mappings: tuple[JudgedMapping, ...] = ()
+    judged_targets: frozenset[str] | None = None
+    """Keys of the targets of which something is known; None: of all, so that those that are not listed are wrong."""
 
 
 class Truth(_Model):
