@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -144,6 +145,7 @@ INT, UNITS = "integer", "hundredths to units"
         (field("/body/wait", INT, description="In seconds."), field("/body/wait_ms", INT), "seconds to milliseconds"),
         (field("/body/due", INT, format="unix-time"), field("/body/due", format="date-time"), "unix time to date-time"),
         (field("/body/number", INT), field("/body/number"), "to text"),
+        (field("/body/limit", format="int64"), field("/body/limit", INT), "to integer"),
     ],
 )  # fmt: skip
 def test_units_and_types_are_converted(source: Field, target: Field, conversion: str) -> None:
@@ -163,6 +165,9 @@ def test_units_and_types_are_converted(source: Field, target: Field, conversion:
         ),  # of yen there are no cents
         (field("/body/size", "integer", description="In bytes."), field("/body/size", "integer", description="In KB.")),
         (field("/body/tag", "object"), field("/body/tag", "string")),
+        (field("/body/wait_ms", "integer"), field("/body/wait_seconds", "string", format="int64")),
+        (field("/body/wait_ms", format="int64"), field("/body/wait_seconds", format="int64")),
+        (field("/body/wait", "integer", description="In bytes."), field("/body/wait", format="date-time")),
     ],
 )
 def test_what_cannot_be_converted_without_loss_is_lost(source: Field, target: Field) -> None:
@@ -289,3 +294,12 @@ def test_every_conversion_can_be_undone() -> None:
         for value in (0, 60, 1_000, 1_700_000_040, 123_456_000):
             changed = convert(value, forth)
             assert changed is MISSING or convert(changed, back) == value, (forth, value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "integer"),
+    [("7", "7", 7), (7, "7", 7), (True, "true", MISSING), ("07", "07", MISSING), (None, MISSING, MISSING)],
+)
+def test_what_has_its_form_already_is_taken_as_it_is(value: Any, text: Any, integer: Any) -> None:
+    assert convert(value, "to text") == text
+    assert convert(value, "to integer") is integer or convert(value, "to integer") == integer

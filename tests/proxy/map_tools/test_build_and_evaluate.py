@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,7 +141,7 @@ def test_bad_arguments_are_told(
     assert problem in capsys.readouterr().err
 
 
-def judged(index: Path, *said: tuple[str, str, str, str, dict[str, object]]) -> Path:
+def judged(index: Path, *said: tuple[str, str, str, str, Any]) -> Path:
     """Write a file of annotations: annotator, key of the source, verdict, class, changes of the mapping."""
     by_key = {
         f"{one.source.method} {one.source.path}": one for one in mapped(index, "--from", "a", "--to", "b").mappings

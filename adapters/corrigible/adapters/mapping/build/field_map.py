@@ -16,7 +16,7 @@ from corrigible.adapters.mapping.words import name_words, stem, text_words
 
 from .field_tree import ITEM, Node, tree
 from .profile import VARIABLE, Profile, Rarity
-from .unit import unit_conversion, without_unit
+from .unit import is_number_text, unit_conversion, without_unit
 
 _SYNONYMS: Final = (
     *(frozenset({"per page", "limit", "page size", "pagesize", "max result", "max item", "page limit", "count"}),),
@@ -300,7 +300,8 @@ def _bare(node: Node) -> object:
     words = without_unit(node.words)
     if node.type == "boolean" and len(words) > 1 and words[0] in _ASKS:
         return words[1:]
-    return words[:-1] if node.type in _NUMBERS and len(words) > 1 and words[-1] == "count" else words
+    is_number = node.type in _NUMBERS or (node.field is not None and is_number_text(node.field))
+    return words[:-1] if is_number and len(words) > 1 and words[-1] == "count" else words
 
 
 _ASKS: Final = frozenset(map(stem, ("is", "has")))
@@ -311,7 +312,7 @@ def _conversion(one: Node, other: Node) -> str | None:
     left, right = one.type, other.type
     if left and right and left != right and not ({left, right} <= _NUMBERS):
         unit = unit_conversion(one.field, other.field) if one.field is not None and other.field is not None else ""
-        if unit:
+        if unit is None or unit:
             return unit
         match left, right:
             case ("integer" | "boolean", "string"):
