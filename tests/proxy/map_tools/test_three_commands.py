@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 import threading
+import warnings
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import httpx
 import pytest
 
 from corrigible.adapters.sandbox.server import HOST, Command, Server
+from corrigible.proxy.build import MapFiles, SpecWarning
 from corrigible.proxy.cli import main
 from tests._support.skips import MAPPINGS
 
@@ -73,3 +75,23 @@ def test_the_three_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             assert suggestion.get("safety", {}).get("loses", []) == []
             assert httpx.get(f"{proxy.url}{NEW}?limit=5").json() == {"items": []}
         upstream.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("own", "is_told"),
+    [("http://127.0.0.1:8001", True), ("https://api.test", False), ("https://api.test:443/v1", False)],
+)
+def test_a_map_for_another_server_is_told(tmp_path: Path, own: str, is_told: bool) -> None:
+    file = tmp_path / "map.json"
+    one = {"api": "a", "method": "GET", "path": "/v1/x"}
+    mapping = {"source": one, "target": one | {"path": "/v2/x"}, "equivalence": "same", "score": 1}
+    apis = [{"name": "a", "origin": "https://api.test"}]
+    file.write_text(json.dumps({"method": "by hand", "apis": apis, "mappings": [mapping]}))
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        index = MapFiles([file], own).load()
+    assert bool(index) is not is_told
+    told = [str(one.message) for one in heard if one.category is SpecWarning]
+    assert [line.partition(")")[0] for line in told] == (
+        [f"map.json: no mapping is for {own} (https://api.test"] if is_told else []
+    )
