@@ -105,12 +105,27 @@ def _variables(source: Profile, target: Profile) -> Iterator[tuple[str, str]]:
             right.remove(same)
             yield name, same
     paired = {here: there for here, there in _aligned(source.segments, target.segments)}
+    is_one_each = len(left) == len(right)
     for name in left:
         at = paired.get(ones[name])
         there = next((one for one in right if others[one] == at), None)
-        if at is not None and there is not None:
+        if at is None or there is None:
+            continue
+        is_alike = is_one_each and _type(source, name) == _type(target, there)
+        if is_alike or _is_of_one_kind(source.segments, ones[name], target.segments, at):
             right.remove(there)
             yield name, there
+
+
+def _is_of_one_kind(one: Sequence[str], at: int, other: Sequence[str], to: int) -> bool:
+    """Whether two variables are about things of one name: a project's number is no owner of a repository."""
+    while at and to and one[at - 1] == other[to - 1] == VARIABLE:
+        at, to = at - 1, to - 1
+    return bool(at and to) and _alike(one[at - 1], other[to - 1]) == 1
+
+
+def _type(profile: Profile, name: str) -> str:
+    return next((one.type for one in profile.variables if one.name == name), "")
 
 
 def _names(profile: Profile) -> dict[str, int]:
