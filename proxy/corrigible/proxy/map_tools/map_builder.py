@@ -65,9 +65,7 @@ def known_pairs(
     return {
         (source, target): word
         for (source, target), word in said.items()
-        if source.api in sources
-        and target.api in targets
-        and {f"{one.api} {one.method} {one.path}" for one in (source, target)} <= keys
+        if source.api in sources and target.api in targets and {source.key, target.key} <= keys
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from corrigible.adapters.mapping.annotation import Proposal
-from corrigible.adapters.mapping.mapping import OperationMapping, OperationName
+from corrigible.adapters.mapping.mapping import OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
 from corrigible.adapters.mapping.store.seam import OperationIndex
 
@@ -28,14 +28,14 @@ def proposals_for(
     found = {text: [key_of(hit.operation) for hit in index.search(text, TOGETHER)] for text in utterances}
     wanted = {key for keys in found.values() for key in keys}
     by_source = _candidates(index, sources, targets, found, wanted)
-    texts = {key_of(one): _text(one) for api in (*sources, *targets) for one in index.operations(api)}
+    texts = {key_of(one): _text(one) for api in sorted({*sources, *targets}) for one in index.operations(api)}
     if not utterances:
         return [_proposal("", mapping, texts) for mappings in by_source.values() for mapping in mappings[:CANDIDATES]]
     return [
         _proposal(text, mapping, texts)
         for text, keys in found.items()
         for key in keys
-        for mapping in [one for one in by_source.get(key, ()) if _key(one.target) in keys][:CANDIDATES]
+        for mapping in [one for one in by_source.get(key, ()) if one.target.key in keys][:CANDIDATES]
     ]
 
 
@@ -51,12 +51,12 @@ def _candidates(
     for builder in builders(index, sources, targets, found):
         taken: dict[str, list[OperationMapping]] = {}
         for one in builder.mappings():
-            taken.setdefault(_key(one.source), []).append(one)
+            taken.setdefault(one.source.key, []).append(one)
         for key, pairs in builder.pairs().items():
             if wanted and key not in wanted:
                 continue
             mapped = taken.get(key, [])
-            seen = {_key(one.target) for one in mapped}
+            seen = {one.target.key for one in mapped}
             near = [pair for pair in pairs if pair.score > 0 and pair.target not in seen]
             if wanted:
                 near = [pair for pair in near if pair.target in wanted]
@@ -69,8 +69,8 @@ def _proposal(utterance: str, mapping: OperationMapping, texts: Mapping[str, str
     return Proposal(
         mapping=mapping,
         utterance=utterance,
-        source_text=texts[_key(mapping.source)],
-        target_text=texts[_key(mapping.target)],
+        source_text=texts[mapping.source.key],
+        target_text=texts[mapping.target.key],
     )
 
 
@@ -78,15 +78,11 @@ def _text(one: CanonicalOperation) -> str:
     return (one.summary or one.description)[:_SAID]
 
 
-def _key(name: OperationName) -> str:
-    return f"{name.api} {name.method} {name.path}"
-
-
 def described(proposals: Sequence[Proposal], index: OperationIndex) -> Iterator[Proposal]:
     """Yield proposals with what the index says of their operations, where they say nothing themselves."""
     apis = {api for one in proposals for api in (one.mapping.source.api, one.mapping.target.api)}
     texts = {key_of(one): _text(one) for api in sorted(apis) for one in index.operations(api)}
     for one in proposals:
-        source = one.source_text or texts.get(_key(one.mapping.source), "")
-        target = one.target_text or texts.get(_key(one.mapping.target), "")
+        source = one.source_text or texts.get(one.mapping.source.key, "")
+        target = one.target_text or texts.get(one.mapping.target.key, "")
         yield one.model_copy(update={"source_text": source, "target_text": target})
