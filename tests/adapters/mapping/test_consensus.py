@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from corrigible.adapters.mapping.annotation import Annotation
+from corrigible.adapters.mapping.annotation import Annotation, read_annotations
 from corrigible.adapters.mapping.consensus import consensus, judged_mappings
 from corrigible.adapters.mapping.mapping import OperationMapping
+from corrigible.rules.errors import AuthoringError
 
 
 def mapping(target: str = "/t", equivalence: str = "same", **members: Any) -> OperationMapping:
@@ -82,3 +84,22 @@ def test_to_judge_a_judged_map_again_does_not_add_up() -> None:
     first = list(judged_mappings([mapping()], consensus([said("ann", "accept")])))
     again = list(judged_mappings(first, consensus([said("ann", "accept"), said("bob", "accept")])))
     assert [one.note for one in again[0].evidence] == ["2 of 2 annotators"]
+
+
+@pytest.mark.parametrize(
+    ("right", "told"),
+    [
+        (mapping("/other"), "other operations than proposed"),
+        (
+            mapping(arguments=[{"source": "/query/a", "target": "/query/b", "conversion": "to tex"}]),
+            'no conversion is called "to tex"',
+        ),
+    ],
+)
+def test_what_no_map_could_have_is_told_with_its_line(tmp_path: Path, right: OperationMapping, told: str) -> None:
+    line = said("ann", "accept").model_copy(update={"mapping": right}).model_dump_json()
+    file = tmp_path / "said.jsonl"
+    file.write_text(f"{said('ann', 'accept').model_dump_json()}\n{line}\n")
+    with pytest.raises(AuthoringError, match=told) as caught:
+        read_annotations(file)
+    assert str(caught.value).startswith(f"{file}:2: ")
