@@ -1,4 +1,8 @@
-"""Judged mappings: which operations of another API are right for an operation, and where its fields go."""
+"""Judged mappings: which operations of another API are right for an operation, and where its fields go.
+
+Read strictly, so that a misspelt member of a judgement is found; the product's reader (`evaluate/truth.py`) passes over
+what it does not score. Both stay: the scores of the tests are to be none of the product's own.
+"""
 
 from __future__ import annotations
 

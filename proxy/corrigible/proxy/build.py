@@ -56,6 +56,12 @@ class MapFiles:
     def load(self) -> MapIndex | None:
         """Raises AuthoringError."""
         maps = [(file.name, read_map(file)) for file in self.files]
+        for name, file in maps:
+            if file.mappings and not MapIndex([(name, file)], self.own_origin, self.origins):
+                servers = ", ".join(sorted({api.origin for api in file.apis if api.origin})) or "no substitutes"
+                problem = f"{name}: no mapping is for {self.own_origin or 'this API'} ({servers})"
+                advice = 'If the API is the same, take "origin" out of the "apis" of the map'
+                warnings.warn(f"{problem}. {advice}", SpecWarning, stacklevel=2)
         return MapIndex(maps, self.own_origin, self.origins) if maps else None
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from corrigible.adapters.mapping.build.builder import Builder
+from corrigible.adapters.mapping.build.equivalence import compared
+from corrigible.adapters.mapping.build.profile import Profile, Rarity
 from corrigible.adapters.mapping.conversion import CONVERSIONS, convert
 from corrigible.adapters.mapping.mapping import Equivalence, OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation, Field
@@ -144,6 +148,7 @@ INT, UNITS = "integer", "hundredths to units"
         (field("/body/wait", INT, description="In seconds."), field("/body/wait_ms", INT), "seconds to milliseconds"),
         (field("/body/due", INT, format="unix-time"), field("/body/due", format="date-time"), "unix time to date-time"),
         (field("/body/number", INT), field("/body/number"), "to text"),
+        (field("/body/limit", format="int64"), field("/body/limit", INT), "to integer"),
     ],
 )  # fmt: skip
 def test_units_and_types_are_converted(source: Field, target: Field, conversion: str) -> None:
@@ -163,6 +168,9 @@ def test_units_and_types_are_converted(source: Field, target: Field, conversion:
         ),  # of yen there are no cents
         (field("/body/size", "integer", description="In bytes."), field("/body/size", "integer", description="In KB.")),
         (field("/body/tag", "object"), field("/body/tag", "string")),
+        (field("/body/wait_ms", "integer"), field("/body/wait_seconds", "string", format="int64")),
+        (field("/body/wait_ms", format="int64"), field("/body/wait_seconds", format="int64")),
+        (field("/body/wait", "integer", description="In bytes."), field("/body/wait", format="date-time")),
     ],
 )
 def test_what_cannot_be_converted_without_loss_is_lost(source: Field, target: Field) -> None:
@@ -289,3 +297,44 @@ def test_every_conversion_can_be_undone() -> None:
         for value in (0, 60, 1_000, 1_700_000_040, 123_456_000):
             changed = convert(value, forth)
             assert changed is MISSING or convert(changed, back) == value, (forth, value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "integer"),
+    [("7", "7", 7), (7, "7", 7), (True, "true", MISSING), ("07", "07", MISSING), (None, MISSING, MISSING)],
+)
+def test_what_has_its_form_already_is_taken_as_it_is(value: Any, text: Any, integer: Any) -> None:
+    assert convert(value, "to text") == text
+    assert convert(value, "to integer") is integer or convert(value, "to integer") == integer
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "kinds", "pairs"),
+    [
+        ("/projects/{project_id}/members/{user}", "/repos/{owner}/{repo}/members/{user}", {}, {"user": "user"}),
+        ("/grants/{grant_id}", "/clients/{client_name}", {"grant_id": "integer"}, {}),
+        ("/tickets/{number}", "/issues/{index}", {"number": "integer", "index": "integer"}, {"number": "index"}),
+        ("/tickets/{number}", "/tickets/{id}", {"number": "integer"}, {"number": "id"}),
+        ("/repos/{owner}/{repo}", "/repos/{user}/{name}", {}, {"owner": "user", "repo": "name"}),
+    ],
+)
+def test_what_names_one_thing_in_a_path_is_no_other_thing(
+    source: str, target: str, kinds: dict[str, str], pairs: dict[str, str]
+) -> None:
+    def of(api: str, path: str) -> CanonicalOperation:
+        variables = [
+            field(f"/path/{name}", kinds.get(name, "string"), required=True) for name in re.findall("{(.*?)}", path)
+        ]
+        return operation(api, f"DELETE {path}", "Take something away", variables)
+
+    one, other = Profile(of("a", source)), Profile(of("b", target))
+    found = compared(one, other, Rarity(()), 1.0)
+    assert {pair.source: pair.target for pair in found.arguments} == {
+        f"/path/{here}": f"/path/{there}" for here, there in pairs.items()
+    }
+    lost = [name for name in re.findall("{(.*?)}", source) if name not in pairs]
+    assert found.lost_arguments == tuple(f"/path/{name}" for name in lost)
+    assert (found.equivalence is Equivalence.WEAKER) is bool(lost)
+    assert found.needed == tuple(
+        f"/path/{name}" for name in re.findall("{(.*?)}", target) if name not in pairs.values()
+    )

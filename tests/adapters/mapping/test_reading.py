@@ -166,7 +166,24 @@ def test_comments_of_proto_files_are_descriptions(tmp_path: Path) -> None:
     operation = only(file)
     assert (operation.description, operation.deprecated, operation.left_out) == ("Sells something.", True, 2)
     price = operation.arguments[0]
-    assert (price.pointer, price.type, price.description) == ("/body/price", "integer", "In cents.")
+    assert (price.pointer, price.type, price.description) == ("/body/price", "string", "In cents.")
+
+
+def test_what_proto_json_writes_as_text_is_text(tmp_path: Path) -> None:
+    file = tmp_path / "shop.proto"
+    kinds = ("int64", "fixed64", "uint64", "int32", "double", "repeated sint64", "map<string, uint64>")
+    members = " ".join(f"{kind} f{number} = {number};" for number, kind in enumerate(kinds, 1))
+    file.write_text(
+        'syntax = "proto3"; package shop; import "google/protobuf/wrappers.proto";'
+        f"message Order {{ {members} google.protobuf.Int64Value f8 = 8; }}"
+        "service Shop { rpc Sell(Order) returns (Order); }"
+    )
+    kinds_read = {one.pointer.removeprefix("/body/"): (one.type, one.format) for one in only(file).arguments}
+    assert kinds_read == {
+        **{"f1": ("string", "int64"), "f2": ("string", "uint64"), "f3": ("string", "uint64")},
+        **{"f4": ("integer", ""), "f5": ("number", ""), "f6": ("array", ""), "f6/*": ("string", "int64")},
+        **{"f7": ("object", ""), "f7/*": ("string", "uint64"), "f8": ("string", "int64")},
+    }
 
 
 TOOL = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -425,6 +426,40 @@ class TestGrpc:
         answer = {"code": 12, "message": "unknown service shop.v1beta1.Shop", "status": "UNIMPLEMENTED"}
         absent = mapping("POST /shop.v1beta1.Shop/Get", "POST /shop.v2.Shop/Get", ["/body"])
         assert not alternatives(told(self.engine(tmp_path, absent), self.request, 501, answer))
+
+    def test_what_is_described_and_not_carried_out_is_a_question(self, tmp_path: Path) -> None:
+        """No map knows another method: that is no proof that there is none."""
+        request = Request("/shop.v1.Shop/Get", "", body={"id": "7"})
+        answer = {"code": 12, "message": "not carried out", "status": "UNIMPLEMENTED"}
+        following = apply(told(self.engine(tmp_path), request, 501, answer) or {}, request)
+        assert isinstance(following, NeedsInput)
+        assert [one.pointer for one in following.placeholders] == ["/method"]
+
+
+@pytest.mark.parametrize("pack", ["stripe", "github", "kubernetes", "etcd"])
+def test_no_pack_says_that_nothing_else_does_it(pack: str) -> None:
+    engine = Engine(load_profiles([pack]))
+    kinds = (
+        (404, "Not Found"),
+        (404, "Unrecognized request URL. Please see https://docs.example"),
+        (405, "Method Not Allowed"),
+        (410, "This API endpoint was removed"),
+        (410, "Gone"),
+        (500, "Not implemented"),
+        (501, "Not implemented"),
+    )
+    for method, path, (status, message) in product(("GET", "POST"), ("/v1/nothing/7", "/nothing"), kinds):
+        request = Request(method, path)
+        forms: tuple[dict[str, Json], ...] = (
+            {"message": message},
+            {"error": {"message": message, "type": "invalid_request_error"}},
+            {"kind": "Status", "status": "Failure", "message": message, "code": status},
+            {"code": 12, "error": message, "message": message},
+        )
+        for answer in forms:
+            feedback = told(engine, request, status, answer, headers={"content-type": "application/json"})
+            actions = [one["action"] for one in feedback["suggestions"]] if feedback else []
+            assert "NO_RECOVERY_AVAILABLE" not in actions, (method, path, status, answer)
 
 
 class TestMistakesOfOurs:

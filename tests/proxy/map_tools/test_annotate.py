@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.mapping.annotation import Verdict, read_annotations
+from corrigible.proxy.cli import main
 from tests._support import chromium
 
 CLI = [sys.executable, "-c", "import sys; from corrigible.proxy.cli import main; sys.exit(main())"]
@@ -219,6 +220,104 @@ class TestCrashes:
             signal.signal(signal.SIGXFSZ, handler)
         assert file.read_text() == "first\nthird\n"
         assert os.stat(file).st_mode & 0o077 == 0
+
+
+def description(title: str, words: str, variable: str) -> str:
+    """Return a description of two operations; both APIs have one of each, in other words."""
+
+    def operation(summary: str) -> dict[str, Any]:
+        return {"summary": summary, "responses": {"200": {"description": ""}}}
+
+    path = {"in": "path", "name": variable, "required": True, "schema": {"type": "string"}}
+    paths = {
+        f"/{words}": {"get": operation(f"List {words}")},
+        f"/{words}/{{{variable}}}/refund": {"parameters": [path], "post": operation("Refund a charge")},
+    }
+    return json.dumps({"openapi": "3.0.3", "info": {"title": title, "version": "1"}, "paths": paths})
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    (tmp_path / "one.json").write_text(description("One", "charges", "charge"))
+    (tmp_path / "two.json").write_text(description("Two", "charges", "id"))
+    words = [f"one={tmp_path / 'one.json'}", f"two={tmp_path / 'two.json'}"]
+    assert main(["map", "index", *words, "--out", str(tmp_path / "x.index")]) == 0
+    return tmp_path / "x.index"
+
+
+class TestIndex:
+    """Candidates come from an index: what an utterance finds, and mappings between that."""
+
+    def test_what_an_utterance_finds_is_judged_and_built(
+        self, index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "wishes.txt").write_text("give a customer the refund of a charge\n\n")
+        out = tmp_path / "said.jsonl"
+        words = ["--index", str(index), "--utterances", str(tmp_path / "wishes.txt"), "--out", str(out)]
+        with served(*words) as (port, _):
+            client = Client(port)
+            proposals = client.state("ann")["proposals"]
+            assert {one["utterance"] for one in proposals} == {"give a customer the refund of a charge"}
+            first = proposals[0]
+            assert (first["mapping"]["source"]["path"], first["source_text"]) == (
+                "/charges/{charge}/refund",
+                "Refund a charge",
+            )
+            assert first["mapping"]["target"]["path"] == "/charges/{id}/refund"
+            (field,) = first["mapping"]["arguments"]
+            assert (field["source"], field["target"]) == ("/path/charge", "/path/id")
+            assert client.judge("ann", 0, "reject")[0] == 200
+        built = ["map", "build", "--index", str(index), "--from", "one", "--to", "two"]
+        targets = []
+        for more in ([], ["--annotations", str(out)]):
+            assert main([*built, "--out", str(tmp_path / "map.json"), *more]) == 0
+            mappings = json.loads((tmp_path / "map.json").read_text())["mappings"]
+            targets.append([one["target"]["path"] for one in mappings])
+        assert targets == [["/charges", "/charges/{id}/refund"], ["/charges"]]
+
+    def test_without_utterances_every_operation_is_judged(self, index: Path, tmp_path: Path) -> None:
+        with served("--index", str(index), "--out", str(tmp_path / "said.jsonl")) as (port, _):
+            proposals = Client(port).state("ann")["proposals"]
+        sources = [(one["mapping"]["source"]["api"], one["mapping"]["source"]["path"]) for one in proposals]
+        assert {api for api, _ in sources} == {"one", "two"}
+        assert len(set(sources)) == 4
+        at = [sources.index(one) for one in dict.fromkeys(sources)]
+        # The candidates of one source stand together, what `map build` takes before what is only near.
+        assert [proposals[number]["mapping"]["equivalence"] for number in at] == ["same", "same with conversion"] * 2
+
+    def test_a_map_is_shown_with_what_its_operations_say(self, index: Path, tmp_path: Path) -> None:
+        file = tmp_path / "map.json"
+        assert main(["map", "build", "--index", str(index), "--out", str(file)]) == 0
+        with served("--map", str(file), "--index", str(index), "--out", str(tmp_path / "said.jsonl")) as (port, _):
+            proposals = Client(port).state("ann")["proposals"]
+        assert {(one["source_text"], one["target_text"]) for one in proposals} == {
+            ("List charges", "List charges"),
+            ("Refund a charge", "Refund a charge"),
+        }
+
+    @pytest.mark.parametrize(
+        ("words", "told"),
+        [
+            ([], "nothing to judge"),
+            (["--utterances", "{wishes}"], "--utterances belongs to --index"),
+            (["--index", "{index}", "--map", "{map}", "--utterances", "{wishes}"], "--utterances belongs to --index"),
+            (["--index", "{index}", "--utterances", "{empty}"], "no utterance"),
+        ],
+    )
+    def test_bad_arguments_are_told(
+        self, index: Path, map_file: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
+    ) -> None:
+        (index.parent / "wishes.txt").write_text("a refund")
+        (index.parent / "empty.txt").write_text("")
+        names = {
+            "index": index,
+            "map": map_file,
+            "wishes": index.parent / "wishes.txt",
+            "empty": index.parent / "empty.txt",
+        }
+        out = ["--out", str(index.parent / "said.jsonl")]
+        assert main(["map", "annotate", *(word.format(**names) for word in words), *out]) == 2
+        assert told in capsys.readouterr().err
 
 
 @pytest.mark.skipif(chromium.program() is None, reason="no Chromium on PATH")

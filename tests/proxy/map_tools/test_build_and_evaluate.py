@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -138,3 +139,93 @@ def test_bad_arguments_are_told(
     file = truth(index)
     assert main(["map", *(word.format(index=index, truth=file) for word in words)]) == 2
     assert problem in capsys.readouterr().err
+
+
+def judged(index: Path, *said: tuple[str, str, str, str, Any]) -> Path:
+    """Write a file of annotations: annotator, key of the source, verdict, class, changes of the mapping."""
+    by_key = {
+        f"{one.source.method} {one.source.path}": one for one in mapped(index, "--from", "a", "--to", "b").mappings
+    }
+    lines = []
+    for annotator, key, verdict, equivalence, changes in said:
+        proposed = by_key[key].model_dump(mode="json")
+        right = proposed | {"equivalence": equivalence or proposed["equivalence"]} | changes
+        line = {"annotator": annotator, "at": "2026-01-01T00:00:00+00:00", "verdict": verdict, "proposed": proposed}
+        lines.append(json.dumps(line | ({} if verdict == "reject" else {"mapping": right})))
+    file = index.with_name("said.jsonl")
+    file.write_text("".join(f"{line}\n" for line in lines))
+    return file
+
+
+LIST, ONE, REMOVE = "GET /tickets", "GET /tickets/{number}", "DELETE /tickets/{number}"
+
+
+def test_a_map_is_as_people_judged_it(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fields = {"arguments": [{"source": "/path/number", "target": "/path/id", "conversion": "to integer"}]}
+    file = judged(
+        index,
+        ("ann", LIST, "accept", "", {}),  # second thoughts stand
+        ("ann", LIST, "reject", "", {}),
+        ("ann", ONE, "correct", "weaker", fields),
+        ("bob", ONE, "accept", "", {}),
+        ("cid", ONE, "correct", "weaker", fields),
+        ("ann", REMOVE, "accept", "", {}),
+        ("bob", REMOVE, "reject", "", {}),
+    )
+    found = mapped(index, "--from", "a", "--to", "b", "--annotations", str(file))
+    by_key = {f"{one.source.method} {one.source.path}": one for one in found.mappings}
+    assert set(by_key) == {ONE, REMOVE}
+    assert [(one.target, one.conversion) for one in by_key[ONE].arguments] == [("/path/id", "to integer")]
+    assert by_key[ONE].score == 1
+    assert by_key[REMOVE].equivalence == "related"  # as many say yes as no
+    said = {key: [one for one in by_key[key].evidence if one.kind == "annotation"] for key in by_key}
+    assert [(one.score, one.note) for one in said[ONE]] == [(1.0, "3 of 3 annotators")]
+    assert [one.score for one in said[REMOVE]] == [0.5]
+    assert found.method.endswith("; 3 judged by people")
+    assert "3 judged mappings\n" in capsys.readouterr().out
+
+
+def test_what_people_said_of_other_apis_is_left_out_and_told(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = judged(index, ("ann", ONE, "accept", "", {}))
+    other = file.read_text().replace("/tickets/{id}", "/gone/{id}")
+    file.write_text(file.read_text() + other)
+    found = mapped(index, "--from", "a", "--to", "b", "--annotations", str(file))
+    assert all("gone" not in one.target.path for one in found.mappings)
+    assert "1 judged mappings; 1 of operations that are not compared here" in capsys.readouterr().out
+
+
+def test_maps_are_scored_by_what_people_judged_and_nothing_else(
+    index: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = judged(
+        index,
+        ("ann", ONE, "correct", "same", {"arguments": [{"source": "/path/number", "target": "/path/other"}]}),
+        ("ann", REMOVE, "reject", "", {}),
+    )
+    capsys.readouterr()
+    assert main(["map", "evaluate", "--index", str(index), "--annotations", str(file), "--json"]) == 0
+    own, *others = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    # What nobody judged (the list) is no matter; of the two that were judged one is right, with a wrong field.
+    assert {key: own["targets"][key] for key in ("right", "proposed", "wanted")} == {
+        "right": 1,
+        "proposed": 2,
+        "wanted": 1,
+    }
+    assert {key: own["fields"][key] for key in ("right", "proposed", "wanted")} == {
+        "right": 0,
+        "proposed": 1,
+        "wanted": 1,
+    }
+    assert own["classes_right"] == 1  # `same` beside a lost result means `weaker`
+    assert len(others) == 2
+
+
+def test_a_wrong_line_of_annotations_is_told_with_its_place(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = index.with_name("wrong.jsonl")
+    file.write_text("{}\n")
+    words = ["--index", str(index), "--annotations", str(file)]
+    assert main(["map", "build", *words, "--out", str(index.with_name("no.json"))]) == 2
+    assert f"{file}:1: " in capsys.readouterr().err
+    assert main(["map", "evaluate", *words]) == 2
+    assert f"{file}:1: " in capsys.readouterr().err
+    assert not index.with_name("no.json").exists()

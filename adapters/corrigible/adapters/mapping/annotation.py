@@ -13,10 +13,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from corrigible.rules.errors import AuthoringError, Place
 
+from .conversion import CONVERSIONS
 from .mapping import Equivalence, FieldMapping, MapFile, OperationMapping
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -71,6 +72,17 @@ class Annotation(BaseModel):
     mapping: OperationMapping | None = None
     """What is right by the annotator: as proposed, or corrected; None where it was rejected."""
     note: str = Field(default="", max_length=4000)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Annotation:
+        if self.mapping is None:
+            return self
+        if (self.mapping.source, self.mapping.target) != (self.proposed.source, self.proposed.target):
+            raise ValueError("mapping is about other operations than proposed")
+        for one in (*self.mapping.arguments, *self.mapping.results):
+            if one.conversion and one.conversion not in CONVERSIONS:
+                raise ValueError(f'no conversion is called "{one.conversion}"')
+        return self
 
     @property
     def key(self) -> str:

@@ -17,12 +17,12 @@ from corrigible.schema.exchange import Json
 def _to_text(value: Json) -> Json:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value) if isinstance(value, int) else MISSING
+    return str(value) if isinstance(value, int | str) else MISSING  # values of a query are texts already
 
 
 def _to_integer(value: Json) -> Json:
     if not isinstance(value, str):
-        return MISSING
+        return _if_integer(value)  # proto-JSON takes a number for what it writes as text
     try:
         number = int(value)
     except ValueError:

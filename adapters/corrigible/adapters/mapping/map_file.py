@@ -35,7 +35,7 @@ def read_map(path: Path) -> MapFile:
     except ValidationError as problem:
         first = problem.errors(include_url=False)[0]
         where = "/".join(map(str, first["loc"])) or "the file"
-        raise AuthoringError(Place(path, 1), f"{where}: {first['msg']}") from None
+        raise AuthoringError(Place(path, 1), f"not a map: {where}: {first['msg']}") from None
     if (wrong := next(_mistakes(file), None)) is not None:
         raise AuthoringError(Place(path, 1), wrong)
     return file

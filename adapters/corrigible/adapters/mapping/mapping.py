@@ -32,6 +32,11 @@ class OperationName(BaseModel):
     method: str
     path: str
 
+    @property
+    def key(self) -> str:
+        """What names it among the operations of all APIs."""
+        return f"{self.api} {self.method} {self.path}"
+
 
 class ValueMapping(BaseModel):
     """A value that is called otherwise in the target, and means the same: `batch/v1` is `batch/v1beta1`."""

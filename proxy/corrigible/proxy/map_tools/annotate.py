@@ -9,10 +9,13 @@ from pathlib import Path
 
 from corrigible.adapters.mapping.annotation import Proposal, proposals_of, read_proposals
 from corrigible.adapters.mapping.map_file import read_map
+from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
 from corrigible.rules.errors import CorrigibleError
 
 from .annotation_desk import AnnotationDesk
 from .annotation_server import AnnotationServer
+from .build import read_utterances
+from .proposer import described, proposals_for
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -32,6 +35,19 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="mappings to judge with the utterances that they were found by, a JSON object a line",
     )
     parser.add_argument(
+        "--index",
+        type=Path,
+        metavar="FILE",
+        help="as `corrigible map index` wrote it: its descriptions are shown; without --map and --proposals its "
+        "operations are mapped, and the nearest candidates stand beside",
+    )
+    parser.add_argument(
+        "--utterances",
+        type=Path,
+        metavar="FILE",
+        help="with --index: what users ask for, one a line, or ToolBench's queries; what one finds is judged",
+    )
+    parser.add_argument(
         "--out",
         type=Path,
         metavar="FILE",
@@ -44,13 +60,11 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until SIGINT. Exit status: 0 stopped, 1 cannot listen or write, 2 a file is wrong."""
-    proposals: list[Proposal] = []
-    for file in args.map:
-        proposals += proposals_of(read_map(file))
-    for file in args.proposals:
-        proposals += read_proposals(file)
+    proposals = _proposals(args)
     if not proposals:
-        raise CorrigibleError("corrigible map annotate: --map or --proposals with something to judge is required")
+        raise CorrigibleError(
+            "corrigible map annotate: nothing to judge: --map, --proposals or --index with some mappings is required"
+        )
     try:
         desk = AnnotationDesk(proposals, args.out, _now)
     except OSError as problem:
@@ -69,6 +83,29 @@ def run(args: argparse.Namespace) -> int:
         server.server_close()
         desk.close()
     return 0
+
+
+def _proposals(args: argparse.Namespace) -> list[Proposal]:
+    proposals: list[Proposal] = []
+    for file in args.map:
+        proposals += proposals_of(read_map(file))
+    for file in args.proposals:
+        proposals += read_proposals(file)
+    if args.utterances and (args.index is None or proposals):
+        raise CorrigibleError("--utterances belongs to --index without --map and --proposals")
+    if args.index is None:
+        return proposals
+    utterances = read_utterances(args.utterances) if args.utterances else []
+    if args.utterances and not utterances:
+        raise CorrigibleError(f"{args.utterances}: no utterance")
+    index = SqliteIndex(args.index)
+    try:
+        if proposals:
+            return list(described(proposals, index))
+        names = [one.name for one in index.apis()]
+        return proposals_for(index, names, names, utterances)
+    finally:
+        index.close()
 
 
 def _now() -> str:

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from corrigible.adapters.mapping.annotation import read_annotations
+from corrigible.adapters.mapping.consensus import consensus
 from corrigible.adapters.mapping.evaluate.toolbench_queries import is_queries, read_queries
 from corrigible.adapters.mapping.mapping import MapFile
 from corrigible.adapters.mapping.plan.prompt import Asked
@@ -17,7 +19,7 @@ from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
 from corrigible.rules.errors import CorrigibleError, suggest_spelling
 
 from . import embedding_option, model_option
-from .map_builder import MOST_APIS, build_map, first_questions
+from .map_builder import MOST_APIS, build_map, first_questions, known_pairs
 
 _SHOWN: Final = 3
 """Questions of a dry run."""
@@ -41,12 +43,22 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="FILE",
         help="what users ask for, one a line, or ToolBench's queries: operations that one finds together are compared",
     )
+    parser.add_argument(
+        "--annotations",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="what people said, as `corrigible map annotate` wrote it: what they accepted or corrected is taken "
+        "as judged, rejected ones are left out; the majority counts, and a tie makes `related`",
+    )
     embedding_option.add(parser)
     model_option.add(parser, "--refine", "let this model judge the candidates: by examples, then by criticising itself")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
+    said = consensus(one for file in args.annotations for one in read_annotations(file))
     model = model_option.model(args)
     index = SqliteIndex(args.index, embedding_option.embedder(args))
     began = time.perf_counter()
@@ -57,8 +69,11 @@ def run(args: argparse.Namespace) -> int:
             print(f"{len(names)} APIs: each is compared with all others at once", file=sys.stderr)
         if args.dry_run:
             return _dry_run(first_questions(index, sources, targets))
-        utterances = _utterances(args.utterances) if args.utterances else []
-        found = build_map(index, sources, targets, utterances, print, model)
+        utterances = read_utterances(args.utterances) if args.utterances else []
+        found = build_map(index, sources, targets, utterances, print, model, said)
+        if said:
+            known = len(known_pairs(index, sources, targets, said))
+            print(f"{known} judged mappings{_left_out(len(said) - known)}")
     finally:
         index.close()
         if model is not None:
@@ -98,7 +113,11 @@ def _known(chosen: Sequence[str], names: Sequence[str], option: str) -> list[str
     return list(chosen) or list(names)
 
 
-def _utterances(file: Path) -> list[str]:
+def _left_out(count: int) -> str:
+    return f"; {count} of operations that are not compared here are left out" if count else ""
+
+
+def read_utterances(file: Path) -> list[str]:
     """Read utterances, one a line, or ToolBench's queries. Raises CorrigibleError."""
     if is_queries(file):
         return [one.utterance for one in read_queries(file)]

@@ -7,13 +7,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from corrigible.adapters.mapping.annotation import read_annotations
 from corrigible.adapters.mapping.build.profile import Profile
+from corrigible.adapters.mapping.consensus import consensus
+from corrigible.adapters.mapping.evaluate.annotated_truth import annotated_truths
 from corrigible.adapters.mapping.evaluate.baseline import Baseline, baseline, by_descriptions, by_names, by_vectors
 from corrigible.adapters.mapping.evaluate.mapping_score import MappingScore, score
 from corrigible.adapters.mapping.evaluate.truth import Truth, read_truth
+from corrigible.adapters.mapping.map_file import read_map
 from corrigible.adapters.mapping.mapping import OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.store.map_file import read_map
 from corrigible.adapters.mapping.store.seam import Embedder, indexed_text
 from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
 from corrigible.rules.errors import CorrigibleError
@@ -32,6 +35,14 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--index", required=True, type=Path, metavar="FILE", help="with the APIs that are judged")
     parser.add_argument("--truth", nargs="+", type=Path, default=[], metavar="FILE", help="judged mappings")
+    parser.add_argument(
+        "--annotations",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="what people said, as `corrigible map annotate` wrote it: the pairs that they judged are scored",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object per method and line")
     parser.add_argument(
         "--queries",
@@ -48,14 +59,17 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.queries is not None:
-        if args.truth:
-            raise CorrigibleError("--truth scores mappings, --queries plans: one of them")
+        if args.truth or args.annotations:
+            raise CorrigibleError("--truth and --annotations score mappings, --queries plans: one of them")
         return query_score.run(args)
-    if not args.truth:
-        raise CorrigibleError("nothing to score by: --truth FILE... or --queries FILE")
+    if not args.truth and not args.annotations:
+        raise CorrigibleError("nothing to score by: --truth FILE..., --annotations FILE... or --queries FILE")
     if args.model:
         raise CorrigibleError("--model belongs to --queries; for mappings there is `corrigible map build --refine`")
     truths = [read_truth(file) for file in args.truth]
+    truths += annotated_truths(consensus(one for file in args.annotations for one in read_annotations(file)))
+    if not truths:
+        raise CorrigibleError("nothing to score by: nobody judged anything, or of each pair as many say yes as no")
     embedder = embedding_option.embedder(args)
     index = SqliteIndex(args.index)
     try:

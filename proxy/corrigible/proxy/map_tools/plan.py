@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from corrigible.adapters.mapping.map_file import read_map
 from corrigible.adapters.mapping.mapping import OperationMapping
 from corrigible.adapters.mapping.plan.prompt import STYLES
-from corrigible.adapters.mapping.store.map_file import read_map
 from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
 from corrigible.rules.errors import CorrigibleError
 

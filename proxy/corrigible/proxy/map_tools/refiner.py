@@ -34,7 +34,7 @@ def refined(builder: Builder, model: Model) -> list[OperationMapping]:
     """Return the mappings of a builder as a model sees them. Where it does not answer, they stay as they were."""
     lexical: dict[str, list[OperationMapping]] = {}
     for one in builder.mappings():
-        lexical.setdefault(f"{one.source.api} {one.source.method} {one.source.path}", []).append(one)
+        lexical.setdefault(one.source.key, []).append(one)
     found = dict(lexical)
     for shown, question in questions(builder):
         key = shown[0].source
@@ -66,7 +66,7 @@ def _combined(
     chosen = {shown[at].target for at in kept}
     seen = {pair.target for pair in shown}
     for one in before:
-        target = f"{one.target.api} {one.target.method} {one.target.path}"
+        target = one.target.key
         if target in chosen:
             continue
         if target not in seen:

@@ -16,7 +16,7 @@ from corrigible.adapters.mapping.words import name_words, stem, text_words
 
 from .field_tree import ITEM, Node, tree
 from .profile import VARIABLE, Profile, Rarity
-from .unit import unit_conversion, without_unit
+from .unit import is_number_text, unit_conversion, without_unit
 
 _SYNONYMS: Final = (
     *(frozenset({"per page", "limit", "page size", "pagesize", "max result", "max item", "page limit", "count"}),),
@@ -105,12 +105,27 @@ def _variables(source: Profile, target: Profile) -> Iterator[tuple[str, str]]:
             right.remove(same)
             yield name, same
     paired = {here: there for here, there in _aligned(source.segments, target.segments)}
+    is_one_each = len(left) == len(right)
     for name in left:
         at = paired.get(ones[name])
         there = next((one for one in right if others[one] == at), None)
-        if at is not None and there is not None:
+        if at is None or there is None:
+            continue
+        is_alike = is_one_each and _type(source, name) == _type(target, there)
+        if is_alike or _is_of_one_kind(source.segments, ones[name], target.segments, at):
             right.remove(there)
             yield name, there
+
+
+def _is_of_one_kind(one: Sequence[str], at: int, other: Sequence[str], to: int) -> bool:
+    """Whether two variables are about things of one name: a project's number is no owner of a repository."""
+    while at and to and one[at - 1] == other[to - 1] == VARIABLE:
+        at, to = at - 1, to - 1
+    return bool(at and to) and _alike(one[at - 1], other[to - 1]) == 1
+
+
+def _type(profile: Profile, name: str) -> str:
+    return next((one.type for one in profile.variables if one.name == name), "")
 
 
 def _names(profile: Profile) -> dict[str, int]:
@@ -300,7 +315,8 @@ def _bare(node: Node) -> object:
     words = without_unit(node.words)
     if node.type == "boolean" and len(words) > 1 and words[0] in _ASKS:
         return words[1:]
-    return words[:-1] if node.type in _NUMBERS and len(words) > 1 and words[-1] == "count" else words
+    is_number = node.type in _NUMBERS or (node.field is not None and is_number_text(node.field))
+    return words[:-1] if is_number and len(words) > 1 and words[-1] == "count" else words
 
 
 _ASKS: Final = frozenset(map(stem, ("is", "has")))
@@ -311,7 +327,7 @@ def _conversion(one: Node, other: Node) -> str | None:
     left, right = one.type, other.type
     if left and right and left != right and not ({left, right} <= _NUMBERS):
         unit = unit_conversion(one.field, other.field) if one.field is not None and other.field is not None else ""
-        if unit:
+        if unit is None or unit:
             return unit
         match left, right:
             case ("integer" | "boolean", "string"):

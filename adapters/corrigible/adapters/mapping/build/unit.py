@@ -50,12 +50,17 @@ def unit_of(field: Field) -> str:
     """Return the unit; empty where nothing tells it."""
     if field.format in _FORMATS:
         return _FORMATS[field.format]
-    if field.type not in ("integer", "number", ""):
+    if field.type not in ("integer", "number", "") and not is_number_text(field):
         return ""
     words = name_words(field.name)
     if words and words[-1] in _NAMES:
         return _NAMES[words[-1]]
     return next((unit for pattern, unit in _SAID if pattern.search(field.description)), "")
+
+
+def is_number_text(field: Field) -> bool:
+    """Whether a number is written as text: 64 bits in proto-JSON."""
+    return field.type == "string" and field.format in ("int64", "uint64")
 
 
 def without_unit(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -68,4 +73,6 @@ def unit_conversion(source: Field, target: Field) -> str | None:
     one, other = unit_of(source), unit_of(target)
     if one == other or not (one and other):
         return ""
+    if is_number_text(source) or is_number_text(target):
+        return None  # conversions of units take and give numbers
     return CONVERTED.get((one, other))

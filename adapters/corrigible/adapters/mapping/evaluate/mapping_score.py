@@ -46,6 +46,8 @@ def score(mappings: Iterable[OperationMapping], truths: Iterable[Truth]) -> Mapp
     for truth in truths:
         for judged in truth.operations:
             proposed = by_source[truth.source_api, truth.target_api, judged.source.key]
+            if (known := judged.judged_targets) is not None:
+                proposed = [one for one in proposed if f"{one.target.method} {one.target.path}" in known]
             total += _of_one(proposed, judged.mappings)
     return total
 

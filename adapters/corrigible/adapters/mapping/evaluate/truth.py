@@ -1,4 +1,8 @@
-"""Ground truth of mappings, as people judged it: `tests/mapping/README.md` says what each member means."""
+"""Ground truth of mappings, as people judged it: `tests/mapping/README.md` says what each member means.
+
+Anybody's file may be scored, so members that no score needs are passed over. The judgements of this project are also
+read by `tests/mapping/judged.py`, strictly and apart from this: what is judged does not judge itself.
+"""
 
 from __future__ import annotations
 
@@ -51,6 +55,8 @@ class JudgedOperation(_Model):
 
     source: Called
     mappings: tuple[JudgedMapping, ...] = ()
+    judged_targets: frozenset[str] | None = None
+    """Keys of the targets of which something is known; None: of all, so that those that are not listed are wrong."""
 
 
 class Truth(_Model):

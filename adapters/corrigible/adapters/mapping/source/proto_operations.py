@@ -13,6 +13,7 @@ from corrigible.adapters.protobuf.descriptors import Descriptors, load
 from corrigible.adapters.protobuf.field_schema import field_schema, is_map, is_opaque, value_schema
 from corrigible.adapters.protobuf.validation_rules import Constraints
 from corrigible.rules.pointer import escape
+from corrigible.rules.schema_repair.repair import AS_TEXT
 
 from .api_document import ApiDocument
 from .schema_fields import MOST, Body, shortened
@@ -104,11 +105,14 @@ class _Reader:
         return Body(tuple(fields), left_out)
 
     def _field(self, pointer: str, schema: dict[str, Any], field: Any, required: bool) -> Field:
+        kind, form = str(schema.get("type", "")), str(schema.get("format", ""))
+        if AS_TEXT in schema:  # proto-JSON writes what needs more than 53 bits as text
+            kind, form = "string", "uint64" if schema.get("minimum") == 0 else "int64"
         choices = schema.get("enum") or ([schema["const"]] if "const" in schema else [])
         return Field(
             pointer=pointer,
-            type=str(schema.get("type", "")),
-            format=str(schema.get("format", "")),
+            type=kind,
+            format=form,
             description=shortened(self._comments.get(field.full_name, ""), 400),
             required=required,
             enum=tuple(map(str, choices)),
