@@ -300,7 +300,7 @@ def test_a_verdict_that_cannot_be_read_is_told_and_counts_as_wrong(tmp_path: Pat
         words = ("--limit", "2", "--trials", "3", "--strategy", "none", "--evaluator", "judge")
         assert hotpot(tmp_path, "--model", "compatible:m", "--base-url", fake.base_url, *words) == 0
     report = (tmp_path / "report.txt").read_text("utf-8")
-    assert "0% (0% to 66%)" in report and "count as wrong: 6" in report
+    assert "none             2        0% (0% to 66%)" in report and "count as wrong: 6" in report
 
 
 def test_a_lower_bar_of_f1_lets_it_pass(tmp_path: Path) -> None:

@@ -48,13 +48,13 @@ def _lines(manifest: Manifest, samples: Sequence[Sample]) -> Iterator[str]:
 
 
 def _overall(by_strategy: Mapping[Strategy, Sequence[Sample]]) -> Iterator[str]:
-    heads = f"{'right':>26}{'at once':>9}{'exact':>7}{'F1':>7}{'trials':>8}{'no answer':>15}{'errors':>8}"
+    heads = f"{'n':>6}{'right':>22}{'at once':>9}{'exact':>7}{'F1':>7}{'trials':>8}{'no answer':>15}{'errors':>8}"
     yield f"  {'strategy':<12}{heads}"
     for strategy, samples in by_strategy.items():
         total = overall(samples)
         unfinished = f"{total.unfinished} of {total.all_trials}"
         yield (
-            f"  {strategy:<12}{_share(total.success):>26}{total.first_trial:>9}{total.exact:>7}"
+            f"  {strategy:<12}{total.success.n:>6}{_share(total.success):>22}{total.first_trial:>9}{total.exact:>7}"
             f"{_number(total.f1, '.2f'):>7}{_number(total.trials, '.2f'):>8}{unfinished:>15}{total.errors:>8}"
         )
 
