@@ -18,7 +18,8 @@ from corrigible.adapters.mapping.mapping import (
     OperationName,
     ValueMapping,
 )
-from corrigible.adapters.mapping.rewriting import Rewritten, pattern_of, rewritten
+from corrigible.adapters.mapping.path_template import pattern_of
+from corrigible.adapters.mapping.rewriting import Rewritten, rewritten
 from corrigible.rules.pointer import MISSING, resolve
 from corrigible.schema.edit import after_edit, same_json
 from corrigible.schema.exchange import Request
@@ -264,6 +265,11 @@ def test_a_header_called_like_a_credential_stays_where_it_is(name: str, target: 
     assert after.request.headers[name] == "hidden value"
     assert "hidden" not in str(edit_operations(request, after.request))
     assert name not in str((after.lost, edit_operations(request, after.request)))
+    assert after.leaves_credential
+    assert not after.is_sure
+    same = done(moved("/body/a", (f"/header/{name}", f"/header/{name}")), request)
+    assert not same.leaves_credential
+    assert same.is_sure
 
 
 def test_the_value_of_a_header_goes_to_headers_alone() -> None:

@@ -381,6 +381,21 @@ class TestAddedConstants:
         assert one["safety"]["changes_intent"] is not is_implied
 
 
+class TestCredentials:
+    @pytest.mark.parametrize("name", ["x-shop-pass", "dpop", "x-vault-token"])
+    def test_one_that_the_map_has_another_place_for_stays_and_that_is_said(self, name: str) -> None:
+        made = mapping("POST /v1/things/{id}", "POST /v2/things/{id}", ["/path/id", "/body"], served=PROBE)
+        made["arguments"].append({"source": f"/header/{name}", "target": "/body/p"})
+        sent = {"content-type": "application/json"} | ({name: "hidden"} if name != "x-vault-token" else {})
+        request = Request("POST", "/v1/things/7", headers=sent, body={"a": 1})
+        feedback = told(engine_of(made), request, 405, b"", state=THING)
+        (only,) = alternatives(feedback)
+        assert only["safety"]["changes_intent"]
+        assert "does the same" not in only["message"]
+        assert "hidden" not in str(feedback)
+        assert name not in str(feedback)
+
+
 class TestWhatCannotBeSent:
     """An alternative that no reader takes is left out alone."""
 

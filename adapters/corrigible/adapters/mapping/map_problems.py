@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -12,13 +11,13 @@ from corrigible.schema.document import header_problem, is_path, scalar_text
 from .conversion import CONVERSIONS
 from .map_index import origin_of
 from .mapping import FieldMapping, MapFile, OperationMapping
+from .path_template import VARIABLE
 from .places import target_problem
 
 READING_METHODS: Final = READS | {"QUERY", "SEARCH", "PROPFIND", "REPORT"}
 """Methods that are safe by their definition (the registry of HTTP methods at IANA)."""
 _DECLARED: Final = READING_METHODS | {"POST"}
 """Methods of which a map may say that a call reads."""
-_VARIABLE: Final = re.compile(r"\{\+?[^{}]+\}")
 
 
 def map_problems(file: MapFile) -> Iterator[str]:
@@ -74,5 +73,5 @@ def _value_problems(argument: FieldMapping) -> Iterator[str]:
 
 def _is_template(path: str) -> bool:
     """Whether a path leads to one place of the same server. What cannot be sent besides is left out call by call."""
-    plain = _VARIABLE.sub("x", path).partition("?")[0].partition("#")[0]
+    plain = VARIABLE.sub("x", path).partition("?")[0].partition("#")[0]
     return plain.startswith("/") and is_path(plain)

@@ -6,21 +6,20 @@ know: which API it is, what is served, what is suggested.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote
 
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
-from corrigible.schema.document import BODILESS, is_credential_name, scalar_text
+from corrigible.schema.document import BODILESS, UNDOCUMENTED, is_credential_name, scalar_text
 from corrigible.schema.edit import same_json, same_text
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .conversion import convert
 from .mapping import Constant, FieldMapping, OperationMapping
+from .path_template import VARIABLE, filled
 from .places import is_credential_header
 
 _ANY: Final = "*"
@@ -29,8 +28,6 @@ _OF_LISTS: Final = frozenset({"to list", "only item"})
 """Conversions of a list as a whole."""
 _A_LEAF: Final = 3
 """Steps."""
-_VARIABLE: Final = re.compile(r"\{\+?([^{}]+)\}")
-_UNQUOTED: Final = "!$&'()*+,;=:@~"
 
 
 class Rewritten(NamedTuple):
@@ -52,6 +49,8 @@ class Rewritten(NamedTuple):
     """The values of the variables of the target's path."""
     added: Mapping[str, Constant] = MappingProxyType({})
     """The map's constants that stand in it, by pointers into the request document."""
+    leaves_credential: bool = False
+    """Whether the map has another place for a credential, which stays in its header; then it is not sure."""
 
 
 def rewritten(mapping: OperationMapping, request: Request, variables: Mapping[str, str]) -> Rewritten | None:
@@ -148,7 +147,13 @@ class _Building:
         self._is_sure = not is_unread or (body is not None and bool(body.mappings) and not body.inner)
         named = self._tree.inner.get("header", _Node()).inner
         self.named_headers = tuple(name for name in named if not is_credential_header(name))
-        """Credentials stay as they are, untold."""
+        """Credentials stay as they are, and their names are not told."""
+        self._leaves_credential = any(
+            is_credential_header(name)
+            and (name in request.headers or name in UNDOCUMENTED)  # these are never seen
+            and any(one.target.lower() != f"/header/{name}" for one in node.mappings)
+            for name, node in named.items()
+        )
 
     def place(self, path: tuple[str, ...], kinds: tuple[bool, ...], value: Json) -> None:
         """Give a value of the caller its place, or count it as lost."""
@@ -249,7 +254,7 @@ class _Building:
         if value is None or isinstance(value, Mapping | list) or len(place) > 2:
             return MISSING
         text = scalar_text(value)
-        is_named = place[0] != "path" or (bool(text) and place[1] in _VARIABLE.findall(self._mapping.target.path))
+        is_named = place[0] != "path" or (bool(text) and place[1] in VARIABLE.findall(self._mapping.target.path))
         return text if is_named else MISSING
 
     def _lose(self, path: tuple[str, ...]) -> None:
@@ -279,7 +284,7 @@ class _Building:
             body = {}
         query = {str(name): value for name, value in (document.get("query") or {}).items()}
         target, is_rpc = self._mapping.target, self._request.protocol is Protocol.GRPC
-        path, lacking = _filled(target.path, path_values)
+        path, lacking = filled(target.path, path_values)
         asked = (["/path"] if lacking else []) + self._asked(document)
         method = target.path if is_rpc else target.method
         form = self._request.form and self._request.body is not None
@@ -292,9 +297,10 @@ class _Building:
             tuple(self._lost_variables),
             tuple(asked[:_MOST_ASKED]),
             self._kept,
-            self._is_sure,
+            self._is_sure and not self._leaves_credential,
             path_values,
             added,
+            self._leaves_credential,
         )
 
     def _asked(self, document: Mapping[str, Json]) -> list[str]:
@@ -380,21 +386,3 @@ def _finished(node: Any) -> Json:
     if node and all(isinstance(key, int) for key in node):
         return [_finished(node[key]) for key in sorted(node)]
     return {str(key): _finished(inner) for key, inner in node.items()}
-
-
-def _filled(template: str, values: Mapping[str, str]) -> tuple[str, bool]:
-    """Return a path with the values of its variables, and whether some are lacking."""
-    lacking = [name for name in _VARIABLE.findall(template) if not values.get(name)]
-
-    def written(match: re.Match[str]) -> str:
-        value = values.get(match[1], "")
-        safe = f"{_UNQUOTED}/" if match[0].startswith("{+") else _UNQUOTED
-        return quote(value, safe=safe) if value else match[0]
-
-    return _VARIABLE.sub(written, template), bool(lacking)
-
-
-def pattern_of(path: str) -> str:
-    """Return a regular expression of the paths that a template with some variables left stands for."""
-    literal = (re.sub(r"[.*+?^${}()|\[\]\\]", r"\\\g<0>", part) for part in _VARIABLE.split(path)[::2])
-    return f"^{'[^/]+'.join(literal)}$"

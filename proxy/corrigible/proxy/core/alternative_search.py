@@ -16,7 +16,8 @@ from corrigible.adapters.mapping.difference import edit_operations, is_sendable
 from corrigible.adapters.mapping.map_index import KnownMapping
 from corrigible.adapters.mapping.map_problems import READING_METHODS
 from corrigible.adapters.mapping.mapping import Constant, Equivalence, OperationMapping, Probe
-from corrigible.adapters.mapping.rewriting import Rewritten, pattern_of, rewritten
+from corrigible.adapters.mapping.path_template import pattern_of
+from corrigible.adapters.mapping.rewriting import Rewritten, rewritten
 from corrigible.rules.budget import spend
 from corrigible.rules.engine.guarded_patch import PatchError, guarded, with_new_idempotency_key
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
@@ -278,12 +279,16 @@ class Search:
         does = _DOES[mapping.equivalence]
         if mapping.equivalence is Equivalence.WEAKER and not (after.lost or after.lost_variables):
             does = "does what was sent here, and answers in another form"
+        if after.leaves_credential:
+            does = "does what was sent here, but for a credential"
         if candidate.more:
             does = "can take its place, and does more than was asked for"
         parts = [f"Use {called}, which {does}."]
         if candidate.more:
             named = ", ".join(candidate.more[:_MOST_NAMED])
             parts.append(f"The map adds what this call did not say: {named}{_others(len(candidate.more))}.")
+        if after.leaves_credential:
+            parts.append("It may take the credential at another place than the header that this call has it in.")
         if target.method == "POST" and self._request.method in READING_METHODS:
             parts.append("It reads, though by POST.")
         if self._reason is Reason.FORBIDDEN:
