@@ -34,6 +34,7 @@ _ANOTHER_REQUEST: Final = frozenset(
         *("authorization", "authentication", "auth", "cookie", "token", "secret", "password", "signature", "key"),
         *("credential", "credentials", "apikey", "session", "impersonate", "user", "remote", "account", "tenant"),
         *("client", "identity", "principal", "group", "groups", "role", "roles", "email", "admin"),
+        *("verb", "ip", "sudo", "behalf", "actor", "delegate", "delegated", "organization", "organisation", "scope"),
     }
 )
 """A name with one of these words makes a look-up another request, or says who asks, which only the caller does."""
@@ -50,11 +51,17 @@ def header_problem(name: str) -> str:
     if not _NAME.fullmatch(low):
         return "is no name of a header"
     words = _WORDS.split(low)
-    if low in SENDERS_OWN or low in UNDOCUMENTED or not _ANOTHER_REQUEST.isdisjoint(words):
+    if makes_another_request(low):
         return "is none that a pack may set: look-ups have the caller's own credentials, and stay the reads they are"
     if _FORM.isdisjoint(words):
         return "is none that a pack may set: its name has no word for a form or a version, such as accept or version"
     return ""
+
+
+def makes_another_request(name: str) -> bool:
+    """Whether a header makes a call another one, or says who makes it: `X-HTTP-Method-Override`, `X-User`, `Host`."""
+    low = name.lower()
+    return low in SENDERS_OWN or low in UNDOCUMENTED or not _ANOTHER_REQUEST.isdisjoint(_WORDS.split(low))
 
 
 def is_value(value: object) -> bool:

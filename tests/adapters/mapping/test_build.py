@@ -79,6 +79,19 @@ NEW = (
 )
 
 
+def test_no_map_is_built_that_sets_who_calls_or_takes_a_header_elsewhere() -> None:
+    sent = (field("/header/x_colour"), field("/query/x_user"), field("/query/size"), field("/query/_method"))
+    taken = (
+        *(field("/query/x_colour"), field("/header/x_user"), field("/query/size")),
+        *(field("/body/_method"), field("/header/x-method-override", required=True, enum=["PUT"])),
+    )
+    one = operation("old", "GET /things", "List things", arguments=sent, results=THINGS)
+    other = operation("new", "GET /v2/things", "List things", arguments=taken, results=THINGS)
+    (mapping,) = built([one], [other])
+    assert {pair.source: pair.target for pair in mapping.arguments} == {"/query/size": "/query/size"}
+    assert mapping.constants == ()
+
+
 def test_operations_are_mapped_to_what_does_the_same_and_to_nothing_else() -> None:
     assert substitutes(built(OLD, NEW)) == {
         "GET /repos/{owner}/{repo}/issues": "GET /repos/{owner}/{repo}/issues",

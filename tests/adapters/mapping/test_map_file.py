@@ -51,6 +51,110 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, members: Any, told
     assert told in str(caught.value)
 
 
+def told_of(folder: Path, **members: Any) -> str:
+    """Return what is told of a mapping with these members, empty where it is read."""
+    file = folder / "map.json"
+    file.write_text(json.dumps(document(mappings=[{**READ, **members}])))
+    try:
+        read_map(file)
+    except AuthoringError as mistake:
+        return str(mistake)
+    return ""
+
+
+BARRED = (
+    *("x-http-method-override", "X-HTTP-Method", "x-method-override", "x_http_method", "x-forwarded-for", "forwarded"),
+    *("x-forwarded-host", "x-original-url", "x-rewrite-url", "x-user", "x-remote-user", "host", "authorization"),
+    *("cookie", "connection", "te", "transfer-encoding", "keep-alive", "x-api-key", "x-shop-pass", "dpop", "x-real-ip"),
+)
+
+
+@pytest.mark.parametrize("name", BARRED)
+def test_no_map_sets_a_header_that_makes_another_call_or_caller(tmp_path: Path, name: str) -> None:
+    for members in (
+        {"constants": [{"target": f"/header/{name}", "value": "DELETE"}]},
+        {"arguments": [{"source": "/query/q", "target": f"/header/{name}"}]},
+    ):
+        told = told_of(tmp_path, **members)
+        assert f'"/header/{name}" makes the call another one, or says who calls' in told
+    same = f"/header/{name}"  # what the caller sent stays
+    assert not told_of(tmp_path, arguments=[{"source": same, "target": same}])
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("/query/_method", "write the method of the target"),
+        ("/query/X-HTTP-Method-Override", "write the method of the target"),
+        ("/body/_method", "write the method of the target"),
+        ("/query/api_key", "says who calls"),
+        ("/header", "write /header/NAME"),
+        ("/header/*", "write /header/NAME"),
+        ("/header/a b", "no valid name"),
+        ("/method", "begins with none of /path"),
+        ("/query/payment_method", ""),
+        ("/query/method", ""),
+        ("/query/user", ""),
+        ("/body/method", ""),
+        ("/header/accept", ""),
+        ("/header/x-api-version", ""),
+    ],
+)
+def test_which_places_a_map_writes(tmp_path: Path, target: str, told: str) -> None:
+    for members in (
+        {"constants": [{"target": target, "value": "a"}]},
+        {"arguments": [{"source": "/query/q", "target": target}]},
+    ):
+        found = told_of(tmp_path, **members)
+        assert (told in found) if told else not found
+
+
+def test_no_constant_writes_a_second_header(tmp_path: Path) -> None:
+    told = told_of(tmp_path, constants=[{"target": "/header/accept", "value": "a\r\nhost: b"}])
+    assert "is no value of a header" in told
+
+
+@pytest.mark.parametrize(
+    ("method", "is_right"),
+    [("PUT", False), ("PATCH", False), ("DELETE", False), ("delete", False), ("POST", True), ("QUERY", True)],
+)
+def test_only_what_may_read_is_declared_as_reading(tmp_path: Path, method: str, is_right: bool) -> None:
+    target = {"api": "b", "method": method, "path": "/objects/{id}"}
+    told = told_of(tmp_path, target=target, target_reads=True)
+    assert (not told) is is_right
+    assert is_right or f"target_reads: {method.upper()} writes" in told
+    assert not told_of(tmp_path, target=target)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        ([("a", "S"), ("b", "S")], '"a" and "b" both become "S"'),
+        ([(1, "S"), ("b", "S")], '"1" and "b" both become "S"'),
+        ([("a", None)], '"a" becomes null'),
+        ([("a", "S"), ("b", "T")], ""),
+        ([("a", "S"), ("a", "S")], ""),
+        ([(True, "yes"), ("true", "yes")], ""),  # in a body, and in a query
+    ],
+)
+def test_values_keep_their_difference(tmp_path: Path, pairs: Any, told: str) -> None:
+    values = [{"source": source, "target": target} for source, target in pairs]
+    found = told_of(tmp_path, arguments=[{"source": "/query/a", "target": "/query/b", "values": values}])
+    assert (told in found) if told else not found
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["//evil.test/x", "/\\evil.test", "/a/../b", "/a/%2e%2e/b", "/a/./b", "/a\r\nb", "/a//b", "x"],
+)
+def test_the_path_of_a_target_is_one_at_the_same_server(tmp_path: Path, path: str) -> None:
+    assert "is no path" in told_of(tmp_path, target={"api": "b", "method": "GET", "path": path})
+    file = tmp_path / "based.json"
+    file.write_text(json.dumps(document(apis=[{"name": "b", "base": path}])))
+    with pytest.raises(AuthoringError, match="is no base path"):
+        read_map(file)
+
+
 def test_the_maps_of_a_pack_are_read_again_when_they_change(tmp_path: Path) -> None:
     file = tmp_path / "maps" / "siblings.json"
     file.parent.mkdir()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corrigible.adapters.mapping.difference import edit_operations
 from corrigible.adapters.mapping.mapping import (
     Constant,
     Equivalence,
@@ -17,7 +18,8 @@ from corrigible.adapters.mapping.mapping import (
     OperationName,
     ValueMapping,
 )
-from corrigible.adapters.mapping.rewriting import Rewritten, edit_operations, pattern_of, rewritten
+from corrigible.adapters.mapping.path_template import pattern_of
+from corrigible.adapters.mapping.rewriting import Rewritten, rewritten
 from corrigible.rules.pointer import MISSING, resolve
 from corrigible.schema.edit import after_edit, same_json
 from corrigible.schema.exchange import Request
@@ -245,3 +247,63 @@ def test_a_grpc_method_is_another_method() -> None:
 def test_a_message_that_nobody_read_goes_along_only_as_it_is(fields: tuple[str, ...], is_sure: bool) -> None:
     mapping = moved(*fields, target=OperationName(api="n", method="POST", path="/shop.v1.Shop/Get"))
     assert done(mapping, Request("/shop.v1beta1.Shop/Get", "")).is_sure is is_sure
+
+
+SECRET_HEADERS = (
+    *("x-secret", "x-shop-pass", "dpop", "x-csrf", "x-goog-iap-jwt-assertion", "x-vault-token", "private-token"),
+    *("x-session-id", "x-ms-token", "apikey", "x-sig", "x-tenant-key", "authtoken"),
+)
+
+
+@pytest.mark.parametrize("name", SECRET_HEADERS)
+@pytest.mark.parametrize("target", ["/body/p", "/query/p", "/path/p", "/header/x-plain"])
+def test_a_header_called_like_a_credential_stays_where_it_is(name: str, target: str) -> None:
+    there = OperationName(api="n", method="POST", path="/new/{p}" if target == "/path/p" else "/new")
+    mapping = moved("/body/a", (f"/header/{name}", target), target=there)
+    request = Request("POST", "/old/7", headers={name: "hidden value"}, body={"a": 1})
+    after = done(mapping, request)
+    assert after.request.headers[name] == "hidden value"
+    assert "hidden" not in str(edit_operations(request, after.request))
+    assert name not in str((after.lost, edit_operations(request, after.request)))
+    assert after.leaves_credential
+    assert not after.is_sure
+    same = done(moved("/body/a", (f"/header/{name}", f"/header/{name}")), request)
+    assert not same.leaves_credential
+    assert same.is_sure
+
+
+def test_the_value_of_a_header_goes_to_headers_alone() -> None:
+    request = Request("POST", "/old/7", headers={"x-colour": "red", "x-size": "7"}, body={"a": 1})
+    mapping = moved("/body/a", ("/header/X-Colour", "/body/colour"), ("/header/X-Size", "/header/x-length"))
+    after = done(mapping, request)
+    assert after.lost == ("/headers/x-colour",)
+    assert after.request.body == {"a": 1}
+    assert after.request.headers == {"x-length": "7"}
+
+
+@pytest.mark.parametrize(("source", "target"), [("/query/api_key", "/query/q"), ("/body/password", "/query/q")])
+def test_what_is_called_like_a_credential_is_not_moved(source: str, target: str) -> None:
+    request = Request("POST", "/old/7", query={"api_key": "hidden"}, body={"password": "hidden", "a": 1})
+    after = done(moved("/body/a", (source, target)), request)
+    assert source in after.lost
+    assert "hidden" not in str(edit_operations(request, after.request))
+
+
+@pytest.mark.parametrize("part", ["query", "body"])
+def test_each_item_of_a_list_has_the_name_that_the_target_has(part: str) -> None:
+    values = (ValueMapping(source="open", target="OPEN"), ValueMapping(source="done", target="DONE"))
+    field = FieldMapping(source=f"/{part}/status", target=f"/{part}/state", values=values)
+    sent: Any = {part: {"status": ["open", "done", "other"]}}
+    request = Request("POST", "/old/7", **sent)
+    after = done(mapping_of(arguments=(field,)), request)
+    assert getattr(after.request, part) == {"state": ["OPEN", "DONE", "other"]}
+    assert not after.lost
+
+
+def test_a_list_that_becomes_its_only_item_has_the_name_that_the_target_has() -> None:
+    values = (ValueMapping(source="open", target="OPEN"),)
+    field = FieldMapping(source="/body/status", target="/body/state", values=values, conversion="only item")
+    after = done(mapping_of(arguments=(field,)), Request("POST", "/old/7", body={"status": ["open"]}))
+    assert after.request.body == {"state": "OPEN"}
+    after = done(mapping_of(arguments=(field,)), Request("POST", "/old/7", body={"status": ["open", "b"]}))
+    assert after.lost == ("/body/status/0", "/body/status/1")

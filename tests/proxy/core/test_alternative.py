@@ -273,6 +273,12 @@ class TestTrust:
             ("POST /v1/things", "POST /v2/things/search", {}, None),  # what reads writes nothing
             ("POST /v1/things/search", "GET /v2/things", {}, "none"),
             ("POST /v1/things", "PUT /v2/things", {}, "certain"),
+            ("GET /v1/things", "PUT /v2/things", {"target_reads": True}, None),  # nobody is believed
+            ("POST /v1/things", "DELETE /v2/things", {"target_reads": True}, "certain"),
+            *((f"{method} /v1/things", "PUT /v2/things", {}, None) for method in ("QUERY", "SEARCH", "REPORT")),
+            ("PROPFIND /v1/things", "DELETE /v2/things", {}, None),
+            ("QUERY /v1/things", "POST /v2/things/search", {}, "possible"),
+            ("QUERY /v1/things", "GET /v2/things", {}, "none"),
         ],
     )
     def test_no_read_becomes_a_write_and_no_write_a_read(
@@ -312,6 +318,120 @@ class TestTrust:
         request = Request("GET", "/v1/things/..%2F..%2Fadmin")
         told(engine_of(READ), request, 405, b"", asked=asked)
         assert all("admin" not in one for one in asked), asked
+
+
+class TestAddedConstants:
+    request = Request("POST", "/v1/things/7", headers={"content-type": "application/json"}, body={"a": 1})
+
+    def only(self, constants: Any, engine: Any = engine_of, **members: Any) -> tuple[dict[str, Any], Any]:
+        made = {**CHANGED, "constants": [{"target": t, "value": v} for t, v in constants]}
+        feedback = told(engine(made, **members), self.request, 405, b"", state=THING) or {}
+        (one,) = alternatives(feedback)
+        return one, apply(feedback, self.request)
+
+    @pytest.mark.parametrize(
+        "constant",
+        [
+            *(("/body/force", True), ("/body/public", True), ("/query/validate", "false"), ("/body/limit", 0)),
+            *(("/body/state", "archived"), ("/header/x-flavour", "dark")),
+        ],
+    )
+    def test_what_a_map_adds_is_said_and_is_no_drop_in(self, constant: Any) -> None:
+        one, following = self.only([constant])
+        assert "does the same" not in one["message"]
+        assert constant[0].replace("/header/", "/headers/") in one["message"]
+        assert one["safety"]["changes_intent"]
+        assert isinstance(following, NeedsInput)
+
+    def test_what_the_caller_sent_itself_is_not_added(self) -> None:
+        one, following = self.only([("/body/a", True)])
+        assert "does the same" in one["message"]
+        assert isinstance(following, Next)
+
+    def test_what_the_operation_implies_is_no_wish(self) -> None:
+        one, following = self.only([("/body/apiVersion", "things/v2"), ("/body/kind", "Thing")])
+        assert "does the same" in one["message"]
+        assert isinstance(following, Next)
+
+    @pytest.mark.parametrize(("value", "is_implied"), [("only", True), (True, False), ("other", False)])
+    def test_the_only_value_that_a_description_allows_is_no_wish(
+        self, tmp_path: Path, value: Any, is_implied: bool
+    ) -> None:
+        properties = "{a: {type: integer}, b: {enum: [only]}, c: {type: boolean}}"
+        schema = f"{{type: object, properties: {properties}}}"
+        description = SECOND.replace(
+            "{get: {parameters: [{name: id, in: path, required: true, schema: {type: string}}]}}",
+            "{post: {parameters: [{name: id, in: path, required: true, schema: {type: string}}], requestBody:"
+            f" {{content: {{application/json: {{schema: {schema}}}}}}}}}}}",
+        )
+        target = "/body/c" if value is True else "/body/b"
+        made = {**CHANGED, "constants": [{"target": target, "value": value}]}
+        engine = engine_of(made, description=description, folder=tmp_path)
+        forbidden = {"message": "You have no permission to do this here"}
+        found = alternatives(told(engine, self.request, 403, forbidden, state=THING))
+        assert all(one["safety"]["changes_intent"] is not is_implied for one in found)
+        assert bool(found) is (value != "other")  # the description refutes that one
+
+    @pytest.mark.parametrize(("value", "is_implied"), [("Orphan", True), (True, False)])
+    def test_the_texts_of_a_pack_were_read_with_its_rules(self, value: Any, is_implied: bool) -> None:
+        file = {"method": "by hand", "mappings": [{**CHANGED, "constants": [{"target": "/body/p", "value": value}]}]}
+        index = MapIndex([("pack/map", MapFile.model_validate(file))], is_of_pack=True)
+        engine = Engine([replace(profile, maps=Maps(index)) for profile in load_profiles([])])
+        (one,) = alternatives(told(engine, self.request, 405, b"", state=THING))
+        assert one["safety"]["changes_intent"] is not is_implied
+
+
+class TestCredentials:
+    @pytest.mark.parametrize("name", ["x-shop-pass", "dpop", "x-vault-token"])
+    def test_one_that_the_map_has_another_place_for_stays_and_that_is_said(self, name: str) -> None:
+        made = mapping("POST /v1/things/{id}", "POST /v2/things/{id}", ["/path/id", "/body"], served=PROBE)
+        made["arguments"].append({"source": f"/header/{name}", "target": "/body/p"})
+        sent = {"content-type": "application/json"} | ({name: "hidden"} if name != "x-vault-token" else {})
+        request = Request("POST", "/v1/things/7", headers=sent, body={"a": 1})
+        feedback = told(engine_of(made), request, 405, b"", state=THING)
+        (only,) = alternatives(feedback)
+        assert only["safety"]["changes_intent"]
+        assert "does the same" not in only["message"]
+        assert "hidden" not in str(feedback)
+        assert name not in str(feedback)
+
+
+class TestWhatCannotBeSent:
+    """An alternative that no reader takes is left out alone."""
+
+    request = Request("POST", "/v1/things/7", headers={"content-type": "application/json"}, body={"a": 1})
+    forbidden: ClassVar = {"message": "You have no permission to do this here"}
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            *("//evil.test/{id}", "/\\evil.test", "/v2/../{id}", "/v2/{id}#x", "/v2/{id}?a=b", "/v2/%2e%2e/x"),
+            *("/v2/a\r\nb", "/v2/./{id}"),
+        ],
+    )
+    @pytest.mark.parametrize("status", [403, 404, 405])
+    def test_a_path_that_leads_elsewhere(self, path: str, status: int) -> None:
+        bad = {**CHANGED, "target": {"api": "shop", "method": "POST", "path": path}}
+        answer: Any = self.forbidden if status == 403 else ROUTE
+        without = told(engine_of(), self.request, status, answer, state=THING)
+        assert told(engine_of(bad), self.request, status, answer, state=THING) == without
+        assert status != 403 or without is not None
+        feedback = told(engine_of({**bad, "score": 1.0}, CHANGED), self.request, status, answer, state=THING)
+        assert [one["patch"][-1]["value"] for one in alternatives(feedback)] == ["/v2/things/7"]
+
+    @pytest.mark.parametrize("thing", ["..", "../../admin", "/evil.test"])
+    def test_a_value_that_leads_elsewhere(self, thing: str) -> None:
+        field = ("/body/a", "/path/id")
+        bad = mapping("POST /v1/things/{id}", "POST /v2/{+id}", [field], served={"get": "/v2"})
+        request = replace(self.request, body={"a": thing})
+        without = told(engine_of(), request, 403, self.forbidden, state={"/v2": {}})
+        assert without is not None
+        assert told(engine_of(bad), request, 403, self.forbidden, state={"/v2": {}}) == without
+
+    def test_a_header_of_two_lines(self) -> None:
+        bad = {**CHANGED, "constants": [{"target": "/header/x-a", "value": "a\r\nb: c"}]}
+        without = told(engine_of(), self.request, 403, self.forbidden, state=THING)
+        assert told(engine_of(bad), self.request, 403, self.forbidden, state=THING) == without
 
 
 class TestOtherServers:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -11,8 +10,8 @@ from pydantic import ValidationError
 
 from corrigible.rules.errors import AuthoringError, Place
 
-from .conversion import CONVERSIONS
-from .map_index import MapIndex, origin_of
+from .map_index import MapIndex
+from .map_problems import map_problems
 from .mapping import MapFile
 
 FOLDER: Final = "maps"
@@ -36,23 +35,9 @@ def read_map(path: Path) -> MapFile:
         first = problem.errors(include_url=False)[0]
         where = "/".join(map(str, first["loc"])) or "the file"
         raise AuthoringError(Place(path, 1), f"not a map: {where}: {first['msg']}") from None
-    if (wrong := next(_mistakes(file), None)) is not None:
+    if (wrong := next(map_problems(file), None)) is not None:
         raise AuthoringError(Place(path, 1), wrong)
     return file
-
-
-def _mistakes(file: MapFile) -> Iterator[str]:
-    for number, mapping in enumerate(file.mappings):
-        for one in (*mapping.arguments, *mapping.results):
-            if one.conversion and one.conversion not in CONVERSIONS:
-                known = ", ".join(CONVERSIONS)
-                yield f'mappings/{number}: no conversion is called "{one.conversion}"; there are: {known}'
-        for operation in (mapping.source, mapping.target):
-            if not operation.path.startswith("/"):
-                yield f'mappings/{number}: "{operation.path}" is no path'
-    for api in file.apis:
-        if api.origin and not origin_of(api.origin):
-            yield f'"{api.origin}" is no origin such as https://api.example.com'
 
 
 def maps_of_pack(folder: Path) -> MapIndex:
@@ -63,7 +48,7 @@ def maps_of_pack(folder: Path) -> MapIndex:
 
 @lru_cache(maxsize=32)
 def _indexed(pack: str, files: tuple[tuple[Path, int, int], ...]) -> MapIndex:
-    return MapIndex((f"{pack}/{file.stem}", read_map(file)) for file, _, _ in files)
+    return MapIndex(((f"{pack}/{file.stem}", read_map(file)) for file, _, _ in files), is_of_pack=True)
 
 
 def map_files(folder: Path) -> list[Path]:

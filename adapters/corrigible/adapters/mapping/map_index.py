@@ -25,6 +25,8 @@ class KnownMapping(NamedTuple):
     """What is told as its source."""
     origin: str = ""
     """Scheme, host and port of another server; empty for the one that refused."""
+    is_of_pack: bool = False
+    """Whether it comes with a pack, whose constants were reviewed with its rules."""
 
 
 class FoundMappings(NamedTuple):
@@ -39,7 +41,14 @@ class FoundMappings(NamedTuple):
 class MapIndex:
     """Some maps."""
 
-    def __init__(self, maps: Iterable[tuple[str, MapFile]], own_origin: str = "", origins: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        maps: Iterable[tuple[str, MapFile]],
+        own_origin: str = "",
+        origins: Iterable[str] = (),
+        *,
+        is_of_pack: bool = False,
+    ) -> None:
         """`maps` have names. `own_origin` is where the API is, `origins` are the others that alternatives may lead to.
 
         A mapping that leads to any other origin is left out, and so is one that is no substitute.
@@ -59,7 +68,7 @@ class MapIndex:
                 if own and source and source != own:
                     continue  # the map is about another server's operation
                 key = f"{mapping.source.method.upper()} {mapping.source.path}"
-                known = KnownMapping(mapping, name, "" if is_here else target)
+                known = KnownMapping(mapping, name, "" if is_here else target, is_of_pack)
                 by_key.setdefault(key, []).append(known)
         self._mappings = {
             key: tuple(sorted(several, key=lambda one: -one.mapping.score)[:_MOST_ALTERNATIVES])

@@ -63,7 +63,7 @@ class FieldMapping(BaseModel):
     conversion: str = ""
     """Empty where the value is taken as it is; else one of `conversion.CONVERSIONS`."""
     values: tuple[ValueMapping, ...] = ()
-    """What values are called in the target; others are taken as they are."""
+    """What values are called in the target, also each item of a list; others are taken as they are."""
     score: float = Field(default=1.0, ge=0, le=1)
 
 
@@ -126,7 +126,7 @@ class OperationMapping(BaseModel):
     served: Probe | None = None
     """How it is seen that an API offers the target, where no description says so."""
     target_reads: bool = False
-    """The target changes nothing though its method may: a search by POST."""
+    """The target changes nothing though its method may: a search by POST. Of PUT, PATCH and DELETE that is an error."""
 
 
 class ApiOfMap(BaseModel):

@@ -6,27 +6,28 @@ know: which API it is, what is served, what is suggested.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote
 
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import MISSING, escape, segments, to_pointer, value_at
-from corrigible.schema.document import BODILESS, scalar_text
+from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
+from corrigible.schema.document import BODILESS, UNDOCUMENTED, is_credential_name, scalar_text
 from corrigible.schema.edit import same_json, same_text
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .conversion import convert
-from .mapping import FieldMapping, OperationMapping
+from .mapping import Constant, FieldMapping, OperationMapping
+from .path_template import VARIABLE, filled
+from .places import is_credential_header
 
 _ANY: Final = "*"
 _MOST_ASKED: Final = 8
+_OF_LISTS: Final = frozenset({"to list", "only item"})
+"""Conversions of a list as a whole."""
 _A_LEAF: Final = 3
 """Steps."""
-_VARIABLE: Final = re.compile(r"\{\+?([^{}]+)\}")
-_UNQUOTED: Final = "!$&'()*+,;=:@~"
 
 
 class Rewritten(NamedTuple):
@@ -46,6 +47,10 @@ class Rewritten(NamedTuple):
     """Whether all that a body says was seen, or all of it goes along as it is."""
     path_values: Mapping[str, str]
     """The values of the variables of the target's path."""
+    added: Mapping[str, Constant] = MappingProxyType({})
+    """The map's constants that stand in it, by pointers into the request document."""
+    leaves_credential: bool = False
+    """Whether the map has another place for a credential, which stays in its header; then it is not sure."""
 
 
 def rewritten(mapping: OperationMapping, request: Request, variables: Mapping[str, str]) -> Rewritten | None:
@@ -109,7 +114,8 @@ def _tree(mapping: OperationMapping) -> _Node:
 
 
 def _node(root: _Node, pointer: str) -> _Node:
-    for part in segments(pointer):
+    parts = segments(pointer)
+    for part in map(str.lower, parts) if parts[:1] == ["header"] else parts:
         root = root.inner.setdefault(part, _Node())
     return root
 
@@ -139,7 +145,15 @@ class _Building:
         # A JSON patch says what it changes in its texts, and a message without descriptors is not read.
         is_unread = isinstance(request.body, list) or (request.protocol is Protocol.GRPC and request.body is None)
         self._is_sure = not is_unread or (body is not None and bool(body.mappings) and not body.inner)
-        self.named_headers = tuple(name.lower() for name in self._tree.inner.get("header", _Node()).inner)
+        named = self._tree.inner.get("header", _Node()).inner
+        self.named_headers = tuple(name for name in named if not is_credential_header(name))
+        """Credentials stay as they are, and their names are not told."""
+        self._leaves_credential = any(
+            is_credential_header(name)
+            and (name in request.headers or name in UNDOCUMENTED)  # these are never seen
+            and any(one.target.lower() != f"/header/{name}" for one in node.mappings)
+            for name, node in named.items()
+        )
 
     def place(self, path: tuple[str, ...], kinds: tuple[bool, ...], value: Json) -> None:
         """Give a value of the caller its place, or count it as lost."""
@@ -174,7 +188,11 @@ class _Building:
                 here, rest = self._sent(path[: match.depth]), ()
             converted = _converted(one, here, is_text=self._is_text(path[0]))
             target = None if converted is MISSING else self._target(one, match, path, kinds)
-            if target is None or not self._set([*target, *_keys(path, kinds, match.depth, len(rest))], converted):
+            if (
+                target is None
+                or _is_exposed(path, [*target, *rest])
+                or not self._set([*target, *_keys(path, kinds, match.depth, len(rest))], converted)
+            ):
                 continue
             if not rest and len(path) > match.depth:
                 self._whole.add(path[: match.depth])
@@ -236,16 +254,17 @@ class _Building:
         if value is None or isinstance(value, Mapping | list) or len(place) > 2:
             return MISSING
         text = scalar_text(value)
-        is_named = place[0] != "path" or (bool(text) and place[1] in _VARIABLE.findall(self._mapping.target.path))
+        is_named = place[0] != "path" or (bool(text) and place[1] in VARIABLE.findall(self._mapping.target.path))
         return text if is_named else MISSING
 
     def _lose(self, path: tuple[str, ...]) -> None:
         if path[0] == "path":
             self._lost_variables.append(path[1])
         else:
-            self._lost[to_pointer(("headers" if path[0] == "header" else path[0], *path[1:]))] = None
+            self._lost[_in_document(path)] = None
 
     def result(self, headers: dict[str, str]) -> Rewritten | None:
+        added: dict[str, Constant] = {}
         for one in self._mapping.constants:
             in_body = one.target.startswith("/body")
             if in_body and self._request.body is None and self._mapping.target.method in BODILESS:
@@ -253,7 +272,8 @@ class _Building:
             if any(value_at(self._request, pointer) not in (MISSING, None) for pointer in one.unless):
                 continue
             for place in self._free_places(segments(one.target), self._parts):
-                self._set(place, one.value)
+                if self._set(place, one.value):
+                    added[_in_document(place)] = one
         document = {name: _finished(part) for name, part in self._parts.items()}
         path_values = {str(name): scalar_text(value) for name, value in (document.get("path") or {}).items()}
         body = document.get("body")
@@ -264,7 +284,7 @@ class _Building:
             body = {}
         query = {str(name): value for name, value in (document.get("query") or {}).items()}
         target, is_rpc = self._mapping.target, self._request.protocol is Protocol.GRPC
-        path, lacking = _filled(target.path, path_values)
+        path, lacking = filled(target.path, path_values)
         asked = (["/path"] if lacking else []) + self._asked(document)
         method = target.path if is_rpc else target.method
         form = self._request.form and self._request.body is not None
@@ -277,8 +297,10 @@ class _Building:
             tuple(self._lost_variables),
             tuple(asked[:_MOST_ASKED]),
             self._kept,
-            self._is_sure,
+            self._is_sure and not self._leaves_credential,
             path_values,
+            added,
+            self._leaves_credential,
         )
 
     def _asked(self, document: Mapping[str, Json]) -> list[str]:
@@ -289,7 +311,7 @@ class _Building:
             if parts[0] == "path":
                 continue
             for place in self._free_places(parts, self._parts):
-                out.append(to_pointer(("headers" if place[0] == "header" else place[0], *place[1:])))
+                out.append(_in_document(place))
         return out
 
     def _free_places(self, wanted: Sequence[str], node: Any, walked: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -315,12 +337,42 @@ class _Taken(dict[Any, Any]):
         self.value = value
 
 
+def _in_document(place: Sequence[Any]) -> str:
+    """Return the pointer into the request document of a place as maps have it."""
+    return to_pointer(("headers" if place[0] == "header" else place[0], *place[1:]))
+
+
+def _is_exposed(path: Sequence[str], target: Sequence[str | int]) -> bool:
+    """Whether a header would leave the headers, or what is named like a credential its place, but inside a body.
+
+    An unknown name of a header may be that of a credential: a path, a query and a body are stored and shown.
+    """
+    there = str(target[0])
+    if path[0] == "header":
+        return there != "header"
+    is_moved = [str(part) for part in target] != list(path) and (path[0], there) != ("body", "body")
+    return is_moved and is_credential_name(path[-1])
+
+
 def _converted(one: FieldMapping, value: Json, *, is_text: bool) -> Json:
     """Return a value as the target has it, MISSING where that would lose something."""
     for pair in one.values:
         if (same_text if is_text and not isinstance(value, dict | list) else same_json)(pair.source, value):
             return pair.target
+    if one.values and isinstance(value, list) and value:
+        return _converted_items(one, value, is_text=is_text)
     return convert(value, one.conversion)
+
+
+def _converted_items(one: FieldMapping, items: list[Json], *, is_text: bool) -> Json:
+    """Return a list with each item as the target calls it: `?status=open&status=done`."""
+    if one.conversion in _OF_LISTS:
+        whole = convert(items, one.conversion)
+        return (
+            whole if whole is MISSING else _converted(one.model_copy(update={"conversion": ""}), whole, is_text=is_text)
+        )
+    out = [_converted(one, item, is_text=is_text) for item in items]
+    return MISSING if any(item is MISSING for item in out) else out
 
 
 def _keys(path: tuple[str, ...], kinds: tuple[bool, ...], depth: int, count: int) -> list[str | int]:
@@ -334,60 +386,3 @@ def _finished(node: Any) -> Json:
     if node and all(isinstance(key, int) for key in node):
         return [_finished(node[key]) for key in sorted(node)]
     return {str(key): _finished(inner) for key, inner in node.items()}
-
-
-def _filled(template: str, values: Mapping[str, str]) -> tuple[str, bool]:
-    """Return a path with the values of its variables, and whether some are lacking."""
-    lacking = [name for name in _VARIABLE.findall(template) if not values.get(name)]
-
-    def written(match: re.Match[str]) -> str:
-        value = values.get(match[1], "")
-        safe = f"{_UNQUOTED}/" if match[0].startswith("{+") else _UNQUOTED
-        return quote(value, safe=safe) if value else match[0]
-
-    return _VARIABLE.sub(written, template), bool(lacking)
-
-
-def pattern_of(path: str) -> str:
-    """Return a regular expression of the paths that a template with some variables left stands for."""
-    literal = (re.sub(r"[.*+?^${}()|\[\]\\]", r"\\\g<0>", part) for part in _VARIABLE.split(path)[::2])
-    return f"^{'[^/]+'.join(literal)}$"
-
-
-def edit_operations(before: Request, after: Request, *, skip_path: bool = False) -> list[dict[str, Json]]:
-    """Return the operations of RFC 6902 that make one request another one, behind tests of method and path."""
-    ops: list[dict[str, Json]] = []
-    for place, old, new in (("/method", before.method, after.method), ("/path", before.path, after.path)):
-        if old or new:
-            ops.append({"op": "test", "path": place, "value": old})
-        if old != new and not (skip_path and place == "/path"):
-            ops.append({"op": "replace", "path": place, "value": new})
-    for place, old_part, new_part in (
-        ("/query", dict(before.query), dict(after.query)),
-        ("/headers", dict(before.headers), dict(after.headers)),
-        ("/body", before.body, after.body),
-    ):
-        ops += _differences(place, old_part, new_part)
-    return ops
-
-
-def _differences(place: str, old: Json, new: Json) -> Iterator[dict[str, Json]]:
-    spend()
-    if same_json(old, new):
-        return
-    if isinstance(old, dict) and isinstance(new, dict):
-        for name in old:
-            if name not in new:
-                yield {"op": "remove", "path": f"{place}/{escape(name)}"}
-        for name, value in new.items():
-            inner = f"{place}/{escape(name)}"
-            if name not in old:
-                yield {"op": "add", "path": inner, "value": value}
-            else:
-                yield from _differences(inner, old[name], value)
-    elif old is None and place == "/body":
-        yield {"op": "add", "path": place, "value": new}
-    elif new is None and place == "/body":
-        yield {"op": "replace", "path": place, "value": None}
-    else:
-        yield {"op": "replace", "path": place, "value": new}

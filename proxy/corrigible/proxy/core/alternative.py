@@ -221,5 +221,5 @@ def _alternative_of(
         result = valid
     if case.pack.settings.idempotency_header in case.request.headers and recovery == "correctable":
         result = result._replace(retry={"same_request": False, "idempotency_key": "new"})
-    certain = all(one.mapping.equivalence is Equivalence.SAME for one, _ in offers)
+    certain = all(one.mapping.equivalence is Equivalence.SAME and not one.more for one, _ in offers)
     return Alternative(result, reason, is_complete(first), certain)

@@ -12,18 +12,22 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
+from corrigible.adapters.mapping.difference import edit_operations, is_sendable
 from corrigible.adapters.mapping.map_index import KnownMapping
-from corrigible.adapters.mapping.mapping import Equivalence, OperationMapping, Probe
-from corrigible.adapters.mapping.rewriting import Rewritten, edit_operations, pattern_of, rewritten
+from corrigible.adapters.mapping.map_problems import READING_METHODS
+from corrigible.adapters.mapping.mapping import Constant, Equivalence, OperationMapping, Probe
+from corrigible.adapters.mapping.path_template import pattern_of
+from corrigible.adapters.mapping.rewriting import Rewritten, rewritten
 from corrigible.rules.budget import spend
 from corrigible.rules.engine.guarded_patch import PatchError, guarded, with_new_idempotency_key
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
 from corrigible.rules.lookup_headers import lookup_headers
 from corrigible.rules.pointer import segments
-from corrigible.rules.safety.decisive import READS, deletes
+from corrigible.rules.safety.decisive import deletes
 from corrigible.rules.safety.loss import LookupResult
 from corrigible.rules.schema_repair.trim_schema import trim_schema
 from corrigible.schema.document import query_pairs, scalar_text
+from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .alternative_reason import Reason
@@ -35,6 +39,9 @@ _MOST_VALUES: Final = 10_000
 _VARIABLE: Final = re.compile(r"\{([^{}]+)\}")
 _READING: Final = frozenset({"filter", "search", "query", "count", "list", "find", "lookup", "paginate"})
 """Last words of paths whose POST reads."""
+_IMPLIED: Final = frozenset({"/body/apiVersion", "/body/kind"})
+"""What objects of Kubernetes repeat of their operation."""
+_MOST_NAMED: Final = 3
 _DOES: Final = {
     Equivalence.SAME: "does the same",
     Equivalence.SAME_WITH_CONVERSION: "does the same, with its arguments written another way",
@@ -48,17 +55,20 @@ class Candidate(NamedTuple):
 
     known: KnownMapping
     after: Rewritten
+    more: tuple[str, ...] = ()
+    """Pointers to constants of the map that say more than the caller did."""
 
     @property
     def mapping(self) -> OperationMapping:
         return self.known.mapping
 
     @property
-    def cost(self) -> tuple[bool, int, int, float]:
+    def cost(self) -> tuple[bool, int, int, int, float]:
         after = self.after
         return (
             bool(self.known.origin),
             len(after.lost) + len(after.lost_variables),
+            len(self.more),
             len(after.asked),
             -self.mapping.score,
         )
@@ -84,8 +94,10 @@ class Search:
             if not self._may_stand_in(one.mapping):
                 continue
             after = rewritten(one.mapping, self._request, self._variables)
-            if after is not None and (after.kept or not (after.lost or after.lost_variables)):
-                candidates.append(Candidate(one, after))
+            if after is None or not is_sendable(self._request, after.request):
+                continue
+            if after.kept or not (after.lost or after.lost_variables):
+                candidates.append(self._with_meaning(Candidate(one, after)))
         offers: list[tuple[Candidate, dict[str, Any]]] = []
         for candidate in sorted(candidates, key=lambda one: one.cost)[:_MOST_TRIED]:
             if candidate.known.origin:
@@ -112,8 +124,8 @@ class Search:
             return False  # rights and limits are those of the resource, whatever its version
         if self._request.protocol is Protocol.GRPC:
             return True
-        reads = mapping.target.method in READS or mapping.target_reads or _reads_by_name(mapping)
-        return reads == (self._request.method in READS or _reads_by_post(self._request))
+        reads = mapping.target.method in READING_METHODS or _is_declared(mapping) or _reads_by_name(mapping)
+        return reads == (self._request.method in READING_METHODS or _reads_by_post(self._request))
 
     def _served(self, candidate: Candidate) -> Generator[Lookup, LookupAnswer, bool | None]:
         """Return whether an answer showed the alternative at work; None where it is not known to be served."""
@@ -214,14 +226,36 @@ class Search:
         if pointer == "/path":
             pattern = pattern_of(candidate.after.request.path)
             return {"pointer": pointer, "ask": "agent", "schema": {"type": "string", "pattern": pattern}}
-        description = self._case.profile.described
-        if description is not None:
-            target = candidate.after.request
-            match = description.operations.find(candidate.mapping.target.method, target.path or target.method)
-            if match is not None:
-                schema = description.declared_place(target, match[0], pointer).schema
-                return {"pointer": pointer, "ask": "user", "schema": trim_schema(schema)}
-        return {"pointer": pointer, "ask": "user", "schema": {}}
+        return {"pointer": pointer, "ask": "user", "schema": trim_schema(self._declared(pointer, candidate))}
+
+    def _declared(self, pointer: str, candidate: Candidate) -> Mapping[str, Json]:
+        """Return the schema that the target's description has for a place; empty without one."""
+        description, target = self._case.profile.described, candidate.after.request
+        if description is None:
+            return {}
+        match = description.operations.find(candidate.mapping.target.method, target.path or target.method)
+        return {} if match is None else description.declared_place(target, match[0], pointer).schema
+
+    def _with_meaning(self, candidate: Candidate) -> Candidate:
+        """Return a candidate that knows which of its map's constants say more than its caller did."""
+        added = candidate.after.added
+        return candidate._replace(more=tuple(at for at, one in added.items() if self._says_more(at, one, candidate)))
+
+    def _says_more(self, pointer: str, constant: Constant, candidate: Candidate) -> bool:
+        """Whether a constant is a wish of its own: nothing but the map says that the call means it.
+
+        The kind and version of an object follow from the operation, and so does the only value that the description
+        allows. A pack's texts are read with its rules, its switches and numbers are wishes like any other's.
+        """
+        value = constant.value
+        if isinstance(value, str) and (candidate.known.is_of_pack or pointer in _IMPLIED):
+            return False
+        schema = self._declared(pointer, candidate)
+        if "const" in schema:
+            return not same_json(schema["const"], value)
+        allowed_values = schema.get("enum")
+        is_only = isinstance(allowed_values, list) and len(allowed_values) == 1 and same_json(allowed_values[0], value)
+        return not is_only
 
     def _safety(self, candidate: Candidate) -> dict[str, Any]:
         mapping, after = candidate.mapping, candidate.after
@@ -229,7 +263,7 @@ class Search:
         is_more = mapping.equivalence is Equivalence.STRONGER
         safety: dict[str, Any] = {
             "side_effects": _effects(mapping),
-            "changes_intent": bool(lost) or is_more or not after.is_sure,
+            "changes_intent": bool(lost or candidate.more) or is_more or not after.is_sure,
         }
         takes_away = deletes(self._request) or deletes(after.request)
         if self._reason is Reason.FORBIDDEN or is_more or takes_away:
@@ -245,8 +279,17 @@ class Search:
         does = _DOES[mapping.equivalence]
         if mapping.equivalence is Equivalence.WEAKER and not (after.lost or after.lost_variables):
             does = "does what was sent here, and answers in another form"
+        if after.leaves_credential:
+            does = "does what was sent here, but for a credential"
+        if candidate.more:
+            does = "can take its place, and does more than was asked for"
         parts = [f"Use {called}, which {does}."]
-        if target.method == "POST" and self._request.method in READS:
+        if candidate.more:
+            named = ", ".join(candidate.more[:_MOST_NAMED])
+            parts.append(f"The map adds what this call did not say: {named}{_others(len(candidate.more))}.")
+        if after.leaves_credential:
+            parts.append("It may take the credential at another place than the header that this call has it in.")
+        if target.method == "POST" and self._request.method in READING_METHODS:
             parts.append("It reads, though by POST.")
         if self._reason is Reason.FORBIDDEN:
             parts.append("The caller may not be allowed this either; then somebody who may has to do it.")
@@ -282,7 +325,16 @@ class Search:
 
 def is_complete(candidate: Candidate) -> bool:
     after = candidate.after
-    return not (after.lost or after.lost_variables or after.asked) and after.is_sure
+    return not (after.lost or after.lost_variables or after.asked or candidate.more) and after.is_sure
+
+
+def _others(count: int) -> str:
+    return f" and {count - _MOST_NAMED} more" if count > _MOST_NAMED else ""
+
+
+def _is_declared(mapping: OperationMapping) -> bool:
+    """Whether the map says that the target reads; of a method that writes nobody is believed."""
+    return mapping.target_reads and mapping.target.method == "POST"
 
 
 def _reads_by_name(mapping: OperationMapping) -> bool:
@@ -296,7 +348,7 @@ def _reads_by_post(request: Request) -> bool:
 
 def _effects(mapping: OperationMapping) -> str:
     """Return the label of side effects: of a POST that reads, none only where the map says so."""
-    if mapping.target.method in READS or mapping.target_reads:
+    if mapping.target.method in READING_METHODS or _is_declared(mapping):
         return "none"
     return "possible" if _reads_by_name(mapping) else "certain"
 

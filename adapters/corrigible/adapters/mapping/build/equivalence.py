@@ -15,6 +15,7 @@ from corrigible.adapters.mapping.mapping import (
     ValueMapping,
 )
 from corrigible.adapters.mapping.operation import CanonicalOperation, Field
+from corrigible.adapters.mapping.places import target_problem
 
 from .field_map import FieldMap, argument_map, result_map
 from .profile import Profile, Rarity
@@ -68,6 +69,7 @@ def _constants(source: Profile, target: Profile, arguments: FieldMap) -> list[Co
         Constant(target=one.pointer, value=_typed(one))
         for one in target.operation.arguments
         if one.required and len(one.enum) == 1 and one.pointer not in arguments.matched and one.pointer.count("/") == 2
+        if not target_problem(one.pointer)
     ]
     told, here = _version(target), _version(source)
     if told and told != here:

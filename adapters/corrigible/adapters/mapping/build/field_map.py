@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from corrigible.adapters.mapping.mapping import FieldMapping
+from corrigible.adapters.mapping.places import may_carry
 from corrigible.adapters.mapping.words import name_words, stem, text_words
 
 from .field_tree import ITEM, Node, tree
@@ -187,7 +188,8 @@ class _Matcher:
     def take(self, one: Node, other: Node, score: float) -> bool:
         """Make a pair of two places and of what is below them. False where their types cannot be converted."""
         conversion = _conversion(one, other)
-        if conversion is None:
+        is_barred = not other.pointer.startswith("/result") and not may_carry(one.pointer, other.pointer)
+        if conversion is None or is_barred:
             return False
         self._taken.add(one.pointer)
         self._found.matched.add(other.pointer)
