@@ -35,7 +35,9 @@ def get_worker(call: Mapping[str, Any]) -> None:
     if parent not in ("", "main"):
         raise Refused("INVALID_ARGUMENT", f"Instance name not recognized: [{parent}]")  # BuildGrid
     if worker == "crash":
-        raise Refused("UNKNOWN", "Unexpected <class 'KeyError'>: 'crash'")  # grpcio
+        raise Refused("UNKNOWN", "Unexpected <class 'AttributeError'>: 'NoneType' object has no attribute 'os'")
+    if worker == "w-404":
+        raise Refused("UNKNOWN", "Unexpected <class 'KeyError'>: 'w-404'")
     if worker.startswith("mine"):
         raise Refused("PERMISSION_DENIED", f"Permission denied on resource '{worker}' (or it may not exist).")
     if worker not in WORKER_IDS:

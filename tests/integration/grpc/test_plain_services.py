@@ -62,6 +62,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
     "unknown, about the request": (START, {**OK, "attempts": 11}, ("flagged", {**OK, "attempts": 10})),
     "internal, about the request": (START, {**OK, "attempts": -1}, asked("/body/attempts", minimum=0)),
     "unknown, a crash": (GET, {"workerId": "crash"}, None),
+    "unknown, a key that is not there": (GET, {"workerId": "w-404"}, asked("/body/workerId")),
     "permission": (GET, {"workerId": "mine-1"}, ("terminal",)),
     "precondition": (DELETE, {"workerId": "w-1"}, ("terminal",)),
     "deadline of a read": (LIST, {"parent": "slow"}, ("wait",)),

@@ -547,13 +547,12 @@ class TestGrpc:
         absent = mapping("POST /shop.v1beta1.Shop/Get", "POST /shop.v2.Shop/Get", ["/body"])
         assert not alternatives(told(self.engine(tmp_path, absent), self.request, 501, answer))
 
-    def test_what_is_described_and_not_carried_out_is_a_question(self, tmp_path: Path) -> None:
+    def test_what_is_described_and_not_carried_out_is_for_whoever_runs_the_server(self, tmp_path: Path) -> None:
         """No map knows another method: that is no proof that there is none."""
         request = Request("/shop.v1.Shop/Get", "", body={"id": "7"})
         answer = {"code": 12, "message": "not carried out", "status": "UNIMPLEMENTED"}
-        following = apply(told(self.engine(tmp_path), request, 501, answer) or {}, request)
-        assert isinstance(following, NeedsInput)
-        assert [one.pointer for one in following.placeholders] == ["/method"]
+        (suggestion,) = (told(self.engine(tmp_path), request, 501, answer) or {})["suggestions"]
+        assert (suggestion["action"], suggestion["parameters"]["actor"]) == ("ESCALATE", "somebody_else")
 
 
 @pytest.mark.parametrize("pack", ["stripe", "github", "kubernetes", "etcd"])

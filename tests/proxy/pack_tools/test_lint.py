@@ -44,7 +44,7 @@ def test_a_map_of_the_pack_that_is_wrong(write_pack: WritePack) -> None:
     folder = write_pack(x=RULE)
     (folder / "maps").mkdir()
     (folder / "maps" / "siblings.json").write_text("{}")
-    assert linted(folder) == ["maps/siblings.json:1: method: Field required"]
+    assert linted(folder) == ["maps/siblings.json:1: not a map: method: Field required"]
 
 
 def test_a_change_of_intent_that_no_case_claims(write_pack: WritePack) -> None:

@@ -179,7 +179,10 @@ class Dispatcher:
             raise
 
     def _is_slow(self, task: Task[Any]) -> bool:
-        return self._workers is not None and task.kind in self._slow
+        """Whether a task is for a worker: of a caller whose refusals are counted here none is, or the count is lost."""
+        if self._workers is None or task.kind not in self._slow:
+            return False
+        return self._loops is None or not self._loops.counts_here(task.caller)
 
     async def _elsewhere(self, workers: Workers, task: Task[T], fetch: Fetch, limits: Limits) -> T:
         budget: LookupBudget | None = None

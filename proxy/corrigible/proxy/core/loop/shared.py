@@ -43,6 +43,10 @@ class SharedLoops(Loops):
         super().clear()
         self._remote_callers.clear()
 
+    def counts_here(self, caller: str) -> bool:
+        """Whether this process counts refusals of a caller."""
+        return super().has_loop(caller)
+
     def has_loop(self, caller: str) -> bool:
         return caller in self._remote_callers or super().has_loop(caller)
 
