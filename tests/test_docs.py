@@ -36,7 +36,7 @@ def blocks(file: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / file).read_text("utf-8"), re.DOTALL | re.MULTILINE)
 
 
-def test_the_middleware_of_the_readme_corrects_the_refusals_of_a_fastapi_app(
+def test_the_middleware_of_the_guide_corrects_the_refusals_of_a_fastapi_app(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -46,7 +46,7 @@ def test_the_middleware_of_the_readme_corrects_the_refusals_of_a_fastapi_app(
     def create(quantity: Annotated[int, Body(embed=True, le=100)]) -> int:
         return quantity
 
-    (program,) = (block for block in blocks("README.md", "python") if "ReflectiveMiddleware" in block)
+    (program,) = (block for block in blocks("docs/providers.md", "python") if "json.dumps(app" in block)
     names: dict[str, Any] = {"app": app}
     exec(program, names)
 
@@ -202,14 +202,13 @@ def test_the_program_of_the_readme_is_corrected_when_the_user_agrees(
     assert capsys.readouterr().out == "month\n"
 
 
-def test_the_readme_shows_the_text_of_an_error(stripe_proxy: Running) -> None:
-    shown = re.search(r"^  ```\n(.*?)^  ```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    assert shown is not None
+def test_the_guide_shows_the_text_of_an_error(stripe_proxy: Running) -> None:
+    (shown,) = (block for block in blocks("docs/agents.md", "text") if block.startswith("Invalid interval"))
     plan = {"id": "gold", "amount": 1000, "currency": "usd", "interval": "monthly", "product[name]": "Gold"}
     with httpx.Client(transport=CorrigibleTransport(), auth=("sk_test_readme", "")) as client:
         answer = client.post(f"{stripe_proxy.url}/v1/plans", data=plan)
     explanation = answer.extensions["corrigible"].explanation
-    assert f"{answer.json()['error']['message']}\n{explanation}\n" == textwrap.dedent(shown[1])
+    assert f"{answer.json()['error']['message']}\n{explanation}\n" == shown
 
 
 def test_the_program_of_the_contract_repairs_a_real_refusal(stripe_proxy: Running) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import quote, urlencode
@@ -151,7 +151,7 @@ class Stranger(_Data):
         return self.description.endswith(".binpb")
 
     def row(self) -> str:
-        """Return the row of README's table."""
+        """Return the row of the table in docs/servers.md."""
         first, now = self.first_run, self.figures()
         names = (f"{self.server} {self.version}", self.framework, self.language)
         cells = (*names, str(now.refusals), first.right, now.right, first.harms, now.harms)
@@ -170,6 +170,18 @@ class Stranger(_Data):
             flagged_harm=sum(case.fault == "flagged harm" for case in self.cases),
             asked_wrong=sum(case.fault == "asked wrong" for case in self.cases),
         )
+
+
+def total_row(kind: str, servers: Sequence[Stranger]) -> str:
+    """Return the row of README's table: the servers of one kind together."""
+    first = _total([one.first_run for one in servers])
+    now = _total([one.figures() for one in servers])
+    cells = (f"{len(servers)} {kind}", str(now.refusals), first.right, now.right, first.harms, now.harms)
+    return f"| {' | '.join(cells)} |"
+
+
+def _total(figures: Sequence[Figures]) -> Figures:
+    return Figures(**{name: sum(getattr(one, name) for one in figures) for name in Figures.model_fields})
 
 
 def names() -> list[str]:

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from .case import FOLDER, Case, Stranger, load, names
+from .case import FOLDER, Case, Stranger, load, names, total_row
 from .judge import judge
 from .replay import replay
 
 STRANGERS = {name: load(name) for name in names()}
-README = (FOLDER.parents[1] / "README.md").read_text("utf-8")
+PAGE = (FOLDER.parents[1] / "docs/servers.md").read_text("utf-8")
 
 
 def cases(*, missed: bool) -> list[Any]:
@@ -37,19 +37,25 @@ def test_what_is_right_stays_right(name: str, stranger: Stranger, case: Case) ->
 def test_what_is_missed_does_no_harm(name: str, stranger: Stranger, case: Case) -> None:
     episode = replay(name, stranger, case)
     verdict = judge(case, episode)
-    assert not verdict.right, "this case is right now: remove its `missed`, and change the figures in README.md"
+    assert not verdict.right, "this case is right now: remove its `missed`, and change the figures in docs/servers.md"
     assert not verdict.harm, episode
     assert verdict.fault == case.fault, episode
 
 
 @pytest.mark.parametrize("name", STRANGERS)
-def test_the_readme_has_the_figures_of_the_data(name: str) -> None:
+def test_the_page_has_the_figures_of_the_data(name: str) -> None:
     stranger = STRANGERS[name]
     first, now = stranger.first_run, stranger.figures()
     assert (first.refusals, first.repairable, first.others) == (now.refusals, now.repairable, now.others)
-    assert stranger.row() in README.splitlines()
+    assert stranger.row() in PAGE.splitlines()
 
 
-def test_the_readme_has_no_other_servers() -> None:
-    rows = re.findall(r"^\|.+\| \d+ of \d+, \d+ of \d+ \| \d+ of \d+, \d+ of \d+ \|.+\|$", README, re.MULTILINE)
+@pytest.mark.parametrize(("kind", "is_rpc"), [("HTTP servers", False), ("gRPC servers", True)])
+def test_the_readme_has_the_sums(kind: str, is_rpc: bool) -> None:
+    readme = (FOLDER.parents[1] / "README.md").read_text("utf-8")
+    assert total_row(kind, [one for one in STRANGERS.values() if one.is_rpc is is_rpc]) in readme.splitlines()
+
+
+def test_the_page_has_no_other_servers() -> None:
+    rows = re.findall(r"^\|.+\| \d+ of \d+, \d+ of \d+ \| \d+ of \d+, \d+ of \d+ \|.+\|$", PAGE, re.MULTILINE)
     assert len(rows) == len(STRANGERS)

@@ -65,10 +65,10 @@ def test_a_refused_message_is_mended_and_sent_again(channel: grpc.Channel, messa
     assert store(mended, timeout=20).name == "x"
 
 
-def test_the_client_of_the_readme_stores_the_mended_message(proxy: int, messages: Messages) -> None:
-    readme = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
+def test_the_client_of_the_guide_stores_the_mended_message(proxy: int, messages: Messages) -> None:
+    guide = (Path(__file__).parents[3] / "docs/grpc.md").read_text("utf-8")
     (program,) = [
-        text for text in re.findall(r"^```python\n(.*?)^```", readme, re.DOTALL | re.MULTILINE) if "grpc" in text
+        text for text in re.findall(r"^```python\n(.*?)^```", guide, re.DOTALL | re.MULTILINE) if "grpc" in text
     ]
     program = program.replace("127.0.0.1:8080", f"127.0.0.1:{proxy}").replace("/shop.v1.Orders/Create", STORE)
     order = messages.of(STORE, TOO_MUCH)
@@ -78,7 +78,7 @@ def test_the_client_of_the_readme_stores_the_mended_message(proxy: int, messages
         "order": order,
         "input": lambda _: "y",
     }
-    exec(compile(program, "README.md", "exec"), names)
+    exec(compile(program, "grpc.md", "exec"), names)
     assert names["mended"] == messages.of(STORE, {**GOOD, "limit": "5000000000"})
     names["channel"].close()
 

@@ -145,9 +145,9 @@ def test_one_api_without_host_and_prefix_gets_all(bench: Any, tmp_path: Path) ->
         assert f"host: 127.0.0.1:{upstream.port}".encode() in upstream.requests[0].lower()
 
 
-def test_the_readmes_example_is_one(tmp_path: Path) -> None:
-    readme = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
-    (example,) = re.findall(r"```yaml\n(listen: .*?)```", readme, re.DOTALL)
+def test_the_guides_example_is_one(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[3] / "docs/operators.md").read_text("utf-8")
+    (example,) = re.findall(r"```yaml\n(listen: .*?)```", guide, re.DOTALL)
     file = tmp_path / "corrigible.yaml"
     file.write_text(example)
     apis = read_config(file).text.apis or []
