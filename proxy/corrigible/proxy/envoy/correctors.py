@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from corrigible.proxy.runtime.fork_server import LENGTH, RUN, ForkServer, Served
-from corrigible.proxy.runtime.process_name import name_process
+from corrigible.proxy.runtime.own_process import adopt_orphans, name_process
 
 from .corrector_process import UNIX, Job
 from .corrector_process import run as run_corrector
@@ -26,7 +26,7 @@ _PAUSE: Final = 0.01
 _FIRST_WAIT: Final = 0.05
 _LONGEST_WAIT: Final = 1.0
 """Seconds before a corrector that ended soon is started again."""
-_SOON: Final = 5.0
+_SOON: Final = 1.0
 _LAST_ANSWERS: Final = 2.0
 """Seconds in which a corrector that was replaced may answer what it was asked."""
 _TRIES: Final = 3
@@ -46,6 +46,7 @@ class Correctors:
             run_corrector(job, address, admin=folder / ADMIN)
 
         served: Served = {"serve": serve, "reload": job.work["reload"]}
+        adopt_orphans()
         # Large tasks are for workers of a corrector, which have a limit.
         self._server = ForkServer(served, memory=None, nicer=0)
         self._say = say

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Final, NoReturn
 
-from corrigible.proxy.runtime.process_name import name_process
+from corrigible.proxy.runtime.own_process import name_process
 
 _SHORT: Final = ("/tmp", "/dev/shm")
 """Where sockets can be if the folder for temporary files has too long a name."""
@@ -23,6 +23,8 @@ _PAUSE: Final = 0.2
 _NONE: Final = subprocess.DEVNULL
 _KEEPING: Final = """
 import os, shutil, signal, sys
+with open("/proc/self/comm", "w") as comm:
+    comm.write("corrigible-dir")
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, signal.SIG_IGN)
 while os.read(0, 1):

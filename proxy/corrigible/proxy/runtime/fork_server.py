@@ -10,7 +10,6 @@ ended by, and forks another one to wait. They end with their parent, and workers
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import os
 import pickle
@@ -24,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from .process_name import name_process
+from .own_process import end_with_parent, name_process
 
 if sys.platform != "win32":
     import resource
@@ -42,7 +41,8 @@ ASK, DONE, FAILED = "ask", "done", "failed"
 
 _ORDER: Final = struct.Struct("!cQ")
 _SPAWN, _KILL, _LEARN, _SERVER = b"s", b"k", b"l", b"f"
-_PR_SET_PDEATHSIG: Final = 1
+_is_forked = False
+"""Whether this process is below a fork server."""
 _ENDING: Final = 5.0
 """Seconds in which a server that is told to end its workers does."""
 NICER: Final = 5
@@ -94,6 +94,7 @@ class ForkServer:
         except BaseException:
             self.close()
             raise
+        self._groups = [] if _is_forked else [self._now.pid, self._spare.pid]
 
     @property
     def pid(self) -> int:
@@ -120,6 +121,8 @@ class ForkServer:
 
     def mend(self) -> None:
         """See to it that there are two servers. Workers of one that ended have ended, too."""
+        for group in self._groups:
+            _reap(group)
         if self._now.has_ended() and self._spare is not None:
             self._now.forget()
             self._now, self._spare = self._spare, None
@@ -172,6 +175,13 @@ class ForkServer:
             one.forget()
 
 
+def _reap(group: int) -> None:
+    """Take the ends of processes below this one whose parent has ended: they have become children of this one."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-group, os.WNOHANG)[0]:
+            pass
+
+
 def _forked(served: Served, memory: int | None, nicer: int) -> _Server:
     orders, child_end = socket.socketpair()
     parent = os.getpid()
@@ -195,8 +205,12 @@ def _be_server(orders: socket.socket, served: Served, memory: int | None, nicer:
 
 def _serve(orders: socket.socket, served: Served, memory: int | None, nicer: int, parent: int | None) -> None:
     """Fork as ordered until nobody is there to order. `parent` is who orders, if that forked this process."""
+    global _is_forked
     _begin(parent)
     name_process("corrigible-fork")
+    if not _is_forked:
+        os.setpgid(0, 0)  # all that come of it are one group
+        _is_forked = True
     os.closerange(3, orders.fileno())
     os.closerange(orders.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
     gc.freeze()
@@ -248,7 +262,7 @@ def _begin(parent: int | None) -> None:
         signal.signal(number, signal.SIG_IGN)
     signal.set_wakeup_fd(-1)
     if sys.platform == "linux" and parent is not None:
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        end_with_parent(signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(0)
     nothing = os.open(os.devnull, os.O_RDWR)
