@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
+import sys
 import time
 import traceback
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -258,6 +261,27 @@ def what_is_learnt_later_is_known_to_all(server: ForkServer) -> None:
     asyncio.run(main())
 
 
+def another_server_takes_the_place_of_one_that_ended_and_knows_what_it_knew(server: ForkServer) -> None:
+    async def main() -> None:
+        workers = Workers(server)
+        workers.learn("hear", ("x",))
+        for _ in range(3):  # the second and the third time it is one that another one forked
+            worker: int = await run(workers, "pid")
+            forked_by = int(Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[1])
+            os.kill(forked_by, signal.SIGKILL)
+            with contextlib.suppress(OSError):  # it ends with what forked it
+                while ") Z " not in Path(f"/proc/{worker}/stat").read_text():
+                    await asyncio.sleep(0.01)
+            with contextlib.suppress(WorkerLost):
+                await run(workers, "pid")
+            assert await run(workers, "pid") != worker
+            assert await run(workers, "heard") == ["x"]
+        assert server.is_running()
+        workers.end()
+
+    asyncio.run(main())
+
+
 def nobody_is_left_behind(server: ForkServer) -> None:
     async def main() -> int:
         workers = Workers(server)
@@ -284,6 +308,7 @@ SCENARIOS = (
     a_correction_that_took_too_long_in_all_is_withheld_and_the_worker_hears_of_it,
     what_takes_long_on_the_loop_goes_to_workers_until_it_is_forgotten,
     what_is_learnt_later_is_known_to_all,
+    *([another_server_takes_the_place_of_one_that_ended_and_knows_what_it_knew] if sys.platform == "linux" else []),
     nobody_is_left_behind,
 )
 

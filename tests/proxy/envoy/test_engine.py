@@ -10,104 +10,42 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
+from tests._support.envoy_command import (
+    JSON,
+    PATIENCE,
+    REFUSED,
+    START,
+    children,
+    corrector_of,
+    envoy_of,
+    eventually,
+    folder_of,
+    is_alive,
+    is_corrected,
+    started,
+)
 from tests._support.envoy_proxy import EnvoyBench as Bench
 
-JSON = b"Content-Type: application/json\r\n"
-START = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
 RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"
-REFUSED = Bench.message(b"400 Bad Request", JSON, b'{"error":{"code":"bad","message":"m"}}')
 ANSWERS: dict[str, Any] = {
     "/ok": Bench.message(b"200 OK", JSON, b"{}"),
     "/bad": REFUSED,
     "/xml": Bench.message(b"400 Bad Request", b"Content-Type: application/xml\r\n", b"<e><code>bad</code></e>"),
     "/gone": lambda connection: connection.close(),
 }
-PATIENCE = 60.0
-
-
-@contextmanager
-def started(upstream: int, *words: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    target = ("--upstream", f"http://127.0.0.1:{upstream}", "--listen", "127.0.0.1:0", "--engine", "envoy")
-    command = [sys.executable, "-c", START, "proxy", *target, *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            found = re.match(r"corrigible: https?://127\.0\.0\.1:(\d+) ", line)
-            assert found is not None, line + (process.stderr.read() if process.stderr else "")
-            yield process, int(found[1])
-        finally:
-            process.kill()
 
 
 @pytest.fixture
 def upstream() -> Iterator[Any]:
     with Bench.upstream(dict(ANSWERS)) as running:
         yield running
-
-
-def children(pid: int) -> dict[int, str]:
-    """Return all processes below one, with their command lines."""
-    found: dict[int, str] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                status = (entry / "status").read_text()
-                parent = int(re.search(r"^PPid:\t(\d+)$", status, re.MULTILINE)[1])  # type: ignore[index]
-                if parent == pid:
-                    found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-            except (OSError, TypeError):
-                continue
-    for child in list(found):
-        found |= children(child)
-    return found
-
-
-def envoy_of(pid: int) -> int:
-    return next(child for child, command in children(pid).items() if "--config-path" in command)
-
-
-def corrector_of(pid: int) -> int:
-    """Return the corrector: a grandchild, while Envoy and what forks are children."""
-    direct = {child for child in children(pid) if parent_of(child) == pid}
-    return next(
-        child for child in children(pid) if parent_of(child) in direct and "--config-path" not in command_of(child)
-    )
-
-
-def parent_of(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-def command_of(pid: int) -> str:
-    return Path(f"/proc/{pid}/cmdline").read_text()
-
-
-def folder_of(pid: int) -> Path:
-    words = Path(f"/proc/{envoy_of(pid)}/cmdline").read_bytes().split(b"\0")
-    return Path(words[words.index(b"--config-path") + 1].decode()).parent
-
-
-def eventually(holds: Callable[[], bool], seconds: float = PATIENCE) -> float:
-    """Return after how many seconds something holds."""
-    began = time.monotonic()
-    while not holds():
-        assert time.monotonic() - began < seconds
-        time.sleep(0.02)
-    return time.monotonic() - began
-
-
-def is_corrected(port: int) -> bool:
-    return b"recovery_feedback" in Bench.ask(port, "/bad", "POST", b'{"a":2}', JSON)
 
 
 def test_it_corrects_tells_and_stops_with_nothing_left(upstream: Any, write_pack: Any, tmp_path: Path) -> None:
@@ -156,13 +94,6 @@ def test_its_sudden_end_leaves_no_process_and_no_file(upstream: Any) -> None:
         eventually(lambda: not [pid for pid in below if is_alive(pid)])
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def test_a_corrector_that_dies_is_replaced_and_no_call_is_lost(upstream: Any, write_pack: Any) -> None:
     with started(upstream.port, "--pack", str(write_pack(x=RULE))) as (process, port):
         assert is_corrected(port)
@@ -175,35 +106,6 @@ def test_a_corrector_that_dies_is_replaced_and_no_call_is_lost(upstream: Any, wr
         process.terminate()
         assert process.wait(PATIENCE) == 0
         assert "a corrector ended, and is started again" in (process.stderr.read() if process.stderr else "")
-
-
-def test_where_nothing_can_start_correctors_calls_go_on_and_it_is_said(upstream: Any, write_pack: Any) -> None:
-    with started(upstream.port, "--pack", str(write_pack(x=RULE))) as (process, port):
-        assert is_corrected(port)
-        os.kill(parent_of(corrector_of(process.pid)), signal.SIGKILL)
-        eventually(lambda: not is_corrected(port))
-        for _ in range(3):
-            assert Bench.ask(port, "/ok").endswith(b"\r\n\r\n{}")
-            assert Bench.seen(Bench.ask(port, "/bad", "POST", b'{"a":2}', JSON)) == Bench.seen(REFUSED)
-            time.sleep(0.1)
-        process.terminate()
-        assert process.wait(PATIENCE) == 0
-        said = process.stderr.read() if process.stderr else ""
-    assert said.count("the process that starts correctors is gone") == 1
-
-
-def test_a_corrector_that_hangs_costs_the_feedback_and_the_time_limit(upstream: Any, write_pack: Any) -> None:
-    words = ("--pack", str(write_pack(x=RULE)), "--time-limit", "0.5")
-    with started(upstream.port, *words) as (process, port):
-        corrector = corrector_of(process.pid)
-        os.kill(corrector, signal.SIGSTOP)
-        assert Bench.seen(Bench.ask(port, "/bad", "POST", b'{"a":2}', JSON)) == Bench.seen(REFUSED)
-        assert Bench.ask(port, "/ok").endswith(b"\r\n\r\n{}")
-        os.kill(corrector, signal.SIGCONT)
-        eventually(lambda: is_corrected(port))
-        process.terminate()
-        process.wait(PATIENCE)
-        assert "no corrector answered in time" in (process.stderr.read() if process.stderr else "")
 
 
 def test_the_end_of_envoy_ends_the_command(upstream: Any) -> None:

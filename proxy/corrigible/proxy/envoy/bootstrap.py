@@ -9,7 +9,6 @@ accord is turned off.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from corrigible.proxy.http.feedback_store import DOCUMENTS
@@ -31,6 +30,7 @@ from .clusters import (
 )
 from .ext_proc_filter import ext_proc_filter
 from .gateway import Gateway
+from .local_replies import local_replies
 from .log_line import FORMAT
 from .lua_source import lua_filter
 
@@ -108,7 +108,7 @@ def connection_manager(gateway: Gateway) -> Json:
             "accept_http_10": True,
             "default_host_for_http_10": gateway.upstream.authority,
         },
-        "http2_protocol_options": http2(),
+        "http2_protocol_options": _callers_http2(gateway),
         "stream_idle_timeout": "0s",
         "request_timeout": "0s",
         "generate_request_id": False,
@@ -141,8 +141,13 @@ def connection_manager(gateway: Gateway) -> Json:
         "access_log": [_access_log(gateway)],
     }
     if not gateway.is_grpc:
-        manager["local_reply_config"] = _local_replies()
+        manager["local_reply_config"] = local_replies()
     return manager
+
+
+def _callers_http2(gateway: Gateway) -> Json:
+    """Return the windows of callers. That of a stream is how much of its answer can be held back, too."""
+    return http2() if gateway.is_grpc else {**http2(), "initial_stream_window_size": BUFFER}
 
 
 def virtual_host(gateway: Gateway) -> Json:
@@ -337,34 +342,6 @@ def _router() -> Json:
     return {
         "name": "envoy.filters.http.router",
         "typed_config": {"@type": f"{_API}.filters.http.router.v3.Router", "suppress_envoy_headers": True},
-    }
-
-
-def _local_replies() -> Json:
-    """Return the pages for an API that does not answer. They bear a mark, which the filter takes off."""
-    mark = {"header": {"key": "x-corrigible-own", "value": "1"}}
-
-    def mapper(flags: Sequence[str], text: str) -> Json:
-        return {
-            "filter": {"response_flag_filter": {"flags": list(flags)}},
-            "status_code": 502,
-            "headers_to_add": [mark],
-            "body_format_override": {
-                "text_format_source": {"inline_string": f"corrigible: {text}\n"},
-                "content_type": "text/plain; charset=utf-8",
-            },
-        }
-
-    any_error = {
-        "status_code_filter": {"comparison": {"op": "GE", "value": {"default_value": 400, "runtime_key": "x"}}}
-    }
-    return {
-        "mappers": [
-            mapper(["UC", "UR"], "the upstream closed the connection without an answer"),
-            mapper(["UPE"], "the upstream's answer is not valid HTTP"),
-            mapper(["UF", "UH"], "no connection to the upstream: %UPSTREAM_TRANSPORT_FAILURE_REASON%"),
-            {"filter": any_error, "headers_to_add": [mark]},
-        ]
     }
 
 

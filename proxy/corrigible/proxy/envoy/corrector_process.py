@@ -7,6 +7,7 @@ Knows: event loops, sockets, signals. Does not know: options, Envoy. It is run b
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import signal
@@ -31,6 +32,8 @@ from .read_watch import ReadWatch
 
 UNIX: Final = "unix:"
 _BACKLOG: Final = 1024
+_LOOK: Final = 1.0
+"""Seconds between two looks at what starts workers."""
 _FACTOR: Final = 4
 """How much larger than a body a whole message may be: a request's body comes in base64, beside an answer's."""
 
@@ -137,7 +140,10 @@ async def _until_signalled(
             loop.add_signal_handler(number, stop.set)
     async with job.serving(dispatcher, admin) as answering, listening(job, answering, address):
         started(loop, dispatcher)
-        await stop.wait()
+        while not stop.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), _LOOK)
+            dispatcher.mend()
 
 
 async def listen(answering: Answering, address: str, largest: int) -> asyncio.Server:

@@ -14,19 +14,25 @@ from pathlib import Path
 from typing import Final
 
 from corrigible.proxy.runtime.fork_server import LENGTH, RUN, ForkServer, Served
+from corrigible.proxy.runtime.own_process import adopt_orphans, name_process
 
 from .corrector_process import UNIX, Job
 from .corrector_process import run as run_corrector
 from .process import ADMIN
+from .pulse import Pulse
 
 _READY_SECONDS: Final = 60.0
 _PAUSE: Final = 0.01
 _FIRST_WAIT: Final = 0.05
 _LONGEST_WAIT: Final = 1.0
 """Seconds before a corrector that ended soon is started again."""
-_SOON: Final = 5.0
+_SOON: Final = 1.0
 _LAST_ANSWERS: Final = 2.0
 """Seconds in which a corrector that was replaced may answer what it was asked."""
+_TRIES: Final = 3
+"""How often the first start of a corrector is tried: whatever ended it may have been no fault of its own."""
+_LOOK: Final = 0.25
+"""Seconds between two looks at what may have ended, or be stuck."""
 
 
 class Correctors:
@@ -36,9 +42,11 @@ class Correctors:
         """Fork what they are forked from. Call it while the process has one thread."""
 
         def serve(address: str) -> None:
+            name_process("corrector")
             run_corrector(job, address, admin=folder / ADMIN)
 
         served: Served = {"serve": serve, "reload": job.work["reload"]}
+        adopt_orphans()
         # Large tasks are for workers of a corrector, which have a limit.
         self._server = ForkServer(served, memory=None, nicer=0)
         self._say = say
@@ -48,8 +56,28 @@ class Correctors:
 
     async def start(self) -> None:
         """Start all, and return once they listen. Raises OSError if one does not."""
-        await asyncio.gather(*(replica.start() for replica in self._replicas))
+        await asyncio.gather(*map(self._begin, self._replicas))
         self._watching = [asyncio.create_task(self._watch(replica)) for replica in self._replicas]
+        self._watching.append(asyncio.create_task(self._look()))
+
+    @staticmethod
+    async def _begin(replica: _Replica) -> None:
+        for tried in range(1, _TRIES + 1):
+            try:
+                return await replica.start()
+            except OSError:
+                if tried == _TRIES:
+                    raise
+
+    async def _look(self) -> None:
+        """Have what is stuck ended, and another one there for what forks when that ends."""
+        while True:
+            await asyncio.sleep(_LOOK)
+            self._server.mend()
+            for replica in self._replicas:
+                if await replica.is_stuck():
+                    self._say("a corrector stands still, and is ended")
+                    replica.end()
 
     async def _watch(self, replica: _Replica) -> None:
         loop, wait = asyncio.get_running_loop(), _FIRST_WAIT
@@ -62,7 +90,7 @@ class Correctors:
                 await replica.start()
             except OSError:
                 if not self._server.is_running():
-                    self._say("the process that starts correctors is gone: errors pass as they came until a new start")
+                    self._say("the processes that start correctors are gone: errors pass as they came")
                     return
             await asyncio.sleep(wait)
 
@@ -89,10 +117,24 @@ class _Replica:
         self._server, self._address = server, address
         self._number = 0
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._pulse = Pulse()
+
+    async def is_stuck(self) -> bool:
+        """Whether the one that serves now will never answer."""
+        return await self._pulse.is_stuck(self._path)
+
+    def end(self) -> None:
+        """End the one that serves now, whatever it is doing."""
+        self._server.kill(self._number)
+
+    @property
+    def _path(self) -> Path:
+        return Path(self._address.removeprefix(UNIX))
 
     async def start(self) -> None:
         """Start it, and return once it listens."""
-        path = Path(self._address.removeprefix(UNIX))
+        path = self._path
+        self._pulse.forget()
         before = path.stat().st_ino if path.exists() else None
         self._number, connection = self._server.spawn()
         self._streams = streams = await asyncio.open_unix_connection(sock=connection)

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 import httpx
@@ -28,7 +27,7 @@ from .correctors import Correctors
 from .gateway import Gateway
 from .http_service import READS
 from .log_line import entry_of, fields_of
-from .private_folder import private_folder
+from .private_folder import PrivateFolder
 from .process import ADMIN, CannotStart, EnvoyProcess
 
 _COMPLETED: Final = "http.callers.downstream_rq_completed"
@@ -64,8 +63,8 @@ def run(engine: EnvoyEngine, recorder: Recorder, line: Callable[[str], str], sta
     Call it while the process has one thread.
     """
     with (
-        private_folder() as folder,
-        closing(Correctors(engine.job, folder, engine.correctors, recorder.say)) as correctors,
+        closing(PrivateFolder()) as folder,
+        closing(Correctors(engine.job, folder.path, engine.correctors, recorder.say)) as correctors,
     ):
         status, problem = asyncio.run(_Run(engine, recorder, folder, correctors).until_signalled(line, started))
     if problem is not None:
@@ -77,8 +76,9 @@ def run(engine: EnvoyEngine, recorder: Recorder, line: Callable[[str], str], sta
 class _Run:
     """One run of the engine."""
 
-    def __init__(self, engine: EnvoyEngine, recorder: Recorder, folder: Path, correctors: Correctors) -> None:
-        self._engine, self._recorder, self._folder, self._correctors = engine, recorder, folder, correctors
+    def __init__(self, engine: EnvoyEngine, recorder: Recorder, folder: PrivateFolder, correctors: Correctors) -> None:
+        self._engine, self._recorder, self._correctors = engine, recorder, correctors
+        self._kept, self._folder = folder, folder.path
         self._recorded = 0
         self._last_read = 0.0
         """When a read was corrected."""
@@ -94,6 +94,7 @@ class _Run:
             admin=str(self._folder / ADMIN),
         )
         at = f"{gateway.host}:{gateway.port}"
+        self._keeping = asyncio.create_task(self._kept.stay_kept())
         try:
             await self._correctors.start()  # before Envoy: whoever finds its port open gets corrections
             envoy = await EnvoyProcess.start(

@@ -254,6 +254,11 @@ class Dispatcher:
         if self._workers is not None:
             await self._workers.reload(name, LOOPS_STATE, None if forget else LOOPS_RESTORE)
 
+    def mend(self) -> None:
+        """Call it now and then: what starts workers is seen to."""
+        if self._workers is not None:
+            self._workers.mend()
+
     def close(self) -> None:
         """End the workers."""
         if self._workers is not None:

@@ -2,14 +2,14 @@
 
 Knows: processes, their limits, a socket to each. Does not know: what the work is, event loops, HTTP.
 
-The server is forked once, while there is one thread, and does no task: what it forks later is as fresh as that, and
-there in milliseconds. It ends with its parent, and its workers end with it.
+Two servers are forked while there is one thread, and do no task: what they fork later is as fresh as that, and there in
+milliseconds. One forks all workers, the other one waits: it takes the place of the first when that ends, whatever that
+ended by, and forks another one to wait. They end with their parent, and workers with the server that forked them.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import os
 import pickle
@@ -19,8 +19,11 @@ import struct
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
+
+from .own_process import end_with_parent, name_process
 
 if sys.platform != "win32":
     import resource
@@ -37,79 +40,177 @@ ASK, DONE, FAILED = "ask", "done", "failed"
 """Messages from them: `(ASK, question)`, `(DONE, value, bytes of memory it took at most)`, `(FAILED, why)`."""
 
 _ORDER: Final = struct.Struct("!cQ")
-_SPAWN, _KILL, _LEARN = b"s", b"k", b"l"
-_PR_SET_PDEATHSIG: Final = 1
+_SPAWN, _KILL, _LEARN, _SERVER = b"s", b"k", b"l", b"f"
+_is_forked = False
+"""Whether this process is below a fork server."""
+_ENDING: Final = 5.0
+"""Seconds in which a server that is told to end its workers does."""
 NICER: Final = 5
 """Traffic comes before corrections."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """One of the two, as the parent sees it."""
+
+    orders: socket.socket
+    number: int
+    """Of its process among those that the other one forked; 0 where the parent forked it."""
+    pid: int
+    """0 where the other one forked it."""
+
+    def has_ended(self) -> bool:
+        try:
+            return not self.orders.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)  # it says nothing
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
+    def forget(self) -> None:
+        """Take the end of a process that has ended."""
+        self.orders.close()
+        if self.pid:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self.pid, 0)
 
 
 class ForkServer:
     """The parent's end: orders workers, and has them killed."""
 
     def __init__(self, served: Served, *, memory: int | None, nicer: int = NICER) -> None:
-        """Fork the server. Call it while the process has one thread.
+        """Fork the servers. Call it while the process has one thread.
 
         `memory` is how many bytes a worker may take beyond what it starts with; None for any. `nicer` is by how much
         other processes come before workers.
         """
-        self._orders, child_end = socket.socketpair()
         sys.stdout.flush()
         sys.stderr.flush()
-        parent = os.getpid()
-        self.pid = os.fork()
-        if self.pid == 0:
-            status = 1
-            try:
-                self._orders.close()
-                _serve(child_end, served, memory, nicer, parent)
-                status = 0
-            finally:
-                os._exit(status)
-        child_end.close()
-        self._orders.setblocking(False)  # a server that does not read must not stop the parent
         self._count = 0
+        self._now = _forked(served, memory, nicer)
+        self._spare: _Server | None = None
+        try:
+            self._spare = _forked(served, memory, nicer)
+        except BaseException:
+            self.close()
+            raise
+        self._groups = [] if _is_forked else [self._now.pid, self._spare.pid]
+
+    @property
+    def pid(self) -> int:
+        """The process that forks workers, if this one forked it; else 0."""
+        return self._now.pid
 
     def spawn(self) -> tuple[int, socket.socket]:
         """Return a new worker's number, and the socket to talk to it. Raises OSError."""
+        self.mend()
         parent_end, child_end = socket.socketpair()
         try:
-            self._count += 1
-            socket.send_fds(self._orders, [_ORDER.pack(_SPAWN, self._count)], [child_end.fileno()])
+            number = self._order(self._now, _SPAWN, child_end)
         except BaseException:  # raised again: a cancelled caller must not leave a socket behind either
             parent_end.close()
             raise
         finally:
             child_end.close()
-        return self._count, parent_end
+        return number, parent_end
+
+    def _order(self, server: _Server, order: bytes, handed: socket.socket) -> int:
+        self._count += 1
+        socket.send_fds(server.orders, [_ORDER.pack(order, self._count)], [handed.fileno()])
+        return self._count
+
+    def mend(self) -> None:
+        """See to it that there are two servers. Workers of one that ended have ended, too."""
+        for group in self._groups:
+            _reap(group)
+        if self._now.has_ended() and self._spare is not None:
+            self._now.forget()
+            self._now, self._spare = self._spare, None
+        if self._spare is not None and self._spare.has_ended():
+            self.kill(self._spare.number)
+            self._spare.forget()
+            self._spare = None
+        if self._spare is None:
+            ours, its = socket.socketpair()
+            try:
+                number = self._order(self._now, _SERVER, its)
+            except OSError:
+                ours.close()
+            else:
+                ours.setblocking(False)
+                self._spare = _Server(ours, number, 0)
+            finally:
+                its.close()
 
     def learn(self, name: str, arguments: tuple[Any, ...]) -> None:
-        """Have a function called in the server itself: workers forked from now on know what came of it."""
-        with tempfile.TemporaryFile() as file, contextlib.suppress(OSError):
-            pickle.dump((name, arguments), file, pickle.HIGHEST_PROTOCOL)
-            file.flush()
-            socket.send_fds(self._orders, [_ORDER.pack(_LEARN, 0)], [file.fileno()])
+        """Have a function called in the servers: workers forked from now on know what came of it."""
+        self.mend()
+        for server in (self._now, self._spare):
+            if server is not None:
+                with tempfile.TemporaryFile() as file, contextlib.suppress(OSError):
+                    pickle.dump((name, arguments), file, pickle.HIGHEST_PROTOCOL)
+                    file.flush()
+                    socket.send_fds(server.orders, [_ORDER.pack(_LEARN, 0)], [file.fileno()])
 
     def is_running(self) -> bool:
-        """Whether the server is there: what has ended starts no worker any more."""
-        with contextlib.suppress(ChildProcessError):
-            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
-        return False
+        """Whether a server is there: without one no worker is started any more."""
+        self.mend()
+        return not self._now.has_ended()
 
     def kill(self, number: int) -> None:
         """End a worker, whatever it is doing."""
         with contextlib.suppress(OSError):
-            self._orders.send(_ORDER.pack(_KILL, number))
+            self._now.orders.send(_ORDER.pack(_KILL, number))
 
     def close(self) -> None:
-        """End the server and all workers."""
-        self._orders.close()
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(self.pid, 0)
+        """End the servers and all workers."""
+        servers = [one for one in (self._spare, self._now) if one is not None]
+        for one in servers:
+            with contextlib.suppress(OSError):
+                one.orders.shutdown(socket.SHUT_WR)
+        for one in servers:
+            with contextlib.suppress(OSError):
+                one.orders.settimeout(_ENDING)
+                one.orders.recv(1)
+            one.forget()
 
 
-def _serve(orders: socket.socket, served: Served, memory: int | None, nicer: int, parent: int) -> None:
-    """Fork as ordered until the parent is gone."""
+def _reap(group: int) -> None:
+    """Take the ends of processes below this one whose parent has ended: they have become children of this one."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-group, os.WNOHANG)[0]:
+            pass
+
+
+def _forked(served: Served, memory: int | None, nicer: int) -> _Server:
+    orders, child_end = socket.socketpair()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        orders.close()
+        _be_server(child_end, served, memory, nicer, parent)
+    child_end.close()
+    orders.setblocking(False)  # a server that does not read must not stop the parent
+    return _Server(orders, 0, pid)
+
+
+def _be_server(orders: socket.socket, served: Served, memory: int | None, nicer: int, parent: int | None) -> NoReturn:
+    status = 1
+    try:
+        _serve(orders, served, memory, nicer, parent)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _serve(orders: socket.socket, served: Served, memory: int | None, nicer: int, parent: int | None) -> None:
+    """Fork as ordered until nobody is there to order. `parent` is who orders, if that forked this process."""
+    global _is_forked
     _begin(parent)
+    name_process("corrigible-fork")
+    if not _is_forked:
+        os.setpgid(0, 0)  # all that come of it are one group
+        _is_forked = True
     os.closerange(3, orders.fileno())
     os.closerange(orders.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
     gc.freeze()
@@ -125,6 +226,14 @@ def _serve(orders: socket.socket, served: Served, memory: int | None, nicer: int
                     pid = os.fork()
                     if pid == 0:
                         _become_worker(orders, handed[0], served, memory, nicer)
+                    workers[number] = pid
+            elif order == _SERVER and handed:
+                with contextlib.suppress(OSError):
+                    pid = os.fork()
+                    if pid == 0:
+                        orders.close()
+                        # No signal tells it of the end of whoever orders, which did not fork it.
+                        _be_server(socket.socket(fileno=handed[0]), served, memory, nicer, None)
                     workers[number] = pid
             elif order == _LEARN and handed:
                 with contextlib.suppress(Exception), open(handed[0], "rb", closefd=False) as file:
@@ -147,13 +256,13 @@ def _end(pid: int) -> None:
     os.waitpid(pid, 0)
 
 
-def _begin(parent: int) -> None:
-    """Live no longer than the parent, and leave to it what a terminal or a supervisor sends to all."""
+def _begin(parent: int | None) -> None:
+    """Live no longer than the parent, if given, and leave to it what a terminal or a supervisor sends to all."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     signal.set_wakeup_fd(-1)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if sys.platform == "linux" and parent is not None:
+        end_with_parent(signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(0)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -168,6 +277,7 @@ def _become_worker(orders: socket.socket, handed: int, served: Served, memory: i
         parent = os.getppid()
         orders.close()
         _begin(parent)
+        name_process("corrigible-work")
         os.nice(nicer)
         _limit(memory)
         work(socket.socket(fileno=handed), served)

@@ -179,6 +179,7 @@ class Workers:
 
         `begin` is called when it begins. Raises WorkerLost without a result, Overloaded if it waited too long.
         """
+        self.mend()
         return await self._of(caller).run((RUN, *task), answering, seconds, wait, begin)
 
     def notify(self, name: str, arguments: tuple[Any, ...], *, caller: str) -> None:
@@ -199,6 +200,10 @@ class Workers:
 
     def _of(self, caller: str) -> _Worker:
         return self._workers[zlib.crc32(caller.encode()) % len(self._workers)]
+
+    def mend(self) -> None:
+        """See to it that workers can be started, whatever has ended meanwhile."""
+        self._server.mend()
 
     def end(self) -> None:
         """End all workers there are; others follow when they are needed."""

@@ -86,6 +86,9 @@ function envoy_on_response(handle)
     return
   end
   local target = ours.target
+  if is_refused and not headers:get("content-length") then
+    set(handle, "held", status) -- for the page in its place, should there be more of it than can be held back
+  end
   local content = handle:body(true)
   -- Some servers refuse by the head alone, and the rest of the request came meanwhile.
   kept = kept_of(handle)
@@ -123,6 +126,7 @@ function envoy_on_response(handle)
   if answer["corrigible-loops"] then
     note_loop(handle, number)
   end
+  handle:body(true):setBytes(new) -- which sets a length, too
   local trailers = handle:trailers()
   if trailers then
     drop_digests(trailers)
@@ -132,5 +136,4 @@ function envoy_on_response(handle)
   if trailers then
     handle:headers():remove("content-length")
   end
-  handle:body(true):setBytes(new)
 end

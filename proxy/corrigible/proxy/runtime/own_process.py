@@ -1,0 +1,36 @@
+"""What this process asks of the kernel about itself: its name, and the children of its children.
+
+Knows: Linux. Does nothing on other systems.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Final
+
+_PR_SET_PDEATHSIG: Final = 1
+_PR_SET_NAME: Final = 15
+_PR_SET_CHILD_SUBREAPER: Final = 36
+_LONGEST: Final = 15
+"""Bytes of a name that the kernel keeps."""
+
+
+def name_process(name: str) -> None:
+    """Have `ps -o comm` and `top` show this name: else all that were forked have the one of the command."""
+    _prctl(_PR_SET_NAME, name.encode()[:_LONGEST])
+
+
+def adopt_orphans() -> None:
+    """Be the parent of all processes below this one whose own parent ends."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def end_with_parent(signal: int) -> None:
+    """Have this process sent a signal when the parent ends. Look afterwards whether it has ended before."""
+    _prctl(_PR_SET_PDEATHSIG, signal)
+
+
+def _prctl(option: int, argument: int | bytes) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, argument, 0, 0, 0)
