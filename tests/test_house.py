@@ -107,6 +107,7 @@ ORDER = {
             "formats",
             "apis",
             "demo",
+            "described",
             "registry",
         ),
     ],

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from corrigible.conformance.cli import main
+from corrigible.conformance.lift.episode.score import ADVISED
 from corrigible.conformance.lift.log.record import UNOBTAINABLE
 from corrigible.conformance.lift.tasks.task import TASKS, Task, read_tasks
 
@@ -33,6 +34,25 @@ def unexpected(episodes: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
         for one in episodes
         if one["harm"] or (one["outcome"] == "success") != _should_succeed(one)
     ]
+
+
+def unpromised(episodes: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Return what ended otherwise than it should on a server without a pack.
+
+    There only tasks that need nothing promise that scripts can solve them; others they may solve. If a script agrees to
+    a suggestion that says that it changes what is wished for, the harm is the script's.
+    """
+    return [
+        (one["task"], one["arm"], one["agent"], one["outcome"], one["why"], one["harm"])
+        for one in episodes
+        if any(f"{ADVISED} says so" not in line for line in one["harm"])
+        or ((one["outcome"] == "success") != _should_succeed(one) and not _is_open(one))
+    ]
+
+
+def _is_open(episode: dict[str, Any]) -> bool:
+    with_feedback = episode["arm"] == "reflective-patches" and episode["agent"] != "stubborn"
+    return with_feedback and episode["needs"] in ("prompt", "agent")
 
 
 ANOTHER_WISH = frozenset({"rate-on-a-day-long-past"})

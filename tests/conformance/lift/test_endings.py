@@ -26,6 +26,8 @@ SAMPLE = {
     "etcd": ("switch-over-in-one-step", "all-seats-or-none", "member-that-died"),
     "kubernetes": ("deployment-with-slips-of-every-kind", "evict-one-of-two", "two-containers-outside-the-limits"),
     "recipe": ("adv_ctx_001", "adv_impossible_001"),
+    "kinto": ("names-of-rights", "only-if-nobody-was-there", "there-already"),
+    "better-auth": ("member-who-may-do-more", "number-of-a-user", "user-without-a-name"),
 }
 
 

@@ -10,7 +10,8 @@ A file is YAML or JSON: `{tasks: [...]}` or a list. Of a task, and of the file a
                  `about` and `prompt`, never `success`; `facts` are what a prompt states since no answer could tell it
   final, fixes, names    answers: the last request, values, texts that only the feedback may name
   paraphrases    other words that give an answer away
-  pack, api      whose fixes to look for; default: those of the pack with the domain's or folder's name, else of all
+  pack, api      whose fixes to look for; default: those of the pack with the domain's or folder's name, else of all;
+                 of a domain without a pack there are none but its `paraphrases`
 
 `{name}` in a value stands for something that is only known when a task runs, and is not searched for.
 """
@@ -75,7 +76,9 @@ def task_file(path: Path, packs: Sequence[AuditSubject]) -> AuditSubject:
 
 def _pool(whole: Mapping[str, Json], path: Path, packs: Sequence[AuditSubject]) -> tuple[Fix, ...]:
     api = str(whole.get("pack") or whole.get("api") or whole.get("domain") or path.absolute().parent.name)
-    candidates = [pack for pack in packs if pack.name.partition(" ")[0] == api] or packs
+    candidates = [pack for pack in packs if pack.name.partition(" ")[0] == api]
+    if not candidates and "domain" not in whole:  # of a domain without a pack nothing is known but its paraphrases
+        candidates = list(packs)
     return tuple(
         fix
         for pack in candidates

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import time
+from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from corrigible.conformance.lift.environment.environment import environments
 from corrigible.conformance.lift.run.resolve import task_files
@@ -15,7 +16,12 @@ from corrigible.conformance.lift.tasks.task import TASKS, TaskError
 from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from corrigible.conformance.lift.run.scorer_audit import Finding
+
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_AT_ONCE: Final = 2
+"""APIs: the servers of one start while another's tasks are played."""
 
 
 def add(subparsers: Subparsers) -> None:
@@ -52,24 +58,29 @@ def run(args: argparse.Namespace) -> int:
         }
     except TaskError as problem:
         raise UsageError(str(problem)) from None
-    total = failed = 0
+    playable: list[str] = []
     for domain, inside in chosen.items():
         if domain not in known or (lacks := known[domain].why_unavailable()):
             print(f"skipped {domain}: {lacks if domain in known else 'nothing says how it is started'}")
-            continue
-        if not inside:
-            continue
+        elif inside:
+            playable.append(domain)
+
+    def played(domain: str) -> tuple[list[Finding], float]:
         began = time.monotonic()
-        findings = audit(inside, files[domain], known[domain])
-        for finding in findings:
-            print(f"WRONG  {finding}")
-        seconds = time.monotonic() - began
-        tasks = len({case.task.id for case in inside})
-        print(
-            f"{domain}: {len(inside)} endings of {tasks} tasks, {len(findings)} scored wrongly, {seconds:.0f} s",
-            flush=True,
-        )
-        total, failed = total + len(inside), failed + len(findings)
+        return audit(chosen[domain], files[domain], known[domain]), time.monotonic() - began
+
+    total = failed = 0
+    with ThreadPoolExecutor(_AT_ONCE) as executor:
+        for domain, (findings, seconds) in zip(playable, executor.map(played, playable), strict=True):
+            inside = chosen[domain]
+            for finding in findings:
+                print(f"WRONG  {finding}")
+            tasks = len({case.task.id for case in inside})
+            print(
+                f"{domain}: {len(inside)} endings of {tasks} tasks, {len(findings)} scored wrongly, {seconds:.0f} s",
+                flush=True,
+            )
+            total, failed = total + len(inside), failed + len(findings)
     if not total:
         raise UsageError("no ending was played")
     print(f"{total} endings, {failed} scored wrongly")

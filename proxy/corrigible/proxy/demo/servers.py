@@ -10,6 +10,8 @@ from corrigible.adapters.apis.github.sandbox import SERVERS as GITHUB
 from corrigible.adapters.apis.kubernetes.sandbox import SERVERS as KUBERNETES
 from corrigible.adapters.apis.stripe.sandbox import SERVERS as STRIPE
 from corrigible.adapters.demo.acme.sandbox import ACME
+from corrigible.adapters.described.better_auth import BETTER_AUTH
+from corrigible.adapters.described.kinto import KINTO
 from corrigible.adapters.sandbox.python import python_arguments
 from corrigible.adapters.sandbox.server import HOST, Command, Server
 
@@ -32,6 +34,8 @@ SANDBOXES = {
     "etcd": ETCD,
     "recipe": (RECIPE,),
     "acme": (ACME,),
+    "kinto": (KINTO,),
+    "better-auth": (BETTER_AUTH,),
 }
 """API -> the servers that behave like it, the default first."""
 

@@ -66,6 +66,11 @@ class Environment(BaseModel):
             f"{name} is not set: {requirement}" for name, requirement in self.needs.items() if not environ.get(name)
         )
 
+    @property
+    def has_pack(self) -> bool:
+        """Whether the proxy knows a pack; otherwise a description alone."""
+        return "--pack" in self.proxy.split()
+
     def on(self, engine: str) -> Environment:
         """Return the same API behind a proxy with this engine; empty: the proxy's default."""
         return self.model_copy(update={"proxy": f"{self.proxy} --engine {engine}"}) if engine else self
