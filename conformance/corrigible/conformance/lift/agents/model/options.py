@@ -76,7 +76,7 @@ def plans(args: argparse.Namespace) -> list[dict[str, Json]]:
 
 
 LOCAL: Final[Mapping[str, Json]] = MappingProxyType(
-    {"local": True, "mode": "json", "constrained": True, "temperature": 0, "max_tokens": 384, "timeout": 600.0}
+    {"local": True, "mode": "json", "constrained": True, "temperature": 0, "max_tokens": 256, "timeout": 600.0}
 )
 """Settings of a model that `--local-model` starts; `--set` changes them."""
 
