@@ -24,7 +24,7 @@ from . import lift_options
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-_OTHERS = ("compare", "tasks", "power", "paper", "hotpot", "serve", "report", "export", "audit_scorers")
+_OTHERS = ("compare", "tasks", "power", "paper", "hotpot", "serve", "report", "export", "reproduce", "audit_scorers")
 """Subcommands in modules of their own."""
 
 
