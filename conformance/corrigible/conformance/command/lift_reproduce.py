@@ -41,7 +41,9 @@ def add(subparsers: Subparsers) -> None:
         metavar="PAPER_OR_PLAN",
         help=f"{', '.join(PAPERS)}, or {ALL} for both; a plan, whose run lies in the folder of its name; or a folder",
     )
-    parser.add_argument("--play", type=Path, metavar="DIR", help="play the plan again, into DIR; a local model is started")
+    parser.add_argument(
+        "--play", type=Path, metavar="DIR", help="play the plan again into DIR; a local model is started"
+    )
     parser.set_defaults(run=run)
 
 

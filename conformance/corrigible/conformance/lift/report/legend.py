@@ -17,7 +17,7 @@ ARMS: Final[Mapping[str, str]] = {
     "length-matched": "control: verbose, padded with empty words to the length of reflective",
 }
 AGENTS: Final[Mapping[str, str]] = {
-    "literal-merge": "script: merges parameters into the request, as the contract of the paper has it; reads no patches",
+    "literal-merge": "script: merges parameters into the request, as the contract of the paper says; reads no patches",
     "patch-executor": "script: does what the published reader makes of the feedback; it needs patches",
     "informed": "script: the same, and fills in what the prompt states where the feedback asks; it needs patches",
     "enumerator": "script: walks what the description and the native message leave room for; reads no feedback",

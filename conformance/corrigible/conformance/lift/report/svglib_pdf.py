@@ -13,6 +13,8 @@ def pdf(figure: str) -> bytes:
 
     # A font that every reader of PDF has: none is embedded.
     drawing = svg2rlg(io.BytesIO(figure.replace("system-ui,sans-serif", "Helvetica").encode()))
+    if drawing is None:
+        raise ValueError("no SVG")
     out = io.BytesIO()
     canvas = Canvas(out, pagesize=(drawing.width, drawing.height), invariant=1)
     renderPDF.draw(drawing, canvas, 0, 0)

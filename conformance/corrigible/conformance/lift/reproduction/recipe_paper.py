@@ -1,4 +1,4 @@
-"""Tables 1 to 4 and the Acme figures of "Structure Beats Verbosity for AI Agent Recovery", from the counts it prints."""
+"""Tables 1 to 4 and the Acme figures of "Structure Beats Verbosity for AI Agent Recovery", from its own counts."""
 
 from __future__ import annotations
 

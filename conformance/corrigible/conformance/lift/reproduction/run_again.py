@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from corrigible.conformance.lift.log.compare import differing
 from corrigible.conformance.lift.log.record import Episode, Manifest
 from corrigible.conformance.lift.plan import Plan
-from corrigible.schema.exchange import Json
 
 _OF_THE_RUN = ("agents", "ran", "skipped")
 """Members of a plan in a log that the options or the machine gave: a model at its address, what could start."""
@@ -21,7 +20,7 @@ _MOST = 20
 
 def report_differences(committed: str, computed: str) -> list[str]:
     """Return the lines in which a report differs from the one that its log comes to now."""
-    lines = difflib.unified_diff(committed.splitlines(), computed.splitlines(), "committed", "computed", n=0, lineterm="")
+    lines = difflib.unified_diff(committed.splitlines(), computed.splitlines(), n=0, lineterm="")
     return list(lines)[2:][:_MOST]
 
 
@@ -29,10 +28,8 @@ def plan_differences(plan: Plan, ran: Manifest) -> list[str]:
     """Return where what ran is not what the plan says. Agents are compared where the plan names models."""
     wanted, had = plan.model_dump(mode="json"), dict(ran.plan)
     left_out = [name for name in _OF_THE_RUN if name != "agents" or not any(agent.model for agent in plan.agents)]
-    documents: list[Mapping[str, Json]] = [
-        {name: value for name, value in one.items() if name not in left_out} for one in (wanted, had)
-    ]
-    return list(differing(*documents))
+    first, second = ({name: value for name, value in one.items() if name not in left_out} for one in (wanted, had))
+    return list(differing(first, second))
 
 
 def outcome_differences(committed: Sequence[Episode], again: Sequence[Episode]) -> Iterator[str]:

@@ -19,7 +19,7 @@ def tables() -> list[Table]:
     table = paper.TABLE
     cells = {"TT": table.both, "TF": table.second_only, "FT": table.first_only, "FF": table.neither}
     before, after = table.both + table.second_only, table.both + table.first_only
-    difference = newcombe(table)
+    difference, test = newcombe(table), mcnemar_test(table)
     assert difference.low is not None and difference.high is not None
     diagnosed = sum(paper.FIRST_DIAGNOSES.values())
     mislabelled = paper.FIRST_DIAGNOSES["FORMATTING_MISMATCH"]
@@ -30,11 +30,11 @@ def tables() -> list[Table]:
                 Figure("right, free text", "50.0", 100 * before / table.n),
                 Figure("right, constrained", "38.0", 100 * after / table.n),
                 *(Figure(name, printed, 100 * cells[name] / table.n) for name, printed in _TRANSITIONS),
-                Figure("McNemar p, with continuity correction", str(paper.P), mcnemar_test(table).corrected),
+                Figure("McNemar p, with continuity correction", str(paper.P), test.corrected),
             ],
             (
-                f"the exact p is {mcnemar_test(table).exact:.3f}; the difference is {100 * (after - before) / table.n:.0f}"
-                f" points, Newcombe's 95 % interval {100 * difference.low:.0f} to {100 * difference.high:.0f}",
+                f"the exact p is {test.exact:.3f}; the difference is {100 * (after - before) / table.n:.0f} points,"
+                f" Newcombe's 95 % interval {100 * difference.low:.0f} to {100 * difference.high:.0f}",
                 f"its pools say that the baseline had {paper.POOLS[0]} right, this table {before}: it does not say why",
             ),
         ),

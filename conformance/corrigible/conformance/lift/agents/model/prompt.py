@@ -101,7 +101,7 @@ _GRPC_CALL: Final = Tool(
 
 
 _MEMBERS_LAST: Final = ("query", "headers", "wait_seconds")
-"""In constrained answers: a small model puts into the first free object all that it has, and the body is what counts."""
+"""In constrained answers: a small model puts all that it has into the first free object, and the body counts."""
 _HEADERS: Final = ("accept", "content-type", "idempotency-key", "if-match", "if-none-match", "if-unmodified-since")
 """Headers that a constrained answer may name, beside those of the request as sent: those that HTTP says what they do to
 a request. Free names are where a small model finds no end."""
@@ -184,6 +184,11 @@ def written(request: Request) -> dict[str, Json]:
     if is_grpc(request):
         return {name: document[name] for name in ("method", "headers", "body")}
     return document
+
+
+def as_action(request: Request) -> str:
+    """Return a request as a model writes it."""
+    return json.dumps({"tool": "call_api", **written(request)}, ensure_ascii=False)
 
 
 def answer(response: Response) -> str:
