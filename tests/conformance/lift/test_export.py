@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 import xml.etree.ElementTree as Tree
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from corrigible.conformance.cli import main
+from corrigible.conformance.command.finished_run import FinishedRun
+from corrigible.conformance.command.lift_export import exported
 from corrigible.conformance.lift.log.store import Log, opened
 from corrigible.conformance.lift.report.export import EPISODES, export, tex
 from corrigible.conformance.lift.report.summary import Summary, summarise
+from corrigible.conformance.lift.report.svglib_pdf import pdf
 
 from .logs import HOSTILE, episode, models, scripted
 
@@ -91,6 +96,25 @@ def test_figures_stand_alone(files: dict[str, str]) -> None:
         assert "var(" not in text and "<style>" in text
 
 
+@pytest.mark.skipif(find_spec("svglib") is None, reason="no svglib: it is in an extra of its own")
+def test_a_figure_is_one_page_of_pdf_and_the_same_bytes_each_time(files: dict[str, str]) -> None:
+    drawn = {name: text for name, text in files.items() if name.endswith(".svg")}
+    for text in drawn.values():
+        made_of_it = pdf(text)
+        assert made_of_it.startswith(b"%PDF-") and made_of_it.count(b"/Type /Page\n") == 1
+        assert made_of_it == pdf(text), "no date stands in it"
+
+
+def test_without_svglib_the_rest_is_written_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, summary: Summary, log: Log, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("svglib", "svglib.svglib", "reportlab", "reportlab.graphics"):
+        monkeypatch.setitem(sys.modules, name, None)
+    written = exported(FinishedRun(summary, log.episodes))
+    assert written and not [name for name in written if name.endswith(".pdf")]
+    assert "no PDF" in capsys.readouterr().err
+
+
 def test_what_latex_reads_is_escaped() -> None:
     assert tex("a_b & 50 % {x}") == r"a\_b \& 50 \% \{x\}"
 
@@ -104,5 +128,9 @@ def test_the_command_writes_and_names_the_files(tmp_path: Path, capsys: pytest.C
             store.add(one)
     assert main(["lift", "export", str(tmp_path)]) == 0
     assert "episodes.csv" in capsys.readouterr().out
-    assert {path.suffix for path in (tmp_path / "export").iterdir()} == {".csv", ".tex", ".svg"}
+    made_here = {".csv", ".tex", ".svg"} | ({".pdf"} if find_spec("svglib") else set())
+    assert {path.suffix for path in (tmp_path / "export").iterdir()} == made_here
+    assert main(["lift", "export", str(tmp_path), "--inspect", "--to", str(tmp_path / "two")]) == 0
+    groups = {(one.start, one.agent, one.arm) for one in log.episodes}
+    assert len(list((tmp_path / "two" / "inspect").iterdir())) == len(groups)
     assert main(["lift", "export", str(tmp_path / "nothing")]) == 2

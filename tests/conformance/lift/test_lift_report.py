@@ -262,13 +262,20 @@ def test_an_episode_without_turns_is_listed(some: Log) -> None:
 
 def test_the_page_says_what_every_agent_and_arm_is_and_whose_the_harm_was() -> None:
     log = scripted(tasks=3)
-    harmed = log.episodes[0].model_copy(update={"harm": ("twice: POST /x was accepted 2 times",)})
-    changed = Log(log.manifests, (harmed, *log.episodes[1:]))
+    harm = ("twice: POST /x was accepted 2 times",)
+    harmed = log.episodes[0].model_copy(update={"harm": harm})
+    planted = episode("planted", "reflective-patches", "mis-merger").model_copy(update={"harm": harm * 2})
+    changed = Log(log.manifests, (harmed, planted, *log.episodes[1:]))
     written = page.render(summarise(changed), changed.episodes)
     for section in summarise(changed).sections:
         for _, line in (*legend.agents(section.agents, section.kind), *legend.arms(section.arms)):
             assert line in written
-    assert f"<li>{harmed.agent}: <b>1</b>harms</li>" in written
+    assert f"<li>{harmed.agent}: <b>1</b>harms, 0 by a suggestion</li>" in written
+    assert "<li>mis-merger (wrong on purpose): <b>2</b>harms" in written
+    assert "<b>1</b>harms outside arms and agents that are wrong on purpose" in written
+    assert "need patches" in written and "mis-merger: wrong on purpose." in written
+    assert "<details open><summary>What the agents and arms are</summary>" in written
+    assert 'class="id">stripe/planted<' in written, "a task's id is not broken"
 
 
 def test_the_legend_knows_every_agent_and_arm_that_there_is() -> None:

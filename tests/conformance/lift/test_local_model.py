@@ -21,11 +21,11 @@ from corrigible.conformance.lift.agents.model.options import LOCAL
 from corrigible.conformance.lift.agents.model.provider import build
 from corrigible.conformance.lift.agents.model.xllamacpp_server import MODELS, served, weights
 from corrigible.conformance.lift.agents.protocol import Send, Stop
+from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.log.store import read
 from corrigible.conformance.lift.plan import AgentPlan, read_plan
 from corrigible.conformance.lift.report import terminal
 from corrigible.conformance.lift.report.summary import summarise
-from corrigible.conformance.lift.run.resolve import resolve_plan
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.model.conversation import Reply, Sampling
 from corrigible.model.provider_client import ProviderClient
@@ -60,6 +60,19 @@ def test_what_fits_the_form_can_be_carried_out(answer: dict[str, Any]) -> None:
 )
 def test_what_cannot_be_carried_out_does_not_fit_the_form(answer: object) -> None:
     assert not Draft202012Validator(prompt.form(FIRST)).is_valid(answer)
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"), [("idempotency-key", True), ("x-shop", True), ("x-invented", False), ("authorization", False)]
+)
+def test_headers_that_fit_are_those_of_http_and_of_the_call_as_sent(name: str, *, fits: bool) -> None:
+    call = {"tool": "call_api", "method": "POST", "path": "/v1/refunds", "headers": {name: "k"}}
+    assert Draft202012Validator(prompt.form(FIRST)).is_valid(call) is fits
+
+
+def test_the_body_is_asked_for_before_what_a_small_model_would_fill_with_it() -> None:
+    call = prompt.form(FIRST)["anyOf"][0]["properties"]
+    assert list(call) == ["tool", "method", "path", "body", "query", "headers", "wait_seconds"]
 
 
 def test_the_form_of_grpc_has_no_path() -> None:
@@ -100,7 +113,7 @@ def test_the_plan_that_comes_with_it_can_be_read_and_starts_at_the_refusal() -> 
     plan = read_plan(PLANS / "smollm2.yaml")
     assert plan.start == "refusal" and plan.registered.primary == ("reflective", "verbose")
     assert plan.registered.margin and plan.registered.gain
-    assert len(resolve_plan(plan).files["recipe"].tasks) == len(plan.tasks)
+    assert set(plan.arms) == set(Arm) and set(plan.domains) == {"recipe", "stripe"} and plan.tasks == ("*",)
 
 
 @pytest.mark.parametrize("path", sorted(PLANS.glob("*.yaml")), ids=lambda path: path.stem)

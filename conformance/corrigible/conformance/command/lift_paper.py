@@ -38,8 +38,7 @@ def _table_1() -> Iterator[str]:
 
     yield "Table 1: what of the saving is the framework's"
     for model, printed in paper.FACTORS.items():
-        tokens = paper.TOKENS_PER_SUCCESS[model]
-        factor = tokens["verbose"] / tokens["reflective"]
+        factor = paper.efficiency(model)
         yield f"  {model:<20} tokens per success, verbose over reflective: {factor:.1f} (printed: {printed:.1f})"
     yield f"  GPT-4 to gpt-4o-mini: about {paper.MODEL_SWAP}, as printed; the prices are not, so no more can be said"
 

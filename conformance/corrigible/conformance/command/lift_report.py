@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corrigible.conformance.lift.arms.arm import Arm
-from corrigible.conformance.lift.log.store import read
 from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+
+from .finished_run import finished_run
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -39,16 +40,10 @@ def add(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the report and write the files."""
-    try:
-        from corrigible.conformance.lift.report import document, page, terminal
-        from corrigible.conformance.lift.report.summary import summarise
-        from corrigible.conformance.lift.stats.group import latest
-    except ModuleNotFoundError as problem:
-        raise UsageError(f"this needs corrigible[conformance,lift]: {problem.name} is not installed") from None
-    log = read(args.folder)
-    if not log.episodes:
-        raise UsageError(f"{args.folder}: no episode has ended yet")
-    summary = summarise(log, _primary(args.primary))
+    finished = finished_run(args.folder, _primary(args.primary))
+    from corrigible.conformance.lift.report import document, page, terminal
+
+    summary = finished.summary
     if args.json is not None and str(args.json) == "-":
         sys.stdout.write(document.render(summary))
     else:
@@ -57,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json is not None and str(args.json) != "-":
         _write(args.json, document.render(summary))
     if args.html is not None:
-        _write(args.html, page.render(summary, latest(log.episodes)))
+        _write(args.html, page.render(summary, finished.episodes))
     return 0
 
 

@@ -10,15 +10,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from corrigible.adapters.mapping.annotation import read_annotations
-from corrigible.adapters.mapping.consensus import consensus
 from corrigible.adapters.mapping.evaluate.toolbench_queries import is_queries, read_queries
 from corrigible.adapters.mapping.mapping import MapFile
 from corrigible.adapters.mapping.plan.prompt import Asked
 from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
 from corrigible.rules.errors import CorrigibleError, suggest_spelling
 
-from . import embedding_option, model_option
+from . import embedding_option, input_option, model_option
 from .map_builder import MOST_APIS, build_map, first_questions, known_pairs
 
 _SHOWN: Final = 3
@@ -33,7 +31,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "(same, same with conversion, weaker, stronger, related), score, evidence, and what becomes of each field. "
         "The same index gives the same map.",
     )
-    parser.add_argument("--index", required=True, type=Path, metavar="FILE", help="as `corrigible map index` wrote it")
+    input_option.add_index(parser)
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="the map, as JSON")
     parser.add_argument("--from", dest="sources", action="append", default=[], metavar="API", help="default: all")
     parser.add_argument("--to", dest="targets", action="append", default=[], metavar="API", help="default: all")
@@ -43,14 +41,10 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="FILE",
         help="what users ask for, one a line, or ToolBench's queries: operations that one finds together are compared",
     )
-    parser.add_argument(
-        "--annotations",
-        nargs="+",
-        type=Path,
-        default=[],
-        metavar="FILE",
-        help="what people said, as `corrigible map annotate` wrote it: what they accepted or corrected is taken "
-        "as judged, rejected ones are left out; the majority counts, and a tie makes `related`",
+    input_option.add_annotations(
+        parser,
+        "what they accepted or corrected is taken as judged, rejected ones are left out; the majority counts, and a tie"
+        " makes `related`",
     )
     embedding_option.add(parser)
     model_option.add(parser, "--refine", "let this model judge the candidates: by examples, then by criticising itself")
@@ -58,7 +52,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    said = consensus(one for file in args.annotations for one in read_annotations(file))
+    said = input_option.agreed(args)
     model = model_option.model(args)
     index = SqliteIndex(args.index, embedding_option.embedder(args))
     began = time.perf_counter()

@@ -7,9 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from corrigible.adapters.mapping.annotation import read_annotations
 from corrigible.adapters.mapping.build.profile import Profile
-from corrigible.adapters.mapping.consensus import consensus
 from corrigible.adapters.mapping.evaluate.annotated_truth import annotated_truths
 from corrigible.adapters.mapping.evaluate.baseline import Baseline, baseline, by_descriptions, by_names, by_vectors
 from corrigible.adapters.mapping.evaluate.mapping_score import MappingScore, score
@@ -21,7 +19,7 @@ from corrigible.adapters.mapping.store.seam import Embedder, indexed_text
 from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
 from corrigible.rules.errors import CorrigibleError
 
-from . import embedding_option, model_option, plan, query_score
+from . import embedding_option, input_option, model_option, plan, query_score
 from .map_builder import build_map
 
 
@@ -33,16 +31,9 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "alone and similar descriptions alone map, each at the threshold that suits it best on these very judgements; "
         "or score plans of calls by sets of queries, as sets and in order, always beside the plans without a model.",
     )
-    parser.add_argument("--index", required=True, type=Path, metavar="FILE", help="with the APIs that are judged")
+    input_option.add_index(parser, "with the APIs that are judged")
     parser.add_argument("--truth", nargs="+", type=Path, default=[], metavar="FILE", help="judged mappings")
-    parser.add_argument(
-        "--annotations",
-        nargs="+",
-        type=Path,
-        default=[],
-        metavar="FILE",
-        help="what people said, as `corrigible map annotate` wrote it: the pairs that they judged are scored",
-    )
+    input_option.add_annotations(parser, "the pairs that they judged are scored")
     parser.add_argument("--json", action="store_true", help="print one JSON object per method and line")
     parser.add_argument(
         "--queries",
@@ -67,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if args.model:
         raise CorrigibleError("--model belongs to --queries; for mappings there is `corrigible map build --refine`")
     truths = [read_truth(file) for file in args.truth]
-    truths += annotated_truths(consensus(one for file in args.annotations for one in read_annotations(file)))
+    truths += annotated_truths(input_option.agreed(args))
     if not truths:
         raise CorrigibleError("nothing to score by: nobody judged anything, or of each pair as many say yes as no")
     embedder = embedding_option.embedder(args)

@@ -14,7 +14,7 @@ from corrigible.adapters.mapping.plan.prompt import STYLES
 from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
 from corrigible.rules.errors import CorrigibleError
 
-from . import embedding_option, model_option
+from . import embedding_option, input_option, model_option
 from .planner import Plan, candidates, first_question, lexical_plan, model_plan
 
 
@@ -26,7 +26,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "in it. With one: as the model answers, chosen from what was found. Exit status 1: none.",
     )
     parser.add_argument("utterance", metavar="TEXT", help="what a user asks for")
-    parser.add_argument("--index", required=True, type=Path, metavar="FILE", help="as `corrigible map index` wrote it")
+    input_option.add_index(parser)
     add_style(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object per plan and line")
     embedding_option.add(parser)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import jinja2
@@ -41,16 +42,35 @@ def render(summary: Summary, episodes: Sequence[Episode], *, limit: int = LIMIT)
         summary=summary,
         manifest=summary.manifest,
         views=[_view(section) for section in summary.sections],
-        harms=_harms(summary),
+        harms=harms_by_agent(summary),
         packed=pack(episodes, prompts, limit=limit),
         colour=colour,
     )
 
 
-def _harms(summary: Summary) -> list[tuple[str, int]]:
-    """Return the harms of each agent, outside of arms that are wrong on purpose; most first."""
-    counts = Counter(harm.agent for one in summary.sections for harm in one.harms if not harm.on_purpose)
-    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+@dataclass(frozen=True, slots=True)
+class AgentHarms:
+    """The harms of one agent, outside of arms that are wrong on purpose."""
+
+    agent: str
+    n: int
+    advised: int
+    """Those of them that followed a suggestion."""
+    on_purpose: bool
+    """The agent is wrong on purpose."""
+
+
+def harms_by_agent(summary: Summary) -> list[AgentHarms]:
+    """Return the harms of each agent that did any; most first, agents that are wrong on purpose last."""
+    harms = [harm for one in summary.sections for harm in one.harms if not harm.on_purpose]
+    counts = Counter(harm.agent for harm in harms)
+    advised = Counter(harm.agent for harm in harms if harm.advised)
+    scripts = {agent for one in summary.sections if one.kind == "scripted" for agent in one.agents}
+    found = [
+        AgentHarms(agent, n, advised[agent], agent in scripts and legend.is_wrong_on_purpose(agent))
+        for agent, n in counts.items()
+    ]
+    return sorted(found, key=lambda one: (one.on_purpose, -one.n, one.agent))
 
 
 def _percent(value: float | None) -> str:
@@ -73,6 +93,7 @@ def _view(section: Section) -> dict[str, object]:
         "section": section,
         "agents": legend.agents(section.agents, section.kind, section.fake),
         "arms": legend.arms(section.arms),
+        "wrong": [name for name in section.agents if section.kind == "scripted" and legend.is_wrong_on_purpose(name)],
         "title": f"{_TITLE[section.kind]}, {START[section.start]}",
         "chosen": next((name for name in FAITHFUL if name in section.agents), who[0])
         if section.kind == "scripted"

@@ -19,8 +19,8 @@ for (const choice of document.querySelectorAll("select[data-figures]"))
       one.hidden = one.dataset.figure !== choice.value;
   });
 
-const PAGE = 300;
-let most = PAGE;
+const PAGE = 100;
+let page = 0;
 let rows = [], tasks = [], prompts = {}, current = null;
 const blocks = new Map();
 
@@ -43,7 +43,9 @@ async function start() {
   const harm = make("option", "harm only");
   harm.value = "yes";
   byId("by-harm").append(harm);
-  byId("filters").addEventListener("input", () => { most = PAGE; list(); });
+  byId("filters").addEventListener("input", () => { page = 0; list(); });
+  for (const [name, by] of [["before", -1], ["after", 1]])
+    byId(name).addEventListener("click", () => { page += by; list(); byId("list").scrollTop = 0; });
   addEventListener("hashchange", fromAddress);
   list();
   if (!fromAddress()) {
@@ -61,27 +63,33 @@ function list() {
   const wanted = ["domain", "arm", "agent", "outcome"].map(name => [name, byId("by-" + name).value]).filter(pair => pair[1]);
   const found = rows.filter(row => words.every(word => row.task.toLowerCase().includes(word))
     && wanted.every(([name, value]) => row[name] === value) && (!byId("by-harm").value || row.harm.length));
-  byId("hits").textContent = found.length + " episodes" + (found.length > most ? ", the first " + most + " are listed" : "");
-  byId("list").replaceChildren(...found.slice(0, most).map(row => {
+  const first = page * PAGE, shown = found.slice(first, first + PAGE);
+  byId("hits").textContent = found.length + " episodes";
+  byId("place").textContent = found.length ? (first + 1) + " to " + (first + shown.length) + " of " + found.length : "none";
+  byId("before").disabled = page === 0;
+  byId("after").disabled = first + PAGE >= found.length;
+  byId("list").replaceChildren(...shown.map(row => {
     const one = make("button");
-    one.append(make("span", row.outcome, "tag " + row.outcome), " ", make("span", row.task));
-    one.append(make("small", row.agent + ", " + row.arm + ", seed " + row.seed + ", from the " + row.start + ", " + row.attempts + " attempts" + (row.harm.length ? ", harm" : "")));
+    one.append(named(row.task));
+    one.append(make("span", row.outcome, "tag " + row.outcome), make("small", row.agent + ", " + row.arm + ", seed " + row.seed + ", from the " + row.start + ", " + row.attempts + " attempts" + (row.harm.length ? ", harm" : "")));
     one.dataset.key = row.key;
     one.setAttribute("aria-current", row.key === current);
     one.addEventListener("click", () => { history.replaceState(null, "", "#" + row.key); show(row); });
     return one;
   }));
-  if (found.length > most) {
-    const more = make("button", "show " + Math.min(PAGE, found.length - most) + " more");
-    more.addEventListener("click", () => { most += PAGE; list(); });
-    byId("list").append(more);
-  }
+}
+// A task's id is never broken; between its domain and its name a line may end.
+function named(task) {
+  const at = task.indexOf("/") + 1, one = make("div");
+  one.append(make("span", task.slice(0, at), "id"), make("wbr"), make("span", task.slice(at), "id"));
+  return one;
 }
 async function show(row) {
   current = row.key;
   for (const one of byId("list").children) one.setAttribute("aria-current", one.dataset.key === current);
   const place = byId("episode"), out = [];
-  const head = make("h3", row.task);
+  const head = make("h3");
+  head.append(named(row.task));
   head.append(make("small", row.agent + ", " + row.arm + ", seed " + row.seed + ", from the " + row.start + " on"));
   const line = make("p");
   line.append(make("span", row.outcome, "tag " + row.outcome), " ", make("span", [row.why, row.ending && "the agent ended: " + row.ending].filter(Boolean).join("; ")));

@@ -76,6 +76,12 @@ def attempt_tokens(model: str, arm: str) -> float:
     return TOKENS_PER_SUCCESS[model][arm] * cell.successes / cell.trials
 
 
+def efficiency(model: str) -> float:
+    """Return tokens per success of verbose over those of reflective, by table 3."""
+    tokens = TOKENS_PER_SUCCESS[model]
+    return tokens["verbose"] / tokens["reflective"]
+
+
 def efficiency_by_counts(model: str, *, seed: int = 0, resamples: int = 10_000) -> tuple[float, float, float]:
     """Return the efficiency factor and a bootstrap interval in which every attempt costs the mean of its cell.
 
@@ -86,5 +92,4 @@ def efficiency_by_counts(model: str, *, seed: int = 0, resamples: int = 10_000) 
     drawn = [np.maximum(rng.binomial(c.trials, c.successes / c.trials, resamples), 1) / c.trials for c in cells]
     verbose, reflective = (attempt_tokens(model, arm) for arm in ("verbose", "reflective"))
     low, high = np.percentile((verbose / drawn[0]) / (reflective / drawn[1]), [2.5, 97.5])
-    tokens = TOKENS_PER_SUCCESS[model]
-    return tokens["verbose"] / tokens["reflective"], float(low), float(high)
+    return efficiency(model), float(low), float(high)

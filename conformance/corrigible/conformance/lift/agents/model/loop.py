@@ -44,7 +44,7 @@ from . import prompt
 from .action import Call, Finish, Unreadable, action
 from .settings import Settings, identity
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Grows with every change of the loop that changes what a model does."""
 _LONGEST_NOTE: Final = 500
 

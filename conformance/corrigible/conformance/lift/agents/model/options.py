@@ -21,17 +21,30 @@ from .provider import named
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    group = parser.add_argument_group("models", "keys come from the environment; they are neither logged nor recorded")
-    group.add_argument(
-        "--model", action="append", default=[], metavar="PROVIDER:NAME", help=f"PROVIDER: {', '.join(PROVIDERS)}"
-    )
+    """Add the options of models that call an API."""
+    group = add_models(parser)
     group.add_argument(
         "--strategy",
         action="append",
         default=[],
         metavar="NAME,...",
         help=f"reflection between calls: {', '.join(STRATEGIES)}; default: none",
+    )
+    group.add_argument(
+        "--first-request",
+        choices=("fixed", "agent"),
+        help="fixed (default): every episode starts with the task's request",
+    )
+    group.add_argument(
+        "--vocabulary", action="store_true", help="explain the words of feedback in the prompt, the same in every arm"
+    )
+
+
+def add_models(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add the options of models, whatever they are asked for, and return their group."""
+    group = parser.add_argument_group("models", "keys come from the environment; they are neither logged nor recorded")
+    group.add_argument(
+        "--model", action="append", default=[], metavar="PROVIDER:NAME", help=f"PROVIDER: {', '.join(PROVIDERS)}"
     )
     group.add_argument(
         "--base-url", default="", metavar="URL", help="base URL of the provider's API or of a local server"
@@ -43,14 +56,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="start a small model on this machine, and play with it: smollm2 (needs corrigible[local]); slow, and weak",
     )
     group.add_argument(
-        "--first-request",
-        choices=("fixed", "agent"),
-        help="fixed (default): every episode starts with the task's request",
-    )
-    group.add_argument(
-        "--vocabulary", action="store_true", help="explain the words of feedback in the prompt, the same in every arm"
-    )
-    group.add_argument(
         "--set",
         action="append",
         default=[],
@@ -60,6 +65,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--rate", type=float, metavar="N", help="requests per minute to one provider, all episodes together"
     )
+    return group
 
 
 def plans(args: argparse.Namespace) -> list[dict[str, Json]]:
@@ -76,7 +82,7 @@ def plans(args: argparse.Namespace) -> list[dict[str, Json]]:
 
 
 LOCAL: Final[Mapping[str, Json]] = MappingProxyType(
-    {"local": True, "mode": "json", "constrained": True, "temperature": 0, "max_tokens": 384, "timeout": 600.0}
+    {"local": True, "mode": "json", "constrained": True, "temperature": 0, "max_tokens": 256, "timeout": 600.0}
 )
 """Settings of a model that `--local-model` starts; `--set` changes them."""
 

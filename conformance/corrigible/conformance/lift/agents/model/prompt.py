@@ -100,6 +100,13 @@ _GRPC_CALL: Final = Tool(
 )
 
 
+_MEMBERS_LAST: Final = ("query", "headers", "wait_seconds")
+"""In constrained answers: a small model puts all that it has into the first free object, and the body counts."""
+_HEADERS: Final = ("accept", "content-type", "idempotency-key", "if-match", "if-none-match", "if-unmodified-since")
+"""Headers that a constrained answer may name, beside those of the request as sent: those that HTTP says what they do to
+a request. Free names are where a small model finds no end."""
+
+
 def is_grpc(request: Request) -> bool:
     """True where a request document is a call of gRPC."""
     return request.protocol is Protocol.GRPC
@@ -114,7 +121,9 @@ def form(request: Request) -> Mapping[str, Json]:
     """Return the JSON Schema of an answer in mode json: a call, or the end."""
     answers = []
     for tool in tools(request):
-        properties = {"tool": {"const": tool.name}, **tool.schema["properties"], **_bounds(tool, request)}
+        members = {**tool.schema["properties"], **_bounds(tool, request)}
+        order = sorted(members, key=lambda name: name in _MEMBERS_LAST)
+        properties = {"tool": {"const": tool.name}, **{name: members[name] for name in order}}
         required = ["tool", *tool.schema["required"]]
         answers.append(
             {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
@@ -129,7 +138,13 @@ def _bounds(tool: Tool, request: Request) -> dict[str, Json]:
         return {"reason": bounded}
     if is_grpc(request):
         return {"method": bounded}
-    return {"method": {"enum": ["GET", "POST", "PUT", "PATCH", "DELETE"]}, "path": bounded}
+    names = sorted({*_HEADERS, *(name.lower() for name in written(request)["headers"])})
+    headers: dict[str, Json] = {
+        "type": ["object", "null"],
+        "properties": {name: {"type": "string", "maxLength": 100} for name in names},
+        "additionalProperties": False,
+    }
+    return {"method": {"enum": ["GET", "POST", "PUT", "PATCH", "DELETE"]}, "path": bounded, "headers": headers}
 
 
 def system(briefing: Briefing, mode: Mode, vocabulary: Vocabulary) -> str:
@@ -169,6 +184,11 @@ def written(request: Request) -> dict[str, Json]:
     if is_grpc(request):
         return {name: document[name] for name in ("method", "headers", "body")}
     return document
+
+
+def as_action(request: Request) -> str:
+    """Return a request as a model writes it."""
+    return json.dumps({"tool": "call_api", **written(request)}, ensure_ascii=False)
 
 
 def answer(response: Response) -> str:

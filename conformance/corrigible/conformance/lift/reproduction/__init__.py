@@ -1,0 +1,1 @@
+"""Published figures computed again, and compared with what was printed."""
