@@ -27,7 +27,7 @@ from corrigible.adapters.formats.message.sent_values import (
     value_mentioned,
     values_told,
 )
-from corrigible.adapters.formats.message.told_code import told_code, without_codes
+from corrigible.adapters.formats.message.told_code import is_fault, told_code, without_codes
 from corrigible.adapters.formats.message.value_kinds import only_number
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.budget import remaining, spend
@@ -37,6 +37,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .field_names import blank_told, field_quoted, map_key, nested_name, required_of_list
+from .likely_fields import likely_fields, likely_names
 from .place_by_label import place_of_reference
 from .place_by_message import (
     assigned_parameter,
@@ -163,9 +164,43 @@ def locate_errors(
                 error = error._replace(native={**error.native, "around": around})
             elif alike := places_alike(printed, sent, place):
                 error = error._replace(native={**error.native, "alike": alike})
+        if is_rpc and not place and len(errors) == 1:
+            error = _likely(error, code, request, vocabulary, sent)
         error = _with_code(error._replace(message=printed).at(place, error.constraint, error.stated), code)
         out.append(_at_its_place(error, request, vocabulary))
     return out
+
+
+def _likely(
+    error: Violation, code: str, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]
+) -> Violation:
+    """Return an error of a gRPC call without a place with the few places that it may be about.
+
+    A service that chose no code, and did not fail, mostly refuses what was sent.
+    """
+    meant = code or error.type
+    if error.pointer.count("/") > 1 or error.constraint:
+        return error
+    if meant == "NOT_FOUND":
+        is_state = reason_of_call(error.message, request.method) is not None
+        is_own = error.type in _NO_CODE and "KeyError" in str(
+            error.native.get("top", "")
+        )  # a name that the service looked for by itself
+        places = [] if is_state or is_own or error.stated else likely_names(error.message, sent)
+    elif meant in _OF_FIELDS:
+        chose_none = error.type in _NO_CODE
+        if chose_none and (
+            not error.message or is_fault(error.message) or reason_of_call(error.message, request.method) is not None
+        ):
+            return error
+        is_of_service = error.type == "INTERNAL"
+        places = likely_fields(error.message, request, vocabulary, sent, has_words=is_of_service)
+        code = "INVALID_ARGUMENT" if chose_none and places else code
+    else:
+        return error
+    if places:
+        error = error._replace(native={**error.native, "likely": places}, type=code or error.type)
+    return error
 
 
 def _told_by_text(
@@ -277,6 +312,7 @@ def _told_in_call(
 _OF_FORM: Final = re.compile(
     r"(?i)^\W*(?:invalid|malformed|illegal)\b(?! (?:\w+ )?(?:state|status|phase|transition))|\bexpected format\b"
     r"|\bis not (?:a )?valid\b|\bmust match\b"
+    r"|\bis (?:not|n't) an? (?:regular )?(?:file|directory|folder|number|date|url|uri)\b"
 )
 """Words of sentences about how a value is written."""
 

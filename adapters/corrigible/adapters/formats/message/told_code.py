@@ -26,6 +26,7 @@ _REFUSED: Final = re.compile(
     r"|for input string|could not be parsed|no enum constant|syntax error|unexpected character"
     r"|can(?:no|')t (?:be )?resolved?|requires \d+ \w+|(?:does not|doesn't) (?:match|have)|has no"
     r"|no \w{1,40} defined|unexpected [\w ]{1,60}: (?:none|null|nil)"
+    r"|foreign key constraint|violates \w[\w -]{0,40} constraint"
     r"|too (?:long|short|large|small|many)|out of range|in use|required|empty|missing|bad|wrong"
     r"|can(?:no|')t (?:be|delete|remove|update|change|modify|create|add|set)|may not be)\b"
 )
