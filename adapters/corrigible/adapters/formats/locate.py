@@ -37,7 +37,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .field_names import blank_told, field_quoted, map_key, nested_name, required_of_list
-from .likely_fields import likely_fields, likely_names
+from .likely_fields import fields_of_failure, left_empty_named, likely_fields, likely_names, value_at_end
 from .place_by_label import place_of_reference
 from .place_by_message import (
     assigned_parameter,
@@ -179,27 +179,31 @@ def _likely(
     A service that chose no code, and did not fail, mostly refuses what was sent.
     """
     meant = code or error.type
-    if error.pointer.count("/") > 1 or error.constraint:
+    if error.pointer.count("/") > 1:
         return error
     if meant == "NOT_FOUND":
         is_state = reason_of_call(error.message, request.method) is not None
         is_own = error.type in _NO_CODE and "KeyError" in str(
             error.native.get("top", "")
         )  # a name that the service looked for by itself
-        places = [] if is_state or is_own or error.stated else likely_names(error.message, sent)
+        places = [] if is_state or is_own or error.stated else likely_names(error.message, request, vocabulary, sent)
     elif meant in _OF_FIELDS:
         chose_none = error.type in _NO_CODE
-        if chose_none and (
-            not error.message or is_fault(error.message) or reason_of_call(error.message, request.method) is not None
-        ):
+        if error.type == "UNKNOWN" and _WITHOUT_A_WORD.fullmatch(error.message) is not None:
+            places = fields_of_failure(request, vocabulary, sent)
+            return error._replace(native={**error.native, "likely": places}) if places else error
+        if chose_none and (is_fault(error.message) or reason_of_call(error.message, request.method) is not None):
             return error
         is_of_service = error.type == "INTERNAL"
         places = likely_fields(error.message, request, vocabulary, sent, has_words=is_of_service)
         code = "INVALID_ARGUMENT" if chose_none and places else code
+    elif error.type == "INTERNAL" and not is_fault(error.message):
+        places = [told] if (told := value_at_end(error.message, sent)) else []
+        code = "INVALID_ARGUMENT" if places else code
     else:
         return error
     if places:
-        error = error._replace(native={**error.native, "likely": places}, type=code or error.type)
+        error = error._replace(native={**error.native, "likely": places}, type=code or error.type, constraint="")
     return error
 
 
@@ -221,6 +225,13 @@ def _told_by_text(
     return [worded[0] if len(worded) == 1 else reference_in_message(error.message, every)]
 
 
+_WITHOUT_A_WORD: Final = re.compile(
+    r"(?i)\W*(?:(?:an? )?(?:unexpected|unknown|unhandled|application)? ?(?:server )?(?:error|exception|failure)"
+    r"(?: (?:in|while|during) (?:the )?(?:rpc )?(?:handling|processing|call)| processing rpc| occurred"
+    r"| calling application)?"
+    r"|none|null|unknown|something went wrong|no message)?\W*"
+)
+"""What runtimes send for an exception that nobody caught: gRPC's for Java and C++, and services that hide the cause."""
 _READ: Final = 500
 _OF_LACK: Final = re.compile(
     r"(?i)^\W*(?:bad|invalid|use|specify|provide)\b|\b(?:required|missing|empty|blank|null|needs|lacks"
@@ -255,9 +266,14 @@ def _read_call(error: Violation, exchange: Exchange, declared: Callable[[], Voca
             code = "INVALID_ARGUMENT"  # whatever is not there, the query names it
     if code:
         error = error._replace(message=without_codes(error.message))
+    error = error._replace(message=_CLASS_LINE.sub("", error.message))
     if lacking := place_of_lack(error.message, exchange.request, declared):
         error = error._replace(pointer=lacking, constraint="required")
     return error, code
+
+
+_CLASS_LINE: Final = re.compile(r"\s*\n\s*(?:[a-z]\w*\.){1,12}[A-Z][\w$]*(?:Exception|Error)\W*$")
+"""The class of an exception on a line of its own, below what it says."""
 
 
 def _told_in_call(
@@ -273,7 +289,9 @@ def _told_in_call(
     message = error.message
     if (code or error.type) == "NOT_FOUND" and reason_of_call(message, request.method) is not None:
         return error, ""  # it is there, in another state
-    if place := left_empty(message, request, vocabulary) or required_of_list(message, request, vocabulary):
+    if place := left_empty_named(message, request, vocabulary) or left_empty(message, request, vocabulary):
+        return error._replace(constraint="required"), place
+    if place := required_of_list(message, request, vocabulary):
         return error._replace(constraint="required"), place
     if place := map_key(message, sent, vocabulary) or blank_told(message, sent):
         return error, place

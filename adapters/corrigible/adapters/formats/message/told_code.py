@@ -37,7 +37,7 @@ def told_code(message: str) -> str:
     """Return the code that a complaint about a request stands for; empty where a text may be about something else."""
     if code := written_code(message):
         return code
-    text = _WRITTEN.sub(" ", message[:_READ])
+    text = _CLASS_LINE.sub("", _WRITTEN.sub(" ", message[:_READ]))
     if _ABSENT_EXCEPTION.search(text) is not None:
         return "NOT_FOUND"
     text = _OF_REQUEST.sub("", text)
@@ -62,7 +62,11 @@ _UNREAD: Final = re.compile(
 
 def is_fault(message: str) -> bool:
     """Whether a text is about a service that failed by itself, whatever else it says."""
-    return _FAULT.search(message[:_READ]) is not None
+    return _FAULT.search(_CLASS_LINE.sub("", message[:_READ])) is not None
+
+
+_CLASS_LINE: Final = re.compile(r"\s*\n\s*(?:[a-z]\w*\.){1,12}(?!\w*NotFound)[A-Z][\w$]*(?:Exception|Error)\W*$")
+"""The class of an exception on a line of its own, below what it says: it tells no more than the code."""
 
 
 def written_code(message: str) -> str:
