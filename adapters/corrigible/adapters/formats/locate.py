@@ -18,6 +18,7 @@ from corrigible.adapters.formats.message.names_told import names_in_message
 from corrigible.adapters.formats.message.own_action import reason_of_call
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,
+    is_label,
     is_only_around,
     places_alike,
     places_around,
@@ -37,7 +38,8 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .field_names import blank_told, field_quoted, map_key, nested_name, required_of_list
-from .likely_fields import fields_of_failure, left_empty_named, likely_fields, likely_names, value_at_end
+from .lack_in_call import left_empty_named, metadata_missing, what_is_required
+from .likely_fields import fields_of_failure, likely_fields, likely_names, value_at_end
 from .place_by_label import place_of_reference
 from .place_by_message import (
     assigned_parameter,
@@ -272,6 +274,12 @@ def _read_call(error: Violation, exchange: Exchange, declared: Callable[[], Voca
     return error, code
 
 
+_CHOICES: Final = re.compile(
+    r"(?i)(?<=\w)['\"\)]?[.;,:]? \(?(?:valid|available|known|allowed|supported|possible|existing|defined) "
+    r"(?:[a-z]+ )?(?:are|include)?:? ?[\['\"{].{0,2000}$",
+    re.DOTALL,
+)
+"""What would do, behind a sentence: names that were sent as well are not what is wrong."""
 _CLASS_LINE: Final = re.compile(r"\s*\n\s*(?:[a-z]\w*\.){1,12}[A-Z][\w$]*(?:Exception|Error)\W*$")
 """The class of an exception on a line of its own, below what it says."""
 
@@ -286,11 +294,15 @@ def _told_in_call(
     any_text: bool,
 ) -> tuple[Violation, str]:
     """Return an error of a gRPC call with what its sentence tells, and its place."""
-    message = error.message
+    message = _CHOICES.sub("", error.message)
     if (code or error.type) == "NOT_FOUND" and reason_of_call(message, request.method) is not None:
         return error, ""  # it is there, in another state
     if place := left_empty_named(message, request, vocabulary) or left_empty(message, request, vocabulary):
         return error._replace(constraint="required"), place
+    if error.type in _OF_LACKS and (
+        place := what_is_required(message, request, vocabulary, sent) or metadata_missing(message, request)
+    ):
+        return error._replace(constraint="required" if _is_unset(place, request) else ""), place
     if place := required_of_list(message, request, vocabulary):
         return error._replace(constraint="required"), place
     if place := map_key(message, sent, vocabulary) or blank_told(message, sent):
@@ -302,6 +314,8 @@ def _told_in_call(
         or place_by_text(error, request, vocabulary, sent)
         or value_mentioned(message, sent, any_text=any_text)
     )
+    if place and error.type in _OF_FIELDS and is_label(message, sent, place):
+        place = ""
     if place and is_only_around(message, sent, place) and not says_absent(message):
         worded = [one for one in names_in_message(message, sent) if one != place]
         place = worded[0] if len(worded) == 1 else ""
@@ -357,6 +371,7 @@ _OF_REQUEST: Final = frozenset({"INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS
 _OF_REFERENCES: Final = frozenset({"NOT_FOUND", "ALREADY_EXISTS"})
 _OF_ABSENCE: Final = frozenset({"INVALID_ARGUMENT", "FAILED_PRECONDITION"})
 """Codes that some services send for a thing that is not there, where its name was left out."""
+_OF_LACKS: Final = frozenset({"INVALID_ARGUMENT", "FAILED_PRECONDITION", "UNKNOWN"})
 _OF_FIELDS: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE", "UNKNOWN"})
 
 

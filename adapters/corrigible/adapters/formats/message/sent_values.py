@@ -53,7 +53,7 @@ ABSENT: Final = re.compile(
     r"(?i)\b(?:not found|no such|does ?n.t exist|does not exist|do not exist|unknown"
     r"|(?:could(?: ?n.t| not)|can(?:not|.t| not)) (?:be found|find)|(?:unable|failed) to find"
     r"|non-?existent|inexistent|not exist"
-    r"|no .{1,60} (?:found|with))\b"
+    r"|no .{1,60} (?:found|with)|no \w{1,40} (?:match(?:es|ed)?))\b"
 )
 """What says that something does not exist."""
 _NOT_READ: Final = re.compile(
@@ -165,6 +165,15 @@ def is_only_around(message: str, sent: Sequence[SentValue], place: str) -> bool:
     return bool(told) and all(FOR.search(one.before) for one in told)
 
 
+def is_label(message: str, sent: Sequence[SentValue], place: str) -> bool:
+    """Whether a text has the value of a place only as a label before its sentence: `s1: a URL begins with http`."""
+    told = [one for one in _mentions(message, sent) if place in _pointers([one])]
+    return bool(told) and all(
+        _LABELLED.match(one.after) and (not one.before.strip() or one.before.endswith(": ")) for one in told
+    )
+
+
+_LABELLED: Final = re.compile(r"['\")\]]?: \w+ \w+ \w+")
 FOR: Final = re.compile(r"(?i)\b(?:for|in|of|on|within|under) (?:the )?(?:(?!values?\b)\w+:? )?['\"\[(]?$")
 """Before a value of what something is wrong for."""
 

@@ -25,7 +25,7 @@ _REFUSED: Final = re.compile(
     r"|unexpected (?:keyword )?(?:argument|field|key|parameter)|expecting value|unexpected end of json"
     r"|for input string|could not be parsed|no enum constant|syntax error|unexpected character"
     r"|can(?:no|')t (?:be )?resolved?|requires \d+ \w+|(?:does not|doesn't) (?:match|have)|has no"
-    r"|no \w{1,40} defined|unexpected [\w ]{1,60}: (?:none|null|nil)"
+    r"|no \w{1,40} (?:defined|named)|unexpected [\w ]{1,60}: (?:none|null|nil)"
     r"|foreign key constraint|violates \w[\w -]{0,40} constraint"
     r"|too (?:long|short|large|small|many)|out of range|in use|required|empty|missing|bad|wrong"
     r"|can(?:no|')t (?:be|delete|remove|update|change|modify|create|add|set)|may not be)\b"
@@ -55,7 +55,7 @@ def told_code(message: str) -> str:
 
 _UNREAD: Final = re.compile(
     r"(?i)\b(?:failed|unable|could not|couldn't|cannot|can't) (?:to )?"
-    r"(?:open|load|read|resolve|find|locate|parse|decode)\b[\w :-]{0,60}['\"`][^'\"`\n]{0,200}['\"`]"
+    r"(?:get|open|load|read|resolve|find|locate|parse|decode)\b[\w :-]{0,60}['\"`][^'\"`\n]{0,200}['\"`]"
 )
 """What could not be had, in quotes: mostly a name that was sent. A question about it is all that follows."""
 
