@@ -120,7 +120,9 @@ def _of_prose(error: Violation, exchange: Exchange) -> list[Violation]:
 
 
 def _text_inside(message: str) -> str:
-    """Return the sentence of a message that is a JSON object, as interceptors of some services print exceptions."""
+    """Return the sentence of a message that is a JSON object, or has it in quotes, as services print exceptions."""
+    if (printed := _PRINTED.search(message[:_LONGEST_TEXT])) is not None:
+        return printed["text"]
     if message[:1] != "{" or len(message) > _LONGEST_TEXT:
         return ""
     try:
@@ -131,6 +133,10 @@ def _text_inside(message: str) -> str:
     return texts[0] if texts else ""
 
 
+_PRINTED: Final = re.compile(
+    r"\b(?i:exception|error)\b.{0,200}\b(?i:err(?:or)?_?(?:msg|message)) ?[=:] ?\"(?P<text>[^\"\n]{3,500})\"\W*$"
+)
+"""An exception with where it was thrown, and then what it says."""
 _TAGS: Final = re.compile(r"(?:\[[^\[\]\n]{1,80}: ?[^\[\]\n]{1,80}\] )+(?=\S)")
 """What logs have before a sentence: `[request id: 7] `."""
 _PLURAL: Final = re.compile(r"(?<=[a-z])\(s\)")

@@ -18,6 +18,7 @@ from corrigible.adapters.formats.message.names_told import names_in_message
 from corrigible.adapters.formats.message.own_action import reason_of_call
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,
+    is_label,
     is_only_around,
     places_alike,
     places_around,
@@ -27,7 +28,7 @@ from corrigible.adapters.formats.message.sent_values import (
     value_mentioned,
     values_told,
 )
-from corrigible.adapters.formats.message.told_code import told_code, without_codes
+from corrigible.adapters.formats.message.told_code import is_fault, told_code, without_codes
 from corrigible.adapters.formats.message.value_kinds import only_number
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.budget import remaining, spend
@@ -37,6 +38,8 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .field_names import blank_told, field_quoted, map_key, nested_name, required_of_list
+from .lack_in_call import left_empty_named, metadata_missing, what_is_required
+from .likely_fields import fields_of_failure, likely_fields, likely_names, value_at_end
 from .place_by_label import place_of_reference
 from .place_by_message import (
     assigned_parameter,
@@ -163,9 +166,47 @@ def locate_errors(
                 error = error._replace(native={**error.native, "around": around})
             elif alike := places_alike(printed, sent, place):
                 error = error._replace(native={**error.native, "alike": alike})
+        if is_rpc and not place and len(errors) == 1:
+            error = _likely(error, code, request, vocabulary, sent)
         error = _with_code(error._replace(message=printed).at(place, error.constraint, error.stated), code)
         out.append(_at_its_place(error, request, vocabulary))
     return out
+
+
+def _likely(
+    error: Violation, code: str, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]
+) -> Violation:
+    """Return an error of a gRPC call without a place with the few places that it may be about.
+
+    A service that chose no code, and did not fail, mostly refuses what was sent.
+    """
+    meant = code or error.type
+    if error.pointer.count("/") > 1:
+        return error
+    if meant == "NOT_FOUND":
+        is_state = reason_of_call(error.message, request.method) is not None
+        is_own = error.type in _NO_CODE and "KeyError" in str(
+            error.native.get("top", "")
+        )  # a name that the service looked for by itself
+        places = [] if is_state or is_own or error.stated else likely_names(error.message, request, vocabulary, sent)
+    elif meant in _OF_FIELDS:
+        chose_none = error.type in _NO_CODE
+        if error.type == "UNKNOWN" and _WITHOUT_A_WORD.fullmatch(error.message) is not None:
+            places = fields_of_failure(request, vocabulary, sent)
+            return error._replace(native={**error.native, "likely": places}) if places else error
+        if chose_none and (is_fault(error.message) or reason_of_call(error.message, request.method) is not None):
+            return error
+        is_of_service = error.type == "INTERNAL"
+        places = likely_fields(error.message, request, vocabulary, sent, has_words=is_of_service)
+        code = "INVALID_ARGUMENT" if chose_none and places else code
+    elif error.type == "INTERNAL" and not is_fault(error.message):
+        places = [told] if (told := value_at_end(error.message, sent)) else []
+        code = "INVALID_ARGUMENT" if places else code
+    else:
+        return error
+    if places:
+        error = error._replace(native={**error.native, "likely": places}, type=code or error.type, constraint="")
+    return error
 
 
 def _told_by_text(
@@ -186,6 +227,13 @@ def _told_by_text(
     return [worded[0] if len(worded) == 1 else reference_in_message(error.message, every)]
 
 
+_WITHOUT_A_WORD: Final = re.compile(
+    r"(?i)\W*(?:(?:an? )?(?:unexpected|unknown|unhandled|application)? ?(?:server )?(?:error|exception|failure)"
+    r"(?: (?:in|while|during) (?:the )?(?:rpc )?(?:handling|processing|call)| processing rpc| occurred"
+    r"| calling application)?"
+    r"|none|null|unknown|something went wrong|no message)?\W*"
+)
+"""What runtimes send for an exception that nobody caught: gRPC's for Java and C++, and services that hide the cause."""
 _READ: Final = 500
 _OF_LACK: Final = re.compile(
     r"(?i)^\W*(?:bad|invalid|use|specify|provide)\b|\b(?:required|missing|empty|blank|null|needs|lacks"
@@ -220,9 +268,20 @@ def _read_call(error: Violation, exchange: Exchange, declared: Callable[[], Voca
             code = "INVALID_ARGUMENT"  # whatever is not there, the query names it
     if code:
         error = error._replace(message=without_codes(error.message))
+    error = error._replace(message=_CLASS_LINE.sub("", error.message))
     if lacking := place_of_lack(error.message, exchange.request, declared):
         error = error._replace(pointer=lacking, constraint="required")
     return error, code
+
+
+_CHOICES: Final = re.compile(
+    r"(?i)(?<=\w)['\"\)]?[.;,:]? \(?(?:valid|available|known|allowed|supported|possible|existing|defined) "
+    r"(?:[a-z]+ )?(?:are|include)?:? ?[\['\"{].{0,2000}$",
+    re.DOTALL,
+)
+"""What would do, behind a sentence: names that were sent as well are not what is wrong."""
+_CLASS_LINE: Final = re.compile(r"\s*\n\s*(?:[a-z]\w*\.){1,12}[A-Z][\w$]*(?:Exception|Error)\W*$")
+"""The class of an exception on a line of its own, below what it says."""
 
 
 def _told_in_call(
@@ -235,10 +294,16 @@ def _told_in_call(
     any_text: bool,
 ) -> tuple[Violation, str]:
     """Return an error of a gRPC call with what its sentence tells, and its place."""
-    message = error.message
+    message = _CHOICES.sub("", error.message)
     if (code or error.type) == "NOT_FOUND" and reason_of_call(message, request.method) is not None:
         return error, ""  # it is there, in another state
-    if place := left_empty(message, request, vocabulary) or required_of_list(message, request, vocabulary):
+    if place := left_empty_named(message, request, vocabulary) or left_empty(message, request, vocabulary):
+        return error._replace(constraint="required"), place
+    if error.type in _OF_LACKS and (
+        place := what_is_required(message, request, vocabulary, sent) or metadata_missing(message, request)
+    ):
+        return error._replace(constraint="required" if _is_unset(place, request) else ""), place
+    if place := required_of_list(message, request, vocabulary):
         return error._replace(constraint="required"), place
     if place := map_key(message, sent, vocabulary) or blank_told(message, sent):
         return error, place
@@ -249,6 +314,8 @@ def _told_in_call(
         or place_by_text(error, request, vocabulary, sent)
         or value_mentioned(message, sent, any_text=any_text)
     )
+    if place and error.type in _OF_FIELDS and is_label(message, sent, place):
+        place = ""
     if place and is_only_around(message, sent, place) and not says_absent(message):
         worded = [one for one in names_in_message(message, sent) if one != place]
         place = worded[0] if len(worded) == 1 else ""
@@ -277,6 +344,7 @@ def _told_in_call(
 _OF_FORM: Final = re.compile(
     r"(?i)^\W*(?:invalid|malformed|illegal)\b(?! (?:\w+ )?(?:state|status|phase|transition))|\bexpected format\b"
     r"|\bis not (?:a )?valid\b|\bmust match\b"
+    r"|\bis (?:not|n't) an? (?:regular )?(?:file|directory|folder|number|date|url|uri)\b"
 )
 """Words of sentences about how a value is written."""
 
@@ -303,6 +371,7 @@ _OF_REQUEST: Final = frozenset({"INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS
 _OF_REFERENCES: Final = frozenset({"NOT_FOUND", "ALREADY_EXISTS"})
 _OF_ABSENCE: Final = frozenset({"INVALID_ARGUMENT", "FAILED_PRECONDITION"})
 """Codes that some services send for a thing that is not there, where its name was left out."""
+_OF_LACKS: Final = frozenset({"INVALID_ARGUMENT", "FAILED_PRECONDITION", "UNKNOWN"})
 _OF_FIELDS: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE", "UNKNOWN"})
 
 

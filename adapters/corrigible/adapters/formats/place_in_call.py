@@ -49,9 +49,9 @@ _OF_SEVERAL: Final = re.compile(r"(?i)\b(?:either\b.{1,80}\bor\b|(?:exactly|at l
 """Sentences about fields of which one is enough."""
 _ENUM_WORDS: Final = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 _NOT_GIVEN: Final = re.compile(
-    r"(?i)\b(?P<name>[a-z]\w{0,60})"
+    r"(?i)\b(?P<name>[a-z][\w-]{0,60})"
     r" (?:(?:cannot|can't|can not|must not|may not|should not) be (?:null|nil|empty|blank|none)"
-    r"|(?:is|was) (?:not (?:set|provided|specified|given|supplied)|null|nil)\b)"
+    r"|(?:is|was|has|have) (?:not (?:been )?(?:set|provided|specified|given|supplied)|null|nil)\b)"
     r"|\bno (?!such\b)(?P<none>[a-z]\w{0,60}(?: \w{1,40})?) (?:was |is |were )?"
     r"(?:provided|given|specified|set|supplied)\b"
     r"|\bexpected (?P<expected>[a-z]\w{0,60}) to be (?:set|provided|given|specified|present)\b"

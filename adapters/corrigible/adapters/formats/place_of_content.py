@@ -46,6 +46,9 @@ _OF_DOCUMENT: Final = re.compile(
     r"|\binvalid base64\b|\berror parsing message\b|\binvalid wire type\b|\btrailing (?:characters|comma) at line"
     r"|\b(?:not (?:a )?valid|invalid|malformed) (?:json|yaml|xml|toml)\b"
 )
+_OF_NOTHING: Final = re.compile(
+    r"(?i)\b(?:empty|missing|blank|unexpected end|end of|no (?:query|statement|filter|sql))\b|EOF"
+)
 _NOTHING_READ: Final = re.compile(
     r"(?i)\bEOF while parsing a value at line 1 column 0\b|\bunexpected end of (?:json|input)\b|\bno content to map\b"
     r"|Expecting value: line 1 column 1 \(char 0\)"
@@ -85,7 +88,12 @@ def _holder(request: Request, vocabulary: Vocabulary) -> str:
 
 def is_of_query(message: str, request: Request, vocabulary: Vocabulary) -> bool:
     """Whether a sentence is about a query, and a single field can hold that."""
-    return _OF_QUERY.search(message[:_READ]) is not None and len(_query_fields(request, vocabulary)) == 1
+    if _OF_QUERY.search(message[:_READ]) is None:
+        return False
+    fields = _query_fields(request, vocabulary)
+    return len(fields) == 1 and (
+        value_at(request, fields[0]) not in (MISSING, "") or _OF_NOTHING.search(message[:_READ]) is not None
+    )
 
 
 def place_of_content(message: str, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> str:
@@ -93,6 +101,8 @@ def place_of_content(message: str, request: Request, vocabulary: Vocabulary, sen
     text = message[:_READ]
     if _OF_QUERY.search(text) is not None:
         fields = _query_fields(request, vocabulary)
+        if len(fields) == 1 and value_at(request, fields[0]) in (MISSING, "") and _OF_NOTHING.search(text) is None:
+            fields = []  # what is not there has no fault in it
         if fields:
             return fields[0] if len(fields) == 1 else ""
     if _OF_BYTES.search(text) is not None:

@@ -62,7 +62,7 @@ class ProtobufDescription:
         """Return the schema of a field of the message; deeper ones are not looked at."""
         facts = self.facts(operation)
         members = facts.get("properties", {}) if isinstance(facts, Mapping) else {}
-        place, *path = segments(pointer)
+        place, *path = segments(pointer) or ("",)
         if place != "body" or len(path) != 1 or not members:
             return DeclaredPlace({})
         closed = {"type": "object", "properties": members, REQUIRED: facts["required"]}

@@ -175,7 +175,8 @@ class ErrorMatcher:
         case, error = self._case, self._case.errors[number]
         if case.exchange.status not in _ABOUT_VALUES or any(one.pointer for one in case.errors) or self._settled:
             return None
-        place = suspected_place(error.message, case.request) if case.match.operation else ""
+        is_told = "likely" in error.native  # the few fields of a call that it may be about
+        place = suspected_place(error.message, case.request) if case.match.operation and not is_told else ""
         if not place:
             return None
         return (yield from self._by_rule(number, last_resort=True, error=error._replace(pointer=place)))

@@ -40,7 +40,7 @@ _IDENTIFYING: Final = re.compile(
     r"(?:id|uuid|guid|key|name|identifier|slug|code)(?: (?:of|is))? ['\"\[(]?$"
 )
 """Before the value of an identifier, whatever else stands there: "No shelf exists with the id of 5"."""
-_WHERE: Final = re.compile(r"(?i)\b(?:in|under|within|on|of) (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
+_WHERE: Final = re.compile(r"(?i)\b(?:in|under|within|on|of|for) (?:the )?(?:\w+:? ){0,3}['\"\[(]?$")
 """Before a value that only says where something was not found, whatever stands before it."""
 _PARTICULAR: Final = re.compile(r"(?i)\bwith (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
 _GIVEN: Final = re.compile(r"[\[(<:=]\s?$")
@@ -53,7 +53,7 @@ ABSENT: Final = re.compile(
     r"(?i)\b(?:not found|no such|does ?n.t exist|does not exist|do not exist|unknown"
     r"|(?:could(?: ?n.t| not)|can(?:not|.t| not)) (?:be found|find)|(?:unable|failed) to find"
     r"|non-?existent|inexistent|not exist"
-    r"|no .{1,60} (?:found|with))\b"
+    r"|no .{1,60} (?:found|with)|no \w{1,40} (?:match(?:es|ed)?))\b"
 )
 """What says that something does not exist."""
 _NOT_READ: Final = re.compile(
@@ -165,7 +165,16 @@ def is_only_around(message: str, sent: Sequence[SentValue], place: str) -> bool:
     return bool(told) and all(FOR.search(one.before) for one in told)
 
 
-FOR: Final = re.compile(r"(?i)\b(?:for|in|of|on|within|under) (?:the )?(?:(?!values?\b)\w+ )?['\"\[(]?$")
+def is_label(message: str, sent: Sequence[SentValue], place: str) -> bool:
+    """Whether a text has the value of a place only as a label before its sentence: `s1: a URL begins with http`."""
+    told = [one for one in _mentions(message, sent) if place in _pointers([one])]
+    return bool(told) and all(
+        _LABELLED.match(one.after) and (not one.before.strip() or one.before.endswith(": ")) for one in told
+    )
+
+
+_LABELLED: Final = re.compile(r"['\")\]]?: \w+ \w+ \w+")
+FOR: Final = re.compile(r"(?i)\b(?:for|in|of|on|within|under) (?:the )?(?:(?!values?\b)\w+:? )?['\"\[(]?$")
 """Before a value of what something is wrong for."""
 
 
@@ -284,7 +293,8 @@ def _mentions(message: str, sent: Sequence[SentValue]) -> list[_Mention]:
         if not one.path or isinstance(value, bool) or not isinstance(value, str | int):
             continue
         written = str(value)
-        if written in holders or (_SHORTEST <= len(written) <= _LONGEST_VALUE and written in text):
+        is_digit = len(written) == 1 and written.isdecimal()
+        if written in holders or ((is_digit or _SHORTEST <= len(written) <= _LONGEST_VALUE) and written in text):
             holders.setdefault(written, []).append(one)
     out: list[_Mention] = []
     tried = 0
@@ -299,7 +309,8 @@ def _mentions(message: str, sent: Sequence[SentValue]) -> list[_Mention]:
             if not places:
                 spend(len(holding) // _COMPARED_A_STEP)
                 places = [_Place(one.pointer, one.path[-1]) for one in holding]
-            out.append(_Mention(written, text[:start], text[start + len(written) :], places))
+            mention = _Mention(written, text[:start], text[start + len(written) :], places)
+            out += [mention] if len(written) > 1 else _beside_names([mention])
     return out if len(out) <= _MOST_MENTIONS else []
 
 

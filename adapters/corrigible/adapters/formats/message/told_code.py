@@ -25,7 +25,8 @@ _REFUSED: Final = re.compile(
     r"|unexpected (?:keyword )?(?:argument|field|key|parameter)|expecting value|unexpected end of json"
     r"|for input string|could not be parsed|no enum constant|syntax error|unexpected character"
     r"|can(?:no|')t (?:be )?resolved?|requires \d+ \w+|(?:does not|doesn't) (?:match|have)|has no"
-    r"|no \w{1,40} defined|unexpected [\w ]{1,60}: (?:none|null|nil)"
+    r"|no \w{1,40} (?:defined|named)|unexpected [\w ]{1,60}: (?:none|null|nil)"
+    r"|foreign key constraint|violates \w[\w -]{0,40} constraint"
     r"|too (?:long|short|large|small|many)|out of range|in use|required|empty|missing|bad|wrong"
     r"|can(?:no|')t (?:be|delete|remove|update|change|modify|create|add|set)|may not be)\b"
 )
@@ -36,7 +37,7 @@ def told_code(message: str) -> str:
     """Return the code that a complaint about a request stands for; empty where a text may be about something else."""
     if code := written_code(message):
         return code
-    text = _WRITTEN.sub(" ", message[:_READ])
+    text = _CLASS_LINE.sub("", _WRITTEN.sub(" ", message[:_READ]))
     if _ABSENT_EXCEPTION.search(text) is not None:
         return "NOT_FOUND"
     text = _OF_REQUEST.sub("", text)
@@ -54,14 +55,18 @@ def told_code(message: str) -> str:
 
 _UNREAD: Final = re.compile(
     r"(?i)\b(?:failed|unable|could not|couldn't|cannot|can't) (?:to )?"
-    r"(?:open|load|read|resolve|find|locate|parse|decode)\b[\w :-]{0,60}['\"`][^'\"`\n]{0,200}['\"`]"
+    r"(?:get|open|load|read|resolve|find|locate|parse|decode)\b[\w :-]{0,60}['\"`][^'\"`\n]{0,200}['\"`]"
 )
 """What could not be had, in quotes: mostly a name that was sent. A question about it is all that follows."""
 
 
 def is_fault(message: str) -> bool:
     """Whether a text is about a service that failed by itself, whatever else it says."""
-    return _FAULT.search(message[:_READ]) is not None
+    return _FAULT.search(_CLASS_LINE.sub("", message[:_READ])) is not None
+
+
+_CLASS_LINE: Final = re.compile(r"\s*\n\s*(?:[a-z]\w*\.){1,12}(?!\w*NotFound)[A-Z][\w$]*(?:Exception|Error)\W*$")
+"""The class of an exception on a line of its own, below what it says: it tells no more than the code."""
 
 
 def written_code(message: str) -> str:

@@ -1,0 +1,85 @@
+"""The field of a gRPC call that was not sent, where a sentence says what it needs or leaves a gap for it.
+
+| the sentence                                        | means                                                |
+|-----------------------------------------------------|------------------------------------------------------|
+| `no family ""`, `Version  does not exist`           | the only field of that noun that was not sent        |
+| `source 's1' requires a format`                     | the same, whatever the sentence says it of           |
+| `a graph is required: graph_table or graph_source`  | the fields that are listed                           |
+| "missing required `session-id` metadata header"     | the metadata                                         |
+
+Knows: one sentence, what was sent, what the method declares. Does not know: codes, rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final
+
+from corrigible.adapters.vocabulary import Vocabulary
+from corrigible.rules.pointer import escape
+from corrigible.rules.safety.decisive import words
+from corrigible.rules.schema_repair.suggestion import is_secret
+from corrigible.schema.exchange import Request
+
+from .call_fields import ANYTHING, MOST, given_fields, unset_fields
+from .message.sent_values import SentValue
+
+_READ: Final = 500
+
+
+def left_empty_named(message: str, request: Request, vocabulary: Vocabulary) -> str:
+    """Return the only field that was not sent and that a sentence names where its value should be: `no family ""`."""
+    told = _EMPTY.search(message[:_READ]) or _GAP.match(message[:_READ])
+    noun = words(told["noun"])[-1:] if told is not None else ()
+    if not noun or noun[0] in ANYTHING - {"version", "format", "content", "data"}:
+        return ""
+    found = [one for one in islice(unset_fields(request, vocabulary), MOST) if noun[0] in one.words]
+    texts = [one.pointer for one in found if not one.is_message]
+    return texts[0] if len(texts) == 1 else ""
+
+
+_EMPTY: Final = re.compile(r"""(?i)\b(?P<noun>[a-z][\w-]{1,60})[ :=]{1,2}(?:""|''|``)(?![\w'"])""")
+_GAP: Final = re.compile(
+    r"(?i)\W*(?:\w+ ){0,3}(?P<noun>[a-z]\w{1,60})  (?:was not found|not found|does not exist"
+    r"|is (?:unknown|invalid|not valid))\b"
+)
+"""Two blanks, where a text has an empty value: `Model version  does not exist`."""
+
+
+def what_is_required(message: str, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> str:
+    """Return the only field that a sentence says something requires: one that was not sent, else one that was."""
+    told = _REQUIRES.search(message[:_READ])
+    noun = words(told["noun"])[-1:] if told is not None else ()
+    if not noun or noun[0] in ANYTHING - {"format", "content", "data", "version"}:
+        return ""
+    for fields in (unset_fields(request, vocabulary), given_fields(sent)):
+        found = [one for one in islice(fields, MOST) if noun[0] in one.words]
+        whole = [one for one in found if one.words == noun] or found
+        if whole:
+            return whole[0].pointer if len(whole) == 1 else ""
+    return ""
+
+
+_REQUIRES: Final = re.compile(r"(?i)\b(?:requires|needs) (?:an? |the )?(?P<noun>[a-z]\w{1,60})\W*(?:$|[;,(])")
+
+
+def metadata_missing(message: str, request: Request) -> str:
+    """Return the place of the metadata that a sentence misses; what proves who calls is another matter."""
+    text = message[:_READ]
+    told = _METADATA.search(text) if _MISSED.search(text) is not None else None
+    name = next(filter(None, told.groups()), "").lower() if told is not None else ""
+    if not name or name in request.headers or is_secret(f"/headers/{name}", "x") or "auth" in name:
+        return ""
+    return f"/headers/{escape(name)}"
+
+
+_METADATA: Final = re.compile(
+    r"(?i)['\"`]([a-z][a-z0-9_.-]{2,60})['\"`] (?:in (?:the )?)?(?:grpc )?(?:metadata|header)"
+    r"|\b(?:metadata|header)(?: key| field| entry| value)?:? ['\"`]?([a-z][a-z0-9]*(?:-[a-z0-9]+)+)\b"
+    r"|\b([a-z][a-z0-9]*(?:-[a-z0-9]+)+) (?:metadata|header)\b"
+)
+_MISSED: Final = re.compile(
+    r"(?i)\b(?:missing|required?|not (?:set|provided|found|present|specified)|without|no|must)\b"
+)

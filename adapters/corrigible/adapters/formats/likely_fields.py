@@ -1,0 +1,226 @@
+"""The few fields of a gRPC call that a sentence may be about which names none of them as it is called.
+
+| the sentence                         | may be about                                                          |
+|--------------------------------------|-----------------------------------------------------------------------|
+| `Name cannot be empty`               | the field that was not sent and shares most words: `name_of_exam`     |
+| `missing box_id in chunks`           | the same, be it inside of a message that was sent                     |
+| `Bad UUID`, `Invalid ID format`      | what was sent, if that is no more than a few values                   |
+| `Division by zero`                   | the number that was not sent: it is zero then                         |
+| nothing, with NOT_FOUND              | what was sent that identifies something                               |
+
+That is no proof: it is good for a question. Of more than a few fields nothing follows.
+
+Knows: one sentence, what was sent, what the method declares. Does not know: codes, rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final
+
+from corrigible.adapters.vocabulary import Vocabulary
+from corrigible.rules.budget import spend
+from corrigible.schema.exchange import Request
+
+from .call_fields import ANYTHING, MOST, VAGUE, Field, fields_around, given_fields, unset_fields, words_of
+from .message.sent_values import SentValue, is_label, value_mentioned
+
+FEW: Final = 3
+_READ: Final = 500
+_COMPARED_A_STEP: Final = 4
+_LACK: Final = re.compile(
+    r"(?i)\b(?:missing|required?|requires|mandatory|empty|blank|null|nil|without|needs?|lacks?|absent"
+    r"|(?:must|should|please) (?:specify|provide|supply|set|give|have|contain|include|define|pass)"
+    r"|(?:not|n't|must be|should be|be|no \w[\w ]{0,60}) (?:been )?(?:set|specified|provided|given|supplied|present"
+    r"|passed|sent|defined|included|filled)"
+    r"|(?:carries|has|contains|have|with) no \w+|zero|positive|at least (?:one|1)\b|unspecified)\b"
+    # Portuguese and Spanish, German, French, Russian, Chinese, Korean
+    r"|obrigat[oó]ri|obligatori|requerid|erforderlich|fehlt|manquant|requis|обязател|必填|必须|不能为空|缺少|필수"
+)
+"""Words of sentences about what was not sent. In proto3 a number that was not sent is zero."""
+_OF_CALL: Final = re.compile(r"\bmissing \d+ required (?:positional|keyword-only) arguments?\b")
+"""What Python says of its own functions."""
+_OF_ZERO: Final = re.compile(r"(?i)\b(?:zero|positive|0|nonzero)\b")
+_UNNAMING: Final = frozenset(
+    {"description", "reason", "comment", "message", "note", "limit", "size", "offset", "count", "timeout", "content"}
+    | {"data", "time", "view", "mode", "page", "value", "payload", "text", "body", "format", "filter", "amount"}
+    | {"quantity", "force", "mask", "options", "labels", "metadata", "type", "kind", "status", "version", "token"}
+)
+"""Last words of the names of fields that identify nothing."""
+_MADE: Final = frozenset({"new", "dest", "destination", "target", "to"})
+"""First words of the names of fields that say how what is made will be called."""
+_IDENTIFYING: Final = frozenset(
+    {
+        "id",
+        "ids",
+        "uuid",
+        "uid",
+        "guid",
+        "name",
+        "names",
+        "key",
+        "identifier",
+        "hash",
+        "digest",
+        "ref",
+        "reference",
+        "handle",
+        "slug",
+    }
+    | {"path", "code", "number", "address", "username", "email", "parent", "uri", "url"}
+)
+
+
+def likely_fields(
+    message: str, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue], *, has_words: bool = False
+) -> list[str]:
+    """Return the places that a sentence about values may be about: those that share most words with it, else all few.
+
+    A sentence about what was not sent is about a field that was not. With `has_words` nothing but its words counts,
+    unless a single value was sent.
+    """
+    unset = list(islice(unset_fields(request, vocabulary), MOST))
+    given = list(islice(given_fields(sent), MOST))
+    spend((len(unset) + len(given)) // _COMPARED_A_STEP + 1)
+    if spelled := _spelled_out(message, [*unset, *given]):
+        return spelled
+    mentioned = value_mentioned(message, sent, any_text=True) or _held(message, given)
+    if mentioned and not is_label(message, sent, mentioned):
+        return [mentioned]
+    told = words_of(message)
+    is_lack = _LACK.search(_OF_CALL.sub(" ", message[:_READ]).replace("_", " ")) is not None
+    around = list(islice(fields_around(sent), MOST))
+    tiers = (unset, given, around) if is_lack else (given, around, unset if given else ())
+    for vague in (ANYTHING, VAGUE):
+        if vague is VAGUE and (repeated := _got(message, given) or _of_enum(message, given)):
+            return repeated
+        for fields in tiers:
+            if about := _sharing(told - vague, fields):
+                return _inner(about, [*(one for one in given if one.value == ""), *unset]) if is_lack else about
+    if has_words:
+        return [given[0].pointer] if len(given) == 1 and not is_lack else []
+    if not is_lack:
+        few = given or unset
+    elif _OF_ZERO.search(message) is not None:
+        few = [*given, *unset]
+    else:
+        few = [one for one in given if one.value in ("", {})] or unset
+        few = [one for one in few if one.is_message] if len(few) > FEW else few
+    return [one.pointer for one in few] if len(few) <= FEW else []
+
+
+def _inner(about: list[str], blank: Sequence[Field]) -> list[str]:
+    """Return the only field inside of a message that was not sent, or left empty, for that message."""
+    inside = [one.pointer for one in blank if one.pointer.startswith(f"{about[0]}/")] if len(about) == 1 else []
+    return inside if len(inside) == 1 else about
+
+
+def fields_of_failure(request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> list[str]:
+    """Return the fields that a service may have failed for which says nothing: a message that was not sent, all few.
+
+    Of a request without anything it is the one that identifies something.
+    """
+    unset = [one for one in islice(unset_fields(request, vocabulary), MOST) if one.pointer.count("/") == 2]
+    given = list(islice(given_fields(sent), MOST))
+    spend((len(unset) + len(given)) // _COMPARED_A_STEP + 1)
+    messages = [one for one in unset if one.is_message]
+    if given:
+        few = [*messages, *given] if len(messages) == 1 else given
+    else:
+        few = messages or [one for one in unset if not _IDENTIFYING.isdisjoint(one.words[-1:])] or unset
+    return [one.pointer for one in few] if len(few) <= FEW else []
+
+
+def _held(message: str, given: Sequence[Field]) -> str:
+    """Return the only text that was sent and holds a word of a message with a digit in it: a digest, a number."""
+    told = [one for one in _PARTICULAR.findall(message[:_READ]) if any(map(str.isdigit, one))]
+    texts = [one for one in given if isinstance(one.value, str)]
+    spend(len(told) * len(texts) // _COMPARED_A_STEP)
+    found = [one.pointer for one in texts if any(word in str(one.value) for word in told)]
+    return found[0] if len(found) == 1 else ""
+
+
+_PARTICULAR: Final = re.compile(r"[\w.-]{8,200}")
+
+
+def _got(message: str, given: Sequence[Field]) -> list[str]:
+    """Return the few numbers that were sent and that a sentence says it got: `must lie in [0, 1], got 2`."""
+    told = {float(one) for one in _NUMBER_GOT.findall(message[:_READ])}
+    numbers = [one for one in given if isinstance(one.value, int | float) and not isinstance(one.value, bool)]
+    found = [one.pointer for one in numbers if told and one.value in told]
+    return found if len(found) <= FEW else []
+
+
+_NUMBER_GOT: Final = re.compile(r"(?i)\b(?:got|was|received|given|found):? (-?\d{1,15}(?:\.\d{1,9})?)\b")
+
+
+def _of_enum(message: str, given: Sequence[Field]) -> list[str]:
+    """Return the only name of an enum that was sent and whose last word a sentence has: `Avro is not supported`."""
+    told = words_of(message)
+    names = [one for one in given if isinstance(one.value, str) and _ENUM.fullmatch(one.value)]
+    found = []
+    for one in names:
+        own = str(one.value).rpartition("_")[2].lower()
+        found += [one.pointer] if own in told and own not in ANYTHING and own not in one.words else []
+    return found if len(found) == 1 else []
+
+
+_ENUM: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+
+
+def _spelled_out(message: str, fields: Sequence[Field]) -> list[str]:
+    """Return the only field whose name of several words a sentence has as it is written in code: `box_id`, `boxId`.
+
+    A name may stand beside letters of other languages.
+    """
+    names = {one.lower() for one in _IN_CODE.findall(message[:_READ])}
+    if not names:
+        return []
+    found = [one for one in fields if "_".join(one.words) in names or "".join(one.words) in names]
+    is_choice = 1 < len(found) <= FEW and all(one.value is None for one in found)  # any of them would do
+    return [one.pointer for one in found] if len(found) == 1 or is_choice else []
+
+
+_IN_CODE: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+", re.ASCII)
+
+
+def likely_names(message: str, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> list[str]:
+    """Return the places of what was sent that may identify the thing which a sentence says is not there."""
+    given = [one for one in islice(given_fields(sent), MOST) if isinstance(one.value, str | int | list) and one.value]
+    given = [one for one in given if not isinstance(one.value, bool)]
+    spend(len(given) // _COMPARED_A_STEP + 1)
+    naming = [one for one in given if one.words[-1:] and one.words[-1] not in _UNNAMING]
+    naming = [one for one in naming if one.words[0] not in _MADE] or naming
+    if not message.strip() and len(naming) > 1:
+        return []  # any of them may be meant
+    unset = list(islice(unset_fields(request, vocabulary), MOST))
+    told = words_of(message)
+    for fields in (
+        naming,
+        list(islice(fields_around(sent), MOST)),
+        [one for one in unset if told.issuperset(one.words)],
+    ):
+        if about := _sharing(told - ANYTHING, fields):
+            return about
+    identifying = [one for one in naming if not _IDENTIFYING.isdisjoint(one.words[-1:])]
+    few = next((some for some in (naming, identifying, given if not naming else []) if 0 < len(some) <= FEW), [])
+    return [one.pointer for one in few]
+
+
+def value_at_end(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only place whose value is all that a sentence has behind its last colon: `Failed to save: a.txt`."""
+    told = message[:_READ].rstrip(" .!\n").rpartition(": ")[2].strip("'\"`")
+    found = [one.pointer for one in sent if one.path and isinstance(one.value, str) and one.value == told]
+    return found[0] if len(found) == 1 and len(told) > 2 and ": " in message else ""
+
+
+def _sharing(told: frozenset[str], fields: Sequence[Field]) -> list[str]:
+    """Return the fields whose names have the most words of a sentence; nothing where those are too many."""
+    counts = {one.pointer: sum(word in told or word.removesuffix("s") in told for word in one.words) for one in fields}
+    most = max(counts.values(), default=0)
+    about = [place for place, count in counts.items() if count == most] if most else []
+    whole = [one.pointer for one in fields if one.pointer in about and len(one.words) == most]
+    about = whole or about
+    return about if len(about) <= FEW else []
