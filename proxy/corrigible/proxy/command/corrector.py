@@ -116,7 +116,7 @@ def _by_ext_proc(prepared: Prepared) -> Listening:
         raise UsageError("--ext-proc is not installed: pip install 'corrigible[ext_proc]'") from None
 
     def listening(job: Job, answering: Answering, address: str) -> AbstractAsyncContextManager[object]:
-        asks = is_asking_for_target(prepared.profiles()) and prepared.route is not None
+        asks = is_asking_for_target(prepared.profiles(), query_mode=args.query_mode) and prepared.route is not None
         return serving(lambda: Processing(answering, job.wants, job.body_limit, asks_for_target=asks), address)
 
     return listening
