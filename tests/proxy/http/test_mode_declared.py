@@ -34,7 +34,9 @@ def corrector(tmp_path: Path) -> HttpCorrector:
     return build_corrector([], spec=spec)
 
 
-@pytest.mark.parametrize("target", ["/own?mode=verbose", "/own?a=1&mode=none&b=2", "/shared/7?mode=none", "/free?mode=none"])
+@pytest.mark.parametrize(
+    "target", ["/own?mode=verbose", "/own?a=1&mode=none&b=2", "/shared/7?mode=none", "/free?mode=none"]
+)
 def test_an_apis_own_mode_passes(corrector: HttpCorrector, target: str) -> None:
     assert corrector.upstream_target(target) == target
     assert corrector.requested_mode(RequestHead("POST", target, ())).mode is Mode.REFLECTIVE

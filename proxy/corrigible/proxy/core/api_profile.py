@@ -162,7 +162,7 @@ def parse_errors(match: MatchedOperation, exchange: Exchange, body: Json) -> Seq
         if errors:
             if not adapter.tells_places_loosely:
                 return errors
-            return locate_errors(errors, exchange, partial(_declared, match), tuple(match.params.values()))
+            return locate_errors(errors, exchange, partial(_declared, match), match.params)
     if exchange.status >= 400 and (body is None or isinstance(body, str)) and _is_plain(match.profile):
         return (Violation(message=body or ""),)
     return ()

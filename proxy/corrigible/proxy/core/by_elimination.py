@@ -88,6 +88,8 @@ def _refused_name(case: RefusalCase, error: Violation) -> SchemaViolation | None
     params = {name: value for name, value in case.match.params.items() if has_segment(path, value)}
     told = [value for value in params.values() if len(value) >= _SHORTEST_VALUE and _has_word(message, value)]
     told = told or [value for name, value in params.items() if _is_variable_named(name, message, case.request)]
+    if not told and error.pointer == "/path":
+        told = list(params.values())  # a sentence calls it by another name
     if len(told) != 1:
         return None
     return SchemaViolation("/path", "value", {"type": "string", "not": {"const": told[0]}}, told[0])

@@ -82,10 +82,14 @@ PREFIX = "x-prefix"
 """In a schema of a closed list: what all its values begin with, and people leave out."""
 
 
+_MOST_VALUES: Final = 5000
+"""Of a closed list that is searched for near values: each costs time, and nobody is offered thousands."""
+
+
 def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
-    listed = [choice for choice in choices(schema) if choice is not None]
-    if isinstance(value, dict) or value is None:
+    if isinstance(value, dict) or value is None or len(choices(schema)) > _MOST_VALUES:
         return []
+    listed = [choice for choice in choices(schema) if choice is not None]
     if isinstance(value, list):
         return [Spelling(value[0])] if len(value) == 1 and not isinstance(value[0], list | dict) else []
     text = scalar_text(value).strip()

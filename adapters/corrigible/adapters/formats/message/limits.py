@@ -258,7 +258,7 @@ def _whole(listed: Listed, message: str, *, is_announced: bool) -> Listed | None
     return listed if is_enough and _END.match(message, listed.end) is not None else None
 
 
-_OF_SETS: Final = re.compile(r"(?:none|null|nothing|any|all|empty|unknown|undefined|various|above|below|following)", re.I)
+_OF_SETS: Final = re.compile(r"(?i)(?:none|null|nothing|any|all|empty|unknown|undefined|various|above|below|following)")
 
 
 def _bounds(message: str) -> dict[str, Json]:
