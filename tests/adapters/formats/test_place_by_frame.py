@@ -12,10 +12,8 @@ from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.schema.exchange import Request
 
 USER = {"name": "x", "email": "a@b.co", "groupId": 7, "bookingStatus": "open", "type": "a"}
-DECLARED = Vocabulary(
-    tuple(("body", one) for one in (*USER, "password", "birth_date", "rewardId", "other"))
-    + (("query", "order_id"), ("query", "tag"))
-)
+MEMBERS = (*USER, "password", "birth_date", "rewardId", "other")
+DECLARED = Vocabulary((*(("body", one) for one in MEMBERS), ("query", "order_id"), ("query", "tag")))
 
 
 def request(body: Any = USER, path: str = "/agents/a-1/members", **query: str) -> Request:
