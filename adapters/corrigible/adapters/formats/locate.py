@@ -38,7 +38,13 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .field_names import blank_told, field_quoted, map_key, nested_name, required_of_list
-from .place_by_frame import missed_in_frame, place_in_frame
+from .place_by_frame import (
+    missed_in_frame,
+    place_behind_colon,
+    place_in_frame,
+    place_of_itself,
+    repeated_element,
+)
 from .place_by_label import place_of_reference
 from .place_by_message import (
     assigned_parameter,
@@ -70,7 +76,9 @@ _MARKS: Final = "'\"`[_"
 _NOT_ABOUT_THE_REQUEST: Final = 401
 _SERVER_ERROR: Final = 500
 _OF_CONTENT: Final = frozenset({400, 422})
-_OF_PROSE: Final = frozenset({400, 404, 406, 409, 410, 422})
+_EMPTY: Final = re.compile(r"(?i)(?:empty|missing|blank) ")
+"""How a 404 begins that is about something that was not given."""
+_OF_PROSE: Final = frozenset({400, 403, 404, 406, 409, 410, 422})
 _NO_CODE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 """Codes of google.rpc that a service sends which chose none, or wraps another one's."""
 _ABOUT_WHAT_IS_THERE: Final = (404, 409)
@@ -123,7 +131,10 @@ def locate_errors(
             continue
         spend(compared // COMPARED_A_STEP)
         place = place_by_path(error, request, vocabulary, sent) if error.pointer else ""
-        if not error.pointer and not is_rpc and exchange.status in _OF_CONTENT:
+        is_lacking = exchange.status in _OF_CONTENT or (
+            exchange.status == 404 and _EMPTY.match(error.message) is not None
+        )
+        if not error.pointer and not is_rpc and is_lacking:
             *others, place = missed_in_frame(error.message, request, vocabulary, sent, path_parameters) or ("",)
             out += [_missed_at(error, one, request, vocabulary) for one in others]
             error = error._replace(constraint="required") if place else error
@@ -148,7 +159,10 @@ def locate_errors(
                 if not place and exchange.status in _OF_CONTENT and isinstance(request.body, Mapping):
                     error, place = _not_given(error, request, vocabulary)
             if not place and not is_rpc and exchange.status in _OF_PROSE:
-                place = place_in_frame(error.message, request, sent, path_parameters)
+                place = place_of_itself(error.message, sent, path_parameters)
+                place = place or place_in_frame(error.message, request, sent, path_parameters)
+            if exchange.status in _OF_PROSE and (twice := repeated_element(error.message, sent)):
+                place, error = twice, error.at(twice, "uniqueItems", {"uniqueItems": True})
             place = place or place_by_code(error.code, sent)
             error = _of_value(error, place, request)
             if (
@@ -191,6 +205,8 @@ def _told_by_text(
     any_text: bool,
 ) -> list[str]:
     """Return the places that the text of an HTTP API tells, the last one alone where it does not tell several."""
+    if place := place_behind_colon(error.message, sent):
+        return [place]
     if place := place_by_text(error, request, vocabulary, every):
         return [place]
     if told := values_told(error.message, every, any_text=any_text):

@@ -82,7 +82,7 @@ _WRONG: Final = (
     re.compile(
         rf"(?i)^(?:the |this |your )?(?P<name>{_LABEL}) (?:(?:is|are|was|has|have) )?(?:already |no longer |not )?"
         rf"(?:{_WRONG_WORD}|a? ?valid\b|supported|recogni[sz]ed|accepted|acceptable|permitted|expired|mismatch"
-        r"|too (?:long|short|large|small|big|high|low|many|few|weak|old|common)|out of (?:range|bounds)"
+        r"|too (?:long|short|large|small|big|high|low|many|few|weak|old|common)|out of (?:\w+\b)?"
         r"|(?:in|must be in) the (?:past|future)|(?:does not|doesn't) match|unique)\b"
     ),
 )
@@ -154,6 +154,51 @@ def missed_in_frame(
                 place = _meant(match["name"], absent)
             return (place,) if place else ()
     return ()
+
+
+def place_behind_colon(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the place that the end of a sentence calls wrong, where the sentence repeats its value before.
+
+    `RRset www.x.org IN AX: unknown type given` repeats two values, and is about the one that it calls `type`.
+    """
+    before, colon, text = message[:_LONGEST].rstrip(" .!").rpartition(": ")
+    if not colon or _CUES.search(text) is None or len(message) > _LONGEST:
+        return ""
+    for pattern in _WRONG:
+        if (match := pattern.search(text)) is not None:
+            label = _plain(_label(match["name"]))
+            called = [one for one in sent if len(one.path) > 1 and label and words(one.path[-1]) == label]
+            told = [one.pointer for one in called if isinstance(one.value, str) and _has_word(before, one.value)]
+            return _only(told)
+    return ""
+
+
+def place_of_itself(message: str, sent: Sequence[SentValue], path_parameters: Mapping[str, str]) -> str:
+    """Return the only member that has the value of the path, where a sentence says that something is its own."""
+    if len(message) > _LONGEST or _ITSELF.search(message) is None:
+        return ""
+    values = {value for value in path_parameters.values() if value}
+    return _only(
+        one.pointer
+        for one in sent
+        if one.path[:1] == ("body",) and isinstance(one.value, str | int) and str(one.value) in values
+    )
+
+
+def repeated_element(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only list with equal elements, where a sentence is about a duplicate."""
+    if len(message) > _LONGEST or _TWICE.search(message) is None:
+        return ""
+    lists = (one for one in sent if isinstance(one.value, list) and 1 < len(one.value) <= _MOST)
+    return _only(one.pointer for one in lists if any(item in one.value[:at] for at, item in enumerate(one.value)))
+
+
+_ITSELF: Final = re.compile(r"(?i)\b(?:itself|yourself|himself|themselves|(?:its|your|their) own|the same as)\b")
+_TWICE: Final = re.compile(r"(?i)\b(?:duplicate[sd]?|more than once|repeated|twice|not unique|must be unique)\b")
+
+
+def _has_word(text: str, value: str) -> bool:
+    return bool(value) and re.search(rf"(?<![\w.-]){re.escape(value)}(?![\w-]|\.\w)", text) is not None
 
 
 def place_in_frame(
