@@ -171,6 +171,8 @@ def locate_errors(
                 and misses(error.message, find_subject(error.message).member, place, request)
             ):
                 error = error._replace(constraint="required")
+            if not place and not is_rpc and exchange.status in _OF_CONTENT and not error.stated:
+                place = place_of_content(error.message, request, vocabulary, sent)
             if not place and repeats_body(error.message, request):
                 place = "/body"
             number = only_number(error.message, sent) if not place and not error.stated else ""

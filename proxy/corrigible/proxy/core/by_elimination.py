@@ -44,6 +44,8 @@ _REFUSED: Final = re.compile(
     r"|too|over|exceeds?|not (?:an? )?(?:allowed|permitted|valid|legal|supported|known))\b"
 )
 """Words of complaints about a value that the server does not take."""
+_IS_NONE: Final = re.compile(r"(?i)['\"`] is not (?:an? )?\w")
+"""Words behind a quoted value that is not of the sort that it has to be."""
 _UNPROCESSABLE: Final = 422
 _MAY_REFUSE_A_NAME: Final = frozenset({400, 405, 422})
 _SERVER_FAULT: Final = 500
@@ -82,7 +84,8 @@ def _refused_name(case: RefusalCase, error: Violation) -> SchemaViolation | None
     message, status = error.message[:_READ], case.exchange.status
     if error.pointer not in ("", "/path") or status not in _MAY_REFUSE_A_NAME or not case.match.operation:
         return None
-    if _REFUSED.search(message) is None or (status != 405 and speaks_of_state(message)):
+    is_told = _REFUSED.search(message) is not None or (status != 405 and _IS_NONE.search(message) is not None)
+    if not is_told or (status != 405 and speaks_of_state(message)):
         return None
     path = case.request.path
     params = {name: value for name, value in case.match.params.items() if has_segment(path, value)}
