@@ -171,7 +171,8 @@ def locate_errors(
                 and misses(error.message, find_subject(error.message).member, place, request)
             ):
                 error = error._replace(constraint="required")
-            if not place and not is_rpc and exchange.status in _OF_CONTENT and not error.stated:
+            is_read = not is_rpc and exchange.status in _OF_CONTENT and not error.stated
+            if not place and is_read and is_of_query(error.message, request, vocabulary):
                 place = place_of_content(error.message, request, vocabulary, sent)
             if not place and repeats_body(error.message, request):
                 place = "/body"

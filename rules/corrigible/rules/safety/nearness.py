@@ -229,7 +229,8 @@ def _word_nearness(word: str, other: str) -> float:
     if word[:1] != other[:1]:
         return 0.0
     shorter, longer = sorted((word, other), key=len)
-    if len(shorter) < _LEAST_SHARE * len(longer) and not longer.startswith(shorter):
+    is_short = len(shorter) <= _SHORTEST and len(shorter) < _LEAST_SHARE * len(longer)
+    if is_short and not longer.startswith(shorter):
         return 0.0  # `MIN` has letters of `MEDIAN`, and is none of its forms
     score = Indel.normalized_similarity(word, other)
     if score >= _NEAR:
