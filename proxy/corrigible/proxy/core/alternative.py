@@ -67,7 +67,7 @@ def _found(profile: ApiProfile, exchange: Exchange) -> FoundMappings | None:
 
 
 def has_substitute(case: RefusalCase) -> bool:
-    """Whether a map has another operation for one that is refused as such: then it was not offered for lack of proof."""
+    """Whether a map has another operation for one that is refused as such: if it is not offered, proof is lacking."""
     if case.match.is_wrapped or not may_be_about_the_operation(case.exchange):
         return False
     found = _found(case.profile, case.exchange)

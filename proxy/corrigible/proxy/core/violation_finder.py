@@ -116,7 +116,7 @@ def may_be_judged(error: Violation, status: int, request: Request) -> bool:
     if request.protocol is Protocol.GRPC and (error.type in _CHOSE_NONE or is_told) and error.message:
         return True
     if error.type in _BY_THE_TEXT_ONLY or status == _SERVER_FAULT:
-        return bool(error.pointer and (error.stated or error.constraint == "required"))
+        return bool(error.pointer and (error.stated or error.constraint in ("required", *_UNKNOWN)))
     return status in ABOUT_THE_REQUEST or status == _NOT_ACCEPTABLE
 
 
@@ -234,6 +234,7 @@ class ViolationFinder:
         """Return what an error itself says about its place."""
         declared = self._description.declared_place(self._request, self._operation, error.pointer)
         stated = stated_violation(error, self._request, declared)
+        stated = unknown_member(error, self._request, declared) if stated is None else stated
         return () if stated is None else (stated,)
 
     def _of_path(self, error: Violation) -> Sequence[SchemaViolation]:

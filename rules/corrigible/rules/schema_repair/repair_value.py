@@ -261,6 +261,8 @@ def _to_array(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         keys = list(value)
         if keys and keys == [str(index) for index in range(len(keys))]:
             return [Spelling(list(value.values()))]
+        if place.whole and len(keys) == 1 and isinstance(only := value[keys[0]], list):
+            return [Spelling(only)]  # `{"items": [1]}` for `[1]`
     readings = [[value]]
     if isinstance(value, str) and "," in value:
         readings.append([part.strip() for part in value.split(",") if part.strip()])
