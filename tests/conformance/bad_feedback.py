@@ -418,6 +418,14 @@ BAD: dict[str, tuple[str, AnnotatedError]] = {
     "no evidence": ("SRF-SEC-03", told(feedback({k: v for k, v in CURRENCY.items() if k != "evidence"}))),
     "evidence of no kind": ("SRF-SEC-03", told(feedback({**CURRENCY, "evidence": {"kind": "guess", "rule": "x"}}))),
     "evidence that names nothing": ("SRF-SEC-03", told(feedback({**CURRENCY, "evidence": {"kind": "rule"}}))),
+    "evidence of look-ups that names none": (
+        "SRF-SEC-03",
+        told(feedback({**CURRENCY, "evidence": {"kind": "lookup", "lookups": []}})),
+    ),
+    "a rule's evidence that names only look-ups": (
+        "SRF-SEC-03",
+        told(feedback({**CURRENCY, "evidence": {"kind": "rule", "lookups": ["GET /v1/prices"]}})),
+    ),
     "a secret": ("SRF-SEC-05", told(feedback(message="The token tok-123 is wrong."), secrets=("tok-123",))),
     "a secret in base64": ("SRF-SEC-05", told(feedback(message="It is dG9rLTEyMw here."), secrets=("tok-123",))),
     "confidence without trials": (

@@ -52,7 +52,8 @@ DECLARED = Vocabulary(
 def read(body: Any, status: int = 400, declared: Vocabulary = DECLARED, request: Request = REQUEST) -> list[str]:
     exchange = Exchange(request, status, {}, b"")
     return [
-        one.pointer for one in locate_errors(GenericFormat().read(exchange, body), exchange, lambda: declared, ["f-9"])
+        one.pointer
+        for one in locate_errors(GenericFormat().read(exchange, body), exchange, lambda: declared, {"id": "f-9"})
     ]
 
 
@@ -161,7 +162,7 @@ def test_what_is_stated_of_a_place_inside_json_text_is_not_stated_of_the_text() 
     exchange = Exchange(IN_TEXT, 400, {}, b"")
     errors = GenericFormat().read(exchange, {"errors": [{"field": "limit", "message": "must be at least 1"}]})
     assert errors[0].stated == {"minimum": 1}
-    (error,) = locate_errors(errors, exchange, lambda: FILTERED, [])
+    (error,) = locate_errors(errors, exchange, lambda: FILTERED)
     assert (error.pointer, error.stated, error.constraint) == ("/query/q", {}, "")
 
 

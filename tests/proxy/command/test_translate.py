@@ -28,16 +28,25 @@ RULES = {
 }
 
 
-def entry(path: str, status: int, answer: Any, method: str = "POST", body: Any = None) -> dict[str, Any]:
+def entry(
+    path: str, status: int, answer: Any, method: str = "POST", body: Any = None, prefer: str = ""
+) -> dict[str, Any]:
+    headers = [{"name": "Prefer", "value": prefer}] if prefer else []
     return {
-        "request": {"method": method, "url": f"https://api.test{path}", "headers": []}
+        "request": {"method": method, "url": f"https://api.test{path}", "headers": headers}
         | ({"postData": {"mimeType": "application/json", "text": json.dumps(body)}} if body else {}),
         "response": {"status": status, "content": {"mimeType": "application/json", "text": json.dumps(answer)}},
     }
 
 
 ENTRIES = [
-    entry("/v1/x?mode=verbose", 400, {"error": {"code": "bad"}}, body={"id": "y", "amount": 500}),
+    entry(
+        "/v1/x?a=b",
+        400,
+        {"error": {"code": "bad"}},
+        body={"id": "y", "amount": 500},
+        prefer="recovery-feedback=verbose",
+    ),
     entry("/v1/y", 200, {"left": 300}, "GET"),
     entry("/v1/x", 400, {"error": {"code": "bad"}}, body={"id": "y", "amount": 500}),
     entry("/v1/x", 400, {"error": {"code": "bad"}}, body={"id": "z"}),
@@ -81,7 +90,7 @@ def test_as_json_and_with_everything(said: Callable[..., list[str]]) -> None:
 
 def test_without_all_only_what_is_annotated(said: Callable[..., list[str]]) -> None:
     assert [json.loads(line)["name"] for line in said(ENTRIES, "--json")] == [
-        "1 POST /v1/x?mode=verbose",
+        "1 POST /v1/x?a=b",
         "3 POST /v1/x",
     ]
 

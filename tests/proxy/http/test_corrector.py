@@ -205,7 +205,7 @@ def test_the_same_rules_fire_in_every_mode(bench: Bench, mode: Mode) -> None:
         (["recovery-feedback=reflective"], "/v1/x", "reflective", "recovery-feedback=reflective"),
         (["wait=1", "x, recovery-feedback=verbose"], "/v1/x", "verbose", "recovery-feedback=verbose"),
         (["recovery-feedback=loud"], "/v1/x", "reflective", None),
-        ([], "/v1/x?mode=verbose", "verbose", None),
+        ([], "/v1/x?mode=verbose", "reflective", None),
         (["recovery-feedback=reflective"], "/v1/x?mode=verbose", "reflective", "recovery-feedback=reflective"),
         ([], "/v1/x?mode=other", "reflective", None),
     ],
@@ -217,8 +217,12 @@ def test_the_caller_chooses(bench: Bench, prefer: list[str], target: str, mode: 
 
 
 def test_a_third_party_never_sees_our_query(bench: Bench, folder: Path) -> None:
-    assert bench.corrector.upstream_target("/v1/x?b=%2F&mode=verbose&a=+") == "/v1/x?b=%2F&a=+"
-    assert bench.corrector.upstream_target("/v1/x?mode=payment") == "/v1/x?mode=payment"
+    told = Bench(folder, query_mode=True)
+    assert told.corrector.upstream_target("/v1/x?b=%2F&mode=verbose&a=+") == "/v1/x?b=%2F&a=+"
+    assert told.corrector.upstream_target("/v1/x?mode=payment") == "/v1/x?mode=payment"
+    body = told.rewritten(target="/v1/x?mode=verbose")[1]
+    assert (b"recovery_feedback" in body, b"validation_errors" in body) == (False, True)
+    assert bench.corrector.upstream_target("/v1/x?mode=verbose") == "/v1/x?mode=verbose"
     native = Bench(folder, native=True)
     assert native.corrector.upstream_target("/v1/x?mode=verbose") == "/v1/x?mode=verbose"
     assert b"recovery_feedback" in native.rewritten(target="/v1/x?mode=verbose")[1]

@@ -154,7 +154,8 @@ def _inside(violation: Violation, request: Request) -> list[Violation]:
     lines = [line.strip(" -*•\t\r") for line in violation.message.splitlines()[:_MOST_LINES]]
     each = [_with_places(violation._replace(message=line), request) for line in lines if line]
     placed = [one for listed in each for one in listed if one.pointer]
-    return [_with_statement(one, request) for one in placed] if len(placed) > 1 else []
+    is_headed = len(placed) == 1 and all(line.endswith(":") for line in lines if line and line != placed[0].message)
+    return [_with_statement(one, request) for one in placed] if len(placed) > 1 or is_headed else []
 
 
 def _by_value(violation: Violation, failed: JsonschemaError, request: Request) -> list[Violation]:

@@ -8,7 +8,8 @@ place counts if it is the only one that fits; otherwise the error has none, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from corrigible.adapters.formats.message.absence import is_blank, misses, misses_something
@@ -40,6 +41,13 @@ from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 from .field_names import blank_told, field_quoted, map_key, nested_name, required_of_list
 from .lack_in_call import left_empty_named, metadata_missing, what_is_required
 from .likely_fields import fields_of_failure, likely_fields, likely_names, value_at_end
+from .place_by_frame import (
+    missed_in_frame,
+    place_behind_colon,
+    place_in_frame,
+    place_of_itself,
+    repeated_element,
+)
 from .place_by_label import place_of_reference
 from .place_by_message import (
     assigned_parameter,
@@ -71,6 +79,9 @@ _MARKS: Final = "'\"`[_"
 _NOT_ABOUT_THE_REQUEST: Final = 401
 _SERVER_ERROR: Final = 500
 _OF_CONTENT: Final = frozenset({400, 422})
+_EMPTY: Final = re.compile(r"(?i)(?:empty|missing|blank) ")
+"""How a 404 begins that is about something that was not given."""
+_OF_PROSE: Final = frozenset({400, 403, 404, 406, 409, 410, 422})
 _NO_CODE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 """Codes of google.rpc that a service sends which chose none, or wraps another one's."""
 _ABOUT_WHAT_IS_THERE: Final = (404, 409)
@@ -90,12 +101,12 @@ def locate_errors(
     errors: Sequence[Violation],
     exchange: Exchange,
     declared: Callable[[], Vocabulary] = lambda: NOTHING,
-    path_values: Collection[str] = (),
+    path_parameters: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Violation]:
     """Return errors with the places that they have in the request, without those that cannot be.
 
-    `declared` gives what the operation declares; it is asked only where a place is in question. `path_values` are
-    the values of the path's parameters.
+    `declared` gives what the operation declares; it is asked only where a place is in question. `path_parameters` are
+    those of the path, with their values.
     """
     request = exchange.request
     vocabulary: Vocabulary | None = None
@@ -123,6 +134,13 @@ def locate_errors(
             continue
         spend(compared // COMPARED_A_STEP)
         place = place_by_path(error, request, vocabulary, sent) if error.pointer else ""
+        is_lacking = exchange.status in _OF_CONTENT or (
+            exchange.status == 404 and _EMPTY.match(error.message) is not None
+        )
+        if not error.pointer and not is_rpc and is_lacking:
+            *others, place = missed_in_frame(error.message, request, vocabulary, sent, path_parameters) or ("",)
+            out += [_missed_at(error, one, request, vocabulary) for one in others]
+            error = error._replace(constraint="required") if place else error
         place = _referring(error, place, request, vocabulary, sent)
         about_request = exchange.status not in (0, _NOT_ABOUT_THE_REQUEST) and exchange.status < _SERVER_ERROR
         about_request = about_request or bool(code)
@@ -134,7 +152,7 @@ def locate_errors(
             of_name = identity_printed if error.type == "NOT_FOUND" else field_quoted
             place = of_name(printed, sent)
         if not place and about_request:
-            every = [*sent, *(SentValue((), (), value) for value in path_values)]
+            every = [*sent, *(SentValue((), (), value) for value in path_parameters.values())]
             any_text = exchange.status in _ABOUT_WHAT_IS_THERE or bool(code) or says_unread(error.message)
             if is_rpc:
                 error, place = _told_in_call(error, code, request, vocabulary, sent, any_text=any_text)
@@ -143,6 +161,11 @@ def locate_errors(
                 out += [_at_its_place(error._replace(pointer=one), request, vocabulary) for one in others]
                 if not place and exchange.status in _OF_CONTENT and isinstance(request.body, Mapping):
                     error, place = _not_given(error, request, vocabulary)
+            if not place and not is_rpc and exchange.status in _OF_PROSE:
+                place = place_of_itself(error.message, sent, path_parameters)
+                place = place or place_in_frame(error.message, request, sent, path_parameters)
+            if exchange.status in _OF_PROSE and (twice := repeated_element(error.message, sent)):
+                place, error = twice, error.at(twice, "uniqueItems", {"uniqueItems": True})
             place = place or place_by_code(error.code, sent)
             error = _of_value(error, place, request)
             if (
@@ -151,6 +174,9 @@ def locate_errors(
                 and misses(error.message, find_subject(error.message).member, place, request)
             ):
                 error = error._replace(constraint="required")
+            is_read = not is_rpc and exchange.status in _OF_CONTENT and not error.stated
+            if not place and is_read and is_of_query(error.message, request, vocabulary):
+                place = place_of_content(error.message, request, vocabulary, sent)
             if not place and repeats_body(error.message, request):
                 place = "/body"
             number = only_number(error.message, sent) if not place and not error.stated else ""
@@ -209,6 +235,10 @@ def _likely(
     return error
 
 
+def _missed_at(error: Violation, place: str, request: Request, vocabulary: Vocabulary) -> Violation:
+    return _at_its_place(error.at(place, "required", {}), request, vocabulary)
+
+
 def _told_by_text(
     error: Violation,
     request: Request,
@@ -219,6 +249,8 @@ def _told_by_text(
     any_text: bool,
 ) -> list[str]:
     """Return the places that the text of an HTTP API tells, the last one alone where it does not tell several."""
+    if place := place_behind_colon(error.message, sent):
+        return [place]
     if place := place_by_text(error, request, vocabulary, every):
         return [place]
     if told := values_told(error.message, every, any_text=any_text):

@@ -33,7 +33,7 @@ _LABEL: Final = re.compile(
 _UNTOLD: Final = frozenset({"id", "ids", "of", "the", "to", "a", "an", "field", "value", "in", "on", "for", "by"})
 ABOUT_RIGHTS: Final = re.compile(
     r"(?i)credential|authori[sz]|authenti|logged in|sign(?:ed)? in|permi(?:t|ss)|denied|forbidden"
-    r"|(?:allowed|able|entitled) to|access|subscri"
+    r"|\b(?:allowed|able|entitled) to|access|subscri"
 )
 """Words of sentences about what the caller may do: "User is not allowed to ..." is not about `user_id`."""
 _SHORTEST: Final = 3

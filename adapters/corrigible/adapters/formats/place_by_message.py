@@ -149,10 +149,24 @@ def repeats_body(message: str, request: Request) -> bool:
     if "\n" in body.strip() and len(body) <= _LONGEST:
         told = _AFTER_A_MARK.search(message[:_LONGEST])
         return told is not None and told["line"] in {line.strip() for line in body.splitlines()}
+    if len(body) <= _LONGEST and _has_word_of_body(message[:_LONGEST], body):
+        return True
     is_word = _SHORTEST_WORD <= len(body) <= _LONGEST_WORD and body.strip() == body
     return is_word and _AT_END.sub("", message[:_LONGEST]).endswith(f": {body}")
 
 
+def _has_word_of_body(message: str, body: str) -> bool:
+    """Whether a complaint has a name of a text that is no word of English, or says that a line was not read."""
+    if _UNREAD.search(message) is not None:
+        return True
+    told = set(_NAME.findall(message)) if _OF_NAMES.search(message) is not None else set()
+    return bool(told) and not told.isdisjoint(_NAME.findall(body)[:_MOST_QUOTED])
+
+
+_UNREAD: Final = re.compile(r"(?i)\b(?:parse|parsing|malformed|invalid) .{0,20}\bline\b")
+_OF_NAMES: Final = re.compile(r"(?i)\b(?:unknown|undeclared|undefined|invalid|unsupported|unrecogni[sz]ed|not found)\b")
+_NAME: Final = re.compile(r"(?<![\w.-])[A-Za-z_][A-Za-z_-]*\d\w*(?![\w-])")
+"""A name with a number in it."""
 _LONGEST_WORD: Final = 200
 _AT_END: Final = re.compile(r"[.!]$")
 _AFTER_A_MARK: Final = re.compile(r"""(?:: | - |['"`])(?P<line>[^\s'"`][^'"`\n]{1,199}?)['"`]?[.!]?$""")

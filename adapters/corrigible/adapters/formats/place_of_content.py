@@ -38,6 +38,8 @@ _OF_QUERY: Final = re.compile(
     r"|\b(?:mismatched|extraneous) input\b|\bunresolved (?:column|reference|name)\b"
     r"|\b(?:table|column|relation|view|function)\b.{0,80}\b(?:not found|not exist|doesn't exist|unknown|ambiguous)\b"
     r"|\b(?:unknown|no such) (?:table|column|relation|view|function)\b"
+    r"|\b(?:expected|unexpected|missing|unterminated|invalid) .{1,60}\bat (?:position|offset|index|line|column"
+    r"|char\w*) \d"
 )
 _OF_DOCUMENT: Final = re.compile(
     r"(?i)\bEOF while parsing\b|\bexpected (?:value|ident|.{1,20}) at line \d|\bunexpected end of (?:json|input|file)\b"

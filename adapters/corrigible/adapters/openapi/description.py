@@ -136,9 +136,9 @@ class Description:
         return self._checks(operation)
 
     def declares(self, operation: str, name: str) -> bool:
-        """Return whether an operation has a query parameter of this name."""
-        parameters = (self._stored.operation(operation) or {}).get("parameters", ())
-        return any(parameter["in"] == "query" and parameter["name"] == name for parameter in parameters)
+        """Return whether an operation has a query parameter of this name, or takes any name."""
+        checks = self._checks(operation)
+        return checks is not None and checks.takes_query(name)
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         """Return near paths, or other methods of the same path, for a request that names no operation."""

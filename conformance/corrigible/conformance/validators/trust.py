@@ -59,9 +59,16 @@ def _sourced(annotated: AnnotatedError) -> Iterator[Finding]:
         if kind not in _EVIDENCE:
             sentence = f"Suggestion {index} does not say where it comes from."
             yield Finding("SRF-SEC-03", sentence, {"kind": "|".join(_EVIDENCE)}, evidence, annotated.sent)
-        elif isinstance(evidence, Mapping) and not (evidence.get("rule") or evidence.get("pointer")):
-            sentence = f"The evidence of suggestion {index} names neither rule nor place."
-            yield Finding("SRF-SEC-03", sentence, "rule or pointer", dict(evidence), annotated.sent)
+        elif isinstance(evidence, Mapping) and not _is_named(evidence):
+            sentence = f"The evidence of suggestion {index} names neither rule nor place, and no look-up."
+            yield Finding("SRF-SEC-03", sentence, "rule, pointer or lookups", dict(evidence), annotated.sent)
+
+
+def _is_named(evidence: Mapping[str, Json]) -> bool:
+    """Whether evidence can be traced: what only look-ups tell has no rule and no place, and names them."""
+    lookups = evidence.get("lookups") if evidence.get("kind") == "lookup" else None
+    is_looked_up = isinstance(lookups, list) and bool(lookups) and all(isinstance(one, str) and one for one in lookups)
+    return bool(evidence.get("rule") or evidence.get("pointer")) or is_looked_up
 
 
 def _secretive(annotated: AnnotatedError) -> Iterator[Finding]:

@@ -32,6 +32,12 @@ def add(parser: argparse.ArgumentParser, *, listen: str) -> None:
         default=Mode.REFLECTIVE.value,
         help="what to add to errors unless the caller chooses (Prefer: recovery-feedback=MODE); default: %(default)s",
     )
+    parser.add_argument(
+        "--query-mode",
+        action="store_true",
+        help="take ?mode=none|traditional|verbose|reflective of every request for the proxy, unless the API's "
+        "description has a parameter of that name there; by default only where the description has the operation",
+    )
     tls.add_trust(parser)
     grpc.add(parser)
     parser.add_argument(

@@ -41,6 +41,8 @@ class ApiPlan:
     maps: Sequence[str] = ()
     """Files of mappings."""
     map_origins: Sequence[str] = ()
+    query_mode: bool = False
+    """Whether `?mode=` is the proxy's also where nothing describes the API."""
 
     @property
     def task(self) -> str:
@@ -59,7 +61,10 @@ class ApiPlan:
 
     def route(self, engine: Engine, loops: Loops, rewritten: Rewritten) -> ApiRoute:
         """Return the API as front ends see it."""
-        corrector = HttpCorrector(engine, mode=self.mode, loops=loops, name=self.name, prefix=self.prefix)
+        query_mode = True if self.query_mode else None
+        corrector = HttpCorrector(
+            engine, mode=self.mode, query_mode=query_mode, loops=loops, name=self.name, prefix=self.prefix
+        )
         own_location = None if self.upstream is None else OwnLocation(self.upstream, rewritten, self.prefix)
         upstream = Upstream.parse(self.upstream) if self.upstream is not None else None
         return ApiRoute(corrector, self.task, own_location, upstream, self.hosts, self.prefix)

@@ -58,6 +58,9 @@ class ApiText(_Text):
     map: Annotated[list[str], Field(description="Maps of operations that do the same: files")] = []
     map_origin: Annotated[list[str], Field(description="Other servers that the maps may name")] = []
     mode: Annotated[ModeName | None, Field(description="What to add to errors of this API")] = None
+    query_mode: Annotated[
+        bool | None, Field(description="Whether ?mode= is the proxy's also where this API has no description")
+    ] = None
     time_limit: Annotated[Seconds | None, Field(description="Maximum seconds of a correction for this API")] = None
     lookups: Annotated[bool | None, Field(description="Whether the proxy may send requests to this API")] = None
 
@@ -85,6 +88,9 @@ class ConfigText(_Text):
     mode: Annotated[
         ModeName | None,
         Field(description="What to add to errors unless the caller chooses"),
+    ] = None
+    query_mode: Annotated[
+        bool | None, Field(description="Whether ?mode= is the proxy's also where the API has no description")
     ] = None
     time_limit: Annotated[Seconds | None, Field(description="Maximum seconds of a correction")] = None
     lookups: Annotated[bool | None, Field(description="Whether the proxy may send reads and dry runs")] = None

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         prepared = _prepared(args)
         from corrigible.proxy.envoy.corrector_process import run as serve
 
-        listening = _by_ext_proc(prepared) if args.ext_proc else None
+        listening = _by_ext_proc(prepared, query_mode=args.query_mode) if args.ext_proc else None
     except (CorrigibleError, OSError, ValueError) as problem:
         return _fail(problem, 2)
     except ModuleNotFoundError as missing:
@@ -98,12 +98,12 @@ def _prepared(args: argparse.Namespace) -> Prepared:
     if not args.pack and not args.spec:
         raise UsageError("--pack or --spec is required")
     trust = tls.read_trust(args, plaintext=None if upstream.startswith("https:") else f"--upstream {upstream}")
-    maps = {"maps": args.map, "map_origins": args.map_origin}
-    plan = ApiPlan(args.pack, args.spec, spec_option.base_path(args.base), mode, limits, upstream, **maps)
+    more = {"maps": args.map, "map_origins": args.map_origin, "query_mode": args.query_mode}
+    plan = ApiPlan(args.pack, args.spec, spec_option.base_path(args.base), mode, limits, upstream, **more)
     return http_job(plan, relay, trust, Rewritten.NONE)
 
 
-def _by_ext_proc(prepared: Prepared) -> Listening:
+def _by_ext_proc(prepared: Prepared, *, query_mode: bool) -> Listening:
     """Return what serves by this protocol. Raises UsageError if its extra is not installed."""
     from corrigible.proxy.envoy.api_hints import is_asking_for_target
     from corrigible.proxy.envoy.processing import Processing
@@ -116,7 +116,7 @@ def _by_ext_proc(prepared: Prepared) -> Listening:
         raise UsageError("--ext-proc is not installed: pip install 'corrigible[ext_proc]'") from None
 
     def listening(job: Job, answering: Answering, address: str) -> AbstractAsyncContextManager[object]:
-        asks = is_asking_for_target(prepared.profiles()) and prepared.route is not None
+        asks = is_asking_for_target(prepared.profiles(), query_mode=query_mode) and prepared.route is not None
         return serving(lambda: Processing(answering, job.wants, job.body_limit, asks_for_target=asks), address)
 
     return listening

@@ -133,7 +133,7 @@ def _gateway(args: argparse.Namespace) -> Gateway:
         body_limit=limits.body,
         seconds=limits.seconds_with_lookups + GRACE,
         is_none=mode is Mode.NONE,
-        asks_for_target=is_asking_for_target(profiles),
+        asks_for_target=is_asking_for_target(profiles, query_mode=args.query_mode),
         refusing=refusing_operations(profiles),
         media_types=media_types(profiles),
         rewritten=Rewritten(one_of("--rewrite-location", args.rewrite_location, list(Rewritten))),

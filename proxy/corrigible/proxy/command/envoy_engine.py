@@ -115,7 +115,7 @@ def run_http(
         body_limit=plan.limits.body,
         seconds=plan.limits.seconds_with_lookups + GRACE,
         is_none=plan.mode is Mode.NONE and started.config is None,  # a configuration may say another one later
-        asks_for_target=is_asking_for_target(profiles),
+        asks_for_target=is_asking_for_target(profiles, query_mode=plan.query_mode),
         refusing=refusing_operations(profiles),
         media_types=media_types(profiles),
         rewritten=started.rewritten,

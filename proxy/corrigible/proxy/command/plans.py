@@ -85,8 +85,8 @@ def _plans(
     base = spec_option.base_path(args.base)
     if not args.pack and not args.spec:
         raise UsageError("--pack or --spec is required")
-    maps = {"maps": args.map, "map_origins": args.map_origin}
-    return [ApiPlan(args.pack, args.spec, base, mode, limits, upstream, **maps)]
+    more = {"maps": args.map, "map_origins": args.map_origin, "query_mode": args.query_mode}
+    return [ApiPlan(args.pack, args.spec, base, mode, limits, upstream, **more)]
 
 
 def _plan_of(api: ApiText, config: Config, args: argparse.Namespace, mode: Mode, listen: Address) -> ApiPlan:
@@ -104,6 +104,7 @@ def _plan_of(api: ApiText, config: Config, args: argparse.Namespace, mode: Mode,
         api.prefix or "",
         config.found("map", api.map),
         api.map_origin,
+        args.query_mode if api.query_mode is None else api.query_mode,
     )
 
 
@@ -173,7 +174,7 @@ def differences(started: Resolved, now: Resolved, *, also: Sequence[str] = ()) -
         if name not in old or name not in new:
             yield f"apis ({name or 'the only one'} is {'new' if name not in old else 'gone'})"
         elif name:
-            members = (("upstream", "upstream"), ("hosts", "host"), ("prefix", "prefix"))
+            members = (("upstream", "upstream"), ("hosts", "host"), ("prefix", "prefix"), ("query_mode", "query_mode"))
             yield from (
                 f"{said} of {name}" for own, said in members if getattr(old[name], own) != getattr(new[name], own)
             )

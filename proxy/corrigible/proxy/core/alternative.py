@@ -66,6 +66,14 @@ def _found(profile: ApiProfile, exchange: Exchange) -> FoundMappings | None:
     return profile.maps.find(request.method, request.path)
 
 
+def has_substitute(case: RefusalCase) -> bool:
+    """Whether a map has another operation for one that is refused as such: if it is not offered, proof is lacking."""
+    if case.match.is_wrapped or not may_be_about_the_operation(case.exchange):
+        return False
+    found = _found(case.profile, case.exchange)
+    return found is not None and reason_for_another(case, (), names_a_thing=found.names_a_thing) is not None
+
+
 def with_alternative(
     case: RefusalCase, results: list[RuleResult], room: int
 ) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:

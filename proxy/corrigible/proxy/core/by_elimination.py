@@ -15,6 +15,7 @@ from corrigible.adapters.base import Described
 from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.formats.place_by_label import has_label
 from corrigible.adapters.formats.place_by_message import suspected_place
+from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.rules.pointer import MISSING, escape, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import letters
@@ -44,6 +45,8 @@ _REFUSED: Final = re.compile(
     r"|too|over|exceeds?|not (?:an? )?(?:allowed|permitted|valid|legal|supported|known))\b"
 )
 """Words of complaints about a value that the server does not take."""
+_IS_NONE: Final = re.compile(r"(?i)['\"`] is not (?:an? )?\w")
+"""Words behind a quoted value that is not of the sort that it has to be."""
 _UNPROCESSABLE: Final = 422
 _MAY_REFUSE_A_NAME: Final = frozenset({400, 405, 422})
 _SERVER_FAULT: Final = 500
@@ -82,12 +85,15 @@ def _refused_name(case: RefusalCase, error: Violation) -> SchemaViolation | None
     message, status = error.message[:_READ], case.exchange.status
     if error.pointer not in ("", "/path") or status not in _MAY_REFUSE_A_NAME or not case.match.operation:
         return None
-    if _REFUSED.search(message) is None or (status != 405 and speaks_of_state(message)):
+    is_told = _REFUSED.search(message) is not None or (status != 405 and _IS_NONE.search(message) is not None)
+    if not is_told or (status != 405 and speaks_of_state(message)):
         return None
     path = case.request.path
     params = {name: value for name, value in case.match.params.items() if has_segment(path, value)}
     told = [value for value in params.values() if len(value) >= _SHORTEST_VALUE and _has_word(message, value)]
     told = told or [value for name, value in params.items() if _is_variable_named(name, message, case.request)]
+    if not told and error.pointer == "/path":
+        told = list(params.values())  # a sentence calls it by another name
     if len(told) != 1:
         return None
     return SchemaViolation("/path", "value", {"type": "string", "not": {"const": told[0]}}, told[0])
@@ -153,7 +159,7 @@ def _faulty_value(case: RefusalCase, error: Violation) -> SchemaViolation | None
         return None
     if _NOT_TAKEN_BY_FAULT.search(message) is None or _OF_THE_SERVER.search(message) is not None:
         return None
-    place = error.pointer or suspected_place(message, request)
+    place = error.pointer or suspected_place(message, request) or _only_repeated(message, request)
     if not place.startswith(("/body/", "/query/")):
         return None
     value = value_at(request, place)
@@ -162,9 +168,18 @@ def _faulty_value(case: RefusalCase, error: Violation) -> SchemaViolation | None
     return SchemaViolation(place, "value", {"not": {"const": value}}, value)
 
 
+def _only_repeated(message: str, request: Request) -> str:
+    """Return the only place whose value of several signs a message has as a word."""
+    values = {one.pointer: one.value for one in sent_places(request) if isinstance(one.value, str)}
+    told = [place for place, value in values.items() if len(value) >= _DISTINCT and _has_word(message, value)]
+    return told[0] if len(told) == 1 else ""
+
+
+_DISTINCT: Final = 6
+"""Letters of a value that no message has by chance."""
 _NOT_TAKEN_BY_FAULT: Final = re.compile(
-    r"(?i)\b(?:unsupported|invalid|unknown|unrecogni[sz]ed|illegal|malformed"
-    r"|not (?:supported|valid|allowed|recogni[sz]ed))\b"
+    r"(?i)\b(?:unsupported|invalid|unknown|unrecogni[sz]ed|illegal|malformed|bad"
+    r"|not (?:supported|valid|allowed|recogni[sz]ed|an? [a-z]+))\b"
 )
 _OF_THE_SERVER: Final = re.compile(
     r"(?i)exception|traceback|\b(?:null|nil|none|undefined|internal|time[d -]?out|connect\w*|refused|remote"

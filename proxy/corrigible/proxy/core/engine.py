@@ -24,7 +24,7 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .alternative import has_mappings, with_alternative
+from .alternative import has_mappings, has_substitute, with_alternative
 from .alternative_reason import may_be_about_the_operation
 from .api_profile import (
     ApiProfile,
@@ -254,6 +254,8 @@ class Engine:
 
 def _reason_unmatched(case: RefusalCase) -> str:
     """Return why a refusal gets no feedback: what was asked, and gave nothing."""
+    if case.profile.description is None and has_substitute(case):
+        return "no rule matches; a map has another operation, which without --spec is not known to be served"
     if case.profile.described is None:
         return "no rule matches"
     if not case.match.operation:

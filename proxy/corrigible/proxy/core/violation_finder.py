@@ -29,8 +29,9 @@ from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.inside_text import CONTENT, broken_member, broken_text
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, choices
 from corrigible.rules.schema_repair.nesting import MISPLACED, move_member
+from corrigible.rules.schema_repair.other_part import IN_QUERY
 from corrigible.rules.schema_repair.renaming import near_names
-from corrigible.rules.schema_repair.route import UNSURE
+from corrigible.rules.schema_repair.route import BARE, UNSURE
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
 from corrigible.rules.violation import Violation
@@ -39,6 +40,7 @@ from corrigible.schema.exchange import Protocol, Request
 
 from .api_profile import RefusalCase
 from .body_form import NOTHING_SAID
+from .sent_in_body import is_nothing_sent, is_read_by_query, noted
 
 ABOUT_THE_REQUEST: Final = frozenset({400, 404, 405, 410, 415, 422, 501})
 """Statuses (RFC 9110, RFC 4918) that may mean that the request is not what the description says."""
@@ -83,6 +85,7 @@ NOTHING_PARTICULAR: Final = re.compile(
     r"(?i)|\W*(?:(?:http )?404\W*)?(?:page |route |resource |url |path |the requested url(?: was)? |endpoint )?"
     r"not[ _]?found\W*(?:on the server.{0,160}|404\W*)?"
     r"|\W*(?:cannot (?:get|head|post|put|patch|delete)"
+    r"|(?:the )?requested (?:resource|page|path|url|endpoint) (?:is |was |could )?not (?:be )?found"
     r"|no (?:such |matching )?(?:route|handler|endpoint|path|url|page)"
     r"|(?:unknown|invalid|unrecogni[sz]ed) (?:route|endpoint|path|url|page))\b.{0,300}"
     r"|\W*(?:the )?route \S{1,300}(?: \S{1,300})? (?:was |could )?not (?:be )?found\W*|\W*nothing(?: here| found)?\W*"
@@ -113,7 +116,7 @@ def may_be_judged(error: Violation, status: int, request: Request) -> bool:
     if request.protocol is Protocol.GRPC and (error.type in _CHOSE_NONE or is_told) and error.message:
         return True
     if error.type in _BY_THE_TEXT_ONLY or status == _SERVER_FAULT:
-        return bool(error.pointer and (error.stated or error.constraint == "required"))
+        return bool(error.pointer and (error.stated or error.constraint in ("required", *_UNKNOWN)))
     return status in ABOUT_THE_REQUEST or status == _NOT_ACCEPTABLE
 
 
@@ -192,6 +195,7 @@ class ViolationFinder:
             return of_path or self._of_extension(error) or self._of_silence(error) or self._stated(error)
         is_located = self._is_located(error)
         violations = self._at(error) if is_located else self._anywhere(error)
+        violations = [noted(one, self._request, self._operation, self._description) for one in violations]
         if is_located and not violations and not error.constraint and not error.stated:
             violations = self._mentioned(error)
         if not violations and (broken := broken_text(error, self._request)) is not None:
@@ -230,6 +234,7 @@ class ViolationFinder:
         """Return what an error itself says about its place."""
         declared = self._description.declared_place(self._request, self._operation, error.pointer)
         stated = stated_violation(error, self._request, declared)
+        stated = unknown_member(error, self._request, declared) if stated is None else stated
         return () if stated is None else (stated,)
 
     def _of_path(self, error: Violation) -> Sequence[SchemaViolation]:
@@ -282,7 +287,10 @@ class ViolationFinder:
         """Return a violation of the method without methods whose body lacks a sent member, if one has them all."""
         body, offered = self._request.body, choices(wrong.schema)
         if wrong.keyword != "method" or not isinstance(body, Mapping) or not body:
-            return wrong
+            is_bare = wrong.keyword == "method" and is_nothing_sent(self._request, offered, self._description)
+            return wrong._replace(schema={**wrong.schema, BARE: True}) if is_bare else wrong
+        if is_read_by_query(self._request, offered, self._description):
+            return wrong._replace(schema={**wrong.schema, IN_QUERY: True})
         sent = {("body", str(name)) for name in body}
         matches = {one: self._description.operations.find(str(one), self._request.path) for one in offered}
         takes = {

@@ -38,9 +38,11 @@ def media_types(profiles: Sequence[ApiProfile]) -> list[str]:
     return sorted({media for one in mappings if one is not None for media in one.media_types})
 
 
-def is_asking_for_target(profiles: Sequence[ApiProfile]) -> bool:
-    """Whether `?mode=` of a request may be for the proxy."""
-    return not any(profile.adapter.native_mode for profile in profiles)
+def is_asking_for_target(profiles: Sequence[ApiProfile], *, query_mode: bool) -> bool:
+    """Whether `?mode=` of a request may be for the proxy: it is described, or the operator says so (`query_mode`)."""
+    if any(profile.adapter.native_mode for profile in profiles):
+        return False
+    return query_mode or any(hasattr(profile.described, "declares") for profile in profiles)
 
 
 def lua_pattern(template: str) -> str:

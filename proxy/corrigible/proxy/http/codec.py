@@ -46,7 +46,9 @@ class HttpCodec:
     modes: Final = frozenset(Mode) - {Mode.NONE}
 
     def __init__(self, engine: Engine, *, query_mode: bool | None = None, prefix: str = "") -> None:
-        """`query_mode` says whether `?mode=` is ours to honour; by default it is, unless the API has its own.
+        """`query_mode` says whether `?mode=` is ours where no description declares one of the API's own.
+
+        By default it is only where a description has the operation: an API may have a `mode` that nobody told us of.
 
         `prefix` is what callers have before each path, and the API has not.
         """
@@ -59,7 +61,7 @@ class HttpCodec:
         self._engine = engine
         native = any(profile.adapter.native_mode for profile in engine.profiles)
         self._reads_query = not native if self._query_mode is None else self._query_mode
-        self._strips_query = not native
+        self._strips_query = not native and self._query_mode is not False
 
     def choose_mode(self, native: HttpExchange, default: Mode) -> ModeChoice:
         return self.mode_of(native.request, default)
@@ -70,24 +72,27 @@ class HttpCodec:
         if values and (prefer := preferred(values)) is not None:
             return ModeChoice(prefer, is_preferred=True, is_compact=is_compact(values))
         mode = queried(request.target) if self._reads_query and "mode=" in request.target else None
-        return ModeChoice(default if mode is None or self._declares_mode(request.path) else mode)
+        return ModeChoice(default if mode is None or not self._is_ours(request.path) else mode)
 
     def upstream_target(self, target: str) -> str:
         """Return the target for the upstream: a third party never sees our `?mode=`."""
-        if self._strips_query and "mode=" in target and not self._declares_mode(target.partition("?")[0]):
+        if self._strips_query and "mode=" in target and self._is_ours(target.partition("?")[0]):
             return without_mode(target)
         return target
 
-    def _declares_mode(self, path: str) -> bool:
-        """Whether a description says that the API has a `mode` of its own there: then none is ours."""
+    def _is_ours(self, path: str) -> bool:
+        """Whether `?mode=` of a path can be no parameter of the API: it is described there, without one."""
+        is_known = False
         for profile in self._engine.profiles:
-            declares = getattr(profile.described, "declares", None)
-            if declares is None:
+            described = profile.described
+            declares = getattr(described, "declares", None)
+            if described is None or declares is None:
                 continue
-            matches = (profile.adapter.operations.find(method, path) for method in _METHODS)
-            if any(match is not None and declares(match[0], "mode") for match in matches):
-                return True
-        return False
+            named = [profile.adapter.operations.find(method, path) for method in _METHODS]
+            if any(match is not None and declares(match[0], "mode") for match in named):
+                return False
+            is_known = is_known or any(described.operations.find(method, path) for method in _METHODS)
+        return is_known or self._query_mode is True
 
     def caller(self, native: HttpExchange, loops: Loops) -> str:
         return self.caller_of(native.request, loops)

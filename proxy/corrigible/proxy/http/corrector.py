@@ -42,7 +42,7 @@ class HttpCorrector(Corrector[HttpExchange, Rewrite]):
         name: str = "",
         prefix: str = "",
     ) -> None:
-        """`query_mode` says whether `?mode=` is ours to honour; by default it is, unless the API has its own.
+        """`query_mode` says whether `?mode=` is ours where nothing describes the API; by default it is not.
 
         `name` tells this API from others that share the loops. `prefix` is what callers have before each path.
         """

@@ -219,11 +219,19 @@ def _stems(word: str, other: str) -> bool:
     return word == other or (len(word) >= 4 and other.startswith(word))
 
 
+_LEAST_SHARE: Final = 0.6
+"""Of the letters of a word that is another form of a longer one, unless that begins with it."""
+
+
 def _word_nearness(word: str, other: str) -> float:
     if word == other:
         return 1.5
     if word[:1] != other[:1]:
         return 0.0
+    shorter, longer = sorted((word, other), key=len)
+    is_short = len(shorter) <= _SHORTEST and len(shorter) < _LEAST_SHARE * len(longer)
+    if is_short and not longer.startswith(shorter):
+        return 0.0  # `MIN` has letters of `MEDIAN`, and is none of its forms
     score = Indel.normalized_similarity(word, other)
     if score >= _NEAR:
         score += 0.1 * min(3, _shared_beginning(word, other))

@@ -149,19 +149,39 @@ def into_missing(violation: SchemaViolation, request: Request) -> Suggestion | N
 def unwrapped(parent: str, around: Schema | None, violation: SchemaViolation, request: Request) -> Suggestion | None:
     """Return the move of an object out of its only, undeclared member, where it is what belongs around the member.
 
-    `{"book": {"title": "T"}}` becomes `{"title": "T"}`.
+    `{"book": {"title": "T"}}` becomes `{"title": "T"}`. The member may be declared if what is declared is no object.
     """
     present = value_at(request, parent)
     if around is None or not parent.startswith("/body") or not isinstance(present, Mapping) or request.form:
         return None
     ((name, inner),) = present.items() if len(present) == 1 else ((None, None),)
     properties = around.get("properties")
-    if not isinstance(inner, Mapping) or not isinstance(properties, Mapping) or name in properties:
+    if not isinstance(inner, Mapping) or not isinstance(properties, Mapping) or not inner.keys() <= properties.keys():
         return None
-    if not _required(around) or not _required(around) <= inner.keys() or first_violation(inner, around) is not None:
+    declared = properties.get(name)
+    if isinstance(declared, Mapping) and (not types(declared) or "object" in types(declared)):
+        return None
+    missed = {segments(violation.pointer)[-1]} if violation.keyword == "required" else set[str]()
+    needed = _required(around) | missed
+    if not needed or not needed <= inner.keys() or first_violation(inner, around) is not None:
         return None
     edited = _edited(violation, request, [(f"{parent}/{escape(str(name))}", parent)], is_certain=True)
     return None if edited is None else edited.suggestion
+
+
+def list_wrapped(violation: SchemaViolation, request: Request) -> Suggestion | None:
+    """Return the body that is a list under the name of the list that is missed: `[1]` becomes `{"items": [1]}`."""
+    around, name = violation.parent_schema or {}, segments(violation.pointer)[-1]
+    items = request.body
+    if violation.pointer.count("/") != 2 or not violation.pointer.startswith("/body/") or not isinstance(items, list):
+        return None
+    if types(violation.schema) != ("array",) or not _required(around) <= {name}:
+        return None
+    if not items or first_violation(items, violation.schema) is not None:
+        return None
+    ops: list[Operation] = [{"op": "test", "path": "/body", "value": items}]
+    ops.append({"op": "replace", "path": "/body", "value": {name: items}})
+    return edit(violation, request, ops, "Send the list under the name that the server misses.")
 
 
 def _are_all(names: Sequence[str], present: Mapping[str, Json], declared: set[str]) -> bool:

@@ -20,6 +20,7 @@ from corrigible.schema.exchange import Json, Request
 from . import alternative, inside_text, nesting, renaming, route
 from .first_violation import duplicates, first_violation, is_fully_checked
 from .json_schema import SELECTS, choices, types
+from .other_part import into_query
 from .repair_value import repair_value
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, ask, edit, guarded_edit, is_secret, options
@@ -196,6 +197,7 @@ def _missing(violation: SchemaViolation, request: Request, group: str) -> Propos
     parent = violation.pointer.rpartition("/")[0]
     nested = nesting.wrapped(violation, request)
     nested = nested or nesting.unwrapped(parent, violation.parent_schema, violation, request)
+    nested = nested or nesting.list_wrapped(violation, request) or into_query(violation, request)
     if nested is not None:
         return Proposal([nested])
     value = settled_value(violation.schema)

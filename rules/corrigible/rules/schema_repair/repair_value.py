@@ -82,10 +82,14 @@ PREFIX = "x-prefix"
 """In a schema of a closed list: what all its values begin with, and people leave out."""
 
 
+_MOST_VALUES: Final = 5000
+"""Of a closed list that is searched for near values: each costs time, and nobody is offered thousands."""
+
+
 def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
-    listed = [choice for choice in choices(schema) if choice is not None]
-    if isinstance(value, dict) or value is None:
+    if isinstance(value, dict) or value is None or len(choices(schema)) > _MOST_VALUES:
         return []
+    listed = [choice for choice in choices(schema) if choice is not None]
     if isinstance(value, list):
         return [Spelling(value[0])] if len(value) == 1 and not isinstance(value[0], list | dict) else []
     text = scalar_text(value).strip()
@@ -257,6 +261,8 @@ def _to_array(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         keys = list(value)
         if keys and keys == [str(index) for index in range(len(keys))]:
             return [Spelling(list(value.values()))]
+        if place.whole and len(keys) == 1 and isinstance(only := value[keys[0]], list):
+            return [Spelling(only)]  # `{"items": [1]}` for `[1]`
     readings = [[value]]
     if isinstance(value, str) and "," in value:
         readings.append([part.strip() for part in value.split(",") if part.strip()])

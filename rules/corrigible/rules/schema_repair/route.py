@@ -14,6 +14,7 @@ from corrigible.rules.safety.nearness import nearest
 from corrigible.schema.exchange import Json, Request
 
 from .json_schema import Schema, choices, types
+from .other_part import read_by_query
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, Suggestion, ask, edit, options
 
@@ -23,6 +24,9 @@ _MOST: Final = 5
 
 UNSURE: Final = "x-unsure"
 """In a schema of paths or methods: no answer says that the path or the method is wrong, so whoever calls confirms."""
+
+BARE: Final = "x-bare"
+"""In a schema of methods: nothing was sent, and the operation that changes something takes what says what to change."""
 
 ELSEWHERE: Final = "elsewhere"
 """The keyword of a path that lacks the method which a near path has."""
@@ -91,6 +95,11 @@ def _path(violation: SchemaViolation, request: Request, offered: list[str], grou
     message = "Use a path that is known, if it is what was meant."
     if len(offered) == 1 and _is_longer_word(request.path, offered[0]):
         return Proposal([_to(violation, request, "/path", request.path, offered[0], message, is_choice=True)])
+    if len(offered) == 1 and _has_one_more(request.path, offered[0]):
+        is_read = request.method in READS
+        return Proposal(
+            [_to(violation, request, "/path", request.path, offered[0], message, is_choice=True, confirm=not is_read)]
+        )
     likely = [*sure, *(one for one in offered if one not in sure)][:_MOST]
     return options(
         [_to(violation, request, "/path", request.path, one, message, is_choice=True) for one in likely], group
@@ -119,6 +128,12 @@ def _is_longer_word(path: str, other: str) -> bool:
         return False
     ((one, two),) = different
     return two.endswith((f"_{one}", f"-{one}"))
+
+
+def _has_one_more(path: str, other: str) -> bool:
+    """Whether a path is another one with one segment more inside."""
+    have, want = _segments(path), _segments(other)
+    return len(want) == len(have) + 1 and any(have == [*want[:at], *want[at + 1 :]] for at in range(1, len(have)))
 
 
 def with_segment(path: str, old: str, new: str) -> str | None:
@@ -194,6 +209,11 @@ _COMMON = re.compile(r"(?i)api|rest|v\d[\w.-]{0,7}")
 
 def _method(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
     """Suggest only methods of the same safety class, and POST for a read."""
+    if (read := read_by_query(violation, request)) is not None:
+        return Proposal([read])
+    if violation.schema.get(BARE) is True:
+        message = "Say what was meant: the path has several methods, and nothing was sent that tells them apart."
+        return ask(violation, request, message, schema={"enum": offered})
     methods = [one.upper() for one in offered if one.upper() != request.method]
     if request.method in READS:
         methods = [one for one in methods if one in ("GET", "POST")]
@@ -239,6 +259,8 @@ def _replacing(violation: SchemaViolation, request: Request, *, can_read: bool) 
     """Return PUT in the place of PATCH. What is sent is a part of the whole: PUT would take the rest away."""
     message = "Use PUT, which replaces the whole resource: "
     message += "read it first, and send it with the changes." if can_read else "send all of it with the changes."
+    if request.body is None:  # there is no whole of which a part was sent
+        return _to(violation, request, "/method", "PATCH", "PUT", "Use PUT.", intent=True)
     put = _to(violation, request, "/method", "PATCH", "PUT", message, intent=True)
     put["applicability"] = "HAS_PLACEHOLDERS"
     put["placeholders"] = [{"pointer": "/body", "ask": "agent", "schema": {"type": "object"}}]

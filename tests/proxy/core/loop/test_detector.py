@@ -23,7 +23,7 @@ from corrigible.proxy.runtime.dispatcher import Dispatcher, Task
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
-from tests._support.repeater import AMOUNT, REQUEST, Agent, feedback
+from tests._support.repeater import AMOUNT, REQUEST, Agent, edit, feedback
 
 
 def test_what_has_no_operation_is_told_apart_by_method_and_path() -> None:
@@ -243,3 +243,44 @@ def test_a_correction_that_comes_too_late_does_not_count() -> None:
     outcome = asyncio.run(Dispatcher(loops=loops).run(task, nobody, replace(limits, seconds_with_lookups=0.01)))
     assert outcome.rewrite is None
     assert agent.attempt() == 2
+
+
+REASON = Violation("too_long", "n", "/body/reason")
+
+
+def test_a_mistake_that_is_left_of_several_was_refused_before() -> None:
+    agent = Agent()
+    both = feedback(edit("/body/amount", 300), edit("/body/reason", "short"))
+    mended = replace(REQUEST, body={**REQUEST.body, "amount": 300})
+    agent.refused(REQUEST, both, about=[AMOUNT, REASON])
+    left = feedback(edit("/body/reason", "short"))
+    answers = [agent.refused(mended, left, about=[REASON]) for _ in range(3)]
+    assert [one and one["loop"]["attempt"] for one in answers] == [2, 3, 4]
+    assert answers[0] is not None and answers[0]["loop"]["action"] == "none"
+    assert answers[0]["suggestions"] == left["suggestions"], "it was not tried"
+
+
+def test_a_mistake_whose_advice_was_tried_beside_another_is_no_new_one() -> None:
+    agent = Agent()
+    both = feedback(edit("/body/amount", 300), *one_of_reasons("short", "shorter"))
+    agent.refused(REQUEST, both, about=[AMOUNT, REASON])
+    tried = replace(REQUEST, body={**REQUEST.body, "amount": 300, "reason": "short"})
+    answer = agent.refused(tried, feedback(*one_of_reasons("short", "shorter")), about=[REASON])
+    assert answer is not None and answer["loop"]["action"] == "next_alternative"
+    assert [one["patch"][0]["value"] for one in answer["suggestions"]] == ["shorter"]
+
+
+def test_who_mends_one_mistake_after_the_other_is_in_no_loop() -> None:
+    agent = Agent()
+    third = Violation("bad", "o", "/body/tags")
+    edits = [edit("/body/amount", 300), edit("/body/reason", "short"), edit("/body/tags", [])]
+    agent.refused(REQUEST, feedback(*edits), about=[AMOUNT, REASON, third])
+    once = replace(REQUEST, body={**REQUEST.body, "amount": 300})
+    twice = replace(REQUEST, body={**once.body, "reason": "short"})
+    assert agent.attempt(once, feedback_sent=feedback(*edits[1:]), about=[REASON, third]) == 2
+    assert agent.attempt(twice, feedback_sent=feedback(*edits[2:]), about=[third]) == 2
+    assert len(agent.loops) == 1
+
+
+def one_of_reasons(*values: str) -> list[dict[str, Any]]:
+    return [edit("/body/reason", value, group={"id": "1", "relation": "one_of"}) for value in values]

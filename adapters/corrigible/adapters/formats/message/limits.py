@@ -228,7 +228,7 @@ def choices_in(message: str) -> Listed | None:
     if not cues or (_OF_NONE in cues and _NO_CHOICES.search(message) is not None):
         return None
     for cue in _CHOICES.finditer(message) if _LISTED in cues else ():
-        listed = _whole(read_list(message, cue.end()), message)
+        listed = _whole(read_list(message, cue.end()), message, is_announced=cue[0].rstrip().endswith(":"))
         if listed is not None:
             return listed
     quoted = _QUOTED_CHOICES.search(message) if _QUOTED in cues else None
@@ -245,14 +245,20 @@ def _is_value(item: Json) -> bool:
     return not isinstance(item, str) or (_LETTER.search(item) is not None and _TYPE_WORD.fullmatch(item) is None)
 
 
-def _whole(listed: Listed, message: str) -> Listed | None:
-    """Return a list whose end is sure: in brackets or quotes, or words with commas up to the end of the sentence."""
+def _whole(listed: Listed, message: str, *, is_announced: bool) -> Listed | None:
+    """Return a list whose end is sure: in brackets or quotes, or words with commas up to the end of the sentence.
+
+    One word is a list only after a colon (`must be one of: closed`), and only if it is no word for a set of values.
+    """
     if not listed.items or not all(map(_is_value, listed.items)):
         return None
     if listed.is_closed:
         return listed
-    ends = _END.match(message, listed.end) is not None
-    return listed if len(listed.items) > 1 and ends else None
+    is_enough = len(listed.items) > 1 or (is_announced and _OF_SETS.fullmatch(str(listed.items[0])) is None)
+    return listed if is_enough and _END.match(message, listed.end) is not None else None
+
+
+_OF_SETS: Final = re.compile(r"(?i)(?:none|null|nothing|any|all|empty|unknown|undefined|various|above|below|following)")
 
 
 def _bounds(message: str) -> dict[str, Json]:

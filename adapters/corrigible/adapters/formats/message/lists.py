@@ -13,6 +13,7 @@ _ITEM: Final = re.compile(
     r"""|:?(?P<bare>[\w$@*+/#-](?:[\w$@*+/:#-]|\.(?=[\w$@*+/:#-]))*))"""
 )
 _BETWEEN: Final = re.compile(r"\s*(?:,?\s*(?:and|or|&)(?: the)?(?=[\s'\"`“])|[,|;])")
+_ASIDE: Final = re.compile(r"\s*\([^()\n]{1,160}\)")
 _OPENING: Final = {"[": "]", "(": ")", "{": "}", "<": ">"}
 _INTEGER: Final = re.compile(r"-?\d{1,18}")
 _NUMBER: Final = re.compile(r"-?\d{1,18}\.\d{1,18}")
@@ -55,6 +56,8 @@ def read_list(text: str, at: int = 0) -> Listed:
         quoted = quoted and bare is None
         items.append(_value(bare) if bare is not None else next(one for one in match.groups()[:4] if one is not None))
         at = match.end()
+        if bare is None and (aside := _ASIDE.match(text, at)) is not None and _BETWEEN.match(text, aside.end()):
+            at = aside.end()  # `'id' (what that means) or 'ordinal' (what that means)`
         between = _BETWEEN.match(text, at) or (_SPACES.match(text, at) if closings else None)
         if between is None:
             break

@@ -26,6 +26,8 @@ _ONE_SCHEMA: Final = (
 _LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPS: Final = ("properties", "patternProperties", "dependentSchemas")
 _LONGEST_DEFAULT: Final = 200
+_MOST_VALUES: Final = 5000
+"""Of an enum that is kept: a longer list could be searched within no time limit, so its values are not judged."""
 
 
 class Schemas:
@@ -127,7 +129,7 @@ class Schemas:
 
     def _assertions(self, node: Mapping[str, Json], out: dict[str, Any], hidden: frozenset[str]) -> None:
         values = node.get("enum")
-        if isinstance(values, list) and values:
+        if isinstance(values, list) and 0 < len(values) <= _MOST_VALUES:
             out["enum"] = [*values, None] if self._nullable(node) and None not in values else list(values)
         for key in ("const", "default"):
             if key in node and (key == "const" or len(str(node[key])) <= _LONGEST_DEFAULT):

@@ -69,6 +69,18 @@ class OperationChecker:
                 return self._unknown_parameter(request, path[0], names)
         return None
 
+    def takes_query(self, name: str) -> bool:
+        """Return whether a query parameter of this name is declared, or one whose members are sent by any name."""
+        if any(one["name"] == name for one in self.query):
+            return True
+        root = self.root({})
+        free = (one for one in self.query if one.get("explode", True) and one.get("style", "form") == "form")
+        return any(
+            name in part.get("properties", ()) or part.get("additionalProperties", False) is not False
+            for one in free
+            for part in parts(one["schema"], root)
+        )
+
     def listed_words(self) -> Iterator[str]:
         """Yield the values of parameters that take a list of some of them, such as the fields to return."""
         root = self.root({})

@@ -101,7 +101,8 @@ class OperationSuggester:
         below = None if wrong is None or _may_become(method, others) else self._below(method, path)
         if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
             return below or self._elsewhere(method, path, others) or wrong
-        return self._near_path(method, path) or below or wrong or self._siblings(method, path) or self._around(path)
+        near = self._near_path(method, path) or below or wrong or self._lacking(method, path)
+        return near or self._siblings(method, path) or self._around(path)
 
     def _elsewhere(self, method: str, path: str, others: list[str]) -> SchemaViolation | None:
         """Return the path that is this one in the other number and has the method: `POST /tag` for `POST /tags`."""
@@ -247,6 +248,33 @@ class OperationSuggester:
             *_, name = others.values()
             return SchemaViolation("/path", "reference", {"type": "string", "not": {"const": name}}, name)
         return SchemaViolation("/path", "path", {"enum": list(others)}, path)
+
+    def _lacking(self, method: str, path: str) -> SchemaViolation | None:
+        """Return the only path that has one word more inside: `/api/admin/projects/7/flags` of `/api/projects/7/flags`.
+
+        What follows has to be a word of it, so that it is no other path that takes anything for a variable.
+        """
+        parts = [part for part in path.split("/") if part]
+        if len(parts) > _LONGEST or len(path) > _MOST_LETTERS:
+            return None
+        found: dict[str, None] = {}
+        for at in range(1, len(parts)):
+            for node in _after(self._operations.root, parts[:at]):
+                for word, inner in node.literal.items():
+                    spend()
+                    if parts[at] not in inner.literal:
+                        continue
+                    inner = inner.literal[parts[at]]
+                    ends = any(method in end.operations for end in _after(inner, parts[at + 1 :]))
+                    longer = "/" + "/".join([*parts[:at], word, *parts[at:]])
+                    if ends and self._written(method, longer) > 2:
+                        found[longer] = None
+        return SchemaViolation("/path", "path", {"enum": list(found)}, path) if len(found) == 1 else None
+
+    def _written(self, method: str, path: str) -> int:
+        """Return how many segments of a path its operation writes itself."""
+        match = self._operations.find(method, path)
+        return 0 if match is None else path.count("/") - len(match[1])
 
     def _near_path(self, method: str, path: str) -> SchemaViolation | None:
         parts = [part for part in path.split("/") if part]

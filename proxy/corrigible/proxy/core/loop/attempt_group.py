@@ -61,6 +61,22 @@ class AttemptGroup:
         """Whether a refusal came before the wait was over that was told last."""
         return refusal.started < self.until
 
+    def take_over(self, before: AttemptGroup) -> None:
+        """Go on with a task of which some mistakes were mended: the others were refused once, however often."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(before, name))
+        self.attempts, self.early = min(before.attempts, 1), 0
+
+    def keep_advice(self, refusal: Refusal) -> None:
+        """Forget what was advised about mistakes that a refusal no longer has."""
+        places = [containing_array(one.pointer) for one in refusal.errors]
+        if all(places):
+            self.advised = tuple(
+                advice
+                for advice in self.advised
+                if not advice.effects or any(is_excused(containing_array(place), places) for place, _ in advice.effects)
+            )
+
     def record_outcome(self, refusal: Refusal) -> None:
         """Learn what became of the last advice."""
         request = refusal.request

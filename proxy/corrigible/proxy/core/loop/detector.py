@@ -13,6 +13,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Final
 
 from corrigible.schema.cache import LONGEST, cached
@@ -28,9 +29,12 @@ IDLE: Final = 600.0
 """Seconds after which one is forgotten."""
 _MOST_GROUPS = 16
 _MOST_COUNTED = 64
+_MOST_WIDER = 64
+"""Refusals of one caller at one place among which those of several mistakes are looked for."""
 
 Key = tuple[str, str, tuple[tuple[str, str, str], ...]]
 """Caller, place, and what the refusal complains of: code, pointer and words of each error, no values."""
+_NONE: Final[Mapping[str, set[Key]]] = MappingProxyType({})
 
 
 class Loops:
@@ -79,11 +83,13 @@ class Loops:
         key: Key = (refusal.caller, place_of(refusal.operation, refusal.request), _error_keys(refusal))
         if self._count >= MOST or not 0 <= self._sweep - refusal.started <= IDLE:
             self._expire(refusal.started)
-        groups = self._groups.get(key)
-        if groups is None and feedback is None:
+        groups, wider = self._groups.get(key), self._wider(key)
+        if groups is None and not wider and feedback is None:
             return None
         leaves = leaves_of(refusal.request)
         group = self._same_task(key, refusal, leaves, feedback) if groups is not None else None
+        left = self._left_of(wider, key, refusal, leaves) if group is None else None
+        group = group or left
         if group is None and feedback is None:
             return None
         group = group or self._new_group(key)
@@ -93,6 +99,8 @@ class Loops:
                 self._counted.popitem(last=False)
         if group.attempts:
             group.record_outcome(refusal)
+        if left is not None:
+            left.keep_advice(refusal)
         group.attempts += 1
         group.code = refusal.code or group.code
         answer: dict[str, Json] | None = None
@@ -142,6 +150,48 @@ class Loops:
                 return group
         return None
 
+    def _wider(self, key: Key) -> list[Key]:
+        """Return the keys of refusals that complained of the same and of more."""
+        caller, place, errors = key
+        if len(places := self._places.get(caller, _NONE).get(place, ())) > _MOST_WIDER:
+            return []
+        here = set(errors)
+        return [one for one in places if len(one[2]) > len(here) and here.issubset(one[2])]
+
+    def _left_of(
+        self, wider: Iterable[Key], key: Key, refusal: Refusal, leaves: Mapping[str, int]
+    ) -> AttemptGroup | None:
+        """Return a task of several mistakes of which these are left, under its new key. It counts them twice at most.
+
+        They were refused before, and yet something was mended since: that is no loop.
+        """
+        for before in wider:
+            groups = self._groups[before]
+            for group in groups:
+                if refusal.started - group.last > IDLE or not is_same_task(refusal, leaves, group):
+                    continue
+                left = self._new_group(key)
+                left.take_over(group)
+                self._forget(before, group)
+                return left
+        return None
+
+    def _forget(self, key: Key, group: AttemptGroup) -> None:
+        groups = self._groups[key]
+        groups.remove(group)
+        self._count -= 1
+        if not groups:
+            self._forget_key(key)
+
+    def _forget_key(self, key: Key) -> None:
+        self._groups.pop(key, None)
+        keys = self._places[key[0]][key[1]]
+        keys.discard(key)
+        if not keys:
+            del self._places[key[0]][key[1]]
+            if not self._places[key[0]]:
+                del self._places[key[0]]
+
     def _new_group(self, key: Key) -> AttemptGroup:
         groups = self._groups.get(key)
         if groups is None:
@@ -163,14 +213,8 @@ class Loops:
             key, groups = next(iter(self._groups.items()))
             if self._count < MOST and now - groups[-1].last <= IDLE:
                 return
-            del self._groups[key]
             self._count -= len(groups)
-            keys = self._places[key[0]][key[1]]
-            keys.discard(key)
-            if not keys:
-                del self._places[key[0]][key[1]]
-                if not self._places[key[0]]:
-                    del self._places[key[0]]
+            self._forget_key(key)
 
 
 def place_of(operation: str, request: Request) -> str:

@@ -1,0 +1,42 @@
+"""What was sent in a body although the description has it in the query, noted for the repair.
+
+Knows: requests, what is declared. Does not know: errors, rules.
+"""
+
+from __future__ import annotations
+
+from corrigible.adapters.base import Described
+from corrigible.rules.schema_repair.other_part import NO_BODY, are_parameters
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.schema.exchange import Json, Request
+
+
+def noted(violation: SchemaViolation, request: Request, operation: str, description: Described) -> SchemaViolation:
+    """Note of a parameter that is missing that its operation takes no body, where one was sent."""
+    if violation.keyword != "required" or not violation.pointer.startswith("/query/") or not request.body:
+        return violation
+    if description.body_schemas(operation):
+        return violation
+    return violation._replace(schema={**violation.schema, NO_BODY: True})
+
+
+def is_read_by_query(request: Request, offered: tuple[Json, ...], description: Described) -> bool:
+    """Whether GET is the only method of a path, and takes all members of the body in its query."""
+    body = request.body
+    match = description.operations.find("GET", request.path) if offered == ("GET",) else None
+    if match is None or not isinstance(body, dict) or not are_parameters(body):
+        return False
+    known = {*description.vocabulary(match[0]).places}
+    return all(("query", str(name)) in known for name in body)
+
+
+def is_nothing_sent(request: Request, offered: tuple[Json, ...], description: Described) -> bool:
+    """Whether a POST has neither body nor query, where the only method that changes something takes some.
+
+    It may have been meant to read: what is to be changed is not said.
+    """
+    writes = [str(one) for one in offered if one in ("PUT", "PATCH")]
+    if request.method != "POST" or request.body is not None or request.query or "GET" not in offered:
+        return False
+    match = description.operations.find(writes[0], request.path) if len(writes) == 1 else None
+    return match is not None and any(path[0] in ("body", "query") for path in description.vocabulary(match[0]).places)

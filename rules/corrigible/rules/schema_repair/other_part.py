@@ -1,0 +1,79 @@
+"""Members of a body that belong into the query: of an operation without a body, or of the only method of a path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from corrigible.rules.pointer import escape, segments
+from corrigible.rules.safety.nearness import is_same
+from corrigible.schema.exchange import Json, Request
+
+from .first_violation import first_violation
+from .schema_violation import SchemaViolation
+from .suggestion import Operation, Suggestion, edit, is_secret
+
+NO_BODY: Final = "x-no-body"
+"""In a schema of a parameter: its operation takes no body."""
+IN_QUERY: Final = "x-in-query"
+"""In a schema of methods: the only one takes in its query what was sent as body."""
+_MEDIA_TYPE: Final = "/headers/content-type"
+"""It is that of a body."""
+_MOST: Final = 16
+
+
+def into_query(violation: SchemaViolation, request: Request) -> Suggestion | None:
+    """Return the move of members of the body into the query, where the one that is missed there is among them."""
+    place, *names = segments(violation.pointer)
+    if place != "query" or len(names) != 1 or violation.schema.get(NO_BODY) is not True:
+        return None
+    moved = _moved(request)
+    same = [name for name in moved if is_same(name, names[0])]
+    if len(same) != 1 or len(moved) != 1 or first_violation(moved[same[0]], violation.schema, text=True) is not None:
+        return None
+    ops = _operations(request, {names[0]: moved[same[0]]})
+    return edit(violation, request, ops, "Send it in the query: this operation takes no body.")
+
+
+def read_by_query(violation: SchemaViolation, request: Request) -> Suggestion | None:
+    """Return GET with the members of the body in the query, where that is the only method, and takes them all."""
+    moved = _moved(request)
+    if violation.schema.get(IN_QUERY) is not True or not moved:
+        return None
+    ops: list[Operation] = [
+        {"op": "test", "path": "/method", "value": request.method},
+        {"op": "replace", "path": "/method", "value": "GET"},
+        *_operations(request, moved),
+    ]
+    message = "Use GET, the only method of this path, with what was sent in the query."
+    return edit(violation, replace(request, method="GET"), ops, message, action="USE_ALTERNATIVE_ENDPOINT")
+
+
+def are_parameters(body: Json) -> bool:
+    """Whether a body is an object of few plain values, as a query can hold."""
+    return isinstance(body, Mapping) and 0 < len(body) <= _MOST and all(map(_is_plain, body.values()))
+
+
+def _is_plain(value: Json) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _moved(request: Request) -> dict[str, Json]:
+    body = request.body
+    if not isinstance(body, Mapping) or not are_parameters(body):
+        return {}
+    if any(is_secret(f"/body/{escape(str(name))}", value) or name in request.query for name, value in body.items()):
+        return {}
+    return {str(name): value for name, value in body.items()}
+
+
+def _operations(request: Request, moved: Mapping[str, Json]) -> list[Operation]:
+    ops: list[Operation] = [{"op": "test", "path": "/body", "value": request.body}]
+    if not request.query:
+        added: dict[str, Json] = {name: str(value) for name, value in moved.items()}
+        ops.append({"op": "add", "path": "/query", "value": added})
+    else:
+        ops += [{"op": "add", "path": f"/query/{escape(name)}", "value": str(value)} for name, value in moved.items()]
+    ops.append({"op": "remove", "path": "/body"})
+    return [*ops, {"op": "remove", "path": _MEDIA_TYPE}] if "content-type" in request.headers else ops
