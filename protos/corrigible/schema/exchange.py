@@ -6,9 +6,11 @@ Knows: methods, paths, decoded bodies. Does not know: sockets, HTTP libraries, r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
+
+from .record import record
 
 Json = Any
 """A decoded JSON value. `Any` on purpose: it enters here and is narrowed one function later."""
@@ -26,7 +28,7 @@ def protocol_of(method: str) -> Protocol:
     return Protocol.GRPC if method.startswith("/") else Protocol.HTTP
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """The request document: what patches point into. Credentials never appear in it.
 
@@ -68,7 +70,7 @@ class Request:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Exchange:
     """A request and its response. An error response is a normal response, never an exception."""
 

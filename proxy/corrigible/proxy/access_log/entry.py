@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from corrigible.proxy.http.feedback_store import DOCUMENTS
+from corrigible.schema.record import record
 
 from .log_file import LogFile
 
@@ -70,7 +71,7 @@ class Verdict(StrEnum):
     """The caller did not wait for an answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """One exchange, when it is over."""
 

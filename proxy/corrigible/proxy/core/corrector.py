@@ -7,12 +7,13 @@ Does not know: sockets, clocks, headers, trailers, what any rule says.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from corrigible.proxy.core.loop.detector import Loops, place_of
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.schema.record import record
 
 from .api_profile import Explanation, match_operation
 from .compact import compact
@@ -66,7 +67,7 @@ class Codec(Protocol[NativeT, Embedded]):
         """Keep what an answer points to for fetching."""
 
 
-@dataclass(frozen=True)
+@record
 class Outcome(Generic[Embedded]):
     """What became of one answer. Without a rewrite every byte stays."""
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
+from corrigible.schema.record import record
 
 from .api_profile import RefusalCase
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PassThrough:
     """Nothing to add. Forward the upstream's bytes exactly as they came."""
 

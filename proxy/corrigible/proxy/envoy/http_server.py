@@ -13,11 +13,13 @@ from typing import Any, Final
 
 import httptools
 
+from corrigible.schema.record import record
+
 _PIPELINED: Final = 16
 """Requests of one connection that wait for an answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """A request."""
 
@@ -28,7 +30,7 @@ class Call:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reply:
     """An answer."""
 
@@ -117,8 +119,11 @@ class Connection(asyncio.Protocol):
 
 
 def _bytes(reply: Reply) -> bytes:
-    lines = [b"HTTP/1.1 %d %s" % (reply.status, HTTPStatus(reply.status).phrase.encode())]
-    lines += [b"%s: %s" % header for header in reply.headers]
-    if reply.status != HTTPStatus.NO_CONTENT:
+    lines = [_STATUS_LINES[reply.status], *[b"%b: %b" % header for header in reply.headers]]
+    if reply.status != _NO_CONTENT:
         lines.append(b"content-length: %d" % len(reply.body))
     return b"\r\n".join([*lines, b"", reply.body])
+
+
+_NO_CONTENT: Final = 204
+_STATUS_LINES: Final = {int(one): f"HTTP/1.1 {one.value} {one.phrase}".encode() for one in HTTPStatus}

@@ -139,7 +139,7 @@ class HttpService:
         loops = _loops_of(corrector, caller)
         if loops and self._watch_reads is not None and request.method in READS:
             await self._watch_reads()
-        return Reply(200, ((SECTIONS, lengths), (ENTRY, told(entry).encode()), *loops), body)
+        return Reply(200, ((SECTIONS, lengths), (ENTRY, told(entry)), *loops), body)
 
     def _started(self, call: Call) -> float:
         """Return when the request came in, as far as the gateway says it."""
@@ -177,7 +177,7 @@ def _loops_of(corrector: HttpCorrector, caller: str) -> tuple[tuple[bytes, bytes
 
 
 def _unchanged(entry: Entry) -> Reply:
-    return Reply(204, ((ENTRY, told(entry).encode()),))
+    return Reply(204, ((ENTRY, told(entry)),))
 
 
 def _origin(upstream: Upstream | None, request: RequestHead) -> Origin:

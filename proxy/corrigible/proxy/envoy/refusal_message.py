@@ -11,10 +11,10 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from corrigible.proxy.http.messages import Headers, text_of
+from corrigible.schema.record import record
 
 SECTIONS: Final = b"corrigible-sections"
 """The header with the lengths of the sections."""
@@ -30,7 +30,7 @@ class Unreadable(ValueError):
     """A message is not as it must be. The text says what is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Head:
     """A head with its pseudo-headers apart."""
 
@@ -38,7 +38,7 @@ class Head:
     headers: Headers
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RefusalMessage:
     """A refused exchange."""
 

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+import orjson
+
 from corrigible.proxy.access_log.entry import Entry
 
 _TOLD: Final = ("id", "outcome", "operation", "rules", "reason", "error", "lookups", "correction", "code", "failure")
@@ -19,7 +21,7 @@ _LONGEST: Final = 1000
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 
 
-def told(entry: Entry) -> str:
+def told(entry: Entry) -> bytes:
     """Return what only the corrector knows of an exchange, in ASCII and one line."""
     document: dict[str, Any] = {name: value for name in _TOLD if (value := getattr(entry, name)) not in (None, (), 0)}
     for name, value in document.items():
@@ -27,7 +29,12 @@ def told(entry: Entry) -> str:
             document[name] = value[:_LONGEST]
     if entry.feedback is not None:
         document["feedback"] = _told_of(entry.feedback)
-    return _ENCODER.encode(document)
+    try:
+        text = orjson.dumps(document)
+    except orjson.JSONEncodeError:  # a surrogate, or a number that is too large
+        text = b"\xff"
+    # What is ASCII already takes an eighth of the time.
+    return text if text.isascii() else _ENCODER.encode(document).encode()
 
 
 def with_told(entry: Entry, text: str) -> Entry:

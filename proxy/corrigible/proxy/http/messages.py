@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from corrigible.schema.record import record
 
 from .feedback_store import Document
 
 Headers = Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RequestHead:
     method: str
     target: str
@@ -24,13 +25,13 @@ class RequestHead:
         return self.target.partition("?")[0]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResponseHead:
     status: int
     headers: Headers
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HttpExchange:
     """One request and its answer, as they came over the wire."""
 
@@ -40,7 +41,7 @@ class HttpExchange:
     response_body: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rewrite:
     """The answer as it goes out. The status never changes."""
 

@@ -15,12 +15,12 @@ import functools
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.loop.shared import SharedLoops
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.schema.record import record
 
 from .lookup_runner import Fetch, LookupBudget
 from .worker import Overloaded, WorkerLate, WorkerLost, Workers
@@ -53,7 +53,7 @@ _MOST: Final = 0.02
 """Seconds of one round."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Task(Generic[T]):
     """One refusal to correct."""
 
