@@ -27,6 +27,8 @@ _FIRST_WAIT: Final = 0.05
 _LONGEST_WAIT: Final = 1.0
 """Seconds before a corrector that ended soon is started again."""
 _SOON: Final = 1.0
+_NICER: Final = 10
+"""Traffic comes before corrections: where both want one processor, Envoy has nine tenths of it."""
 _LAST_ANSWERS: Final = 2.0
 """Seconds in which a corrector that was replaced may answer what it was asked."""
 _TRIES: Final = 3
@@ -48,7 +50,7 @@ class Correctors:
         served: Served = {"serve": serve, "reload": job.work["reload"]}
         adopt_orphans()
         # Large tasks are for workers of a corrector, which have a limit.
-        self._server = ForkServer(served, memory=None, nicer=0)
+        self._server = ForkServer(served, memory=None, nicer=_NICER)
         self._say = say
         self.addresses = [f"{UNIX}{folder / f'corrector-{number}.sock'}" for number in range(count)]
         self._replicas = [_Replica(self._server, address) for address in self.addresses]
