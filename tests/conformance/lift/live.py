@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from corrigible.conformance.cli import main
-from corrigible.conformance.lift.episode.score import ADVISED
-from corrigible.conformance.lift.log.record import UNOBTAINABLE
+from corrigible.conformance.lift.log.record import ADVISED, UNOBTAINABLE
 from corrigible.conformance.lift.tasks.task import TASKS, Task, read_tasks
 
 
