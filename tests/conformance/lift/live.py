@@ -50,8 +50,11 @@ def unpromised(episodes: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
 
 
 def _is_open(episode: dict[str, Any]) -> bool:
-    with_feedback = episode["arm"] == "reflective-patches" and episode["agent"] != "stubborn"
-    return with_feedback and episode["needs"] in ("prompt", "agent")
+    if episode["arm"] != "reflective-patches":
+        return False
+    if episode["agent"] == "stubborn":  # where the proxy is silent, nothing stops whoever repeats
+        return "recovery_feedback" not in json.dumps(episode["turns"][-1]["shown"])
+    return episode["needs"] in ("prompt", "agent")
 
 
 ANOTHER_WISH = frozenset({"rate-on-a-day-long-past"})
