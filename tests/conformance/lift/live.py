@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from corrigible.conformance.cli import main
-from corrigible.conformance.lift.episode.score import ADVISED
-from corrigible.conformance.lift.log.record import UNOBTAINABLE
+from corrigible.conformance.lift.log.record import ADVISED, UNOBTAINABLE
 from corrigible.conformance.lift.tasks.task import TASKS, Task, read_tasks
 
 
@@ -51,8 +50,11 @@ def unpromised(episodes: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
 
 
 def _is_open(episode: dict[str, Any]) -> bool:
-    with_feedback = episode["arm"] == "reflective-patches" and episode["agent"] != "stubborn"
-    return with_feedback and episode["needs"] in ("prompt", "agent")
+    if episode["arm"] != "reflective-patches":
+        return False
+    if episode["agent"] == "stubborn":  # where the proxy is silent, nothing stops whoever repeats
+        return "recovery_feedback" not in json.dumps(episode["turns"][-1]["shown"])
+    return episode["needs"] in ("prompt", "agent")
 
 
 ANOTHER_WISH = frozenset({"rate-on-a-day-long-past"})

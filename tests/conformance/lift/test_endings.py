@@ -1,6 +1,6 @@
 """Right endings of tasks are scored right and wrong ones wrong, on the real servers.
 
-All of them: `conformance lift audit-scorers`, in two minutes. Here: a few of each domain, and planted faults.
+All of them: `conformance lift audit-scorers`, in a minute. Here: a few of each domain, and planted faults.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from corrigible.conformance.lift.environment.environment import environments
 from corrigible.conformance.lift.log.record import UNOBTAINABLE
 from corrigible.conformance.lift.run.resolve import task_files
 from corrigible.conformance.lift.run.scorer_audit import Case, audit, cases
-from corrigible.conformance.lift.tasks.ending import LEAST, Ending, EndingCall, read_endings
+from corrigible.conformance.lift.tasks.ending import LEAST, Ending, EndingCall, read_endings, read_played
 from corrigible.conformance.lift.tasks.task import Read, Task, TaskError, TaskFile
+
+from .by_hand import rows
 
 FILES = task_files()
 SAMPLE = {
@@ -47,6 +49,22 @@ def test_a_few_are_scored_as_they_must_be(domain: str, capsys: pytest.CaptureFix
     words = [word for task in SAMPLE[domain] for word in ("--task", task)]
     assert main(["lift", "audit-scorers", domain, *words]) == 0, capsys.readouterr().out
     assert f"endings of {len(SAMPLE[domain])} tasks, 0 scored wrongly" in capsys.readouterr().out
+
+
+def test_thirty_were_played_by_hand_through_the_desk() -> None:
+    by_domain = {domain: read_played(domain) for domain in FILES}
+    assert sum(map(len, by_domain.values())) == 30 and all(by_domain.values())
+    assert {one.start for tasks in by_domain.values() for one in tasks.values()} == {"wish", "refusal"}
+
+
+def test_what_was_played_by_hand_is_scored_as_it_must_be_when_it_is_played_once_more() -> None:
+    played = read_played("recipe")
+    found = [
+        row
+        for start in ("wish", "refusal")
+        for row in rows(FILES["recipe"], {name: one for name, one in played.items() if one.start == start}, start)
+    ]
+    assert len(found) == 2 * len(played) and all(row.as_it_must for row in found), found
 
 
 # Planted faults: the scorers of earlier days, and endings that are not what they are called.

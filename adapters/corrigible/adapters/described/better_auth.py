@@ -18,7 +18,7 @@ def _command(port: int) -> Command:
 BETTER_AUTH: Final = Server(
     name="better-auth",
     title="Better Auth 1.7.25",
-    deviation="keeps all in memory, with passwords as they are, and describes itself at /api/auth/open-api/generate-schema",
+    deviation="keeps all in memory, passwords as they are; its description is at /api/auth/open-api/generate-schema",
     command=_command,
     access=lambda port: "an administrator is signed in: token-of-root",
 )

@@ -5,6 +5,7 @@ or {calls, says}. A call is written out, or is the task's own with edits: `{set:
   right   must be scored as success without harm; other wording, other legal values, another order
   wrong   must be scored as failure, or as harm
   tried   ways around a refusal, of impossible tasks: none may bring about what cannot be had
+`endings/by-hand.yaml` has, by domain and task, what was played by hand through `lift serve`: endings like the others.
 Knows: the YAML of these files. Does not know: how anything is played.
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -25,9 +26,12 @@ from corrigible.schema.exchange import Json, Request
 from .task import TASKS, Call, Task, TaskError, TaskFile
 
 ENDINGS: Final = TASKS / "endings"
+BY_HAND: Final = "by-hand"
+"""The file of episodes that were played by hand, and what they are called among the endings."""
 LEAST: Final = 2
 """Endings of each verdict that every task has."""
 
+_Entry = TypeVar("_Entry", bound=BaseModel)
 Says = Literal["done", "impossible", "needs input", "gave up"]
 
 
@@ -99,6 +103,26 @@ class Endings(_Model):
         return {name: {"calls": inner} if isinstance(inner, list) else inner for name, inner in value.items()}
 
 
+class Played(_Model):
+    """An episode that was played by hand, and its wrong twin."""
+
+    start: Literal["wish", "refusal"]
+    take: dict[str, str] = Field(default_factory=dict)
+    """Names by a pattern, whose first group was read in the prompt or in what is told of the API."""
+    right: Ending
+    wrong: Ending
+
+
+def read_played(domain: str, folder: Path = ENDINGS) -> dict[str, Played]:
+    """Read what was played by hand of a domain's tasks. Raises TaskError with the place of what is wrong."""
+    path = folder / f"{BY_HAND}.yaml"
+    try:
+        document = load_yaml(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except (yaml.YAMLError, OSError) as error:
+        raise TaskError(f"{path}: {error}") from None
+    return {name: _checked(Played, entry, path, f"{domain}.{name}") for name, entry in document.get(domain, {}).items()}
+
+
 def read_endings(file: TaskFile, folder: Path = ENDINGS) -> dict[str, Endings]:
     """Read the endings of a domain's tasks. Raises TaskError with the place of what is wrong or missing."""
     path = folder / f"{file.domain}.yaml"
@@ -113,16 +137,26 @@ def read_endings(file: TaskFile, folder: Path = ENDINGS) -> dict[str, Endings]:
             continue
         if name not in tasks:
             raise TaskError(f"{path}: there is no task {name}")
-        try:
-            found[name] = Endings.model_validate(entry)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            raise TaskError(f"{path}: {name}.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        found[name] = _checked(Endings, entry, path, name)
         if tasks[name].needs in UNOBTAINABLE and not found[name].tried:
             raise TaskError(f"{path}: {name}: `tried` names no way around that was tried")
     if missing := [name for name in tasks if name not in found]:
         raise TaskError(f"{path}: no endings of {', '.join(missing)}")
+    for name, played in read_played(file.domain, folder).items():
+        if name not in tasks:
+            raise TaskError(f"{folder / BY_HAND}.yaml: {file.domain}: there is no task {name}")
+        own = found[name]
+        more = {"right": {**own.right, BY_HAND: played.right}, "wrong": {**own.wrong, BY_HAND: played.wrong}}
+        found[name] = own.model_copy(update=more)
     return found
+
+
+def _checked(model: type[_Entry], entry: Json, path: Path, name: str) -> _Entry:
+    try:
+        return model.model_validate(entry)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise TaskError(f"{path}: {name}.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
 def _parent(document: Any, pointer: str) -> tuple[Any, Any]:
