@@ -75,7 +75,7 @@ ORDER = {
     ],
     "model": [
         *("usage", "conversation", "rate_limiter", "provider_client", "address"),
-        *("openai_chat", "openai_responses", "anthropic", "provider"),
+        *("openai", "openai_chat", "openai_responses", "anthropic", "provider"),
     ],
     "rules": [
         *(

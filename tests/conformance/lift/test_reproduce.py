@@ -95,6 +95,23 @@ def test_episodes_that_end_otherwise_when_played_again_are_named() -> None:
     assert list(outcome_differences(before, before)) == []
 
 
+def test_a_plan_is_played_again_and_episodes_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan, folder, again = tmp_path / "p.yaml", tmp_path / "p", tmp_path / "again"
+    plan.write_text(
+        "domains: [recipe]\ntasks: [adv_ctx_001]\narms: [verbose, reflective-patches]\nagents: [informed]\n"
+        "registered: {primary: [reflective-patches, verbose]}\n",
+        "utf-8",
+    )
+    assert main(["lift", "run", str(plan), "--out", str(folder), "--skip-audit", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["lift", "report", str(folder)]) == 0
+    (folder / "report.txt").write_text(capsys.readouterr().out, "utf-8")
+    assert main(["lift", "reproduce", str(plan), "--play", str(again)]) == 0
+    out = capsys.readouterr().out
+    assert out.endswith("match\n") and "informed reflective-patches" in out and "1 of 1, and now     1 of 1" in out
+    assert len(read(again).episodes) == 2
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -112,13 +112,12 @@ def _played(folder: Path, plan: Path | None, out: Path) -> list[str]:
     """Play a plan again, and return which episodes end otherwise. Raises UsageError where it cannot be played whole."""
     if plan is None:
         raise UsageError("--play needs the plan, not the folder of a run")
-    from corrigible.conformance.cli import main
     from corrigible.conformance.lift.reproduction.run_again import by_arm, outcome_differences
 
     before = finished_run(folder).episodes
     local = {one.agent.partition(":")[2] for one in before if one.agent.startswith("local:")}
     options = [word for name in sorted(local) for word in ("--local-model", name)]
-    if main(["lift", "run", str(plan), "--out", str(out), *options]) == 2:
+    if _lift("run", str(plan), "--out", str(out), *options) == 2:
         raise UsageError(f"{plan}: was not played to its end")
     now = finished_run(out).episodes
     before_arms, now_arms = by_arm(before), by_arm(now)
@@ -127,3 +126,13 @@ def _played(folder: Path, plan: Path | None, out: Path) -> list[str]:
     found = list(outcome_differences(before, now))
     print(f"{len(found)} of {len(before)} episodes end otherwise", file=sys.stderr)
     return found
+
+
+def _lift(*words: str) -> int:
+    """Run a subcommand as a user would, and return its exit status. Raises UsageError."""
+    from .lift import add as add_lift
+
+    parser = argparse.ArgumentParser()
+    add_lift(parser.add_subparsers())
+    args = parser.parse_args(["lift", *words])
+    return int(args.run(args))
