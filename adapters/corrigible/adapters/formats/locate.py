@@ -38,8 +38,8 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .field_names import blank_told, field_quoted, map_key, nested_name, required_of_list
-from .lack_in_call import left_empty_named, metadata_missing, what_is_required
-from .likely_fields import fields_of_failure, likely_fields, likely_names, value_at_end
+from .lack_in_call import left_empty_named, metadata_missing, read_of_nothing, what_is_required
+from .likely_fields import fields_of_failure, fields_told, likely_fields, likely_names, value_at_end
 from .place_by_label import place_of_reference
 from .place_by_message import (
     assigned_parameter,
@@ -181,8 +181,6 @@ def _likely(
     A service that chose no code, and did not fail, mostly refuses what was sent.
     """
     meant = code or error.type
-    if error.pointer.count("/") > 1:
-        return error
     if meant == "NOT_FOUND":
         is_state = reason_of_call(error.message, request.method) is not None
         is_own = error.type in _NO_CODE and "KeyError" in str(
@@ -199,13 +197,17 @@ def _likely(
         is_of_service = error.type == "INTERNAL"
         places = likely_fields(error.message, request, vocabulary, sent, has_words=is_of_service)
         code = "INVALID_ARGUMENT" if chose_none and places else code
+    elif meant == "UNIMPLEMENTED":
+        places = fields_told(error.message, sent)
     elif error.type == "INTERNAL" and not is_fault(error.message):
         places = [told] if (told := value_at_end(error.message, sent)) else []
         code = "INVALID_ARGUMENT" if places else code
     else:
         return error
     if places:
-        error = error._replace(native={**error.native, "likely": places}, type=code or error.type, constraint="")
+        error = error._replace(native={**error.native, "likely": places}, type=code or error.type)._replace(
+            constraint="", stated={}
+        )
     return error
 
 
@@ -257,6 +259,8 @@ def _not_given(error: Violation, request: Request, vocabulary: Vocabulary) -> tu
 
 def _read_call(error: Violation, exchange: Exchange, declared: Callable[[], Vocabulary]) -> tuple[Violation, str]:
     """Return an error of a gRPC call with its sentence alone, and the code that the sentence stands for, if any."""
+    if error.pointer.startswith(("/path", "/query")):
+        error = error._replace(pointer="")  # a call has neither: `Invalid query` is about one of its fields
     if error.message:
         error = error._replace(message=without_printed(error.message, exchange.request))
     code = told_code(error.message) if error.type in _NO_CODE else ""
@@ -300,7 +304,9 @@ def _told_in_call(
     if place := left_empty_named(message, request, vocabulary) or left_empty(message, request, vocabulary):
         return error._replace(constraint="required"), place
     if error.type in _OF_LACKS and (
-        place := what_is_required(message, request, vocabulary, sent) or metadata_missing(message, request)
+        place := read_of_nothing(message, request, vocabulary)
+        or what_is_required(message, request, vocabulary, sent)
+        or metadata_missing(message, request)
     ):
         return error._replace(constraint="required" if _is_unset(place, request) else ""), place
     if place := required_of_list(message, request, vocabulary):
