@@ -88,8 +88,9 @@ def _replay_calls(description: Path, case: Case) -> Episode:
 
     def send(request: Request) -> Reply | None:
         recorded = next((one for one in case.exchanges if is_same(request, document(one.request))), None)
-        if recorded is None:
-            return None
+        if recorded is None:  # what cannot be encoded no client can send
+            is_told = request.method in known.methods
+            return Reply(400) if is_told and known.request_bytes(request.method, request.body or {}) is None else None
         trailers = dict(recorded.response_headers)
         code, details = int(trailers.pop("grpc-status")), trailers.pop("grpc-status-details-bin", "")
         binary = (("grpc-status-details-bin", base64.b64decode(details)),) if details else ()

@@ -40,6 +40,8 @@ class Field(NamedTuple):
     value: Json
     """None where it was not sent."""
     is_message: bool = False
+    path: Path = ()
+    """Of one that was not sent: where it is declared."""
 
 
 def given_fields(sent: Sequence[SentValue]) -> Iterator[Field]:
@@ -48,9 +50,9 @@ def given_fields(sent: Sequence[SentValue]) -> Iterator[Field]:
         if one.text_place or len(one.path) < 2 or one.path[0] != "body":
             continue
         if isinstance(one.value, Mapping) and not one.value:
-            yield Field(one.pointer, words(_name_of(one.path)), one.value)
+            yield Field(one.pointer, _parts(_name_of(one.path)), one.value)
         elif not one.path[-1].isdecimal() and not _is_around(one.value):
-            yield Field(one.pointer, words(one.path[-1]), one.value)
+            yield Field(one.pointer, _parts(one.path[-1]), one.value)
 
 
 def fields_around(sent: Sequence[SentValue]) -> Iterator[Field]:
@@ -60,7 +62,13 @@ def fields_around(sent: Sequence[SentValue]) -> Iterator[Field]:
             continue
         if isinstance(one.value, list) and len(one.value) == 1:
             continue
-        yield Field(one.pointer, words(_name_of(one.path)), one.value)
+        yield Field(one.pointer, _parts(_name_of(one.path)), one.value)
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    """Return the words of a name, without one that says nothing of what it is."""
+    parts = words(name)
+    return parts[1:] if len(parts) > 1 and parts[0] in ("optional", "opt") else parts
 
 
 def _name_of(path: Path) -> str:
@@ -94,7 +102,7 @@ def unset_fields(request: Request, vocabulary: Vocabulary) -> Iterator[Field]:
             there = here.get(name) if name != ANY else None
             if there is None and name != ANY:
                 is_message = (*path, name) in inside or (*path, name, ANY) in inside
-                yield Field(f"{place}/{escape(name)}", words(name), None, is_message=is_message)
+                yield Field(f"{place}/{escape(name)}", _parts(name), None, is_message, (*path, name))
             elif isinstance(there, Mapping | list):
                 waiting.append(((*path, name), f"{place}/{escape(name)}", there))
 

@@ -74,10 +74,10 @@ _THROWN: Final = re.compile(
 )
 """How exceptions about what was sent are printed with their class."""
 _UNCAUGHT: Final = re.compile(
-    r"^(?:Exception (?:calling application|iterating responses)|Unexpected <class '\w{1,60}'>)"
-    r"[:\s]{1,3}(?=\S)"
+    r"^(?:Exception (?:calling application|iterating responses)|Unexpected <class '\w{1,60}'>"
+    r"|Server method handler threw error)[:\s]{1,3}(?=\S)"
 )
-"""How servers in Python print an exception of their code that nobody caught: grpcio, and libraries on top of it."""
+"""How servers print an exception of their code that nobody caught: grpcio and libraries on top of it, grpc-js."""
 _CONTINUED: Final = re.compile(r"\n\s*at \[|reference chain")
 """Jackson's second line is about the first."""
 _LONGEST: Final = 2000

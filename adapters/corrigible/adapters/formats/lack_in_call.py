@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from corrigible.adapters.vocabulary import Vocabulary
+from corrigible.adapters.vocabulary import ANY, Vocabulary
 from corrigible.rules.pointer import escape
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.schema_repair.suggestion import is_secret
 from corrigible.schema.exchange import Request
 
 from .call_fields import ANYTHING, MOST, given_fields, unset_fields
-from .message.sent_values import SentValue
+from .message.sent_values import SentValue, fold
 
 _READ: Final = 500
 
@@ -63,6 +63,26 @@ def what_is_required(message: str, request: Request, vocabulary: Vocabulary, sen
 
 
 _REQUIRES: Final = re.compile(r"(?i)\b(?:requires|needs) (?:an? |the )?(?P<noun>[a-z]\w{1,60})\W*(?:$|[;,(])")
+
+
+def read_of_nothing(message: str, request: Request, vocabulary: Vocabulary) -> str:
+    """Return the only message that was not sent, and that has the member which a program could not read of nothing."""
+    told = _OF_NOTHING.search(message[:_READ])
+    if told is None:
+        return ""
+    name = next(filter(None, told.groups()))
+    names = {fold(name), fold(re.sub(r"^(?:has|get|is)_?(?=[A-Za-z])", "", name))}
+    owners = {path[:-1] for path in vocabulary.places if fold(path[-1]) in names}
+    messages = (one for one in islice(unset_fields(request, vocabulary), MOST) if one.is_message)
+    found = [one.pointer for one in messages if owners & {one.path, (*one.path, ANY)}]
+    return found[0] if len(found) == 1 else ""
+
+
+_OF_NOTHING: Final = re.compile(
+    r"Cannot read propert(?:y|ies) of (?:undefined|null) \(reading '(\w{1,60})'\)"
+    r"|Cannot read property '(\w{1,60})' of (?:undefined|null)|'NoneType' object has no attribute '(\w{1,60})'"
+)
+"""What programs in JavaScript and Python say of a member of what is not there."""
 
 
 def metadata_missing(message: str, request: Request) -> str:

@@ -22,7 +22,7 @@ from typing import Final
 
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.rules.budget import spend
-from corrigible.schema.exchange import Request
+from corrigible.schema.exchange import Json, Request
 
 from .call_fields import ANYTHING, MOST, VAGUE, Field, fields_around, given_fields, unset_fields, words_of
 from .message.sent_values import SentValue, is_label, value_mentioned
@@ -86,13 +86,17 @@ def likely_fields(
     spend((len(unset) + len(given)) // _COMPARED_A_STEP + 1)
     if spelled := _spelled_out(message, [*unset, *given]):
         return spelled
-    mentioned = value_mentioned(message, sent, any_text=True) or _held(message, given)
+    mentioned = value_mentioned(message, sent, any_text=True) or _held(message, given) or _any_name(message, given)
     if mentioned and not is_label(message, sent, mentioned):
         return [mentioned]
     told = words_of(message)
     is_lack = _LACK.search(_OF_CALL.sub(" ", message[:_READ]).replace("_", " ")) is not None
     around = list(islice(fields_around(sent), MOST))
     tiers = (unset, given, around) if is_lack else (given, around, unset if given else ())
+    for fields in tiers:
+        if whole := [one for one in fields if told.issuperset(one.words) and not ANYTHING.issuperset(one.words)]:
+            about = _sharing(told, whole)
+            return _inner(about, [*(one for one in given if one.value == ""), *unset]) if is_lack else about
     for vague in (ANYTHING, VAGUE):
         if vague is VAGUE and (repeated := _got(message, given) or _of_enum(message, given)):
             return repeated
@@ -102,7 +106,7 @@ def likely_fields(
     if has_words:
         return [given[0].pointer] if len(given) == 1 and not is_lack else []
     if not is_lack:
-        few = given or unset
+        few = [one for one in given if one.value == {}] or given or unset
     elif _OF_ZERO.search(message) is not None:
         few = [*given, *unset]
     else:
@@ -115,6 +119,13 @@ def _inner(about: list[str], blank: Sequence[Field]) -> list[str]:
     """Return the only field inside of a message that was not sent, or left empty, for that message."""
     inside = [one.pointer for one in blank if one.pointer.startswith(f"{about[0]}/")] if len(about) == 1 else []
     return inside if len(inside) == 1 else about
+
+
+def fields_told(message: str, sent: Sequence[SentValue]) -> list[str]:
+    """Return the only field that was sent and whose name of several words a sentence has."""
+    told = words_of(message)
+    found = [one for one in islice(given_fields(sent), MOST) if len(one.words) > 1 and told.issuperset(one.words)]
+    return [found[0].pointer] if len(found) == 1 else []
 
 
 def fields_of_failure(request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> list[str]:
@@ -136,13 +147,27 @@ def fields_of_failure(request: Request, vocabulary: Vocabulary, sent: Sequence[S
 def _held(message: str, given: Sequence[Field]) -> str:
     """Return the only text that was sent and holds a word of a message with a digit in it: a digest, a number."""
     told = [one for one in _PARTICULAR.findall(message[:_READ]) if any(map(str.isdigit, one))]
-    texts = [one for one in given if isinstance(one.value, str)]
+    texts = [(one.pointer, text) for one in given for text in _texts(one.value)]
     spend(len(told) * len(texts) // _COMPARED_A_STEP)
-    found = [one.pointer for one in texts if any(word in str(one.value) for word in told)]
+    found = list(dict.fromkeys(place for place, text in texts if any(word in text for word in told)))
+    read = message[:_READ]
+    found = found or list(dict.fromkeys(place for place, text in texts if "/" in text and f"{text}/" in read))
     return found[0] if len(found) == 1 else ""
 
 
-_PARTICULAR: Final = re.compile(r"[\w.-]{8,200}")
+def _any_name(message: str, given: Sequence[Field]) -> str:
+    """Return the only value that stands for any name, where a sentence calls it so."""
+    found = [one.pointer for one in given if one.value == "*"] if "wildcard" in message[:_READ].lower() else []
+    return found[0] if len(found) == 1 else ""
+
+
+def _texts(value: Json) -> list[str]:
+    values = value[:_ELEMENTS] if isinstance(value, list) else [value]
+    return [one for one in values if isinstance(one, str)]
+
+
+_ELEMENTS: Final = 8
+_PARTICULAR: Final = re.compile(r"[\w./()-]{8,200}")
 
 
 def _got(message: str, given: Sequence[Field]) -> list[str]:
@@ -175,7 +200,9 @@ def _spelled_out(message: str, fields: Sequence[Field]) -> list[str]:
 
     A name may stand beside letters of other languages.
     """
-    names = {one.lower() for one in _IN_CODE.findall(message[:_READ])}
+    text = message[:_READ]
+    names = {one.lower() for one in _IN_CODE.findall(text)}
+    names |= {one.lower() for path in _DOTTED.findall(text) for one in path.split(".")[1:] if one not in _MEASURES}
     if not names:
         return []
     found = [one for one in fields if "_".join(one.words) in names or "".join(one.words) in names]
@@ -183,6 +210,8 @@ def _spelled_out(message: str, fields: Sequence[Field]) -> list[str]:
     return [one.pointer for one in found] if len(found) == 1 or is_choice else []
 
 
+_DOTTED: Final = re.compile(r"\b[a-z]\w*(?:\.[a-z]\w*){1,5}\b")
+_MEASURES: Final = frozenset({"length", "size", "count"})
 _IN_CODE: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+", re.ASCII)
 
 
@@ -205,6 +234,8 @@ def likely_names(message: str, request: Request, vocabulary: Vocabulary, sent: S
         if about := _sharing(told - ANYTHING, fields):
             return about
     identifying = [one for one in naming if not _IDENTIFYING.isdisjoint(one.words[-1:])]
+    if blank := [one.pointer for one in islice(given_fields(sent), MOST) if one.value == {}]:
+        return blank if len(blank) == 1 else []
     few = next((some for some in (naming, identifying, given if not naming else []) if 0 < len(some) <= FEW), [])
     return [one.pointer for one in few]
 

@@ -21,7 +21,7 @@ from corrigible.adapters.vocabulary import ANY, Vocabulary
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, to_pointer, value_at
 from corrigible.rules.safety.decisive import words
-from corrigible.schema.exchange import Request
+from corrigible.schema.exchange import Protocol, Request
 
 from .message.sent_values import SentValue
 
@@ -47,6 +47,9 @@ _OF_DOCUMENT: Final = re.compile(
     r"|after|in)\b|\bno content to map\b|\bunrecognized token\b|^yaml: |\billegal base64\b|\bincorrect padding\b"
     r"|\binvalid base64\b|\berror parsing message\b|\binvalid wire type\b|\btrailing (?:characters|comma) at line"
     r"|\b(?:not (?:a )?valid|invalid|malformed) (?:json|yaml|xml|toml)\b"
+)
+_READ_OF: Final = re.compile(
+    r"(?i)\b(?:decod|pars|unmarshal|deseriali[sz])(?:ing|e)? (?:the |an? )?(?P<noun>[a-z]\w{1,60})\b"
 )
 _OF_NOTHING: Final = re.compile(
     r"(?i)\b(?:empty|missing|blank|unexpected end|end of|no (?:query|statement|filter|sql))\b|EOF"
@@ -101,6 +104,11 @@ def is_of_query(message: str, request: Request, vocabulary: Vocabulary) -> bool:
 def place_of_content(message: str, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> str:
     """Return the only field whose content a sentence of a parser can be about; empty where several can be."""
     text = message[:_READ]
+    if (read := _READ_OF.search(text)) is not None and request.protocol is Protocol.GRPC:
+        noun = words(read["noun"])[-1:]
+        named = [one.pointer for one in sent if one.path[1:] and noun and words(one.path[-1])[-1:] == noun]
+        if len(named) == 1:
+            return named[0]
     if _OF_QUERY.search(text) is not None:
         fields = _query_fields(request, vocabulary)
         if len(fields) == 1 and value_at(request, fields[0]) in (MISSING, "") and _OF_NOTHING.search(text) is None:

@@ -33,16 +33,16 @@ _BEFORE: Final = re.compile(r"(?<![\w./@-])")
 _BEFORE_TOLD: Final = re.compile(r"(?<![\w./@-])|(?<=[\[('\"]/)")
 """Some servers keep names as paths and print them so: `(/a b)`."""
 _AFTER: Final = re.compile(r"(?![\w/@-]|\.\w)")
-_SURROUNDINGS: Final = re.compile(r"(?i)\b(?:in|of|for|from|under|within|on|by) (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
+_SURROUNDINGS: Final = re.compile(r"(?i)\b(?:in|of|for|from|under|within|on|by) (?:the )?(?:\w+ ){0,2}['\"`\[(]?$")
 """Before a value that only says where something is looked for."""
 _IDENTIFYING: Final = re.compile(
     r"(?i)\b(?:with|has|have|having|whose|by) (?:an? |the |this |that |given )?"
-    r"(?:id|uuid|guid|key|name|identifier|slug|code)(?: (?:of|is))? ['\"\[(]?$"
+    r"(?:id|uuid|guid|key|name|identifier|slug|code)(?: (?:of|is))? ['\"`\[(]?$"
 )
 """Before the value of an identifier, whatever else stands there: "No shelf exists with the id of 5"."""
-_WHERE: Final = re.compile(r"(?i)\b(?:in|under|within|on|of|for) (?:the )?(?:\w+:? ){0,3}['\"\[(]?$")
+_WHERE: Final = re.compile(r"(?i)\b(?:in|under|within|on|of|for) (?:the )?(?:\w+:? ){0,3}['\"`\[(]?$")
 """Before a value that only says where something was not found, whatever stands before it."""
-_PARTICULAR: Final = re.compile(r"(?i)\bwith (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
+_PARTICULAR: Final = re.compile(r"(?i)\bwith (?:the )?(?:\w+ ){0,2}['\"`\[(]?$")
 _GIVEN: Final = re.compile(r"[\[(<:=]\s?$")
 """Before a value that a text gives in brackets or behind a colon."""
 _VALUE_WORD: Final = re.compile(r"(?i)\b(?:values?|got|received|given|input|parsing|was)[ :]{1,2}['\"]?$")
@@ -174,7 +174,7 @@ def is_label(message: str, sent: Sequence[SentValue], place: str) -> bool:
 
 
 _LABELLED: Final = re.compile(r"['\")\]]?: \w+ \w+ \w+")
-FOR: Final = re.compile(r"(?i)\b(?:for|in|of|on|within|under) (?:the )?(?:(?!values?\b)\w+:? )?['\"\[(]?$")
+FOR: Final = re.compile(r"(?i)\b(?:for|in|of|on|within|under) (?:the )?(?:(?!values?\b)\w+:? )?['\"`\[(]?$")
 """Before a value of what something is wrong for."""
 
 
