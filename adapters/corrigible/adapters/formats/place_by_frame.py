@@ -70,6 +70,14 @@ _LACKED: Final = (
     ),
     re.compile(r"(?i)\b(?:requires|needs) (?:the |an? )?['\"`]?(?P<name>[A-Za-z]\w{1,40})['\"`]?(?: to be set)?$"),
 )
+_BODY: Final = r"(?:json|body|data|payload|content|input)"
+_NO_BODY: Final = re.compile(
+    rf"(?i)(?:no|missing|empty)(?: or empty)? (?:(?:json|request|input|post|the) )*{_BODY}"
+    r"(?: (?:was |is |were |has been )?(?:provided|given|supplied|sent|found|received|present|in (?:the )?request))?"
+    rf"|(?:the )?(?:(?:json|request|input|post) )*{_BODY} (?:is|was|must not be|cannot be|can't be)"
+    r" (?:empty|missing|required|null|blank)"
+)
+"""A sentence that misses the whole body."""
 _WRONG_WORD: Final = (
     r"(?:invalid|unknown|unsupported|malformed|bad|wrong|illegal|unrecogni[sz]ed|incorrect|unexpected|expired|stale"
     r"|outdated|duplicate|improper|unavailable|disallowed)"
@@ -135,6 +143,8 @@ def missed_in_frame(
     text = _read(message)
     if not text or _LACK.search(text) is None:
         return ()
+    if request.body is None and _NO_BODY.fullmatch(text) is not None:
+        return ("/body",) if any(path[0] == "body" for path in vocabulary.places) else ()
     absent = list(_absent(request, vocabulary))
     for pattern in (_SEVERAL, _EITHER):
         if (match := pattern.match(text)) is None:
