@@ -216,7 +216,7 @@ def place_in_frame(
 ) -> str:
     """Return the only place sent that a plain sentence is about; empty where it may be about several."""
     text = _read(message)
-    if not text or _CUES.search(text) is None:
+    if not text or _CUES.search(text) is None or any(one.search(text) is not None for one in _LACKED):
         return ""
     here = [*_sent(sent), *_in_path(request.path, path_parameters)][:_MOST]
     for pattern in _WRONG:
@@ -308,12 +308,18 @@ def _meant(text: str, called: Sequence[_Called]) -> str:
             return _only([place for place in exact if place != "/path"] or exact)
     if not plain:
         return ""
+    plain = _plain(_label(_INSIDE.split(text)[0]))  # `size in schedule` is about a size
+    if not plain:
+        return ""
     named = [one for one in called if one.parts and one.pointer != "/path"]  # what is around a path names others too
     ends = [one for one in named if plain[-len(one.parts) :] == one.parts]
     longest = max((len(one.parts) for one in ends), default=0)
     if ends:
         return _only(one.pointer for one in ends if len(one.parts) == longest)
     return _only(one.pointer for one in named if len(one.parts) > len(plain) and one.parts[-len(plain) :] == plain)
+
+
+_INSIDE: Final = re.compile(r" (?:in|on|of|for|within|inside|under|from) ")
 
 
 def _referring(text: str, called: Sequence[_Called]) -> str:
