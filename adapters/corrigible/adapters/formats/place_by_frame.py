@@ -70,6 +70,14 @@ _LACKED: Final = (
     ),
     re.compile(r"(?i)\b(?:requires|needs) (?:the |an? )?['\"`]?(?P<name>[A-Za-z]\w{1,40})['\"`]?(?: to be set)?$"),
 )
+_BODY: Final = r"(?:json|body|data|payload|content|input)"
+_NO_BODY: Final = re.compile(
+    rf"(?i)(?:no|missing|empty)(?: or empty)? (?:(?:json|request|input|post|the) )*{_BODY}"
+    r"(?: (?:was |is |were |has been )?(?:provided|given|supplied|sent|found|received|present|in (?:the )?request))?"
+    rf"|(?:the )?(?:(?:json|request|input|post) )*{_BODY} (?:is|was|must not be|cannot be|can't be)"
+    r" (?:empty|missing|required|null|blank)"
+)
+"""A sentence that misses the whole body."""
 _WRONG_WORD: Final = (
     r"(?:invalid|unknown|unsupported|malformed|bad|wrong|illegal|unrecogni[sz]ed|incorrect|unexpected|expired|stale"
     r"|outdated|duplicate|improper|unavailable|disallowed)"
@@ -135,6 +143,8 @@ def missed_in_frame(
     text = _read(message)
     if not text or _LACK.search(text) is None:
         return ()
+    if request.body is None and _NO_BODY.fullmatch(text) is not None:
+        return ("/body",) if any(path[0] == "body" for path in vocabulary.places) else ()
     absent = list(_absent(request, vocabulary))
     for pattern in (_SEVERAL, _EITHER):
         if (match := pattern.match(text)) is None:
@@ -206,7 +216,7 @@ def place_in_frame(
 ) -> str:
     """Return the only place sent that a plain sentence is about; empty where it may be about several."""
     text = _read(message)
-    if not text or _CUES.search(text) is None:
+    if not text or _CUES.search(text) is None or any(one.search(text) is not None for one in _LACKED):
         return ""
     here = [*_sent(sent), *_in_path(request.path, path_parameters)][:_MOST]
     for pattern in _WRONG:
@@ -298,12 +308,18 @@ def _meant(text: str, called: Sequence[_Called]) -> str:
             return _only([place for place in exact if place != "/path"] or exact)
     if not plain:
         return ""
+    plain = _plain(_label(_INSIDE.split(text)[0]))  # `size in schedule` is about a size
+    if not plain:
+        return ""
     named = [one for one in called if one.parts and one.pointer != "/path"]  # what is around a path names others too
     ends = [one for one in named if plain[-len(one.parts) :] == one.parts]
     longest = max((len(one.parts) for one in ends), default=0)
     if ends:
         return _only(one.pointer for one in ends if len(one.parts) == longest)
     return _only(one.pointer for one in named if len(one.parts) > len(plain) and one.parts[-len(plain) :] == plain)
+
+
+_INSIDE: Final = re.compile(r" (?:in|on|of|for|within|inside|under|from) ")
 
 
 def _referring(text: str, called: Sequence[_Called]) -> str:

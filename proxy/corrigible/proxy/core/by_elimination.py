@@ -159,7 +159,7 @@ def _faulty_value(case: RefusalCase, error: Violation) -> SchemaViolation | None
         return None
     if _NOT_TAKEN_BY_FAULT.search(message) is None or _OF_THE_SERVER.search(message) is not None:
         return None
-    place = error.pointer or suspected_place(message, request) or _only_repeated(message, request)
+    place = error.pointer or _only_repeated(message, request) or suspected_place(message, request)
     if not place.startswith(("/body/", "/query/")):
         return None
     value = value_at(request, place)

@@ -1,14 +1,19 @@
-"""What was sent in a body although the description has it in the query, noted for the repair.
+"""What was sent in another part or by another method than the description has it, noted for the repair.
 
 Knows: requests, what is declared. Does not know: errors, rules.
 """
 
 from __future__ import annotations
 
+import re
+
 from corrigible.adapters.base import Described
 from corrigible.rules.schema_repair.other_part import NO_BODY, are_parameters
+from corrigible.rules.schema_repair.route import TOLD
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
+
+_WRITES = ("POST", "PUT", "PATCH")
 
 
 def noted(violation: SchemaViolation, request: Request, operation: str, description: Described) -> SchemaViolation:
@@ -31,12 +36,25 @@ def is_read_by_query(request: Request, offered: tuple[Json, ...], description: D
 
 
 def is_nothing_sent(request: Request, offered: tuple[Json, ...], description: Described) -> bool:
-    """Whether a POST has neither body nor query, where the only method that changes something takes some.
+    """Whether a write has neither body nor query, where the only method that changes something takes some.
 
     It may have been meant to read: what is to be changed is not said.
     """
-    writes = [str(one) for one in offered if one in ("PUT", "PATCH")]
-    if request.method != "POST" or request.body is not None or request.query or "GET" not in offered:
+    writes = [str(one) for one in offered if one in _WRITES]
+    if request.method not in _WRITES or request.body is not None or request.query or "GET" not in offered:
         return False
     match = description.operations.find(writes[0], request.path) if len(writes) == 1 else None
     return match is not None and any(path[0] in ("body", "query") for path in description.vocabulary(match[0]).places)
+
+
+def told_method(message: str, request: Request, description: Described) -> SchemaViolation | None:
+    """Return the method that a sentence names in the place of the one that was sent, if the path has it."""
+    told = _INSTEAD.search(message)
+    if told is None or told[1] == request.method or request.method not in message:
+        return None
+    if description.operations.find(told[1], request.path) is None:
+        return None
+    return SchemaViolation("/method", "method", {"enum": [told[1]], TOLD: True}, request.method)
+
+
+_INSTEAD = re.compile(r"\b(?:[Uu]se|[Tt]ry|[Ss]end)(?: an?| the)? (GET|POST|PUT|PATCH|DELETE)\b")

@@ -40,7 +40,7 @@ from corrigible.schema.exchange import Protocol, Request
 
 from .api_profile import RefusalCase
 from .body_form import NOTHING_SAID
-from .sent_in_body import is_nothing_sent, is_read_by_query, noted
+from .sent_in_body import is_nothing_sent, is_read_by_query, noted, told_method
 
 ABOUT_THE_REQUEST: Final = frozenset({400, 404, 405, 410, 415, 422, 501})
 """Statuses (RFC 9110, RFC 4918) that may mean that the request is not what the description says."""
@@ -168,6 +168,8 @@ class ViolationFinder:
             or (error.stated and status == 404 and self._request.protocol is not Protocol.HTTP)
         ):
             return self._stated(error)
+        if status == _UNAUTHORIZED and error.pointer and error.stated:
+            return self._stated(error)  # what it states of a member is not about credentials
         if status == _UNAUTHORIZED:
             # Of a login without a member that the description requires the credentials are not known to be wrong.
             everywhere = self._violations_at("") if self._operation else ()
@@ -193,6 +195,8 @@ class ViolationFinder:
         if not self._operation:
             of_path = self._of_path(error) or self._of_version(error)
             return of_path or self._of_extension(error) or self._of_silence(error) or self._stated(error)
+        if (told := told_method(error.message[:_READ], self._request, self._description)) is not None:
+            return (told,)
         is_located = self._is_located(error)
         violations = self._at(error) if is_located else self._anywhere(error)
         violations = [noted(one, self._request, self._operation, self._description) for one in violations]
@@ -361,7 +365,8 @@ class ViolationFinder:
         if there:
             return there
         around = [one for one in self._violations_at("") if error.pointer.startswith(f"{one.pointer}/")]
-        if around:
+        # That the whole body has none of several forms says less than the server does.
+        if around and not all(one.pointer == "/body" and one.keyword in ALTERNATIVES for one in around):
             return around
         # Members that the description allows, and that are nearly called like declared ones.
         respelt = self._description.misspellings(self._request, self._operation)

@@ -23,7 +23,7 @@ from .json_schema import SELECTS, choices, types
 from .other_part import into_query
 from .repair_value import repair_value
 from .schema_violation import SchemaViolation
-from .suggestion import Proposal, ask, edit, guarded_edit, is_secret, options
+from .suggestion import Proposal, ask, edit, guarded_edit, guards, is_secret, options
 from .trim_schema import trim_schema
 from .value_place import place_of
 
@@ -143,10 +143,16 @@ def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -
         value, old = route.with_segment(request.path, str(violation.value), value), request.path
         if value is None:
             return None
+    change: Operation = {"op": "replace", "path": violation.pointer, "value": value}
     try:
-        ops = guarded_edit(
-            request, violation.pointer, old, {"op": "replace", "path": violation.pointer, "value": value}
-        )
+        if isinstance(old, list) and len(old) == 1 and isinstance(value, Mapping) and value is old[0]:
+            source = f"{violation.pointer}/0"  # moved, a secret in it is not repeated
+            ops = [
+                *guards(request.document(), source, value),
+                {"op": "move", "from": source, "path": violation.pointer},
+            ]
+        else:
+            ops = guarded_edit(request, violation.pointer, old, change)
     except PatchError:
         return None
     message = f"{_SAYS.get(violation.keyword, 'Send a value that is allowed')}{_because(spelled.assumption)}."

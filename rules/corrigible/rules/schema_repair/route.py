@@ -28,6 +28,9 @@ UNSURE: Final = "x-unsure"
 BARE: Final = "x-bare"
 """In a schema of methods: nothing was sent, and the operation that changes something takes what says what to change."""
 
+TOLD: Final = "x-told"
+"""In a schema of methods: the server names it, and not what it does."""
+
 ELSEWHERE: Final = "elsewhere"
 """The keyword of a path that lacks the method which a near path has."""
 
@@ -211,6 +214,9 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
     """Suggest only methods of the same safety class, and POST for a read."""
     if (read := read_by_query(violation, request)) is not None:
         return Proposal([read])
+    if violation.schema.get(TOLD) is True:
+        message = "The server names another method. Use it if it does what was meant."
+        return ask(violation, request, message, schema={"enum": offered})
     if violation.schema.get(BARE) is True:
         message = "Say what was meant: the path has several methods, and nothing was sent that tells them apart."
         return ask(violation, request, message, schema={"enum": offered})

@@ -113,7 +113,7 @@ def unknown_member(error: Violation, request: Request, declared: DeclaredPlace) 
     Also of one that the description has, where only the server writes it, or the server says that it must not be there.
     """
     value = value_at(request, error.pointer)
-    where, *names = segments(error.pointer)
+    where, *names = segments(error.pointer) or [""]
     if error.constraint not in _UNKNOWN or value is MISSING or not names or where not in ("body", "query"):
         return None
     if names[-1] in declared.siblings:

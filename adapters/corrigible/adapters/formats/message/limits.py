@@ -129,7 +129,8 @@ _CHOICES: Final = re.compile(
 )
 _QUOTED_CHOICES: Final = re.compile(
     r"(?:\b(?:should|must|expected(?: to)?|can only|has to)(?: be)?(?: either| exactly| equal(?: to)?)?:?|\beither,"
-    r" expected|\b(?:can|may) be) (?=['\"`“])",
+    r" expected|\b(?:can|may) be|\b(?:must|should|please|need to|has to) (?:specify|give|set|provide|send|pass)"
+    r" [\w ]{1,60}? (?:as|to|to be|to either|as either)) (?=['\"`“])",
     re.IGNORECASE,
 )
 _END: Final = re.compile(r"\s*(?:[.;)!]*\s*$|[.;)\n]\s)")

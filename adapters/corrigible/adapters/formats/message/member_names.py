@@ -162,7 +162,8 @@ _UNKNOWN: Final = PatternList(
     rf" name)?:? {_QUOTED}",
     # Go: 'json: unknown field "x"'; Jackson: 'Unrecognized field "x" (class ...)'; kotlinx: "Unknown key 'x'"
     rf"\b(?:unknown|unexpected|unrecogni[sz]ed|unevaluated|undeclared) {_KIND}:? {_NAME}",
-    rf"(?:^|: ){_KIND} {_QUOTED} (?:is not allowed|does not exist|is unknown|is not permitted|should not exist)",
+    rf"(?:^|: )(?:\w+ )?{_KIND} {_QUOTED} (?:is not allowed|does not exist|is unknown|is not permitted"
+    r"|should not exist)",
     # Yup: "this field has unspecified keys: colour"
     r"\bunspecified keys: (?P<many>\w.{0,400})$",
     # Joi: '"nam" is not allowed'
