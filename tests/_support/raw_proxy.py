@@ -168,11 +168,13 @@ class Silent:
     def caller(self, request: RequestHead) -> str:
         return request.peer
 
+    counted_caller = caller
+
     def accepted(self, outcome: HttpOutcome) -> HttpOutcome:
         return outcome
 
     def correct(
-        self, native: HttpExchange, *, id: str, started: float, elapsed: float, choice: ModeChoice
+        self, native: HttpExchange, *, id: str, started: float, elapsed: float, choice: ModeChoice, caller: str = ""
     ) -> Generator[Lookup, LookupAnswer, HttpOutcome]:
         self.seen.append((native.request, native.request_body, native.response, native.response_body))
         return (yield from self.said(native.response, native.response_body))

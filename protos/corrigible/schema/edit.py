@@ -88,8 +88,8 @@ def merge(target: Json, patch: Json) -> Json:
 
 def same_json(one: Json, other: Json) -> bool:
     """Equality of RFC 6902, section 4.6: 1 equals 1.0, and true equals neither."""
-    if type(one) is type(other) is str:  # most values are; matching them takes ten times as long
-        return one == other
+    if type(one) is str or type(other) is str:  # most values are; matching them takes ten times as long
+        return type(one) is type(other) and bool(one == other)
     match one, other:
         case (bool(), _) | (_, bool()):
             return one is other
@@ -105,8 +105,8 @@ def same_json(one: Json, other: Json) -> bool:
 
 def same_text(one: Json, other: Json) -> bool:
     """Equality where scalars are text on the wire: 500 equals "500", true equals "true", null equals ""."""
-    if type(one) is str and type(other) is str:
-        return one == other
+    if type(one) in _SCALARS and type(other) in _SCALARS:
+        return scalar_text(one) == scalar_text(other)
     match one, other:
         case (list(), list()):
             return len(one) == len(other) and all(map(same_text, one, other))
@@ -118,6 +118,7 @@ def same_text(one: Json, other: Json) -> bool:
             return scalar_text(one) == scalar_text(other)
 
 
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _PLAIN: Final = frozenset({"add", "replace", "remove"})
 
 

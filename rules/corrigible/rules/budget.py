@@ -34,7 +34,7 @@ class Budget:
     """The steps that are left, and the time where somebody hands in a clock."""
 
     __slots__ = (
-        *("_began", "_clock", "_unlooked", "reserve_is_used", "seconds", "size", "steps", "steps_left"),
+        *("_began", "_clock", "next_look", "reserve_is_used", "seconds", "size", "steps", "steps_left"),
         "time_is_over",
     )
 
@@ -46,28 +46,43 @@ class Budget:
         """How many values the exchange holds, look-ups and what was computed of them included."""
         self._clock = clock
         self._began = 0.0
-        self._unlooked = 0
+        self.next_look = 0
+        """How many steps are left when there is to be a look at the clock, or none are left."""
         self.time_is_over = self.reserve_is_used = False
+        self._plan_look()
 
     def allow(self, values: int, steps: int) -> None:
         """Set how many values an exchange holds, and add some steps for each."""
         self.size = values
         self.steps += values * steps
         self.steps_left += values * steps
+        self._plan_look()
 
     def spend(self, steps: int) -> None:
         """Count steps before they are taken. Raises Exhausted if fewer are left."""
         self.steps_left -= steps
+        if self.steps_left <= self.next_look:
+            self.look()
+
+    def look(self) -> None:
+        """Raise Exhausted if no steps are left, or no time."""
         if self.steps_left < 0:
             raise Exhausted(f"more than {self.steps:,} steps of computing")
-        if self._clock is None:
-            return
-        self._unlooked += steps
-        if self._unlooked >= _BETWEEN_LOOKS:
-            self._unlooked = 0
-            if self._clock() - self._began > self.seconds:
-                self.time_is_over = True
-                raise Exhausted("more time than there is for computing")
+        self._plan_look()
+        if self._clock is not None and self._clock() - self._began > self.seconds:
+            self.time_is_over = True
+            raise Exhausted("more time than there is for computing")
+
+    def use_reserve(self, steps: int) -> bool:
+        """Add steps for finishing with what there is: once, and only while there is time."""
+        if self.reserve_is_used or self.time_is_over:
+            return False
+        self.reserve_is_used, self.steps_left = True, max(self.steps_left, steps)
+        self._plan_look()
+        return True
+
+    def _plan_look(self) -> None:
+        self.next_look = -1 if self._clock is None else max(-1, self.steps_left - _BETWEEN_LOOKS)
 
     def resume(self) -> None:
         if self._clock is not None:
@@ -89,8 +104,10 @@ _RUNNING = _Running()
 def spend(steps: int = 1) -> None:
     """Count steps of what this thread computes. Raises Exhausted if its budget has fewer left."""
     budget = _RUNNING.budget
-    if budget is not None:
-        budget.spend(steps)
+    if budget is not None:  # `Budget.spend`, written out: it is asked most of all
+        budget.steps_left -= steps
+        if budget.steps_left <= budget.next_look:
+            budget.look()
 
 
 def walk(steps: int = 0) -> None:
@@ -110,10 +127,7 @@ def add_values(values: int) -> None:
 def use_reserve(steps: int) -> bool:
     """Add steps for finishing with what there is: once, and only while there is time."""
     budget = _RUNNING.budget
-    if budget is None or budget.reserve_is_used or budget.time_is_over:
-        return False
-    budget.reserve_is_used, budget.steps_left = True, max(budget.steps_left, steps)
-    return True
+    return budget is not None and budget.use_reserve(steps)
 
 
 def remaining() -> int:
@@ -149,6 +163,10 @@ class ContentSize(NamedTuple):
 
 def content_size(value: Json) -> ContentSize:
     """Return how much a document holds. What is shared counts each time."""
+    if type(value) is str:
+        return ContentSize(1, len(value))
+    if type(value) in _SCALARS:
+        return _ONE_VALUE
     values, letters = 1, 0
     waiting = [value]
     while waiting:
@@ -163,6 +181,10 @@ def content_size(value: Json) -> ContentSize:
             values += len(here)
             waiting += here
     return ContentSize(values, letters)
+
+
+_SCALARS = frozenset({bool, int, float, type(None)})
+_ONE_VALUE = ContentSize(1, 0)
 
 
 def count_values(value: Json, most: int) -> int:

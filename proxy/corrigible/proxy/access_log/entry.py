@@ -103,6 +103,36 @@ class Entry:
     traceparent: str | None = None
     """The trace that the caller belongs to (W3C Trace Context), as it was sent."""
 
+    def decided(
+        self,
+        outcome: str,
+        operation: str | None,
+        rules: tuple[str, ...],
+        reason: str | None,
+        error: str | None,
+        feedback: Mapping[str, Any] | None,
+    ) -> Entry:
+        """Return the entry with what was decided. (`replace` takes ten times as long.)"""
+        return Entry(
+            self.time,
+            self.id,
+            self.method,
+            self.path,
+            self.status,
+            outcome,
+            self.milliseconds,
+            operation,
+            rules,
+            reason,
+            error,
+            self.lookups,
+            feedback,
+            self.code,
+            self.correction,
+            self.failure,
+            self.traceparent,
+        )
+
     @property
     def verdict(self) -> Verdict:
         """What became of the exchange, in one word."""

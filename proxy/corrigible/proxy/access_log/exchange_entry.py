@@ -21,12 +21,11 @@ def with_outcome(entry: Entry, outcome: Outcome[Any] | None, *, reason: str | No
     if outcome is None:
         return replace(entry, reason=reason)
     changed = outcome.rewrite is not None and entry.error is None
-    return replace(
-        entry,
-        outcome=_OUTCOME_WORDS.get(outcome.mode, entry.outcome) if changed else entry.outcome,
-        operation=outcome.operation or None,
-        rules=tuple(outcome.rules),
-        reason=outcome.reason or None,
-        error=entry.error or outcome.error,
-        feedback=outcome.feedback,
+    return entry.decided(
+        _OUTCOME_WORDS.get(outcome.mode, entry.outcome) if changed else entry.outcome,
+        outcome.operation or None,
+        tuple(outcome.rules),
+        outcome.reason or None,
+        entry.error or outcome.error,
+        outcome.feedback,
     )

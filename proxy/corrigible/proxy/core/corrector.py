@@ -118,9 +118,13 @@ class Corrector(Generic[Native, Embedded]):
         started: float,
         elapsed: float = 0.0,
         choice: ModeChoice | None = None,
+        caller: str | None = None,
         explanation: Explanation | None = None,
     ) -> Generator[Lookup, LookupAnswer, Outcome[Embedded]]:
-        """Decide about one answer that is at hand, as it came over the wire. Never raises."""
+        """Decide about one answer that is at hand, as it came over the wire. Never raises.
+
+        `choice` and `caller` are read here where the front end has not done so.
+        """
         choice = choice or self._codec.choose_mode(native, self.mode)
         mode = choice.mode
         if mode not in self._codec.modes:
@@ -128,7 +132,8 @@ class Corrector(Generic[Native, Embedded]):
         # The answers of other modes show no suggestions that a caller could repeat.
         loops = self.loops if mode is Mode.REFLECTIVE else None
         try:
-            exchange = self._codec.decode(native, id, started, elapsed, self._caller(native))
+            caller = self._caller(native) if caller is None else caller
+            exchange = self._codec.decode(native, id, started, elapsed, caller)
             decision = yield from self.engine.decide(exchange, explanation, loops)
             if isinstance(decision, PassThrough) and decision.case is None and exchange.status < 400:
                 self.succeeded(native)

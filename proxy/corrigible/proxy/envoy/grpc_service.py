@@ -93,7 +93,7 @@ class GrpcService:
             outcome = self._outcomes.get(id(refusal))
         finally:
             self._outcomes.pop(id(refusal), None)
-        entry = told(entry_of(outcome or CallOutcome(refusal, "", Outcome(None, "", Mode.NONE))))
+        entry = told(entry_of(outcome or CallOutcome(refusal, "", Outcome(None, "", Mode.NONE)))).encode()
         details = next((value for key, value in trailers or () if key == DETAILS), None)
         if not isinstance(details, bytes):
             return Reply(204, ((ENTRY, entry),))

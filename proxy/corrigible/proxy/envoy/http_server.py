@@ -6,6 +6,7 @@ Knows: asyncio, httptools. Does not know: what is asked. Needs the extra `corrig
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -61,7 +62,7 @@ class Connection(asyncio.Protocol):
         self._parser: Any = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport | None = None
         self._reading = _Reading()
-        self._queue: asyncio.Queue[tuple[Call, bool]] = asyncio.Queue(_PIPELINED)
+        self._waiting: deque[tuple[Call, bool]] = deque()
         self._task: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -76,7 +77,7 @@ class Connection(asyncio.Protocol):
         assert self._transport is not None
         try:
             self._parser.feed_data(data)
-        except (httptools.HttpParserError, asyncio.QueueFull, ValueError):
+        except (httptools.HttpParserError, ValueError):
             self._transport.abort()
 
     # What httptools calls.
@@ -99,14 +100,16 @@ class Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         reading = self._reading
         call = Call(self._parser.get_method(), reading.path, reading.headers, b"".join(reading.body))
-        self._queue.put_nowait((call, self._parser.should_keep_alive()))
+        if len(self._waiting) >= _PIPELINED:
+            raise ValueError("too many requests")
+        self._waiting.append((call, self._parser.should_keep_alive()))
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._answer())
 
     async def _answer(self) -> None:
         assert self._transport is not None
-        while not self._queue.empty():
-            call, is_kept = self._queue.get_nowait()
+        while self._waiting:
+            call, is_kept = self._waiting.popleft()
             try:
                 reply = await self._answering(call)
             except Exception as problem:  # the gateway goes on with the native answer

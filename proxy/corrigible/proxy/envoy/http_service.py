@@ -6,8 +6,8 @@ Knows: the corrector, the dispatcher, messages. Does not know: sockets, which ga
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
-import uuid
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -95,13 +95,14 @@ class HttpService:
             raise Unreadable("the answer has no :status") from None
         started = self._started(call)
         native = HttpExchange(request, message.request_body, response, message.response_body)
-        id = uuid.uuid4().hex
+        id = secrets.token_hex(16)
         corrector = self._api.corrector
         choice = corrector.wants_body(request, response)
         if choice is None:
             entry = _entry(id, started, request, response)
             return _unchanged(with_outcome(entry, None, reason=corrector.reason_not_read(request, response) or None))
-        caller = corrector.caller(request)
+        counted = corrector.counted_caller(request)
+        caller = counted or request.peer
         lookups = 0
         origin: Origin | None = None
 
@@ -115,7 +116,13 @@ class HttpService:
         error: str | None = None
         shed: str | None = None
         began = time.perf_counter()
-        named = {"id": id, "started": started, "elapsed": max(0.0, self._clock() - started), "choice": choice}
+        named = {
+            "id": id,
+            "started": started,
+            "elapsed": max(0.0, self._clock() - started),
+            "choice": choice,
+            "caller": counted,
+        }
         try:
             async with asyncio.timeout(_GRACE * corrector.limits.seconds_with_lookups):
                 task = Task(
@@ -139,7 +146,7 @@ class HttpService:
         loops = _loops_of(corrector, caller)
         if loops and self._watch_reads is not None and request.method in READS:
             await self._watch_reads()
-        return Reply(200, ((SECTIONS, lengths), (ENTRY, told(entry)), *loops), body)
+        return Reply(200, ((SECTIONS, lengths), (ENTRY, told(entry).encode()), *loops), body)
 
     def _started(self, call: Call) -> float:
         """Return when the request came in, as far as the gateway says it."""
@@ -177,7 +184,7 @@ def _loops_of(corrector: HttpCorrector, caller: str) -> tuple[tuple[bytes, bytes
 
 
 def _unchanged(entry: Entry) -> Reply:
-    return Reply(204, ((ENTRY, told(entry)),))
+    return Reply(204, ((ENTRY, told(entry).encode()),))
 
 
 def _origin(upstream: Upstream | None, request: RequestHead) -> Origin:

@@ -70,7 +70,7 @@ def read_message(lengths: bytes, body: bytes) -> RefusalMessage:
         request_body = base64.b64decode(sections[1], validate=True)
     except binascii.Error:
         raise Unreadable("the request's body is no base64") from None
-    trailers = read_head(sections[4]).headers
+    trailers = read_head(sections[4]).headers if sections[4] else ()
     return RefusalMessage(read_head(sections[0]), request_body, read_head(sections[2]), sections[3], trailers)
 
 

@@ -21,7 +21,7 @@ _LONGEST: Final = 1000
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 
 
-def told(entry: Entry) -> bytes:
+def told(entry: Entry) -> str:
     """Return what only the corrector knows of an exchange, in ASCII and one line."""
     document: dict[str, Any] = {name: value for name in _TOLD if (value := getattr(entry, name)) not in (None, (), 0)}
     for name, value in document.items():
@@ -34,7 +34,7 @@ def told(entry: Entry) -> bytes:
     except orjson.JSONEncodeError:  # a surrogate, or a number that is too large
         text = b"\xff"
     # What is ASCII already takes an eighth of the time.
-    return text if text.isascii() else _ENCODER.encode(document).encode()
+    return text.decode() if text.isascii() else _ENCODER.encode(document)
 
 
 def with_told(entry: Entry, text: str) -> Entry:

@@ -136,9 +136,13 @@ class HttpCorrector(Corrector[HttpExchange, Rewrite]):
         caller = super()._caller(native)
         return f"{caller}@{self._name}" if caller and self._name else caller
 
+    def counted_caller(self, request: RequestHead) -> str:
+        """Return who calls, as loops are counted; empty where nobody can tell."""
+        return self._caller(HttpExchange(request))
+
     def caller(self, request: RequestHead) -> str:
         """Return who calls, as far as one can tell."""
-        return self._caller(HttpExchange(request)) or request.peer
+        return self.counted_caller(request) or request.peer
 
 
 def size_to_read(native: HttpExchange, limit: int) -> int:

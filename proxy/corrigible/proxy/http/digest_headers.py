@@ -29,12 +29,15 @@ def covers_body(headers: Iterable[tuple[str, str]]) -> bool:
     covers = " ".join(value.lower() for name, value in headers if name == "signature-input")
     if covers and not any(prefix in covers for prefix in _OF_THE_BODY):
         headers = [prefix for prefix in headers if prefix[0] not in ("signature", "signature-input")]
-    return any(_holds(name) or (name == "trailer" and _announces(value)) for name, value in headers)
+    return _holds("\n".join([name for name, _ in headers])) or any(
+        name == "trailer" and _announces(value) for name, value in headers
+    )
 
 
 @cached(1024)
-def _holds(name: str) -> bool:
-    return name not in DIGESTS and _OF_A_VENDOR.fullmatch(name) is not None
+def _holds(names: str) -> bool:
+    """Whether one of the names, a line each, holds a body fast. The answers of an API have the same ones."""
+    return any(name not in DIGESTS and _OF_A_VENDOR.fullmatch(name) is not None for name in names.split("\n"))
 
 
 def _announces(value: str) -> bool:

@@ -10,7 +10,6 @@ passes.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import time
 from collections import Counter, OrderedDict, deque
@@ -168,12 +167,20 @@ class Dispatcher:
         large = self._largest_here is not None and task.size > self._largest_here
         try:
             if not large and not self._is_slow(task):
-                with contextlib.suppress(_IsSlow), self._small.taken(task.caller):
+                self._small.take(task.caller)
+                try:
                     return await self._here(task, fetch, limits)
+                except _IsSlow:
+                    pass
+                finally:
+                    self._small.leave(task.caller)
             if self._workers is None:
                 raise Overloaded(f"over {self._largest_here} bytes to read")
-            with self._large.taken(task.caller):
+            self._large.take(task.caller)
+            try:
                 return await self._elsewhere(self._workers, task, fetch, limits)
+            finally:
+                self._large.leave(task.caller)
         except Overloaded as reason:
             self.rejected[str(reason)] += 1
             raise
@@ -225,6 +232,8 @@ class Dispatcher:
             return next(correction)
 
         def timed(step: Callable[[], Any]) -> tuple[bool, Any]:
+            if not task.kind:
+                return _advance(step)  # to ask for the time is a call of the kernel
             began = self._busy()
             try:
                 return _advance(step)
@@ -290,9 +299,8 @@ class _Places:
         self._count = 0
         self._callers: dict[str, int] = {}
 
-    @contextlib.contextmanager
-    def taken(self, caller: str) -> Iterator[None]:
-        """Take a place. Raises Overloaded if none is free."""
+    def take(self, caller: str) -> None:
+        """Take a place, for `leave` to give back. Raises Overloaded if none is free."""
         if self._count >= self._of_all:
             raise Overloaded("shed: too many refusals at once")
         in_use = self._callers.get(caller, 0)
@@ -300,13 +308,12 @@ class _Places:
             raise Overloaded("shed: too many refusals of this caller")
         self._count += 1
         self._callers[caller] = in_use + 1
-        try:
-            yield
-        finally:
-            self._count -= 1
-            self._callers[caller] -= 1
-            if not self._callers[caller]:
-                del self._callers[caller]
+
+    def leave(self, caller: str) -> None:
+        self._count -= 1
+        self._callers[caller] -= 1
+        if not self._callers[caller]:
+            del self._callers[caller]
 
 
 class _Turn:

@@ -5,13 +5,14 @@ Knows: the order `when`, look-ups, `let`, `suggest`. Does not know: how suggesti
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import orjson
 
-from corrigible.rules.budget import ContentSize, add_values, content_size
+from corrigible.rules.budget import add_values, content_size
 from corrigible.rules.errors import RuleFault
 from corrigible.rules.language.expression import Activation, EvaluationError
 from corrigible.rules.language.rule import TERMINAL, Entry, LookupSpec, Rule
@@ -30,7 +31,6 @@ Evaluation = Generator[Lookup, LookupAnswer, "RuleResult | None"]
 _MOST_VALUES = 200_000
 _MOST_LETTERS = 4 << 20
 _LONGEST_BODY = 64 << 10
-_NOTHING = ContentSize(0, 0)
 _WAITS = {"WAIT_AND_RETRY"}
 
 
@@ -96,8 +96,8 @@ class RuleEvaluation:
         self.lookups_made: list[str] = []
         """The look-ups that were made, as evidence names them."""
         self.lookup_results: list[LookupResult] = []
-        self.builder = SuggestionBuilder(rule, request, scope, settings, group, self.lookups_made)
-        self.scope_size = _NOTHING
+        self.request, self.group = request, group
+        self.values_held = self.letters_held = 0
         """What look-ups and `let` have put into the scope."""
         self.has_long_capture = False
         """Whether a capture holds more than a value."""
@@ -106,6 +106,11 @@ class RuleEvaluation:
             captures = pattern.search(scope["error"]["message"]) or {}
             self.has_long_capture = not all(map(may_be_value, captures.values()))
             scope["captures"] = captures
+
+    @functools.cached_property
+    def builder(self) -> SuggestionBuilder:
+        """What builds suggestions. Most rules that are asked do not get that far."""
+        return SuggestionBuilder(self.rule, self.request, self.scope, self.settings, self.group, self.lookups_made)
 
     def run(self) -> Evaluation:
         rule = self.rule
@@ -119,12 +124,12 @@ class RuleEvaluation:
                 return None
             if rule.lookups:
                 yield from self._look_up()
-                activation = rule.activation(self.scope)
+                activation.changed()
             for name, template in rule.lets:
                 value = filled(template, activation)
-                self._hold(f"let {name}", value)
+                self._hold("let", name, value)
                 self.scope[name] = value
-                activation = rule.activation(self.scope)
+                activation.changed()
             for number, entry in enumerate(rule.entries):
                 if entry.condition is not None and not entry.condition.holds(activation):
                     self._note(f"suggest[{number}].if does not hold")
@@ -138,14 +143,15 @@ class RuleEvaluation:
         self._note("nothing under suggest holds")
         return None
 
-    def _hold(self, what: str, value: Json) -> None:
+    def _hold(self, what: str, name: str, value: Json) -> None:
         """Count what a step adds to the scope. Raises RuleFault before the next step could multiply too much."""
-        added = content_size(value)
-        self.scope_size = ContentSize(self.scope_size.values + added.values, self.scope_size.letters + added.letters)
-        if self.scope_size.values > _MOST_VALUES or self.scope_size.letters > _MOST_LETTERS:
+        added, letters = content_size(value)
+        self.values_held += added
+        self.letters_held += letters
+        if self.values_held > _MOST_VALUES or self.letters_held > _MOST_LETTERS:
             most = f"{_MOST_VALUES:,} values and {_MOST_LETTERS:,} letters are the most that all of them may hold"
-            raise RuleFault(self.rule.id, f"{what} makes the names of this rule hold too much: {most}")
-        add_values(added.values)
+            raise RuleFault(self.rule.id, f"{what} {name} makes the names of this rule hold too much: {most}")
+        add_values(added)
 
     def _note(self, text: str) -> None:
         if self.explain is not None:
@@ -173,7 +179,7 @@ class RuleEvaluation:
                 self._note(f"look-up {spec.name}: not on the pack's list")
             if answer is None and not spec.optional and template is not None:
                 raise RuleFault(self.rule.id, f"look-up {spec.name} gave nothing")
-            self._hold(f"look-up {spec.name}", answer)
+            self._hold("look-up", spec.name, answer)
             self.scope[spec.name] = answer
 
     def _lookup(self, spec: LookupSpec, activation: Activation) -> tuple[Lookup | None, str | None]:
@@ -201,7 +207,7 @@ class RuleEvaluation:
         for name, value in own.items():
             if not is_value(value):
                 raise RuleFault(self.rule.id, f"the header {name} of look-up {spec.name} is no short text of ASCII")
-        return lookup_headers(self.builder.request, self.settings.lookup_headers, own)
+        return lookup_headers(self.request, self.settings.lookup_headers, own)
 
     def _result(self, suggestions: list[dict[str, Json]], entry: Entry, settled: frozenset[int]) -> RuleResult:
         recovery = self.builder.recovery

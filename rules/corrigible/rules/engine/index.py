@@ -6,7 +6,7 @@ Inside a bucket the message patterns of many rules are matched in one pass of an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import product
 
 import re2
@@ -20,26 +20,28 @@ ANY = ""
 class _Bucket:
     """Rules filed under one key, in the order in which they are tried."""
 
-    __slots__ = ("_patterned", "_plain", "_set")
+    __slots__ = ("_match", "_patterned", "_plain")
 
     def __init__(self, ranked: list[tuple[int, Rule]]) -> None:
         self._plain = [(rank, rule) for rank, rule in ranked if rule.match.message is None]
         self._patterned = [(rank, rule) for rank, rule in ranked if rule.match.message is not None]
-        self._set: re2.Set | None = None
+        self._match: Callable[[bytes], list[int]] | None = None
         if self._patterned:
             options = re2.Options()
             options.max_mem = 256 << 20
             options.log_errors = False
-            self._set = re2.Set.SearchSet(options)
+            patterns = re2.Set.SearchSet(options)
             for _, rule in self._patterned:
                 assert rule.match.message is not None
-                self._set.Add(rule.match.message.text)
-            self._set.Compile()
+                patterns.Add(rule.match.message.text)
+            patterns.Compile()
+            # What re2 wraps: a message is asked of several buckets, and encoded once.
+            self._match = patterns._set.Match
 
-    def candidates(self, message: str) -> list[tuple[int, Rule]]:
-        if self._set is None:
+    def candidates(self, message: bytes) -> list[tuple[int, Rule]]:
+        if self._match is None:
             return self._plain
-        hits = self._set.Match(message)
+        hits = self._match(message)
         return self._plain + [self._patterned[number] for number in hits] if hits else self._plain
 
 
@@ -65,6 +67,7 @@ class RuleIndex:
         keys = [(status, code), (status, ANY), (0, code), (0, ANY)] if code else [(status, ANY), (0, ANY)]
         if written := violation.written_code:
             keys += [(status, written), (0, written)]
+        message = violation.message.encode("utf-8", "surrogatepass")
         for shelf in (self._buckets.get(operation), self._buckets.get(ANY) if operation else None):
             if shelf is None:
                 continue
@@ -72,7 +75,7 @@ class RuleIndex:
                 bucket = shelf.get(key)
                 if bucket is None:
                     continue
-                for entry in bucket.candidates(violation.message):
+                for entry in bucket.candidates(message):
                     on = entry[1].match
                     if (not on.types or kind in on.types) and (not on.params or param in on.params):
                         matches.append(entry)

@@ -127,6 +127,10 @@ class Activation:
         self._env: cel.Env | None = None
         self._handed: cel.Activation | None = None
 
+    def changed(self) -> None:
+        """Have what the values are now handed to the runtime when it needs them next."""
+        self._handed = None
+
     def handed(self, env: cel.Env) -> cel.Activation:
         """Return the values as the runtime takes them, for expressions compiled in this environment."""
         if self._handed is None or self._env is not env:

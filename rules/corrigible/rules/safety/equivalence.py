@@ -27,6 +27,7 @@ _LONGEST = 4096
 _DEEPEST = 4
 _UNIX = (10, 13)
 """Digits of a Unix time in seconds and in milliseconds."""
+_SCALARS = frozenset({str, int, float, bool})
 _DIGITS = 32
 """Of a longer number the text counts."""
 
@@ -47,6 +48,8 @@ def is_same_value(one: Json, other: Json, depth: int = 0) -> bool:
         return True
     if depth > _DEEPEST:
         return False
+    if type(one) in _SCALARS and type(other) in _SCALARS:
+        return _same_scalar(one, other)
     if isinstance(other, list | Mapping) and not isinstance(one, list | Mapping):
         one, other = other, one
     match one, other:

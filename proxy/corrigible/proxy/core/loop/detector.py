@@ -248,12 +248,12 @@ def _role(header: str) -> str:
 
 
 def _error_keys(refusal: Refusal) -> tuple[tuple[str, str, str], ...]:
-    sent = sent_words(refusal.request) if any(one.message for one in refusal.errors) else frozenset()
-    keys = {
-        (_short(one.code or one.constraint or one.type), _short(one.pointer), _short(_words(one.message, sent)))
+    sent = sent_words(refusal.request) if any([one.message for one in refusal.errors]) else frozenset()
+    keys = [
+        (_short(one.code or one.constraint or one.type), _short(one.pointer), _words(one.message, sent))
         for one in refusal.errors
-    }
-    return tuple(sorted(keys))
+    ]
+    return tuple(keys) if len(keys) == 1 else tuple(sorted(set(keys)))
 
 
 def _words(message: str, sent: frozenset[str]) -> str:

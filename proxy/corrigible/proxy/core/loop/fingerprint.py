@@ -96,23 +96,29 @@ _LONGEST_TEXT = 1024
 
 def sent_words(request: Request) -> frozenset[str]:
     """Return the words of what was sent, of the values that are few and short enough to be repeated by a refusal."""
-    out: set[str] = set(_WORD.findall(request.path[:_LONGEST_TEXT].casefold()))
+    texts = [request.path[:_LONGEST_TEXT]]
     waiting: list[Json] = [request.body, dict(request.query)]
     left = _MOST_LEAVES
     for value in waiting:  # which grows
-        if isinstance(value, dict | list):
+        if type(value) is str:
+            texts.append(value[:_LONGEST_TEXT])
+        elif isinstance(value, (dict, list)):
             inner = list(islice(value.values() if isinstance(value, dict) else value, left))
             left -= len(inner)
             waiting += inner
         elif value is not None and not isinstance(value, bool):
-            out.update(_WORD.findall(scalar_text(value)[:_LONGEST_TEXT].casefold()))
-    return frozenset(out)
+            texts.append(scalar_text(value)[:_LONGEST_TEXT])
+    return frozenset(_WORD.findall("\n".join(texts).casefold()))
 
 
 def gist(message: str, sent: frozenset[str]) -> tuple[str, ...]:
     """Return what a message says whatever the values: no quotations, no numbers, no words of what was sent."""
     words = _WORD.findall(_QUOTED.sub(" ", message[:_LONGEST_TEXT]).casefold())
-    return tuple(word for word in words if word not in sent and not any(sign.isdigit() for sign in word))
+    return tuple([word for word in words if word not in sent and (word.isalpha() or not _has_digit(word))])
+
+
+def _has_digit(word: str) -> bool:
+    return any(sign.isdigit() for sign in word)
 
 
 def hashed(value: Json) -> int:
