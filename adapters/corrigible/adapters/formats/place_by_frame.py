@@ -161,11 +161,16 @@ def missed_in_frame(
         return ()
     for pattern in _LACKED:
         if (match := pattern.search(text)) is not None:
+            if _OF_SEVERAL.search(match["name"]) is not None:
+                return ()
             place = _exactly(match["name"], absent)
             if not place and not _exactly(match["name"], _sent(sent)):
                 place = _meant(match["name"], absent)
             return (place,) if place else ()
     return ()
+
+
+_OF_SEVERAL: Final = re.compile(r"(?i)\b(?:either|or|and)\b")
 
 
 def place_behind_colon(message: str, sent: Sequence[SentValue]) -> str:
