@@ -31,6 +31,8 @@ def request(body: Any = USER, path: str = "/agents/a-1/members", **query: str) -
         ("Missing 'password' or 'name' in body", ["/body/password"]),
         ("Please provide a password", ["/body/password"]),
         ("'edited' resolution requires birth_date", ["/body/birth_date"]),
+        ("MISSING_BIRTH_DATE", ["/body/birth_date"]),
+        ("order-id-required", ["/query/order_id"]),
         # any of several would do
         ("Missing password or birth date", []),
         # it is there, so another thing is meant
@@ -58,6 +60,9 @@ def test_what_is_missed(message: str, places: list[str]) -> None:
         ("The e-mail has expired", "/body/email"),
         ("A user with this email already exists", "/body/email"),
         ("Taken. Use another name.", "/body/name"),
+        ("EMAIL_EXISTS", "/body/email"),
+        ("INVALID_BOOKING_STATUS : (expected one of ours)", "/body/bookingStatus"),
+        ("INVALID_ARGUMENT", ""),
         # a member is not told by the last word of another thing
         ("User already exists", ""),
         ("Order not found", ""),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Request
-from tests._support.by_description import engine_of, feedback_about
+from corrigible.schema.reader import Next
+from tests._support.by_description import engine_of, feedback_about, followed
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -68,9 +70,14 @@ def test_what_is_not_there_may_be_something_else(engine: Engine, path: str, mess
 
 
 @pytest.mark.parametrize("status", [404, 405])
-def test_a_path_that_only_reads_is_asked_to_be_read(engine: Engine, status: int) -> None:
+def test_a_path_that_only_reads_is_read_by_query(engine: Engine, status: int) -> None:
     request = Request("POST", "/invoices/search", headers={"content-type": "application/json"}, body={"text": "x"})
-    assert asked(feedback_about(engine, request, status, {"error": "Method Not Allowed"})) == [("/method", ["GET"])]
+    feedback = feedback_about(engine, request, status, {"error": "Method Not Allowed"})
+    read = followed(feedback, request)
+    assert isinstance(read, Next)
+    assert (read.request.method, read.request.query, read.request.body) == ("GET", {"text": "x"}, None)
+    other = replace(request, body={"colour": "x"})
+    assert asked(feedback_about(engine, other, status, {"error": "Method Not Allowed"})) == [("/method", ["GET"])]
 
 
 def test_a_word_of_a_path_is_no_value_for_other_methods(engine: Engine) -> None:

@@ -21,6 +21,8 @@ paths:
       parameters:
         - {name: q, in: query, required: true, schema: {type: string}}
         - {name: max, in: query, schema: {type: integer}}
+  /kinds:
+    get: {operationId: kinds, parameters: [{name: q, in: query, schema: {type: string}}]}
   /cache/flush:
     put:
       operationId: flush
@@ -85,6 +87,7 @@ def test_a_search_by_post_is_a_read_by_query(engine: Engine) -> None:
         ("add", "/query", {"q": "a", "max": "10"}),
         ("remove", "/body", None),
     ]
+    assert not edits(engine, Request("POST", "/kinds", body={"q": "a"}), 405, "Method Not Allowed")  # it may create
     other = Request("POST", "/search", body={"q": "a", "unknown": 10})
     assert ("replace", "/method", "GET") not in edits(engine, other, 405, "Method Not Allowed")
 

@@ -114,6 +114,8 @@ _SAME: Final = re.compile(
     r"(?i)\b(?:with|having|under|for) (?:this|that|the same|same|the given|the specified|such an?)"
     rf" (?P<name>{_LABEL})(?: (?:already|is|has|exists?|was)\b|[.!]?$)"
 )
+_CODE: Final = re.compile(r"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z][a-z0-9]*(?:[_-][a-z0-9]+){1,5})(?: ?:.*)?$")
+"""A sentence that is a code, perhaps with more behind a colon."""
 _LACK: Final = re.compile(
     r"(?i)requir|missing|mandatory|need|provide|specif|\bset\b|given|supplied|select|choose|enter|include|post |send "
     r"|empty|blank|null|^no |present|filled"
@@ -159,11 +161,16 @@ def missed_in_frame(
         return ()
     for pattern in _LACKED:
         if (match := pattern.search(text)) is not None:
+            if _OF_SEVERAL.search(match["name"]) is not None:
+                return ()
             place = _exactly(match["name"], absent)
             if not place and not _exactly(match["name"], _sent(sent)):
                 place = _meant(match["name"], absent)
             return (place,) if place else ()
     return ()
+
+
+_OF_SEVERAL: Final = re.compile(r"(?i)\b(?:either|or|and)\b")
 
 
 def place_behind_colon(message: str, sent: Sequence[SentValue]) -> str:
@@ -238,6 +245,8 @@ def _read(message: str) -> str:
         return ""
     spend(_A_FRAME)
     text = _INTRODUCED.sub("", message.strip()).rstrip(" .!")
+    if (code := _CODE.match(text)) is not None:  # `MISSING_LOCAL_ID`, `INVALID_URI : (expected ...)`
+        text = re.sub(r"[_-]", " ", code[1]).lower()
     return "" if "\n" in text or ABOUT_RIGHTS.search(text) is not None else text
 
 

@@ -163,7 +163,7 @@ def parse_errors(match: MatchedOperation, exchange: Exchange, body: Json) -> Seq
             if not adapter.tells_places_loosely:
                 return errors
             return locate_errors(errors, exchange, partial(_declared, match), match.params)
-    is_unsaid = body is None or body in ({}, []) or (exchange.status == 401 and not isinstance(body, str))
+    is_unsaid = body is None or (exchange.status == 401 and not isinstance(body, str))
     if exchange.status >= 400 and (is_unsaid or isinstance(body, str)) and _is_plain(match.profile):
         return (Violation(message=body if isinstance(body, str) else ""),)
     return ()

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import escape, segments
 from corrigible.rules.safety.nearness import is_same
 from corrigible.schema.exchange import Json, Request
 
 from .first_violation import first_violation
 from .schema_violation import SchemaViolation
-from .suggestion import Operation, Suggestion, edit, is_secret
+from .suggestion import Suggestion, edit, is_secret
 
 NO_BODY: Final = "x-no-body"
 """In a schema of a parameter: its operation takes no body."""

@@ -212,7 +212,9 @@ _COMMON = re.compile(r"(?i)api|rest|v\d[\w.-]{0,7}")
 
 def _method(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
     """Suggest only methods of the same safety class, and POST for a read."""
-    if (read := read_by_query(violation, request)) is not None:
+    # What else is posted may be meant to create something.
+    is_reading = request.method == "POST" and _reads_by_post(request.path)
+    if is_reading and (read := read_by_query(violation, request)) is not None:
         return Proposal([read])
     if violation.schema.get(TOLD) is True:
         message = "The server names another method. Use it if it does what was meant."
