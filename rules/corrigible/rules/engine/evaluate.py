@@ -5,7 +5,6 @@ Knows: the order `when`, look-ups, `let`, `suggest`. Does not know: how suggesti
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
@@ -97,6 +96,7 @@ class RuleEvaluation:
         """The look-ups that were made, as evidence names them."""
         self.lookup_results: list[LookupResult] = []
         self.request, self.group = request, group
+        self.builder: SuggestionBuilder
         self.values_held = self.letters_held = 0
         """What look-ups and `let` have put into the scope."""
         self.has_long_capture = False
@@ -106,11 +106,6 @@ class RuleEvaluation:
             captures = pattern.search(scope["error"]["message"]) or {}
             self.has_long_capture = not all(map(may_be_value, captures.values()))
             scope["captures"] = captures
-
-    @functools.cached_property
-    def builder(self) -> SuggestionBuilder:
-        """What builds suggestions. Most rules that are asked do not get that far."""
-        return SuggestionBuilder(self.rule, self.request, self.scope, self.settings, self.group, self.lookups_made)
 
     def run(self) -> Evaluation:
         rule = self.rule
@@ -122,6 +117,10 @@ class RuleEvaluation:
             if rule.when is not None and not rule.when.holds(activation):
                 self._note("when does not hold")
                 return None
+            # Most rules that are asked do not get this far.
+            self.builder = SuggestionBuilder(
+                rule, self.request, self.scope, self.settings, self.group, self.lookups_made
+            )
             if rule.lookups:
                 yield from self._look_up()
                 activation.changed()
