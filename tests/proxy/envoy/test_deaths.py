@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -89,6 +90,14 @@ def names(pid: int) -> Counter[str]:
     return Counter(name_of(child) for child in children(pid) if is_alive(child))
 
 
+def is_there(pid: int, name: str) -> bool:
+    return bool(called(pid, name))
+
+
+def is_dead(pid: int) -> bool:
+    return not is_alive(pid)
+
+
 def forker(pid: int) -> int:
     """Return what forked the correctors: they end with it."""
     return parent_of(corrector_of(pid))
@@ -126,7 +135,7 @@ def test_the_death_of_each_is_recovered_and_nothing_stays(upstream: Any, rules: 
             for victim_of in VICTIMS:
                 victim = victim_of(process.pid)
                 os.kill(victim, signal.SIGKILL)
-                eventually(lambda victim=victim: not is_alive(victim))
+                eventually(partial(is_dead, victim))
                 eventually(lambda: names(process.pid) == before and is_corrected(port), recovered)
 
         if is_loaded:
@@ -152,7 +161,7 @@ def test_deaths_during_the_start_do_not_end_it(
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             try:
                 for kind in (KEEPER, FORKS, CORRECTOR):
-                    eventually(lambda kind=kind: bool(called(process.pid, kind)))
+                    eventually(partial(is_there, process.pid, kind))
                     os.kill(called(process.pid, kind)[0], signal.SIGKILL)
                 assert process.stdout is not None and process.stderr is not None
                 line = process.stdout.readline()
@@ -183,7 +192,7 @@ def test_deaths_while_it_stops_cut_nothing_off(upstream: Any, rules: str) -> Non
         folder, below = folder_of(process.pid), children(process.pid)
         process.terminate()
         for victim_of in (corrector_of, forker, keeper):
-            eventually(lambda victim_of=victim_of: bool(names(process.pid)[CORRECTOR]))
+            eventually(partial(is_there, process.pid, CORRECTOR))
             os.kill(victim_of(process.pid), signal.SIGKILL)
         answers.set()
         assert wire.until(lambda got: got.endswith(b"{}")).startswith(b"HTTP/1.1 200")

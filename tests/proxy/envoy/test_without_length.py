@@ -10,8 +10,12 @@ import httpx
 import pytest
 
 from corrigible.adapters.sandbox.certificate import make_certificate
+from corrigible.proxy.envoy.bootstrap import bootstrap
+from corrigible.proxy.envoy.gateway import Gateway
+from corrigible.proxy.http.api_routes import Upstream
 from corrigible.proxy.tls_files import Identity
 from tests._support.envoy_proxy import EnvoyBench as Bench
+from tests._support.envoy_proxy import configured_envoy
 
 MEBIBYTE = 1 << 20
 HEAD = b"HTTP/1.1 422 No\r\nContent-Type: application/json\r\n%sTransfer-Encoding: chunked\r\n\r\n"
@@ -73,3 +77,16 @@ def test_trailers_pass_corrected_or_not(number: int) -> None:
         answer = Bench.ask(proxy.port, "/x", "POST", b"{}", b"Content-Type: application/json\r\n")
     assert (b" | " in answer) is (number == 0)
     assert answer.endswith(b"\r\n0\r\nx-sum: 7\r\n\r\n")
+
+
+def test_a_corrected_one_has_one_length() -> None:
+    edits = b"+content-length:3\n"
+    head = b"HTTP/1.1 200 OK\r\ncorrigible-sections: %d 3\r\nContent-Length: %d\r\n\r\n"
+    reply = head % (len(edits), len(edits) + 3) + edits + b"new"
+    with Bench.upstream({"/x": without_length(0)}) as api, Bench.upstream({"/v1/refusal": reply}) as stand_in:
+        at = [f"127.0.0.1:{stand_in.port}"]
+        gateway = Gateway("127.0.0.1", 0, Upstream("http", "127.0.0.1", api.port), at, seconds=60)
+        with configured_envoy(bootstrap(gateway)) as port:
+            answer = Bench.ask(port, "/x", "POST", b"{}", b"Content-Type: application/json\r\n")
+    assert answer.endswith(b"\r\n\r\nnew")
+    assert answer.lower().count(b"content-length") == 1 and b"\r\ncontent-length: 3\r\n" in answer.lower()

@@ -126,14 +126,13 @@ function envoy_on_response(handle)
   if answer["corrigible-loops"] then
     note_loop(handle, number)
   end
-  handle:body(true):setBytes(new) -- which sets a length, too
+  handle:body(true):setBytes(new) -- which sets the length, too
   local trailers = handle:trailers()
   if trailers then
     drop_digests(trailers)
   end
-  -- With trailers the body stays chunked: it cannot have a length, too.
-  edit(handle:headers(), edits, trailers and "content-length" or nil)
-  if trailers then
+  edit(handle:headers(), edits, "content-length")
+  if trailers then -- the body stays chunked: it cannot have a length, too
     handle:headers():remove("content-length")
   end
 end
