@@ -92,9 +92,9 @@ JUDGE: Final = (
 STEP_SCHEMA: Final[Mapping[str, Json]] = {
     "type": "object",
     "properties": {
-        "thought": {"type": "string", "maxLength": 160},
+        "thought": {"type": "string", "maxLength": 110},
         "action": {"type": "string", "enum": list(get_args(Verb))},
-        "argument": {"type": "string", "maxLength": 80},
+        "argument": {"type": "string", "maxLength": 60},
     },
     "required": ["thought", "action", "argument"],
     "additionalProperties": False,
@@ -115,10 +115,11 @@ BOUNDED_REFLECTION_SCHEMA: Final[Mapping[str, Json]] = {
     "properties": {
         **_REFLECTION,
         "first_error_in_step": {"type": "integer", "minimum": 1, "maximum": 50},
-        "correction_rule": {"type": "string", "maxLength": 240},
+        "correction_rule": {"type": "string", "maxLength": 140},
     },
 }
-"""For grammars: a small model that repeats itself would else write to the limit of tokens, and be cut off."""
+"""For grammars: a small model that repeats itself would else write to the limit of tokens, and be cut off. The longest
+answer has to fit even if each character is a token, as in `1.1.1.1`."""
 JUDGE_SCHEMA: Final[Mapping[str, Json]] = {
     "type": "object",
     "properties": {"equivalent": {"type": "boolean"}},
