@@ -145,8 +145,9 @@ def fields_of_failure(request: Request, vocabulary: Vocabulary, sent: Sequence[S
 
 
 def _held(message: str, given: Sequence[Field]) -> str:
-    """Return the only text that was sent and holds a word of a message with a digit in it: a digest, a number."""
+    """Return the only text that was sent and holds a word of a message in quotes, or with a digit."""
     told = [one for one in _PARTICULAR.findall(message[:_READ]) if any(map(str.isdigit, one))]
+    told += _QUOTED.findall(message[:_READ])[:_ELEMENTS]
     texts = [(one.pointer, text) for one in given for text in _texts(one.value)]
     spend(len(told) * len(texts) // _COMPARED_A_STEP)
     found = list(dict.fromkeys(place for place, text in texts if any(word in text for word in told)))
@@ -167,6 +168,7 @@ def _texts(value: Json) -> list[str]:
 
 
 _ELEMENTS: Final = 8
+_QUOTED: Final = re.compile(r"(?<!\w)['\"`]([^'\"`\n]{3,200})['\"`](?!\w)")
 _PARTICULAR: Final = re.compile(r"[\w./()-]{8,200}")
 
 
