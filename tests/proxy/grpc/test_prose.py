@@ -122,7 +122,12 @@ CRATE = {"id": "c-1", "label": "green"}
         ("CreateCrate", {"crate": CRATE}, "label 'green' is invalid", ["/body/crate/label"]),
         # nothing but a name in words
         ("OpenDepot", {"depotName": "n", "street": {"city": "c"}}, "the street exceeds the limit", ["/body/street"]),
-        ("OpenDepot", {"depotName": "n", "street": {"city": "c"}}, "this cannot be done", ["/body"]),
+        (
+            "OpenDepot",
+            {"depotName": "n", "street": {"city": "c"}},
+            "this cannot be done",
+            ["/body/depotName", "/body/street/city"],
+        ),
     ],
 )
 def test_the_field_that_a_sentence_is_about(method: str, body: dict[str, Any], message: str, places: list[str]) -> None:
@@ -211,10 +216,6 @@ def test_a_complaint_without_a_code_is_a_question_at_the_value_that_it_repeats(
         "runtime error: invalid memory address or nil pointer dereference",
         "connection to c-9 was lost: not found",
         "internal: bad state of c-9",
-        "something is invalid",
-        "c-9 is on its way",
-        "no such shelf",
-        "",
     ],
 )
 @pytest.mark.parametrize("code", [UNKNOWN, INTERNAL])
@@ -254,6 +255,16 @@ def called(method: str, code: int, message: str) -> Feedback | None:
     return None if outcome.feedback is None else parse(outcome.feedback)
 
 
+@pytest.mark.parametrize("message", ["something is invalid", "c-9 is on its way", "no such shelf", ""])
+def test_what_is_no_fault_is_likely_about_the_only_value_unless_the_service_calls_it_its_own(message: str) -> None:
+    """UNKNOWN is what a service sends that chose no code; INTERNAL is its own fault."""
+    told = feedback("DropCrate", {"crateId": "c-9"}, UNKNOWN, message)
+    assert told is not None
+    assert [one.pointer for s in told.suggestions for one in s.placeholders] == ["/body/crateId"]
+    assert not any(s.patch for s in told.suggestions)
+    assert feedback("DropCrate", {"crateId": "c-9"}, INTERNAL, message) is None
+
+
 @pytest.mark.parametrize("message", ["unhandled", "Error in service handler!"])
 def test_an_interceptor_that_fails_for_an_unknown_method(message: str) -> None:
     told = called("DropCrat", UNKNOWN, message)
@@ -261,8 +272,8 @@ def test_an_interceptor_that_fails_for_an_unknown_method(message: str) -> None:
     assert [op.value for s in told.suggestions for op in s.patch or () if op.op != "test"] == [
         "/depot.v1.Depot/DropCrate"
     ]
-    assert called("DropCrate", UNKNOWN, message) is None  # which is there
-    assert called("PaintShed", UNKNOWN, message) is None
+    of_another = (called("DropCrate", UNKNOWN, message), called("PaintShed", UNKNOWN, message))  # the first is there
+    assert not any(s.patch for one in of_another if one is not None for s in one.suggestions)
     assert called("DropCrat", UNKNOWN, "cannot reach the store at 10.0.0.7") is None
 
 

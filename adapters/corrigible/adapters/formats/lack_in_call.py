@@ -31,7 +31,8 @@ _READ: Final = 500
 
 def left_empty_named(message: str, request: Request, vocabulary: Vocabulary) -> str:
     """Return the only field that was not sent and that a sentence names where its value should be: `no family ""`."""
-    told = _EMPTY.search(message[:_READ]) or _GAP.match(message[:_READ])
+    read = message[:_READ]
+    told = _EMPTY.search(read) or _GAP.match(read) or _NOTHING_BEHIND.match(read)
     noun = words(told["noun"])[-1:] if told is not None else ()
     if not noun or noun[0] in ANYTHING - {"version", "format", "content", "data"}:
         return ""
@@ -46,6 +47,8 @@ _GAP: Final = re.compile(
     r"|is (?:unknown|invalid|not valid))\b"
 )
 """Two blanks, where a text has an empty value: `Model version  does not exist`."""
+_NOTHING_BEHIND: Final = re.compile(r"(?i)\W*(?:\w+ ){0,3}(?P<noun>[a-z]\w{1,60}) (?:was )?not found: ?$")
+"""Nothing behind the colon: `Stream not found: `."""
 
 
 def what_is_required(message: str, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> str:

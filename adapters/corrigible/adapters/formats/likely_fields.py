@@ -25,7 +25,7 @@ from corrigible.rules.budget import spend
 from corrigible.schema.exchange import Json, Request
 
 from .call_fields import ANYTHING, MOST, VAGUE, Field, fields_around, given_fields, unset_fields, words_of
-from .message.sent_values import SentValue, is_label, value_mentioned
+from .message.sent_values import SentValue, is_label, is_only_around, value_mentioned
 
 FEW: Final = 3
 _READ: Final = 500
@@ -87,8 +87,11 @@ def likely_fields(
     if spelled := _spelled_out(message, [*unset, *given]):
         return spelled
     mentioned = value_mentioned(message, sent, any_text=True) or _held(message, given) or _any_name(message, given)
-    if mentioned and not is_label(message, sent, mentioned):
+    is_beside = mentioned and (is_label(message, sent, mentioned) or is_only_around(message, sent, mentioned))
+    if mentioned and not is_beside:
         return [mentioned]
+    if is_beside:
+        given = [one for one in given if one.pointer != mentioned]
     told = words_of(message)
     is_lack = _LACK.search(_OF_CALL.sub(" ", message[:_READ]).replace("_", " ")) is not None
     around = list(islice(fields_around(sent), MOST))
@@ -103,8 +106,8 @@ def likely_fields(
         for fields in tiers:
             if about := _sharing(told - vague, fields):
                 return _inner(about, [*(one for one in given if one.value == ""), *unset]) if is_lack else about
-    if has_words:
-        return [given[0].pointer] if len(given) == 1 and not is_lack else []
+    if has_words or is_beside:
+        return []
     if not is_lack:
         few = [one for one in given if one.value == {}] or given or unset
     elif _OF_ZERO.search(message) is not None:
@@ -145,8 +148,9 @@ def fields_of_failure(request: Request, vocabulary: Vocabulary, sent: Sequence[S
 
 
 def _held(message: str, given: Sequence[Field]) -> str:
-    """Return the only text that was sent and holds a word of a message with a digit in it: a digest, a number."""
+    """Return the only text that was sent and holds a word of a message in quotes, or with a digit."""
     told = [one for one in _PARTICULAR.findall(message[:_READ]) if any(map(str.isdigit, one))]
+    told += _QUOTED.findall(message[:_READ])[:_ELEMENTS]
     texts = [(one.pointer, text) for one in given for text in _texts(one.value)]
     spend(len(told) * len(texts) // _COMPARED_A_STEP)
     found = list(dict.fromkeys(place for place, text in texts if any(word in text for word in told)))
@@ -167,6 +171,7 @@ def _texts(value: Json) -> list[str]:
 
 
 _ELEMENTS: Final = 8
+_QUOTED: Final = re.compile(r"(?<!\w)['\"`]([^'\"`\n]{3,200})['\"`](?!\w)")
 _PARTICULAR: Final = re.compile(r"[\w./()-]{8,200}")
 
 
@@ -232,7 +237,8 @@ def likely_names(message: str, request: Request, vocabulary: Vocabulary, sent: S
         [one for one in unset if told.issuperset(one.words)],
     ):
         if about := _sharing(told - ANYTHING, fields):
-            return about
+            inside = [one.pointer for one in naming if one.pointer.startswith(f"{about[0]}/")]
+            return inside if len(about) == 1 and 0 < len(inside) <= FEW else about
     identifying = [one for one in naming if not _IDENTIFYING.isdisjoint(one.words[-1:])]
     if blank := [one.pointer for one in islice(given_fields(sent), MOST) if one.value == {}]:
         return blank if len(blank) == 1 else []

@@ -168,13 +168,17 @@ def likely(
         is_own = error.type in _NO_CODE and "KeyError" in str(
             error.native.get("top", "")
         )  # a name that the service looked for by itself
+        is_own |= error.type == "INTERNAL"
         places = [] if is_state or is_own or error.stated else likely_names(error.message, request, vocabulary, sent)
     elif meant in _OF_FIELDS:
         chose_none = error.type in _NO_CODE
         if error.type == "UNKNOWN" and _WITHOUT_A_WORD.fullmatch(error.message) is not None:
             places = fields_of_failure(request, vocabulary, sent)
             return error._replace(native={**error.native, "likely": places}) if places else error
-        if chose_none and (is_fault(error.message) or reason_of_call(error.message, request.method) is not None):
+        top = str(error.native.get("top", ""))
+        if chose_none and (
+            is_fault(error.message) or "TypeError" in top or reason_of_call(error.message, request.method) is not None
+        ):
             return error
         is_of_service = error.type == "INTERNAL"
         places = likely_fields(error.message, request, vocabulary, sent, has_words=is_of_service)

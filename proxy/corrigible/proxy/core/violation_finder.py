@@ -224,7 +224,7 @@ class ViolationFinder:
         """
         if self._request.protocol is not Protocol.GRPC or error.type not in _CHOSE_NONE:
             return None
-        if not _says_little(error.message):
+        if not _says_little(error.message) and _NO_HANDLER.search(error.message[:_READ]) is None:
             return None
         return self._description.nearest_operation(self._request.method, self._request.path)
 
@@ -468,6 +468,11 @@ def _says_little(message: str) -> bool:
 
 
 _MOST_OF_LITTLE: Final = 5
+_NO_HANDLER: Final = re.compile(
+    r"'NoneType' object has no attribute '(?:unary_unary|unary_stream|stream_unary|stream_stream"
+    r"|request_streaming|response_streaming)'"
+)
+"""How interceptors of grpcio fail for a method that has no handler."""
 
 
 def _may_be_about_names(message: str) -> bool:
