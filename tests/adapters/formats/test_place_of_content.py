@@ -33,9 +33,13 @@ def place(message: str, body: Any, *names: str) -> str:
 def test_a_sentence_about_a_query_is_about_the_field_that_holds_one(message: str) -> None:
     assert place(message, {"depot": "d-1", "sqlQuery": "SELEC 1"}, "depot", "sqlQuery") == "/body/sqlQuery"
     assert place(message, {"plan": {"sql": "SELEC 1"}}, "plan", "plan.sql", "filter") == "/body/plan/sql"
-    assert place(message, {"depot": "d-1"}, "depot", "query") == "/body/query"  # an empty one
+    assert place(message, {"depot": "d-1"}, "depot", "query") == ""  # what is not there has no fault in it
     assert place(message, {"query": "SELEC 1", "filter": "x ="}, "query", "filter") == ""
     assert place(message, {"depot": "d-1"}, "depot") == ""
+
+
+def test_an_empty_query_is_one_that_ends_too_early() -> None:
+    assert place("syntax error at end of input", {"depot": "d-1"}, "depot", "query") == "/body/query"
 
 
 def test_what_a_query_names_is_no_name_of_the_call() -> None:

@@ -177,11 +177,11 @@ def test_the_schema_allows_the_five_types_and_nothing_else() -> None:
 
 
 def test_the_bounded_schema_takes_nothing_that_the_other_refuses() -> None:
-    good = {"error_type": "HALLUCINATION", "first_error_in_step": 1, "correction_rule": "x" * 240}
+    good = {"error_type": "HALLUCINATION", "first_error_in_step": 1, "correction_rule": "x" * 140}
     bounded, plain = Draft202012Validator(BOUNDED_REFLECTION_SCHEMA), Draft202012Validator(REFLECTION_SCHEMA)
     bounded.validate(good)
     plain.validate(good)
-    longer = good | {"correction_rule": "x" * 241}
+    longer = good | {"correction_rule": "x" * 141}
     assert plain.is_valid(longer) and not bounded.is_valid(longer)
     for broken in (good | {"error_type": "OTHER"}, good | {"more": 1}, {"error_type": "HALLUCINATION"}):
         assert not bounded.is_valid(broken) and not plain.is_valid(broken)

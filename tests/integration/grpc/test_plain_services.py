@@ -67,7 +67,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
     "precondition": (DELETE, {"workerId": "w-1"}, ("terminal",)),
     "deadline of a read": (LIST, {"parent": "slow"}, ("wait",)),
     "unavailable": (LIST, {"parent": "lost"}, ("wait",)),
-    "exhausted": (START, {**OK, "taskQueue": "full"}, None),
+    "exhausted": (START, {**OK, "taskQueue": "full"}, asked("/body/taskQueue")),  # another one may have room
     "aborted": (START, {**OK, "taskQueue": "held"}, ("wait",)),
     "unauthenticated": (START, {**OK, "taskQueue": "who"}, ("terminal",)),
     "a method": ("/fleet.v1.Workers/GetWorkr", {}, ("method", GET)),

@@ -74,7 +74,8 @@ def correct(write_pack: Callable[..., Path]) -> Callable[..., HttpOutcome]:
         headers: Sequence[tuple[str, str]] = (JSON,),
     ) -> HttpOutcome:
         body = native if isinstance(native, bytes) else native.encode()
-        request = RequestHead("POST", f"/apis/apps/v1/namespaces/t/deployments?mode={mode}", [JSON])
+        preferred = ("Prefer", f"recovery-feedback={mode}")
+        request = RequestHead("POST", "/apis/apps/v1/namespaces/t/deployments", [JSON, preferred])
         going = corrector.correct(
             HttpExchange(request, SENT, ResponseHead(status, headers), body), id="e1", started=1.0
         )

@@ -219,7 +219,8 @@ BOOK = {"properties": {"title": TEXT, "note": TEXT}, "required": ["title"]}
         ({"book": {"title": 5}}, BOOK, False),
         ({"book": {"title": "T"}, "more": 1}, BOOK, False),
         ({"book": "T"}, BOOK, False),
-        ({"note": {"title": "T"}}, BOOK, False),
+        ({"note": {"title": "T"}}, BOOK, True),  # the text that `note` is does not hold an object
+        ({"note": {"title": "T"}}, {**BOOK, "properties": {"title": TEXT, "note": {}}}, False),
         ({"book": {"title": "T"}}, {"properties": {"title": TEXT}}, False),
         ({"book": {"title": "T"}}, {"required": ["title"]}, False),
         ({"book": {"title": "T"}}, None, False),
@@ -233,7 +234,7 @@ def test_an_object_inside_of_an_unknown_member(body: Any, around: Any, unwraps: 
     assert (suggestion is not None) is unwraps
     assert unwrapped("/body", around, violation, post(body, form=True)) is None
     if suggestion is not None:
-        assert suggestion["patch"][-1] == {"op": "move", "from": "/body/book", "path": "/body"}
+        assert suggestion["patch"][-1] == {"op": "move", "from": f"/body/{next(iter(body))}", "path": "/body"}
         assert unwrapped("/query", around, violation, Request("POST", "/x", body)) is None
 
 

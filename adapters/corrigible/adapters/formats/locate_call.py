@@ -59,6 +59,8 @@ _WITHOUT_A_WORD: Final = re.compile(
     r"|none|null|unknown|something went wrong|no message)?\W*"
 )
 """What runtimes send for an exception that nobody caught: gRPC's for Java and C++, and services that hide the cause."""
+_OWN: Final = re.compile(r"\b(?:Type|Attribute|Name|Import|Memory|Recursion)Error\b")
+"""Exceptions of Python that tell of the program, not of what was sent."""
 _CHOICES: Final = re.compile(
     r"(?i)(?<=\w)['\"\)]?[.;,:]? \(?(?:valid|available|known|allowed|supported|possible|existing|defined) "
     r"(?:[a-z]+ )?(?:are|include)?:? ?[\['\"{].{0,2000}$",
@@ -177,7 +179,9 @@ def likely(
             return error._replace(native={**error.native, "likely": places}) if places else error
         top = str(error.native.get("top", ""))
         if chose_none and (
-            is_fault(error.message) or "TypeError" in top or reason_of_call(error.message, request.method) is not None
+            is_fault(error.message)
+            or _OWN.search(top) is not None
+            or reason_of_call(error.message, request.method) is not None
         ):
             return error
         is_of_service = error.type == "INTERNAL"

@@ -12,7 +12,8 @@ from .sent_values import ABSENT
 
 _FAULT: Final = re.compile(
     r"(?i)\b(?:exception|traceback|panic|(?:nil|null) pointer|memory address|stack trace|internal|time(?:d )?[ -]?out"
-    r"|deadline|connection|unreachable|deadlock|disk|out of memory|response|upstream)\b|<class "
+    r"|deadline|connection|unreachable|deadlock|disk|out of memory|response|upstream"
+    r"|stream (?:removed|closed|reset))\b|<class "
 )
 """Of a service that failed by itself, whatever else the text says."""
 _EXISTS: Final = re.compile(
