@@ -45,7 +45,7 @@ from .limits import Limits
 from .merge import merge_suggestions
 from .relay_seal import Relay
 from .relayed_feedback import relayed_feedback
-from .violation_finder import ABOUT_THE_REQUEST
+from .request_at_fault import ABOUT_THE_REQUEST
 
 Decisions = Generator[Lookup, LookupAnswer, Decision]
 

@@ -35,12 +35,13 @@ from .api_profile import Explanation, RefusalCase
 from .body_form import violation_of_form
 from .by_elimination import by_elimination
 from .limits import Limits
+from .request_at_fault import may_be_judged
 from .several_members import repair_several
 from .state import ReadsState, suggest_by_state
 from .state_refusal import refused_as_a_whole, refused_for_state
 from .stated_limits import with_stated_limits
 from .verify import drop_invalid
-from .violation_finder import ViolationFinder, may_be_judged
+from .violation_finder import ViolationFinder
 from .xml_element import repair_element
 
 Results = Generator[Lookup, LookupAnswer, RuleResult | None]

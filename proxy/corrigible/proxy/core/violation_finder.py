@@ -24,7 +24,6 @@ from corrigible.adapters.base import Described
 from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.openapi.path_extension import split_extension
 from corrigible.rules.pointer import MISSING, segments, value_at
-from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.inside_text import CONTENT, broken_member, broken_text
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, choices
@@ -36,18 +35,21 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import scalar_text
-from corrigible.schema.exchange import Protocol, Request
+from corrigible.schema.exchange import Protocol
 
 from .api_profile import RefusalCase
 from .body_form import NOTHING_SAID
+from .request_at_fault import (
+    BAD_REQUEST,
+    BY_THE_TEXT_ONLY,
+    CHOSE_NONE,
+    NOT_ACCEPTABLE,
+    OF_UNKNOWN,
+    SERVER_FAULT,
+    UNAUTHORIZED,
+)
 from .sent_in_body import is_nothing_sent, is_read_by_query, noted, told_method
 
-ABOUT_THE_REQUEST: Final = frozenset({400, 404, 405, 410, 415, 422, 501})
-"""Statuses (RFC 9110, RFC 4918) that may mean that the request is not what the description says."""
-_BAD_REQUEST: Final = 400
-_NOT_ACCEPTABLE: Final = 406
-_SERVER_FAULT: Final = 500
-"""Says nothing of the request, unless its text states what the value at one of its places has to be."""
 _ABOUT_THE_ROUTE: Final = frozenset({404, 405, 410, 501})
 """Of these, the ones that say first of all that the path or the method is wrong."""
 _READ: Final = 2000
@@ -65,7 +67,6 @@ _ABOUT_ABSENCE: Final = re.compile(
     r"|(?:must|please) (?:specify|provide|give|supply))\b"
 )
 """Words of complaints about what was not sent: it may have been sent under another name."""
-_UNKNOWN: Final = ("additionalProperties", "unevaluatedProperties")
 _UNKNOWN_MEMBER: Final = re.compile(
     r"(?i)unknown|unexpected|unrecogni|undeclared|undefined|unpermitted|unsupported|extra|additional|forbidden|no such"
     r"|does ?n[o']t exist|read-?only|not (?:allowed|permitted)(?! to\b)"
@@ -101,35 +102,6 @@ _OF_THE_ROUTE: Final = re.compile(
 _ABOUT_THE_SLASH: Final = re.compile(
     r"(?i)\btrailing[ -]slash\b|\bslash at the end\b|\bend(?:s|ing)? (?:in|with) a slash\b"
 )
-_BY_THE_TEXT_ONLY: Final = frozenset({"UNKNOWN", "INTERNAL", "FAILED_PRECONDITION"})
-"""Codes of google.rpc that say nothing of the request: only a text that states a limit of one of its places does."""
-
-
-_CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
-
-
-def may_be_judged(error: Violation, status: int, request: Request) -> bool:
-    """Whether the request may be what is wrong."""
-    if status == _UNAUTHORIZED:
-        return is_login(request)
-    is_told = error.type == "INVALID_ARGUMENT" and status == _SERVER_FAULT  # the text says so, not the code
-    if request.protocol is Protocol.GRPC and (error.type in _CHOSE_NONE or is_told) and error.message:
-        return True
-    if error.type in _BY_THE_TEXT_ONLY or status == _SERVER_FAULT:
-        return bool(error.pointer and (error.stated or error.constraint in ("required", *_UNKNOWN)))
-    return status in ABOUT_THE_REQUEST or status == _NOT_ACCEPTABLE
-
-
-def is_login(request: Request) -> bool:
-    """Whether a request asks for credentials with those of its body: it can be refused for a member that it lacks."""
-    called = words(request.path.rstrip("/").rpartition("/")[2])
-    return request.method == "POST" and isinstance(request.body, Mapping) and not _LOGIN.isdisjoint(called)
-
-
-_UNAUTHORIZED: Final = 401
-_LOGIN: Final = frozenset(
-    {"login", "logon", "signin", "authenticate", "authentication", "token", "session", "sessions"}
-)
 
 
 @runtime_checkable
@@ -160,21 +132,21 @@ class ViolationFinder:
             return (broken,)
         if (unknown := self._unknown_method(error)) is not None:
             return (unknown,)
-        if self._request.protocol is Protocol.GRPC and error.type in _CHOSE_NONE and not error.pointer:
+        if self._request.protocol is Protocol.GRPC and error.type in CHOSE_NONE and not error.pointer:
             return self._repeated(error)
         if (
-            error.type in _BY_THE_TEXT_ONLY
-            or status == _SERVER_FAULT
+            error.type in BY_THE_TEXT_ONLY
+            or status == SERVER_FAULT
             or (error.stated and status == 404 and self._request.protocol is not Protocol.HTTP)
         ):
             return self._stated(error)
-        if status == _UNAUTHORIZED and error.pointer and error.stated:
+        if status == UNAUTHORIZED and error.pointer and error.stated:
             return self._stated(error)  # what it states of a member is not about credentials
-        if status == _UNAUTHORIZED:
+        if status == UNAUTHORIZED:
             # Of a login without a member that the description requires the credentials are not known to be wrong.
             everywhere = self._violations_at("") if self._operation else ()
             return everywhere if any(one.keyword == "required" for one in everywhere) else ()
-        if status == _NOT_ACCEPTABLE:
+        if status == NOT_ACCEPTABLE:
             # A parameter may name the form of the answer: `/orders.yaml`, `?format=yaml`.
             return [one for one in self._violations_at("") if one.keyword == "enum" and not self._is_in_body(one)]
         if status in _ABOUT_THE_ROUTE:
@@ -222,7 +194,7 @@ class ViolationFinder:
 
         Interceptors of some servers fail for methods that are not there.
         """
-        if self._request.protocol is not Protocol.GRPC or error.type not in _CHOSE_NONE:
+        if self._request.protocol is not Protocol.GRPC or error.type not in CHOSE_NONE:
             return None
         if not _says_little(error.message) and _NO_HANDLER.search(error.message[:_READ]) is None:
             return None
@@ -280,7 +252,7 @@ class ViolationFinder:
         Some servers answer 400 to whatever they have no route for. Whoever calls has to confirm it.
         """
         is_silent = not error.pointer and not error.stated and NOTHING_SAID.fullmatch(error.message[:_READ]) is not None
-        if self._case.exchange.status != _BAD_REQUEST or not is_silent or self._request.protocol is not Protocol.HTTP:
+        if self._case.exchange.status != BAD_REQUEST or not is_silent or self._request.protocol is not Protocol.HTTP:
             return ()
         wrong = self._description.nearest_operation(self._request.method, self._request.path)
         if wrong is None or wrong.keyword not in ("path", "base", "method"):
@@ -385,7 +357,7 @@ class ViolationFinder:
         """
         out: list[SchemaViolation] = []
         for one in there:
-            if one.keyword not in _UNKNOWN or one.pointer != error.pointer:
+            if one.keyword not in OF_UNKNOWN or one.pointer != error.pointer:
                 out.append(one)
                 continue
             misplaced = one._replace(keyword=MISPLACED)
@@ -400,7 +372,7 @@ class ViolationFinder:
 
         It knows a member whose value it refuses: to leave that out would be no repair.
         """
-        if violation.keyword not in _UNKNOWN or violation.pointer != error.pointer or error.constraint in _UNKNOWN:
+        if violation.keyword not in OF_UNKNOWN or violation.pointer != error.pointer or error.constraint in OF_UNKNOWN:
             return False
         if (
             error.constraint == "required"
