@@ -80,7 +80,7 @@ def test_a_refused_exchange_is_asked_about_as_it_was() -> None:
         Edit(further=Further(request_body=True)),
         Edit(),
         Edit(),
-        Edit(further=Further(response_body=True)),
+        Edit(further=Further(request_body=True, response_body=True)),  # the rest of the request waits its turn
     ]
     assert last == Edit(("-content-length", "+x-a:b"), b"new", entry="{}")
     (call,) = corrector.asked

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import signal
 import socket
 import subprocess
@@ -100,15 +98,11 @@ def test_what_is_sent_ahead_waits_outside(bench: Any) -> None:
 def test_idle_connections_make_room(bench: Any, number: int) -> None:
     """A process that may open 100 files serves on, whoever sits on its connections; and says so."""
     with bench.upstream({"/x": OK}) as upstream:
-
-        def few() -> None:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (64, 100))
-
+        # By a shell: between fork and exec of a process with threads Python code may hang or die.
+        few = ["sh", "-c", 'ulimit -Sn 64 && ulimit -Hn 100 && exec "$@"', "sh"]
         command = [str(Path(sys.executable).parent / "corrigible"), "proxy", "--engine", "mitmproxy"]
         command += ["--upstream", f"http://127.0.0.1:{upstream.port}", "--pack", "http", "--listen", "127.0.0.1:0"]
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=few, text=True, env={**os.environ}
-        )
+        process = subprocess.Popen([*few, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         wires = []
         try:
             assert process.stdout is not None and process.stderr is not None

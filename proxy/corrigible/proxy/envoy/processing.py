@@ -62,6 +62,7 @@ class Further:
     """Which parts the gateway still tells."""
 
     request_body: bool = False
+    """Stays as it is once it is told: else what comes later would pass what still waits to be told (gRPC both ways)."""
     response: bool = True
     response_body: bool = False
     response_trailers: bool = False
@@ -102,7 +103,7 @@ class Processing:
         self._peer = self._target = ""
         self._parts: list[bytes] = []
         self._size = 0
-        self._is_whole = False
+        self._is_whole = self._is_told = False
         self._response: Headers = ()
 
     async def request_headers(self, headers: Headers, *, is_end: bool, peer: str) -> Edit | Answered:
@@ -126,8 +127,8 @@ class Processing:
         if self._wants.none_of(self._request):
             return Edit(tuple(lines), further=Further(response=False))
         length = self._value(headers, "content-length")
-        is_read = not is_end and not (length.isdigit() and int(length) > self._limit)
-        return Edit(tuple(lines), further=Further(request_body=is_read))
+        self._is_told = not is_end and not (length.isdigit() and int(length) > self._limit)
+        return Edit(tuple(lines), further=Further(request_body=self._is_told))
 
     async def request_body(self, data: bytes, *, is_end: bool) -> Edit:
         self._size += len(data)
@@ -147,7 +148,7 @@ class Processing:
         if self._value(headers, "content-type").startswith(_GRPC):
             if self._value(headers, STATUS):
                 return await self._ended_call(headers)
-            return Edit(further=Further(response_trailers=True))
+            return Edit(further=Further(request_body=self._is_told, response_trailers=True))
         status = self._value(headers, ":status")
         if not status.isdigit():
             return _AS_IT_IS
@@ -158,7 +159,7 @@ class Processing:
             return _AS_IT_IS
         if self._size > self._limit:
             return _AS_IT_IS
-        return await self._refused(b"") if is_end else Edit(further=Further(response_body=True))
+        return await self._refused(b"") if is_end else Edit(further=Further(self._is_told, response_body=True))
 
     async def response_body(self, data: bytes, *, is_end: bool) -> Edit:
         """Take the whole body, or as much of it as the gateway's limit lets through: then nothing is changed."""
