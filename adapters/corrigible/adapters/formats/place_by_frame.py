@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from corrigible.adapters.formats.message.sent_values import SentValue
+from corrigible.adapters.formats.message.sent_values import SentValue, has_word
 from corrigible.adapters.vocabulary import ANY, Vocabulary
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, to_pointer, value_at
@@ -185,7 +185,7 @@ def place_behind_colon(message: str, sent: Sequence[SentValue]) -> str:
         if (match := pattern.search(text)) is not None:
             label = _plain(_label(match["name"]))
             called = [one for one in sent if len(one.path) > 1 and label and words(one.path[-1]) == label]
-            told = [one.pointer for one in called if isinstance(one.value, str) and _has_word(before, one.value)]
+            told = [one.pointer for one in called if isinstance(one.value, str) and has_word(before, one.value)]
             return _only(told)
     return ""
 
@@ -212,10 +212,6 @@ def repeated_element(message: str, sent: Sequence[SentValue]) -> str:
 
 _ITSELF: Final = re.compile(r"(?i)\b(?:itself|yourself|himself|themselves|(?:its|your|their) own|the same as)\b")
 _TWICE: Final = re.compile(r"(?i)\b(?:duplicate[sd]?|more than once|repeated|twice|not unique|must be unique)\b")
-
-
-def _has_word(text: str, value: str) -> bool:
-    return bool(value) and re.search(rf"(?<![\w.-]){re.escape(value)}(?![\w-]|\.\w)", text) is not None
 
 
 def place_in_frame(

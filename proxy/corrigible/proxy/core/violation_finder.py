@@ -21,6 +21,7 @@ from typing import Final, runtime_checkable
 from typing import Protocol as TypingProtocol
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.message.sent_values import has_word
 from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.openapi.path_extension import split_extension
 from corrigible.rules.pointer import MISSING, segments, value_at
@@ -76,10 +77,6 @@ _UNKNOWN_MEMBER: Final = re.compile(
 )
 """Words of complaints about a member, whatever its value is."""
 _FEW_WORDS: Final = 3
-
-
-def _has_word(message: str, value: str) -> bool:
-    return bool(value) and re.search(rf"(?<![\w.-]){re.escape(value)}(?![\w-]|\.\w)", message) is not None
 
 
 NOTHING_PARTICULAR: Final = re.compile(
@@ -203,7 +200,7 @@ class ViolationFinder:
     def _repeated(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return the only violation of the request, if the text of an error repeats the value that is one."""
         violations = [one for one in self._violations_at("") if isinstance(one.value, str | int)]
-        told = [one for one in violations if _has_word(error.message[:_READ], scalar_text(one.value))]
+        told = [one for one in violations if has_word(error.message[:_READ], scalar_text(one.value))]
         return told if len(told) == 1 else ()
 
     def _stated(self, error: Violation) -> Sequence[SchemaViolation]:

@@ -373,3 +373,8 @@ def _chosen(mentions: Sequence[_Mention]) -> str:
         mentions = particular or [one for one in mentions if not surrounds(one.before)]
     pointers = _pointers(mentions)
     return pointers[0] if len(pointers) == 1 else ""
+
+
+def has_word(text: str, value: str) -> bool:
+    """Whether a text has a value that is not empty as a word of its own."""
+    return bool(value) and re.search(rf"(?<![\w.-]){re.escape(value)}(?![\w-]|\.\w)", text) is not None
