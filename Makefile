@@ -65,6 +65,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench.grpc
 	$(BIN)/python -m tests.bench.side_by_side.callers
 	$(BIN)/python -m tests.bench.storm
+	$(BIN)/python -m tests.bench.deaths
 
 bench-quick: $(READY)
 	$(BIN)/python -m tests.bench.corrector --turns 1 --seconds 1

@@ -6,9 +6,11 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 from tests._support.envoy_proxy import EnvoyBench as Bench
 
@@ -95,3 +97,40 @@ def eventually(holds: Callable[[], bool], seconds: float = PATIENCE) -> float:
 
 def is_corrected(port: int) -> bool:
     return b"recovery_feedback" in Bench.ask(port, "/bad", "POST", b'{"a":2}', JSON)
+
+
+def names(pid: int) -> Counter[str]:
+    """Return how many processes there are below one, by their names."""
+    return Counter(name_of(child) for child in children(pid) if is_alive(child))
+
+
+def is_there(pid: int, name: str) -> bool:
+    return bool(called(pid, name))
+
+
+def is_dead(pid: int) -> bool:
+    return not is_alive(pid)
+
+
+def forker(pid: int) -> int:
+    """Return what forked the correctors: they end with it."""
+    return parent_of(corrector_of(pid))
+
+
+def waiting(pid: int) -> int:
+    """Return what is to take its place."""
+    of_others = {forker(pid), *(one for one in called(pid, FORKS) if parent_of(one) in called(pid, CORRECTOR))}
+    return next(one for one in called(pid, FORKS) if one not in of_others)
+
+
+def below_corrector(pid: int) -> int:
+    """Return what forks, or waits to fork, the workers of a corrector."""
+    return next(one for one in called(pid, FORKS) if parent_of(one) in called(pid, CORRECTOR))
+
+
+def keeper(pid: int) -> int:
+    return called(pid, KEEPER)[0]
+
+
+VICTIMS: Final = (corrector_of, forker, waiting, forker, waiting, below_corrector, below_corrector, keeper, keeper)
+"""Whoever takes a place can lose it, too."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from importlib.metadata import distribution
@@ -15,8 +14,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from corrigible.adapters.cache import fingerprint, installed
-from corrigible.adapters.sandbox.python import python_arguments
+from corrigible.adapters.sandbox.python import python_arguments, venv_python
 from corrigible.adapters.sandbox.server import HOST, Command, Running, Server
 
 HERE = Path(__file__).parent
@@ -33,7 +31,7 @@ class Bookings(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def agent_python() -> Path:
+def agent_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Python with the frameworks, and with what the engine needs."""
     wanted = (HERE / "requirements.txt").read_text("utf-8").splitlines()
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -42,18 +40,10 @@ def agent_python() -> Path:
         *extras["optional-dependencies"]["proxy"],
         *extras["optional-dependencies"]["spec"],
     ]
+    requirements = tmp_path_factory.mktemp("agents") / "requirements.txt"
     lines = "\n".join(line for line in wanted if not line.startswith(("#", "corrigible")))
-
-    def install(folder: Path) -> None:
-        (folder / "requirements.txt").write_text(lines, "utf-8")
-        for command in (
-            [sys.executable, "-m", "venv", folder / "venv"],
-            [folder / "venv/bin/python", "-m", "pip", "install", "--quiet", "-r", folder / "requirements.txt"],
-        ):
-            done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300)
-            assert done.returncode == 0, done.stderr
-
-    return installed(f"agents-{fingerprint(lines.encode(), sys.version.encode())}", install) / "venv/bin/python"
+    requirements.write_text(lines, "utf-8")
+    return venv_python("agents", requirements)
 
 
 @pytest.fixture(scope="session")

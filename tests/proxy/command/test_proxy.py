@@ -237,8 +237,13 @@ def test_a_taken_port_is_one_line_and_status_1(bench: Any) -> None:
 
 @pytest.mark.parametrize(("limit", "corrected"), [((), False), (("--time-limit", "30"), True)])
 def test_a_slow_look_up_is_waited_for_as_long_as_was_said(
-    limit: tuple[str, ...], corrected: bool, bench: Any, write_pack: Callable[..., Path]
+    limit: tuple[str, ...],
+    corrected: bool,
+    bench: Any,
+    write_pack: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.delenv("CORRIGIBLE_TIME_LIMIT")
     pack = write_pack(
         manifest="lookups: ['/v1/{id}']\n",
         x="""\

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 from corrigible.adapters.cache import fingerprint, installed
@@ -34,9 +35,13 @@ def venv_python(name: str, requirements: Path | None = None, *, cache: Path | No
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
 
     def install(folder: Path) -> None:
-        run_tool([sys.executable, "-m", "venv", str(folder)], f"making a virtual environment for {name}")
-        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-        run_tool([*pip, "-r", str(source)], f"installing {name}")
+        python = str(folder / "bin" / "python")
+        make, pip = [sys.executable, "-m", "venv"], [python, "-m", "pip"]
+        if find_spec("pip") is not None:  # the one here, mostly newer and much faster than the one that Python brings
+            make, pip = [*make, "--without-pip"], [sys.executable, "-m", "pip", "--python", python]
+        run_tool([*make, str(folder)], f"making a virtual environment for {name}")
+        # Most of what a server brings is never imported: what is, Python compiles then.
+        run_tool([*pip, "install", "--quiet", "--no-compile", "-r", str(source)], f"installing {name}")
 
     key = fingerprint(source.read_bytes(), version.encode(), sys.base_prefix.encode())
     return installed(f"python-{name}-{key}", install, cache=cache) / "bin" / "python"
