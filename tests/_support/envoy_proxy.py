@@ -29,7 +29,7 @@ def envoy_at(
     from corrigible.proxy.envoy.http_service import HttpService
     from corrigible.proxy.envoy.log_line import entry_of, fields_of
     from corrigible.proxy.envoy.process import ADMIN, EnvoyProcess
-    from corrigible.proxy.envoy.read_watch import ReadWatch
+    from corrigible.proxy.envoy.success_watch import SuccessWatch
     from corrigible.proxy.http.api_routes import ApiRoute
     from corrigible.proxy.http.api_routes import Upstream as At
     from corrigible.proxy.http.lookup_client import LookupClient
@@ -43,10 +43,10 @@ def envoy_at(
 
     async def main(folder: Path) -> None:
         running.update(loop=asyncio.get_running_loop(), stop=asyncio.Event())
-        lookups, watch = LookupClient(settings.get("trust", USUAL)), ReadWatch(folder / ADMIN)
+        lookups, watch = LookupClient(settings.get("trust", USUAL)), SuccessWatch(folder / ADMIN)
         dispatcher = Dispatcher(largest_here=None)
         api = At.parse(upstream)
-        service = HttpService(ApiRoute(corrector, upstream=api), lookups, dispatcher, watch_reads=watch.begin)
+        service = HttpService(ApiRoute(corrector, upstream=api), lookups, dispatcher, watch_successes=watch.begin)
         address = f"{UNIX}{folder / 'corrector.sock'}"
 
         async def answer(call: Call) -> Reply:

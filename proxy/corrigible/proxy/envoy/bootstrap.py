@@ -2,9 +2,10 @@
 
 Knows: Envoy's schema (v3). Does not know: processes, sockets. `envoy --mode validate` reads what comes of it.
 
-A success costs one look at its status: the filter for refusals is skipped by a matcher. There are two of them: the one
-that keeps bodies as well is on the routes of requests that have one. Everything that Envoy adds to messages of its own
-accord is turned off.
+A success costs one look at its status: the filter for refusals is skipped by a matcher. The routes say which of three
+it is: one keeps the bodies of requests as well, and one looks for callers with a loop besides. The last is taken while
+there may be such callers: correctors say so by a runtime key. Where Envoy has no admin interface for them, it is taken
+for all requests with a body. Everything that Envoy adds to messages of its own accord is turned off.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ Json = dict[str, Any]
 
 _API: Final = "type.googleapis.com/envoy.extensions"
 WATCHED: Final = "corrigible.loops"
-"""The runtime key that has reads watched for the end of a loop, in percent."""
+"""The runtime key that has successes watched for the end of a loop, in percent."""
+_WATCHING: Final = "corrigible.watching"
+"""Keeps the bodies of requests, and watches successes."""
 _EXCHANGE: Final = "corrigible.exchange"
 """Keeps the bodies of requests, too."""
 _REFUSAL: Final = "corrigible.refusal"
@@ -154,23 +157,23 @@ def virtual_host(gateway: Gateway) -> Json:
     """Return the routes: they say which filters run, so that what most requests do not need costs them nothing."""
     if gateway.is_ext_proc:
         return _host(_of_both(gateway, [_route(gateway, {"prefix": "/"}, {})]))
-    kept = {} if gateway.is_grpc else _on(_EXCHANGE)
-    routes = [
-        *([] if gateway.is_grpc else [_route(gateway, {"prefix": DOCUMENTS}, _on(_ASK) | _on(_REFUSAL))]),
-        *(
-            [
-                _route(
-                    gateway,
-                    {"prefix": "/", "query_parameters": [{"name": "mode", "present_match": True}]},
-                    kept | _on(_ASK),
-                )
-            ]
-            if gateway.asks_for_target and not gateway.is_grpc
-            else []
-        ),
-        *([_route(gateway, {"prefix": "/"}, kept)] if gateway.is_grpc else _by_method(gateway, kept)),
-    ]
-    return _host(_of_both(gateway, routes))
+    if gateway.is_grpc:
+        return _host(
+            _of_both(gateway, [*_watched(gateway, {"prefix": "/"}), _route(gateway, {"prefix": "/"}, _on(_EXCHANGE))])
+        )
+    routes = [_route(gateway, {"prefix": DOCUMENTS}, _on(_ASK) | _on(_REFUSAL))]
+    if gateway.asks_for_target:
+        match = {"prefix": "/", "query_parameters": [{"name": "mode", "present_match": True}]}
+        routes += [*_watched(gateway, match, _on(_ASK)), _route(gateway, match, _on(_EXCHANGE) | _on(_ASK))]
+    return _host(_of_both(gateway, [*routes, *_by_method(gateway)]))
+
+
+def _watched(gateway: Gateway, match: Json, more: Json | None = None) -> list[Json]:
+    """Return the route that is taken while there may be loops: none where nobody could say so."""
+    if gateway.admin is None:
+        return []
+    fraction = {"default_value": {"numerator": 0}, "runtime_key": WATCHED}
+    return [_route(gateway, {**match, "runtime_fraction": fraction}, _on(_WATCHING) | (more or {}))]
 
 
 def _host(routes: list[Json]) -> Json:
@@ -197,22 +200,21 @@ def _of_both(gateway: Gateway, routes: list[Json]) -> list[Json]:
     return [*map(of_http1, routes), *routes]
 
 
-def _by_method(gateway: Gateway, kept: Json) -> list[Json]:
+def _by_method(gateway: Gateway) -> list[Json]:
     """Return the routes of requests without a body, unless they are watched, and of all others."""
 
     def without(name: str) -> Json:
         return {"name": name, "present_match": True, "invert_match": True}
 
-    watched = {"default_value": {"numerator": 0}, "runtime_key": WATCHED}
     reads = [
         {"prefix": "/", "headers": [{"name": ":method", "string_match": {"exact": method}}, *bodiless]}
         for method in ("GET", "HEAD", "OPTIONS")
         for bodiless in [[without("content-length"), without("transfer-encoding")]]
     ]
     return [
-        _route(gateway, {"prefix": "/", "runtime_fraction": watched}, kept),
+        *_watched(gateway, {"prefix": "/"}),
         *(_route(gateway, match, _on(_REFUSAL)) for match in reads),
-        _route(gateway, {"prefix": "/"}, kept),
+        _route(gateway, {"prefix": "/"}, _on(_EXCHANGE)),
     ]
 
 
@@ -246,30 +248,40 @@ def _on(name: str) -> Json:
 
 def http_filters(gateway: Gateway) -> list[Json]:
     """Return all filters. Answers pass them from the last to the first. Routes turn on what most do without."""
-    if gateway.is_grpc:
-        return [*our_filters(gateway), _router()]
-    filters = [*our_filters(gateway), _refusal(_REFUSAL, "refusal", gateway)]
+    filters = our_filters(gateway)
+    if not gateway.is_ext_proc and not gateway.is_grpc:
+        filters.append(_refusal(_REFUSAL, "refusal", gateway))
     off = {"disabled": True}
-    return [*({**one, **off} if one["name"] in (_ASK, _EXCHANGE, _REFUSAL) else one for one in filters), _router()]
+    by_route = (_ASK, _WATCHING, _EXCHANGE, _REFUSAL)
+    return [*({**one, **off} if one["name"] in by_route else one for one in filters), _router()]
 
 
 def our_filters(gateway: Gateway) -> list[Json]:
     """Return the filters that ask correctors, for all routes."""
     if gateway.is_ext_proc:
         return [ext_proc_filter(gateway, corrector_name(0))]
+    exchange = [_exchange(_EXCHANGE, gateway, is_watching=gateway.admin is None)]
+    if gateway.admin is not None:
+        exchange.append(_exchange(_WATCHING, gateway, is_watching=True))
     if gateway.is_grpc:
-        return [_lua(_EXCHANGE, "grpc", gateway)]
-    filters = [_lua(_ASK, "ask", gateway), _refusal(_EXCHANGE, "exchange", gateway)]
+        return exchange
+    filters = [_lua(_ASK, "ask", gateway), *exchange]
     if gateway.rewritten is Rewritten.ALL:
         filters.append(_lua(_LOCATION, "location", gateway))
     return filters
 
 
-def _refusal(name: str, text: str, gateway: Gateway) -> Json:
-    return _skipped_if(_successes(gateway), _lua(name, text, gateway))
+def _exchange(name: str, gateway: Gateway, *, is_watching: bool) -> Json:
+    if gateway.is_grpc:
+        return _lua(name, "grpc", gateway, is_watching=is_watching)
+    return _refusal(name, "exchange", gateway, is_watching=is_watching)
 
 
-def _successes(gateway: Gateway) -> Json:
+def _refusal(name: str, text: str, gateway: Gateway, *, is_watching: bool = False) -> Json:
+    return _skipped_if(_successes(gateway, is_watching=is_watching), _lua(name, text, gateway, is_watching=is_watching))
+
+
+def _successes(gateway: Gateway, *, is_watching: bool) -> Json:
     """Return what tells the answers that no corrector has to see."""
     has_loop = {
         "single_predicate": {
@@ -290,14 +302,14 @@ def _successes(gateway: Gateway) -> Json:
             },
         }
     }
-    seen = [has_loop]
+    seen = [has_loop] if is_watching else []
     if gateway.refusing:
         regex = {"safe_regex": {"google_re2": {}, "regex": "(?i).*json.*|text/.*"}}
         seen.append(_header("content-type", regex))
     success = _header(":status", {"prefix": "2"})
     if gateway.rewritten is not Rewritten.REDIRECTS:  # else the filter makes references of redirects relative
         success = {"or_matcher": {"predicate": [success, _header(":status", {"prefix": "3"})]}}
-    return {"and_matcher": {"predicate": [success, *map(_not, seen)]}}
+    return {"and_matcher": {"predicate": [success, *map(_not, seen)]}} if seen else success
 
 
 def _header(name: str, match: Json) -> Json:
@@ -330,8 +342,8 @@ def _skipped_if(predicate: Json, http_filter: Json) -> Json:
     }
 
 
-def _lua(name: str, text: str, gateway: Gateway) -> Json:
-    source = {"inline_string": lua_filter(text, gateway)}
+def _lua(name: str, text: str, gateway: Gateway, *, is_watching: bool = False) -> Json:
+    source = {"inline_string": lua_filter(text, gateway, watches=is_watching)}
     return {
         "name": name,
         "typed_config": {"@type": f"{_API}.filters.http.lua.v3.Lua", "default_source_code": source},

@@ -28,7 +28,7 @@ from corrigible.proxy.tls_files import USUAL, Trust
 from .http_server import Answering, Connection
 from .http_service import HttpService
 from .processing import HttpWants, Wants
-from .read_watch import ReadWatch
+from .success_watch import SuccessWatch
 
 UNIX: Final = "unix:"
 _BACKLOG: Final = 1024
@@ -89,10 +89,10 @@ class HttpJob:
         lookups = LookupClient(self.trust)
         if self.api.corrector.limits.lookups:
             await lookups.prepare()
-        watch = ReadWatch(admin) if admin is not None else None
+        watch = SuccessWatch(admin) if admin is not None else None
         try:
             yield HttpService(
-                self.api, lookups, dispatcher, watch_reads=watch.begin if watch is not None else None
+                self.api, lookups, dispatcher, watch_successes=watch.begin if watch is not None else None
             ).answer
         finally:
             await lookups.close()

@@ -25,7 +25,6 @@ from .bootstrap import WATCHED, bootstrap
 from .corrector_process import Job
 from .correctors import Correctors
 from .gateway import Gateway
-from .http_service import READS
 from .log_line import entry_of, fields_of
 from .private_folder import PrivateFolder
 from .process import ADMIN, CannotStart, EnvoyProcess
@@ -36,8 +35,8 @@ _PAUSE: Final = 0.2
 """Seconds between a look at Envoy's counters and its use: what it logs comes a moment later."""
 _BETWEEN_COUNTS: Final = 2.0
 """Seconds: to look through Envoy's counters takes it, and this process, a millisecond."""
-_READS_WATCHED: Final = 660.0
-"""Seconds after the last correction of a read for which reads are watched: loops are forgotten earlier."""
+_WATCHED_FOR: Final = 660.0
+"""Seconds after the last correction for which successes are watched: loops are forgotten earlier."""
 
 Started = Callable[[asyncio.AbstractEventLoop, Correctors], None]
 
@@ -80,8 +79,8 @@ class _Run:
         self._engine, self._recorder, self._correctors = engine, recorder, correctors
         self._kept, self._folder = folder, folder.path
         self._recorded = 0
-        self._last_read = 0.0
-        """When a read was corrected."""
+        self._last_corrected = 0.0
+        """When an answer was corrected."""
 
     async def until_signalled(self, line: Callable[[str], str], started: Started) -> tuple[int, str | None]:
         """Serve. Return the exit status, and what went wrong."""
@@ -141,8 +140,8 @@ class _Run:
             return
         if entry.verdict is not Verdict.SUCCESS:
             self._recorded += 1
-        if entry.method in READS and entry.outcome == "annotated":
-            self._last_read = asyncio.get_running_loop().time()
+        if entry.outcome == "annotated":
+            self._last_corrected = asyncio.get_running_loop().time()
         unmatched = self._engine.unmatched
         if unmatched is not None and "entry" in fields and not entry.operation:
             with contextlib.suppress(Exception):  # a hint for people, nothing more
@@ -161,13 +160,13 @@ class _Run:
         return corrector.reason_not_read(head, ResponseHead(int(fields["status"]), response)) or None
 
     async def _count(self, envoy: EnvoyProcess) -> None:
-        """Count successes, which nobody but Envoy sees, and end the watching of reads when it is of no use any more."""
+        """Count successes, which nobody but Envoy sees, and end the watching of them when it is of no use any more."""
         loop = asyncio.get_running_loop()
         while True:
             await self._refresh(envoy)
             await asyncio.sleep(_BETWEEN_COUNTS)
-            if self._last_read and loop.time() - self._last_read > _READS_WATCHED:
-                self._last_read = 0.0
+            if self._last_corrected and loop.time() - self._last_corrected > _WATCHED_FOR:
+                self._last_corrected = 0.0
                 with contextlib.suppress(httpx.HTTPError):
                     await envoy.set_runtime(WATCHED, "0")
 

@@ -18,6 +18,7 @@ from corrigible.proxy.runtime.fork_server import Served
 from .grpc_service import GrpcService
 from .http_server import Answering
 from .processing import GrpcWants, Wants
+from .success_watch import SuccessWatch
 
 
 @dataclass(slots=True)
@@ -56,7 +57,8 @@ class GrpcJob:
             record=lambda outcome: outcomes[0](outcome),
             complain=self.complain,
         )
-        service = GrpcService(front, self.corrector)
+        watch = SuccessWatch(admin) if admin is not None else None
+        service = GrpcService(front, self.corrector, watch_successes=watch.begin if watch is not None else None)
         outcomes.append(service.ended)
         if front.reflection is not None:
             front.reflection.begin()
@@ -66,3 +68,5 @@ class GrpcJob:
             if front.reflection is not None:
                 front.reflection.stop()
             await upstream.close()
+            if watch is not None:
+                await watch.close()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from corrigible.proxy.core.corrector import Outcome
 from corrigible.proxy.core.mode import Mode
@@ -26,9 +26,19 @@ from .told_entry import told
 class GrpcService:
     """Answers a gateway's questions about one API."""
 
-    def __init__(self, front: GrpcFront, corrector: GrpcCorrector, clock: Callable[[], float] = time.time) -> None:
-        """`front` reports to `ended` of this service."""
+    def __init__(
+        self,
+        front: GrpcFront,
+        corrector: GrpcCorrector,
+        clock: Callable[[], float] = time.time,
+        watch_successes: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """`front` reports to `ended` of this service.
+
+        `watch_successes` is called when a caller has a loop: the gateway is to look for what ends it.
+        """
         self._front, self._corrector, self._clock = front, corrector, clock
+        self._watch_successes = watch_successes
         self._outcomes: dict[int, CallOutcome] = {}
 
     def ended(self, outcome: CallOutcome) -> None:
@@ -99,7 +109,10 @@ class GrpcService:
             return Reply(204, ((ENTRY, entry),))
         text = base64.b64encode(details).rstrip(b"=")
         lengths, body = written([b"=%s:%s" % (DETAILS.encode(), text), b""])
-        return Reply(200, ((SECTIONS, lengths), (ENTRY, entry), *self._loops_of(refusal)), body)
+        loops = self._loops_of(refusal)
+        if loops and self._watch_successes is not None:
+            await self._watch_successes()
+        return Reply(200, ((SECTIONS, lengths), (ENTRY, entry), *loops), body)
 
     def _loops_of(self, call: CallResult) -> tuple[tuple[bytes, bytes], ...]:
         """Return the header that says that a caller has a loop; nothing if it has none."""

@@ -27,8 +27,6 @@ from .told_entry import told
 _GRACE: Final = 3
 """A multiple of the time limit: beyond it, the look-ups' own time limit has failed."""
 _MILLISECONDS: Final = 1000
-READS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-"""Methods whose requests pass Envoy without a look at them, unless reads are watched."""
 
 
 class HttpService:
@@ -40,10 +38,10 @@ class HttpService:
         lookups: LookupClient,
         dispatcher: Dispatcher,
         clock: Callable[[], float] = time.time,
-        watch_reads: Callable[[], Awaitable[None]] | None = None,
+        watch_successes: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`watch_reads` is called when a read is corrected: the gateway is to tell of the successes of reads, too."""
-        self._watch_reads = watch_reads
+        """`watch_successes` is called when a caller has a loop: the gateway is to look for what ends it."""
+        self._watch_successes = watch_successes
         self._api, self._lookups, self._dispatcher, self._clock = api, lookups, dispatcher, clock
 
     async def answer(self, call: Call) -> Reply:
@@ -144,8 +142,8 @@ class HttpService:
         edits = "\n".join(head_edits(response.headers, outcome.rewrite.headers))
         lengths, body = written([bytes_of(edits), outcome.rewrite.body])
         loops = _loops_of(corrector, caller)
-        if loops and self._watch_reads is not None and request.method in READS:
-            await self._watch_reads()
+        if loops and self._watch_successes is not None:
+            await self._watch_successes()
         return Reply(200, ((SECTIONS, lengths), (ENTRY, told(entry).encode()), *loops), body)
 
     def _started(self, call: Call) -> float:

@@ -28,8 +28,8 @@ def _text(name: str) -> str:
     return (_FOLDER / f"{name}.lua").read_text("utf-8")
 
 
-def lua_filter(name: str, gateway: Gateway) -> str:
-    """Return the text of a filter, by its name in `_TEXTS`."""
+def lua_filter(name: str, gateway: Gateway, *, watches: bool = False) -> str:
+    """Return the text of a filter, by its name in `_TEXTS`. `watches`: for successes that end a loop."""
     upstream = gateway.upstream
     config = {
         "correctors": len(gateway.correctors),
@@ -38,6 +38,7 @@ def lua_filter(name: str, gateway: Gateway) -> str:
         "is_grpc": gateway.is_grpc,
         "asks_for_target": gateway.asks_for_target,
         "is_none": gateway.is_none,
+        "watches": watches,
         "media_types": {one: True for one in gateway.media_types},
         "refusing": [one._asdict() for one in gateway.refusing],
         "digests": sorted({*DIGESTS, "etag"}),

@@ -16,9 +16,11 @@ local function joined(parts)
   return parts[2] and table.concat(parts) or parts[1]
 end
 
+local WATCHES = CONFIG.watches
+
 function envoy_on_request(handle)
   local headers = handle:headers()
-  if may_have_loop(handle, headers) then
+  if WATCHES and may_have_loop(handle, headers) then
     note_request_of_loop(handle)
   end
   local kept, length

@@ -1,6 +1,6 @@
-"""Has Envoy tell of the successes of reads while a loop may end by one: else they pass without a look at them.
+"""Has Envoy look for the successes of callers with a loop, while there may be any: else none is looked at.
 
-Knows: the runtime of Envoy's admin interface. Does not know: loops, what a read is.
+Knows: the runtime of Envoy's admin interface. Does not know: loops.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _AGAIN: Final = 60.0
 """Seconds after which Envoy is told again: whoever ends the watching may have done so."""
 
 
-class ReadWatch:
+class SuccessWatch:
     """Tells one Envoy."""
 
     def __init__(self, admin: Path) -> None:
@@ -28,7 +28,7 @@ class ReadWatch:
         self._told: float | None = None
 
     async def begin(self) -> None:
-        """Have reads watched from now on."""
+        """Have successes watched from now on."""
         now = asyncio.get_running_loop().time()
         if self._told is not None and now - self._told < _AGAIN:
             return
