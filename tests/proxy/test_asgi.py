@@ -476,3 +476,21 @@ def test_it_counts_and_logs_as_the_other_front_ends_do(folder: Path, caplog: pyt
 def test_packs_that_are_no_list_and_a_spec_that_is_no_path_are_errors(options: dict[str, Any], message: str) -> None:
     with pytest.raises(TypeError, match=message):
         ReflectiveMiddleware(sends(), **options)
+
+
+def test_a_caller_who_waits_for_100_gets_the_refusal_at_once(folder: Path) -> None:
+    """Nobody asks for a body that the app has not asked for: a server would answer 100 (Continue) then."""
+    asked: list[str] = []
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        asked.append("body")
+        await asyncio.sleep(60)
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    app = ReflectiveMiddleware(sends(start(401), part(REFUSAL), reads=False), packs=[str(folder)])
+    asyncio.run(app(http(headers=[JSON, (b"expect", b"100-continue")]), receive, send))
+    assert (asked, sent) == ([], [start(401), part(REFUSAL)])

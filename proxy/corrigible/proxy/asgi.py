@@ -133,6 +133,8 @@ class _Responder:
         """The mode to correct the answer in."""
         self.is_received = False
         """Whether the request has been received to its end."""
+        self.is_unread = True
+        """Whether nobody has asked for its body."""
         self.started = time.time()
         self.original = dict(scope)
         """As it came: routers write into the scope that they are given."""
@@ -145,6 +147,7 @@ class _Responder:
                 await self._pass(more=True)  # an app that broke off: whatever comes next is the server's to decide
 
     async def _receive(self) -> Message:
+        self.is_unread = False
         message = await self.upstream_receive()
         if message["type"] == "http.request":
             if len(self.request_body) <= self.corrector.limits.body:
@@ -194,6 +197,10 @@ class _Responder:
 
     async def _rest_received(self) -> bool:
         """Receive what the app has left of the request: half a body must not be corrected."""
+        if self.is_unread and any(name.lower() == "expect" for name, _ in self.request.headers):
+            # RFC 9110 section 10.1.1: the client waits for 100 (Continue), which a server sends when it is asked for
+            # the body, or for this answer, which says that the body is not wanted.
+            return False
         limits = self.corrector.limits
         try:
             async with asyncio.timeout(limits.seconds_with_lookups):

@@ -17,6 +17,8 @@ KNOWN = Operations(
         "DELETE /repos/{repo}/git/refs/{ref}": "delete-ref",
         "POST /searches": "search",
         "GET /stores/{store}/gift_cards": "cards",
+        "POST /jobs/{job}:cancel": "cancel",
+        "POST /hosts/{host}/stop": "stop",
     }
 )
 
@@ -32,6 +34,8 @@ KNOWN = Operations(
         ("PUT", "/repos/r/git/refs/main", "method", ["PATCH", "DELETE"]),
         ("GET", "/searches", "method", ["POST"]),
         ("GET", "/stores/7/cards", "path", ["/stores/7/gift_cards"]),
+        ("POST", "/jobs/7/cancel", "path", ["/jobs/7:cancel"]),
+        ("POST", "/hosts/7:stop", "path", ["/hosts/7/stop"]),
     ],
 )
 def test_what_is_near(method: str, path: str, keyword: str, offered: list[str]) -> None:

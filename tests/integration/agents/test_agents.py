@@ -21,6 +21,7 @@ def test_mcp(run_agent: RunAgent, bookings: Bookings) -> None:
     result = run_agent("with_mcp.py", bookings.direct, bookings.spec)
     assert result["tools"].keys() == {"createBooking", "listBookings"}
     assert result["read_only"] == {"createBooking": False, "listBookings": True}
+    assert result["destructive"] == {"createBooking": True, "listBookings": False}
     schema = result["tools"]["createBooking"]
     assert schema["required"] == ["body"]
     assert schema["properties"]["body"] == {"$ref": "#/$defs/Booking"}

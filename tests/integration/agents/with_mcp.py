@@ -37,6 +37,7 @@ async def main(upstream: str, spec: str) -> None:
                 {
                     "tools": {name: tool.input_schema for name, tool in tools.items()},
                     "read_only": {name: tool.annotations.read_only_hint for name, tool in tools.items()},
+                    "destructive": {name: tool.annotations.destructive_hint for name, tool in tools.items()},
                     "refused": [refused.is_error, text, refused.meta],
                     "accepted": [accepted.is_error, accepted.content[0].text],
                     "flat": [flat.is_error, flat.content[0].text],

@@ -31,7 +31,8 @@ def mcp_server(toolset: Toolset, name: str) -> Server[Any]:
                     input_schema=tool.input_schema,
                     annotations=types.ToolAnnotations(
                         read_only_hint=tool.method == "GET",
-                        destructive_hint=tool.method == "DELETE",
+                        # "If false, the tool performs only additive updates": no description says that of a write.
+                        destructive_hint=tool.method != "GET",
                         idempotent_hint=tool.method in ("GET", "PUT", "DELETE"),
                     ),
                 )

@@ -112,6 +112,8 @@ def _path(violation: SchemaViolation, request: Request, offered: list[str], grou
 def _is_misspelling(path: str, other: str) -> bool:
     """Whether each segment is the same or near: nothing that the path names is dropped, added or exchanged."""
     have, want = _segments(path), _segments(other)
+    if have == want or path.replace(":", "/") == other.replace(":", "/"):
+        return True  # a custom method is the same one behind a slash
     if len(have) != len(want):
         longer, shorter = (have, want) if len(have) > len(want) else (want, have)
         head = longer[: len(longer) - len(shorter)]

@@ -33,6 +33,7 @@ _VERBS: Final = {
     "DELETE": ("delete", "remove", "destroy"),
 }
 """Words that older frameworks put into paths for what the method says."""
+_LAST_WORD: Final = re.compile(r"(/.*[^/:])([/:])([A-Za-z]\w*)")
 _LONGEST: Final = 40
 """Segments: no longer path is taken for a misspelling."""
 _MOST_LETTERS: Final = 2048
@@ -96,6 +97,8 @@ class OperationSuggester:
             return self._near_path(method, path) if any("/" in value for value in match[1].values()) else None
         if (plain := self._without_verb(method, path)) is not None:
             return plain
+        if (custom := self._with_other_mark(method, path)) is not None:
+            return custom
         others = self._others(path)
         wrong = SchemaViolation("/method", "method", {"enum": others}, method) if others else None
         below = None if wrong is None or _may_become(method, others) else self._below(method, path)
@@ -137,6 +140,17 @@ class OperationSuggester:
             return None
         known = self._operations.find(method, plain) if plain else None
         return None if known is None else SchemaViolation("/path", "path", {"enum": [plain]}, path)
+
+    def _with_other_mark(self, method: str, path: str) -> SchemaViolation | None:
+        """Return the path whose last word stands behind the other mark: `/things/7/cancel` for `/things/7:cancel`."""
+        found = _LAST_WORD.fullmatch(path)
+        if found is None or len(path) > _MOST_LETTERS:
+            return None
+        before, mark, word = found.groups()
+        other = f"{before}{':' if mark == '/' else '/'}{word}"
+        match = self._operations.find(method, other)
+        is_written = match is not None and not any(value.endswith(word) for value in match[1].values())
+        return SchemaViolation("/path", "path", {"enum": [other]}, path) if is_written else None
 
     def _below(self, method: str, path: str) -> SchemaViolation | None:
         """Return the paths one word below a path that have the method: `POST /things/create` for `POST /things`."""
