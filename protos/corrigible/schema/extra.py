@@ -20,9 +20,11 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
         "orjson",
         "rapidfuzz",
         "re2",
+        "rich",
         "yaml",
     ),
     "grpc": ("grpc", "grpc_reflection"),
+    "conformance": ("grpc", "h11", "hpack", "jinja2", "openapi_core", "schemathesis"),
 }
 """What the modules of an extra are recognised by."""
 

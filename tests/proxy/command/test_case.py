@@ -184,3 +184,12 @@ def test_a_rule_that_is_not_there(capsys: Capture, pack: Path, recording: Path) 
     status, out, err = run(capsys, "case", recording, "--rule", pack / "ovre")
     assert (status, out) == (2, "")
     assert err == f"--rule {pack / 'ovre'}: the pack has no rule ovre: corrigible pack new {pack / 'ovre'}\n"
+
+
+def test_a_rule_that_is_still_the_template_gets_no_cases(capsys: Capture, pack: Path, recording: Path) -> None:
+    assert run(capsys, "new", pack / "beyond")[0] == 0
+    before = (pack / "beyond.cases.yaml").read_text("utf-8")
+    status, out, err = run(capsys, "case", recording, "--rule", pack / "beyond")
+    assert (status, out) == (2, "")
+    assert err == f"--rule {pack / 'beyond'}: still the template: write it first, cases show what it does\n"
+    assert (pack / "beyond.cases.yaml").read_text("utf-8") == before

@@ -279,7 +279,10 @@ NO_TIME = "not a number of seconds above 0, at most 3600"
         (("--pack", "x"), "--upstream URL is required, except with --engine-mode regular or transparent"),
         (UP, "--pack or --spec is required"),
         (("--upstream", "ftp://x", "--pack", "x"), "--upstream ftp://x: not http[s]://host[:port]"),
-        (("--upstream", "localhost:80", "--pack", "x"), "--upstream localhost:80: not http[s]://host[:port]"),
+        (
+            ("--upstream", "localhost:80", "--pack", "x"),
+            '--upstream localhost:80: not http[s]://host[:port]; did you mean "http://localhost:80"?',
+        ),
         (("--upstream", "http://x:99999", "--pack", "x"), "--upstream http://x:99999: not http[s]://host[:port]"),
         (
             ("--upstream", "http://x/v1", "--pack", "x"),

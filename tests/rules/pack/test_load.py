@@ -97,6 +97,8 @@ def test_a_pack_is_found_by_name_or_folder(tmp_path: Path, write_pack: Callable[
     assert find_pack("stripe") == built_in()["stripe"]
     with pytest.raises(AuthoringError, match=r'^strip: no built-in pack .*; did you mean "stripe"\?$'):
         find_pack("strip")
+    with pytest.raises(AuthoringError, match=r"/pack\.yaml: a pack is a folder: did you mean .*apex\?$"):
+        find_pack(folder / "pack.yaml")
     empty = tmp_path / "empty"
     empty.mkdir()
     with pytest.raises(AuthoringError, match=re.escape(f"{empty / 'pack.yaml'}: a pack folder needs this file")):

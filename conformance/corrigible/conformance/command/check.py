@@ -22,11 +22,14 @@ from corrigible.conformance.suite.pattern import matches
 from corrigible.conformance.suite.record import Entry
 from corrigible.conformance.suite.runner import Chosen, Rules, choose
 from corrigible.conformance.suite.runner import run as run_checks
+from corrigible.schema.extra import require
 
 from . import run_target
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+require("conformance check", "conformance")  # some checks import the rest of it when they run
 
 
 def add(subparsers: Subparsers) -> None:

@@ -33,6 +33,9 @@ def parse_listen(text: str, option: str = "--listen") -> Address:
     return Address(host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port))
 
 
+_HOST_PORT: Final = re.compile(r"[\w.-]+(?::\d{1,5})?")
+
+
 def parse_upstream(text: str) -> str:
     """Return a URL's origin in full, with the port unless it is the scheme's default."""
     try:
@@ -41,7 +44,8 @@ def parse_upstream(text: str) -> str:
     except ValueError:
         host = None
     if not host or parts.scheme not in ("http", "https"):
-        raise UsageError(f"--upstream {text}: not http[s]://host[:port]")
+        hint = f'; did you mean "http://{text}"?' if _HOST_PORT.fullmatch(text) else ""
+        raise UsageError(f"--upstream {text}: not http[s]://host[:port]{hint}")
     if parts.username is not None or parts.path not in ("", "/") or parts.query or parts.fragment:
         raise UsageError(f"--upstream {text}: must not have a path, a query or credentials")
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{f':{port}' if port else ''}"

@@ -22,6 +22,7 @@ from corrigible.rules.language.yaml_source import read_source
 from corrigible.rules.pack.cases import case_file
 from corrigible.rules.pack.load import load_pack
 from corrigible.rules.pack.portable import is_text_everywhere
+from corrigible.rules.pack.scaffold import unchanged_members
 from corrigible.schema.exchange import Json
 
 from . import translate
@@ -57,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
         rule = next((one for one in pack.rules if one.id.partition(".")[2] == name), None)
         if rule is None:
             raise UsageError(f"--rule {args.rule}: the pack has no rule {name}: corrigible pack new {args.rule}")
+        if unchanged_members(read_source(args.rule.parent / f"{name}.yaml").data):
+            raise UsageError(f"--rule {args.rule}: still the template: write it first, cases show what it does")
         profile = profile_of(pack, description)
     else:
         (profile,) = load_profiles([args.pack] if args.pack else [], args.spec)

@@ -7,8 +7,9 @@ import json
 import shutil
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from . import spec_option
 
 if TYPE_CHECKING:
     from corrigible.adapters.openapi.description import Description
@@ -31,7 +32,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="List for each operation which parts of a request the proxy can check by an OpenAPI description, "
         "which it cannot, and which paths a look-up may read. Exit status 1: the description has formal mistakes.",
     )
-    check.add_argument("file", type=Path, metavar="FILE", help="OpenAPI 3 or Swagger 2.0, JSON or YAML")
+    check.add_argument("file", metavar="FILE", help="OpenAPI 3 or Swagger 2.0, JSON or YAML; or a URL")
     check.add_argument("--json", action="store_true", help="print one JSON object per operation and line")
     check.set_defaults(run=_check)
 
@@ -40,7 +41,8 @@ def _check(args: argparse.Namespace) -> int:
     from corrigible.adapters.openapi.load import load
     from corrigible.adapters.openapi.report import report
 
-    description = load(args.file, check=True)
+    (file,) = spec_option.spec_files([args.file])
+    description = load(file, check=True)
     reports = list(report(description))
     if args.json:
         for one in reports:

@@ -102,6 +102,9 @@ def _fetched(url: str) -> Path:
         raise UsageError(f"--spec {shown(url)}: cannot be fetched: not a valid URL") from None
     except httpx.HTTPError as failure:
         raise UsageError(f"--spec {shown(url)}: cannot be fetched: {failure}") from None
+    if data.lstrip()[:1] == b"<":
+        problem = "the server answers a page, not a description; many serve it at /openapi.json or /swagger.json"
+        raise UsageError(f"--spec {shown(url)}: {problem}")
     ending = ".json" if data.lstrip().startswith((b"{", b"[")) else ".yaml"
     file = cache_folder() / "fetched" / f"{hashlib.sha256(url.encode() + data).hexdigest()[:24]}{ending}"
     file.parent.mkdir(parents=True, exist_ok=True)

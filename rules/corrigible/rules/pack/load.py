@@ -67,6 +67,8 @@ def find_pack(name_or_path: str | Path) -> Path:
         return path
     if path.is_dir():
         raise AuthoringError(Place(path / MANIFEST, 0), "a pack folder needs this file")
+    if path.is_file():
+        raise AuthoringError(Place(path, 0), f"a pack is a folder: did you mean {path.parent}?")
     names = ", ".join(packs)
     raise AuthoringError(
         Place(path, 0),
