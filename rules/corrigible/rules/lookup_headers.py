@@ -64,6 +64,11 @@ def makes_another_request(name: str) -> bool:
     return low in SENDERS_OWN or low in UNDOCUMENTED or not _ANOTHER_REQUEST.isdisjoint(_WORDS.split(low))
 
 
+def says_form(name: str) -> bool:
+    """Whether a header says in which form or version an API answers: `Accept-Language`, `Stripe-Version`."""
+    return not makes_another_request(name) and not _FORM.isdisjoint(_WORDS.split(name.lower()))
+
+
 def is_value(value: object) -> bool:
     """Whether something may be the value of such a header."""
     return isinstance(value, str) and _VALUE.fullmatch(value) is not None

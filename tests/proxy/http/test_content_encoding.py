@@ -105,3 +105,13 @@ def test_the_size_of_a_body_is_that_of_what_is_in_it() -> None:
     assert decoded_size(headers, gzip.encode(BODY), 10_000) == len(BODY)
     assert decoded_size(headers, gzip.encode(bytes(20_000)), 10_000) == 10_001
     assert decoded_size([], BODY, 1) == len(BODY)
+
+
+def test_nobody_waits_for_the_size_of_brotli() -> None:
+    """Sixteen MiB come out of these few bytes at once: who only wants their size does not decode them."""
+    scheme = coding("br")
+    assert scheme is not None
+    bomb = scheme.encode(bytes(16 << 20))
+    assert len(bomb) < 100
+    assert decoded_size([("Content-Encoding", " BR")], bomb, 10_000) == 10_001
+    assert decoded_size([("Content-Encoding", "br")], b"", 10_000) == 0

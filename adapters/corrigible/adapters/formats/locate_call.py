@@ -67,7 +67,7 @@ _CHOICES: Final = re.compile(
     re.DOTALL,
 )
 """What would do, behind a sentence: names that were sent as well are not what is wrong."""
-_CLASS_LINE: Final = re.compile(r"\s*\n\s*(?:[a-z]\w*\.){1,12}[A-Z][\w$]*(?:Exception|Error)\W*$")
+_CLASS_LINE: Final = re.compile(r"(?<!\s)(?=[^\S\n]*\n)\s++(?:[a-z]\w*\.){1,12}[A-Z][\w$]*(?:Exception|Error)\W*$")
 """The class of an exception on a line of its own, below what it says."""
 _OF_FORM: Final = re.compile(
     r"(?i)^\W*(?:invalid|malformed|illegal)\b(?! (?:\w+ )?(?:state|status|phase|transition))|\bexpected format\b"

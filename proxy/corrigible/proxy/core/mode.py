@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import unquote_plus
 
 PREFERENCE = "recovery-feedback"
@@ -80,8 +80,14 @@ def _parameters(values: Iterable[str]) -> Iterator[tuple[str, str]]:
                 yield parameter[1].lower(), text[:_LONGEST_NAME]
 
 
+_LONGEST: Final = 4096
+"""Letters of a header that are read: a preference of ours stands within them, or is none."""
+
+
 def _split(value: str) -> list[str]:
     """Split a header value at the commas outside quotes."""
+    if len(value) > _LONGEST:
+        return []
     return re.findall(r'(?:[^,"]|"[^"]*")+', value)
 
 

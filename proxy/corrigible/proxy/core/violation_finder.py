@@ -221,7 +221,7 @@ class ViolationFinder:
         """Return the near paths of another version, where a message is about the version that the path names."""
         parts = self._request.path.split("/")
         numbers = [part[1:] for part in parts if _VERSION.fullmatch(part)]
-        told = re.findall(r"[\w.]*\w", error.message[:_READ].lower())
+        told = [word.rstrip(".") for word in re.findall(r"[\w.]+", error.message[:_READ].lower())]
         if "version" not in told or not any(one in told or f"v{one}" in told for one in numbers):
             return ()
         wrong = self._description.nearest_operation(self._request.method, self._request.path)

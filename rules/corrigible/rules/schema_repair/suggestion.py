@@ -11,6 +11,7 @@ from corrigible.rules.engine.guarded_patch import LONGEST_GUARD, PatchError, gua
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, through_arrays, value_at
 from corrigible.rules.safety.decisive import READS
+from corrigible.rules.safety.protected_parts import is_plain_header, is_protected, is_the_senders
 from corrigible.schema.cache import cached
 from corrigible.schema.document import BODILESS
 from corrigible.schema.exchange import Json, Request
@@ -131,7 +132,16 @@ def edit(
     action: str = "MODIFY_PARAMS",
     verified: bool | None = None,
 ) -> Suggestion:
-    """Return a suggestion that a reader applies."""
+    """Return a suggestion that a reader applies.
+
+    Where it would write what says which request it is, or who makes it, the value is asked for.
+    """
+    written = [str(op["path"]) for op in ops if op["op"] in ("add", "replace", "copy")]
+    if protected := [path for path in written if is_protected(path)]:
+        return _question(violation, request, _ASK_PROTECTED, [(path, {}) for path in protected])
+    moved = [str(op["from"]) for op in ops if op["op"] == "move"]
+    headers = [path for path in (*written, *moved) if path.startswith("/headers/") and not is_plain_header(path)]
+    requires_confirmation = requires_confirmation or bool(headers) or any(map(is_protected, moved))
     out: Suggestion = {
         "action": action,
         "message": message,
@@ -182,18 +192,50 @@ def ask(
     schema: Mapping[str, Json] | None = None,
     places: Sequence[tuple[str, Mapping[str, Json]]] = (),
 ) -> Proposal:
-    """Return the question for a value that only the caller has, at its place and with its schema."""
+    """Return the question for a value that only the caller has, at its place and with its schema.
+
+    Of headers that no suggestion sets it is said that the caller has to.
+    """
     questions = places or [(violation.pointer, trim_schema(violation.schema) if schema is None else schema)]
-    suggestion: Suggestion = {
+    if any(is_the_senders(pointer) for pointer, _ in questions):
+        return _left_to_the_sender()
+    return Proposal([_question(violation, request, message, questions)])
+
+
+def _question(
+    violation: SchemaViolation, request: Request, message: str, questions: Sequence[tuple[str, Mapping[str, Json]]]
+) -> Suggestion:
+    return {
         "action": "MODIFY_PARAMS",
         "message": message,
         "parameters": {},
         "applicability": "HAS_PLACEHOLDERS",
-        "placeholders": [{"pointer": pointer, "ask": "user", "schema": dict(schema)} for pointer, schema in questions],
+        "placeholders": [
+            {"pointer": pointer, "ask": "user", "schema": _open(schema) if is_protected(pointer) else dict(schema)}
+            for pointer, schema in questions
+        ],
         "safety": {"side_effects": effects(request.method), "changes_intent": False},
         "evidence": {"kind": "spec", "pointer": violation.pointer},
     }
-    return Proposal([suggestion])
+
+
+def _left_to_the_sender() -> Proposal:
+    suggestion: Suggestion = {
+        "action": "ESCALATE",
+        "message": "The server wants a header that only the sender sets: credentials, or where the request goes.",
+        "parameters": {"needed": "credentials", "actor": "you"},
+        "safety": {"side_effects": "none", "changes_intent": False},
+        "evidence": {"kind": "mapping"},
+    }
+    return Proposal([suggestion], recovery="terminal")
+
+
+_ASK_PROTECTED: Final = "Give the value that belongs there: it says who calls, or what is called."
+
+
+def _open(schema: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a schema without the values that it names."""
+    return {name: value for name, value in schema.items() if name not in ("enum", "const", "default", "examples")}
 
 
 def merged(request: Request, ops: Sequence[Operation]) -> dict[str, Json]:

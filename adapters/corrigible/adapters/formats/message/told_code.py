@@ -66,7 +66,9 @@ def is_fault(message: str) -> bool:
     return _FAULT.search(_CLASS_LINE.sub("", message[:_READ])) is not None
 
 
-_CLASS_LINE: Final = re.compile(r"\s*\n\s*(?:[a-z]\w*\.){1,12}(?!\w*NotFound)[A-Z][\w$]*(?:Exception|Error)\W*$")
+_CLASS_LINE: Final = re.compile(
+    r"(?<!\s)(?=[^\S\n]*\n)\s++(?:[a-z]\w*\.){1,12}(?!\w*NotFound)[A-Z][\w$]*(?:Exception|Error)\W*$"
+)
 """The class of an exception on a line of its own, below what it says: it tells no more than the code."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Mapping
@@ -113,6 +114,9 @@ class SourceFiles:
         return self._read[file]
 
     def _parsed(self, file: Path) -> Json:
+        if file != self.path and file.exists() and not file.is_file():
+            # Reading a pipe that nobody writes to would never end.
+            raise _unreadable(file, OSError(errno.EINVAL, "no regular file"))
         try:
             data = file.read_bytes().removeprefix(b"\xef\xbb\xbf")
         except OSError as problem:
