@@ -37,6 +37,7 @@ _IMPORTS: Final = (
 """Code with one of these is ours."""
 _HIDES: Final = ("meta_path", "sys.modules")
 """Code with one of these is about what is imported."""
+_ROOT: Final = str(Path(__file__).resolve().parents[2])
 _STARTERS: Final = frozenset({"sandbox", "demo", "lift", "check"})
 """Commands that start others, for which a process waits beside them, too."""
 _OF_PYTHON: Final = ("PYTHON", "LANG", "LC_")
@@ -155,6 +156,7 @@ def called(number: int) -> dict[str, Any]:
         text, streams, _, _ = socket.recv_fds(calls, _MOST, 3)
         if not text:
             os._exit(0)
+        _load_packs(json.loads(text)["words"])
         told, tell = os.pipe()
         middle = os.fork()
         if middle == 0:
@@ -184,6 +186,18 @@ def called(number: int) -> dict[str, Any]:
     os.environ.update(call["environment"])
     starts_others = call["words"][2:3] and call["words"][2] in _STARTERS and not os.environ.get("CORRIGIBLE_EXEC")
     return _beside(call) if starts_others else _opened(call)
+
+
+def _load_packs(words: list[str]) -> None:
+    """Load the packs of this checkout that a proxy asks for: every fork has them, as long as they are the same."""
+    if words[2:3] not in (["proxy"], ["corrector"]):
+        return
+    from corrigible.rules.pack.load import built_in, load_pack
+
+    plain = "grpc" if "--grpc-upstream" in words else "http"
+    for name in (plain, *words[3:]):
+        if name in built_in() or (name.startswith(_ROOT) and Path(name, "pack.yaml").is_file()):
+            load_pack(name)
 
 
 def _beside(call: dict[str, Any]) -> dict[str, Any]:
