@@ -49,8 +49,8 @@ _HEEDED: Final = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
 # It ends with the code that the command runs, at the top level: the end of the process is Python's own, too.
 _SERVER: Final = """
 import gc, runpy, sys
-import certifi, httpx, uvicorn.protocols.http.auto, uvicorn.protocols.websockets.auto, uvicorn.loops.auto
-import uvicorn.lifespan.on, uvicorn.server
+import anyio._backends._asyncio, anyio.lowlevel, certifi, httpcore, httpx
+import uvicorn.lifespan.on, uvicorn.loops.auto, uvicorn.protocols.http.auto, uvicorn.protocols.websockets.auto, uvicorn.server
 import corrigible.adapters.openapi.load, corrigible.adapters.openapi.generate, corrigible.schema.stdio
 from corrigible.proxy.cli import parser
 parser("proxy"), parser("pack"), parser("sandbox"), parser("description"), parser("descriptors"), parser("demo")
