@@ -50,7 +50,8 @@ _HEEDED: Final = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
 _SERVER: Final = """
 import gc, runpy, sys
 import anyio._backends._asyncio, anyio.lowlevel, certifi, httpcore, httpx
-import uvicorn.lifespan.on, uvicorn.loops.auto, uvicorn.protocols.http.auto, uvicorn.protocols.websockets.auto, uvicorn.server
+import uvicorn.lifespan.on, uvicorn.loops.auto, uvicorn.server
+import uvicorn.protocols.http.auto, uvicorn.protocols.websockets.auto
 import corrigible.adapters.openapi.load, corrigible.adapters.openapi.generate, corrigible.schema.stdio
 from corrigible.proxy.cli import parser
 parser("proxy"), parser("pack"), parser("sandbox"), parser("description"), parser("descriptors"), parser("demo")
