@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -117,10 +116,11 @@ _MOST_KEPT: Final = 16
 
 def _content(path: Path) -> bytes | None:
     """Return what tells a pack from any other one. None where it cannot be read: to compile it says why."""
-    digest = sha256(os.fsencode(path) + b"\0" + os.fsencode(path.absolute()))
+    digest = sha256(f"{path}\0{path.absolute()}".encode("utf-8", "surrogateescape"))
     try:
         for file in (path / MANIFEST, *rule_files(path), *sorted((path / "tables").glob("*.yaml"))):
-            digest.update(sha256(os.fsencode(file.name)).digest() + sha256(file.read_bytes()).digest())
+            name = file.name.encode("utf-8", "surrogateescape")
+            digest.update(sha256(name).digest() + sha256(file.read_bytes()).digest())
     except OSError:
         return None
     return digest.digest()
