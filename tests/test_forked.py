@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests._support.forked import words_of
+from tests._support.waiting import words_of
 
 if sys.platform != "linux" or os.environ.get("CORRIGIBLE_EXEC"):
     pytest.skip("commands are not forked here", allow_module_level=True)
@@ -28,6 +28,12 @@ threading.Timer(0.1, print, ["later"]).start()
 sys.exit("told")
 """
 PROXY = [*COMMAND, "proxy", "--upstream", "http://127.0.0.1:9", "--pack", "http", "--listen", "127.0.0.1:0"]
+STARTS = f"""{IMPORT}
+import os, subprocess
+code = "{IMPORT}; import os; print(sys.argv, os.getppid(), os.getcwd(), sys.stdin.read()); sys.exit(7)"
+done = subprocess.run([sys.executable, "-c", code, "a"], stdout=-1, text=True, input="typed")
+print(done.stdout.replace(str(os.getpid()), "ours"), done.returncode)
+"""
 SHOWS = """
 import os, sys; from corrigible.proxy.cli import main
 print(sys.argv, os.getcwd(), sorted(os.environ.items()), [os.path.exists(f'/proc/self/fd/{n}') for n in range(3, 20)])
@@ -44,7 +50,7 @@ def outcome(words: list[str], **options: Any) -> tuple[int, str, str]:
 
 def started(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on, start processes as ever."""
-    monkeypatch.setattr("tests._support.forked.words_of", lambda *command: None)
+    monkeypatch.setattr("tests._support.waiting.words_of", lambda *command: None)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +58,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ([SCRIPT, "pack", "test", "nothing-of-this-name"], ""),
         ([sys.executable, "-m", "corrigible.proxy.cli", "pack", "no-such-verb"], ""),
+        ([sys.executable, "-m", "corrigible.conformance.cli", "list", "--no-such-option"], ""),
+        ([sys.executable, "-m", "corrigible.schema.stdio"], ""),
+        ([sys.executable, "-c", STARTS, "sandbox"], ""),
         ([sys.executable, "-c", SHOWS, "a", ""], ""),
         ([sys.executable, "-c", SHOWS], "1"),
         ([sys.executable, "-c", f"{IMPORT}; import os; os.kill(os.getpid(), 15)"], ""),
@@ -127,7 +136,7 @@ def test_what_python_reads_at_its_start_is_heeded(name: str, value: str, shown: 
     [
         [sys.executable, "-c", "print()"],
         [sys.executable, "-I", "-m", "corrigible.proxy.cli"],
-        [sys.executable, "-m", "corrigible.schema.stdio"],
+        [sys.executable, "-m", "corrigible.schema.generate"],
         [sys.executable, "-c", f"import sys; sys.modules['grpc'] = None; {CODE}"],
         ["/bin/echo", "-m", "corrigible.proxy.cli"],
         [sys.executable],
@@ -139,14 +148,13 @@ def test_other_programs_are_started(words: Any) -> None:
 
 
 def test_it_is_forked_again_after_its_server_was_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests._support import forked
+    from tests._support import waiting
 
     before = outcome([*COMMAND, "--version"])
-    (server,) = forked._servers
-    server._process.kill()
-    server._process.wait()
+    (server,) = waiting.servers
+    server.kill()
     assert outcome([*COMMAND, "--version"]) == before
-    assert forked._servers != [server]
+    assert waiting.servers != [server]
 
 
 def test_it_is_faster() -> None:

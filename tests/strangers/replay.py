@@ -37,6 +37,11 @@ def engine(description: Path) -> Engine:
 
 
 @cache
+def rpc_engine() -> Engine:
+    return build_engine((), rpc=True)
+
+
+@cache
 def descriptors(description: Path) -> Descriptors:
     return Descriptors(FileDescriptorSet.FromString(description.read_bytes()).file)
 
@@ -84,7 +89,7 @@ def _corrected(corrector: HttpCorrector, recorded: Recorded) -> Reply:
 
 def _replay_calls(description: Path, case: Case) -> Episode:
     known = descriptors(description)
-    corrector = GrpcCorrector(build_engine((), rpc=True), known, loops=build_loops())
+    corrector = GrpcCorrector(rpc_engine(), known, loops=build_loops())
 
     def send(request: Request) -> Reply | None:
         recorded = next((one for one in case.exchanges if is_same(request, document(one.request))), None)

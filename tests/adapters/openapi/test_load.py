@@ -267,6 +267,19 @@ def test_what_is_formally_wrong_is_said_with_file_and_line_and_used_all_the_same
     assert load(path, cache=cache).problems == ()
 
 
+def test_what_has_no_problems_is_not_checked_again_at_another_path(tmp_path: Path, cache: Path) -> None:
+    load(SHOP, cache=cache)
+    for title, wrong in (("right", False), ("wrong", True)):
+        text = f"openapi: 3.0.3\ninfo: {{title: {title}{', x: 1' if wrong else ''}, version: '1'}}\npaths: {{}}\n"
+        paths = [tmp_path / f"{title}-{number}.yaml" for number in range(2)]
+        before = len(entries(cache))
+        for path in paths:
+            path.write_text(text)
+            problems = load(path, cache=cache, check=True).problems
+            assert bool(problems) is wrong and all(one.startswith(f"{path}:") for one in problems)
+        assert len(entries(cache)) - before == 1 + wrong
+
+
 def test_the_extra_spec_names_what_is_imported_for_the_check() -> None:
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
     named = {re.split(r"[<>=]", one)[0] for one in project["optional-dependencies"]["spec"] + project["dependencies"]}

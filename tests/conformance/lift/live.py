@@ -17,8 +17,11 @@ def tasks_of(domain: str) -> tuple[Task, ...]:
 
 
 def played(domain: str, out: Path) -> list[dict[str, Any]]:
-    """Let three agents play every task of a domain in two arms, and return the episodes."""
-    run = ["lift", "run", "--domain", domain, "--out", str(out), "--quiet"]
+    """Let three agents play every task of a domain in two arms, and return the episodes.
+
+    `test_audit` audits all packs and tasks: it is not done again for each domain.
+    """
+    run = ["lift", "run", "--domain", domain, "--out", str(out), "--quiet", "--skip-audit"]
     assert main([*run, "--arm", "none,reflective-patches", "--agents", "stubborn,patch-executor,informed"]) == 0
     lines = [json.loads(line) for line in (out / "log.jsonl").read_text("utf-8").splitlines()]
     episodes = [one for one in lines if "outcome" in one]

@@ -1,6 +1,6 @@
 """Right endings of tasks are scored right and wrong ones wrong, on the real servers.
 
-All of them: `conformance lift audit-scorers`, in a minute. Here: a few of each domain, and planted faults.
+All of them: `conformance lift audit-scorers`, which CI runs. Here: a few over HTTP and over gRPC, and planted faults.
 """
 
 from __future__ import annotations
@@ -22,14 +22,8 @@ from .by_hand import rows
 
 FILES = task_files()
 SAMPLE = {
-    "acme": ("refund-the-rest", "window-closed", "refunded-before", "goodwill-without-a-word"),
-    "stripe": ("smallest-payment-in-kroner", "plan-with-three-slips", "payment-with-a-blocked-card"),
-    "github": ("tree-of-two-files", "release-of-a-tag", "merge-before-its-checks", "file-in-the-name-of-a-bot"),
     "etcd": ("switch-over-in-one-step", "all-seats-or-none", "member-that-died"),
-    "kubernetes": ("deployment-with-slips-of-every-kind", "evict-one-of-two", "two-containers-outside-the-limits"),
     "recipe": ("adv_ctx_001", "adv_impossible_001"),
-    "kinto": ("names-of-rights", "only-if-nobody-was-there", "there-already"),
-    "better-auth": ("member-who-may-do-more", "number-of-a-user", "user-without-a-name"),
 }
 
 

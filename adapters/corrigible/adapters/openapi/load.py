@@ -33,10 +33,11 @@ def load(path: Path, *, cache: Path | None = None, check: bool = False, base: st
     """
     folder = (cache_folder() if cache is None else cache) / "openapi"
     content = digest(path)
-    # Problems name the file, so what was checked is not used for a copy at another path.
-    checked = f"-checked-{sha256(os.fsencode(path)).hexdigest()[:12]}" if check else ""
-    file = folder / f"{content[:24]}{checked}.{FORMAT}.{_TRANSLATION}"
-    return Description(_opened(file, path) or _compiled_into(file, path, content, check=check), base)
+    file = folder / f"{content[:24]}{'-checked' if check else ''}.{FORMAT}.{_TRANSLATION}"
+    # Problems name the file, so what has some is not used for a copy at another path.
+    own = file.with_stem(f"{file.stem}-{sha256(os.fsencode(path)).hexdigest()[:12]}") if check else file
+    stored = _opened(file, path) or (_opened(own, path) if check else None)
+    return Description(stored or _compiled_into(file, own, path, content, check=check), base)
 
 
 def _opened(file: Path, path: Path) -> CompiledFile | None:
@@ -49,8 +50,11 @@ def _opened(file: Path, path: Path) -> CompiledFile | None:
     return stored if unchanged else None
 
 
-def _compiled_into(file: Path, path: Path, content: str, *, check: bool) -> CompiledFile:
-    """Compile into the cache, under a temporary name first: no reader ever gets half a file."""
+def _compiled_into(file: Path, own: Path, path: Path, content: str, *, check: bool) -> CompiledFile:
+    """Compile into the cache, under a temporary name first: no reader ever gets half a file.
+
+    `file` is for every path with this content, `own` for this path alone.
+    """
     is_cached = True
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +70,7 @@ def _compiled_into(file: Path, path: Path, content: str, *, check: bool) -> Comp
         if (
             is_cached and digest(path) == content
         ):  # else it has changed meanwhile, and the digest in the file name is wrong
-            target_file.replace(file)
+            target_file.replace(own if stored.index["problems"] else file)
     finally:
         target_file.unlink(missing_ok=True)
     return stored

@@ -5,7 +5,7 @@ Knows: addresses, fresh callers and cases. Does not know: how a subject is start
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import count
@@ -60,6 +60,9 @@ class Subject:
     timeouts: int = 0
     """Exchanges of the present check that had no whole answer when their time was over."""
     _numbers: count[int] = field(default_factory=lambda: count(1))
+    _begun: dict[str, tuple[list[tuple[list[Any], list[tuple[str, str]]]], Iterator[Any]]] = field(
+        default_factory=dict, init=False
+    )
     _seen: dict[str, tuple[Any, list[tuple[str, str]]]] = field(default_factory=dict, init=False)
 
     def caller(self) -> tuple[str, str]:
@@ -92,6 +95,28 @@ class Subject:
             self.trace.extend(self._seen[name][1])
         first_answers: Answers = self._seen[name][0]
         return first_answers
+
+    def each(self, name: str, ask: Callable[[], Iterator[Answers]]) -> Iterator[Answers]:
+        """Yield answers as `cached` keeps them, and ask only as far as somebody looks."""
+        if name not in self._begun:
+            self._begun[name] = ([], ask())
+        kept, rest = self._begun[name]
+        for number in count():
+            if number == len(kept):
+                before = len(self.trace)
+                try:
+                    answers = [next(rest)]
+                except StopIteration:
+                    answers = []
+                except BaseException:  # raised again: what could not be told now is asked for anew
+                    del self._begun[name]
+                    raise
+                kept.append((answers, self.trace[before:]))
+            else:
+                self.trace.extend(kept[number][1])
+            if not kept[number][0]:
+                return
+            yield from kept[number][0]
 
     def case(self) -> str:
         """Return the name of a script nobody used before."""

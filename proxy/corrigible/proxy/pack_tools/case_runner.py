@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -53,6 +53,7 @@ def run_cases(name_or_path: str | Path) -> PackResult:
     profile = profile_of(load_pack(name_or_path, mistakes=problems))
     rules = {rule.id.partition(".")[2]: rule for rule in profile.pack.rules}
     results: list[CaseResult] = []
+    alone = {rule.id: RuleIndex((rule,)) for rule in profile.pack.rules}
     for file in rule_files(profile.pack.path):
         rule = rules.get(file.stem)
         if rule is None or rule.status == "deprecated":
@@ -63,11 +64,11 @@ def run_cases(name_or_path: str | Path) -> PackResult:
             problems += error.all_errors()
             continue
         problems += missing_kinds(file, cases)
-        results += [CaseResult(case, tuple(_failures(profile, rule, case))) for case in cases]
+        results += [CaseResult(case, tuple(_failures(profile, rule, case, alone[rule.id]))) for case in cases]
     problems += orphans(profile.pack.path)
     for result in results:
         if result.case.text.expect is not None and not result.failures:
-            problems += _conflicts(profile, rules[result.case.rule], result.case)
+            problems += _conflicts(profile, rules[result.case.rule], result.case, alone)
     return PackResult(tuple(results), tuple(problems))
 
 
@@ -90,9 +91,9 @@ def orphans(path: Path) -> Iterator[AuthoringError]:
             yield AuthoringError(Place(file), problem, kind="missing-rule")
 
 
-def _failures(profile: ApiProfile, rule: Rule, case: Case) -> Iterator[str]:
+def _failures(profile: ApiProfile, rule: Rule, case: Case, alone: RuleIndex) -> Iterator[str]:
     requested: list[str] = []
-    result = evaluate_rules(profile, (rule,), case, requested=requested)
+    result = evaluate_rules(profile, (rule,), case, requested=requested, index=alone)
     yield from _lookup_failures(profile, case, requested)
     if case.text.no_match:
         if isinstance(result, Annotate):
@@ -141,13 +142,14 @@ def evaluate_rules(
     case: Case,
     explanation: Explanation | None = None,
     requested: list[str] | None = None,
+    index: RuleIndex | None = None,
 ) -> Annotate | str | None:
     """Return the result of some rules on a case: an annotation, None if none matches, or the text of an error.
 
     A result of the API's description alone counts as no match. Look-ups that are made are added to `requested`.
+    `index` is that of the rules, where there is one: to build it takes longer than to use it for a case.
     """
-    # The pack's own index exists already; building one takes longer than using it for a case.
-    engine = Engine([profile if rules is profile.pack.rules else replace(profile, index=RuleIndex(rules))])
+    engine = Engine([profile if rules is profile.pack.rules else replace(profile, index=index or RuleIndex(rules))])
 
     def fetch(lookup: Lookup) -> LookupAnswer:
         if requested is not None:
@@ -174,7 +176,7 @@ def answer_lookup(recorded: dict[str, Json], lookup: Lookup) -> LookupAnswer:
     return LookupAnswer(200, orjson.dumps(recorded_answer))
 
 
-def _conflicts(profile: ApiProfile, rule: Rule, case: Case) -> Iterator[AuthoringError]:
+def _conflicts(profile: ApiProfile, rule: Rule, case: Case, alone: Mapping[str, RuleIndex]) -> Iterator[AuthoringError]:
     whole = evaluate_rules(profile, profile.pack.rules, case)
     if isinstance(whole, Annotate) and rule.id not in whole.rules and rule.status == "stable":
         problem = f'"{case.text.name}": {whole.rules[0]} matches first, so {rule.id} is not used'
@@ -182,6 +184,10 @@ def _conflicts(profile: ApiProfile, rule: Rule, case: Case) -> Iterator[Authorin
     for other in profile.pack.rules:
         same_rank = (other.priority, other.match.specificity) == (rule.priority, rule.match.specificity)
         conflicting = other.id != rule.id and same_rank and {other.status, rule.status} == {"stable"}
-        if conflicting and isinstance(evaluate_rules(profile, (other,), case), Annotate):
+        if conflicting and _matches(profile, other, case, alone):
             problem = f'"{case.text.name}": {other.id} matches too, with the same rank (set priority)'
             yield AuthoringError(case.place, problem, kind="conflict")
+
+
+def _matches(profile: ApiProfile, rule: Rule, case: Case, alone: Mapping[str, RuleIndex]) -> bool:
+    return isinstance(evaluate_rules(profile, (rule,), case, index=alone[rule.id]), Annotate)

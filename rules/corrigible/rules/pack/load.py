@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
+from typing import Final
 
 from corrigible.rules.engine.pack_settings import PackSettings
 from corrigible.rules.errors import AuthoringError, Place, gather, suggest_spelling
@@ -89,8 +91,44 @@ def load_pack(
     What works and should be mended all the same is added to `lint`. With `mistakes`, those are added to that list, and
     the pack has what is right: one mistake does not keep an author from seeing how the other rules do. Then only what
     is wrong with pack.yaml itself is raised.
+
+    A pack in which nothing has changed since it was loaded without a mistake is not compiled again.
     """
     path = find_pack(name_or_path)
+    content = None if lint is not None else _content(path)
+    if content is None:
+        return _compiled(path, lint, mistakes)
+    if (known := _KEPT.get(content)) is not None:
+        return known
+    found: list[AuthoringError] = []
+    pack = _compiled(path, None, None if mistakes is None else found)
+    if found and mistakes is not None:
+        mistakes += found
+    elif _content(path) == content:  # else it has changed meanwhile
+        if len(_KEPT) >= _MOST_KEPT:
+            del _KEPT[next(iter(_KEPT))]
+        _KEPT[content] = pack
+    return pack
+
+
+_KEPT: Final[dict[bytes, Pack]] = {}
+"""What was loaded, by what `_content` says."""
+_MOST_KEPT: Final = 16
+
+
+def _content(path: Path) -> bytes | None:
+    """Return what tells a pack from any other one. None where it cannot be read: to compile it says why."""
+    digest = sha256(f"{path}\0{path.absolute()}".encode("utf-8", "surrogateescape"))
+    try:
+        for file in (path / MANIFEST, *rule_files(path), *sorted((path / "tables").glob("*.yaml"))):
+            name = file.name.encode("utf-8", "surrogateescape")
+            digest.update(sha256(name).digest() + sha256(file.read_bytes()).digest())
+    except OSError:
+        return None
+    return digest.digest()
+
+
+def _compiled(path: Path, lint: list[AuthoringError] | None, mistakes: list[AuthoringError] | None) -> Pack:
     manifest = read_source(path / MANIFEST)
     text = checked(PackText, manifest)
     vocabulary = _vocabulary(manifest, text)

@@ -10,6 +10,7 @@ from corrigible.conformance.checks.support.error_request import (
     PROFILES,
     Refused,
     as_sent,
+    each_refused,
     error_requests,
     native,
     no_feedback,
@@ -39,7 +40,7 @@ def validated(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
     wanted = frozenset(requirements)
 
     def run(subject: Subject) -> Iterator[Finding]:
-        findings = subject.cached("what is wrong with what is refused", lambda: _all_wrong(subject))
+        findings = subject.each("what is wrong with what is refused", lambda: _all_wrong(subject))
         yield from (finding for finding in findings if finding.requirement in wanted)
         everything = refused(subject)
         if everything and all(finding.feedback is None for finding in everything):
@@ -48,13 +49,10 @@ def validated(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
     return run
 
 
-def _all_wrong(subject: Subject) -> list[Finding]:
-    return [
-        found
-        for one in refused(subject)
-        if one.feedback is not None
-        for found in feedback_findings(one.annotated_error)
-    ]
+def _all_wrong(subject: Subject) -> Iterator[Finding]:
+    for one in each_refused(subject):
+        if one.feedback is not None:
+            yield from feedback_findings(one.annotated_error)
 
 
 def _present(subject: Subject) -> Iterator[Finding]:

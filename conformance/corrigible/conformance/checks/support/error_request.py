@@ -139,16 +139,24 @@ def annotated_error(
 
 def refusals_with_feedback(subject: Subject, requirement: str) -> Iterator[Refused | Finding]:
     """Yield the refusals that carry feedback; where none does, one finding that says so."""
-    everything = refused(subject)
-    spoke = [refusal for refusal in everything if refusal.feedback is not None]
-    yield from spoke
+    everything = spoke = 0
+    for refusal in each_refused(subject):
+        everything += 1
+        if refusal.feedback is not None:
+            spoke += 1
+            yield refusal
     if everything and not spoke:
-        yield no_feedback(len(everything), requirement)
+        yield no_feedback(everything, requirement)
+
+
+def each_refused(subject: Subject) -> Iterator[Refused]:
+    """Yield what is refused and its answers, for those who only look: it is asked once."""
+    return subject.each("what is refused", lambda: refusals(subject))
 
 
 def refused(subject: Subject) -> tuple[Refused, ...]:
-    """Return what is refused and its answers, for those who only look: it is asked once."""
-    return subject.cached("what is refused", lambda: tuple(refusals(subject)))
+    """Return all of them."""
+    return tuple(each_refused(subject))
 
 
 def no_feedback(count: int, requirement: str) -> Finding:
