@@ -388,3 +388,22 @@ def test_nobody_computes_the_id_of_an_episode(desk: tuple[Server, Path]) -> None
 def test_how_answers_look_is_the_arms_business(name: str, grpc: bool) -> None:
     call = read_call("POST", "/pkg.Service/Method", [(name, "reflective"), ("X-A", "1")], b"", grpc=grpc, form=False)
     assert call.headers == {"x-a": "1"}
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Host": "evil.example:80", "Origin": "http://evil.example"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+    ],
+)
+def test_pages_of_a_browser_play_no_episodes(desk: tuple[Server, Path], headers: dict[str, str]) -> None:
+    server, _ = desk
+    with pytest.raises(HTTPError) as refused:
+        urlopen(Ask(f"{server.url}/episodes", b"{}", headers), timeout=60)
+    with refused.value:
+        assert refused.value.code == 403
+    with urlopen(Ask(f"{server.url}/status", headers={"Origin": server.url}), timeout=60) as answer:
+        assert json.load(answer)["left"] == 4

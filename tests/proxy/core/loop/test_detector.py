@@ -163,6 +163,9 @@ def test_fingerprints_mean_nothing_without_the_key() -> None:
         ([("PRIVATE-TOKEN", "1")], [("Private-Token", "2")], False),
         ([("Cookie", "s=1")], [("Cookie", "s=2")], False),
         ([("Authorization", "A"), ("Cookie", "s=1")], [("Authorization", "A"), ("Cookie", "s=2")], True),
+        ([("X-Tenant-Id", "7"), ("Cookie", "a=1; session=1")], [("X-Tenant-Id", "7"), ("Cookie", "session=2")], False),
+        ([("X-Api-Key", "k"), ("Cookie", "JSESSIONID=1")], [("X-Api-Key", "k"), ("Cookie", "JSESSIONID=2")], False),
+        ([("X-Api-Key", "k"), ("Cookie", "sid=1; t=1")], [("X-Api-Key", "k"), ("Cookie", "t=2; sid=1")], True),
         ([("Authorization", "A"), ("Stripe-Account", "1")], [("Authorization", "A"), ("Stripe-Account", "2")], False),
         ([("Idempotency-Key", "1")], [("Idempotency-Key", "2")], True),
         ([("X-CSRF-Token", "1"), ("X-Request-Id", "1")], [("X-CSRF-Token", "2")], True),
@@ -195,6 +198,8 @@ def test_a_name_stands_for_the_address_and_never_for_the_credentials() -> None:
     assert loops.caller(key, "", "1.1.1.1") != loops.caller(key, "", "2.2.2.2")
     assert loops.caller(key, "a") != loops.caller(key, "b")
     assert loops.caller(key, "a") != loops.caller([], "a"), "nobody else can use up a caller's attempts"
+    assert loops.caller([], "a", "1.1.1.1") != loops.caller([], "a", "2.2.2.2"), "nor one without credentials"
+    assert loops.caller([], "a", "1.1.1.1") != loops.caller([], "b", "1.1.1.1")
     assert loops.caller([("Accept", "*/*")]) == ""
     assert "Bearer" not in loops.caller(key)
 

@@ -11,6 +11,7 @@ Knows: HTTP. Does not know: plans, environments, how an episode is played or sco
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -170,6 +171,10 @@ def _reply(response: Response, *, grpc: bool) -> Reply:
     return Reply(status, response.body, {n: v for n, v in response.headers.items() if n not in _NOT_RETURNED})
 
 
+_LOCAL: Final = re.compile(r"(?i)(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?")
+"""Host of who calls an address of this machine. A page of another host may have its name lead here (DNS rebinding)."""
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: Server
@@ -180,6 +185,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return self._send(Reply(411, {"message": f"send a content-length, up to {_LONGEST_BODY}"}))
         body = self.rfile.read(int(length))
+        host, origin = self.headers.get("host", ""), self.headers.get("origin")
+        if _LOCAL.fullmatch(host) is None or origin not in (None, f"http://{host}"):
+            return self._send(Reply(403, {"message": "episodes are played by programs of this machine, not by pages"}))
         self._send(self.server.reply(self.command, self.path, list(self.headers.items()), body))
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _any

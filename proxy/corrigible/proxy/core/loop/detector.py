@@ -59,18 +59,24 @@ class Loops:
         """Return a digest of who is calling, empty where nothing tells one caller from another.
 
         That is the credentials and on whose behalf they are used; with them the caller's own name for itself,
-        or else the address it calls from. Cookies count where there are no other credentials.
+        or else the address it calls from. Without credentials a name counts at one address only: anybody may guess it.
+        Of cookies those of sessions count, and all where there are no other credentials.
         """
         parts: list[str] = []
         cookies: list[str] = []
+        sessions: list[str] = []
         for header, value in headers:
             role = _role(header)
             if role:
                 constant = _VARYING.sub("", value) if "," in value else value
                 (cookies if role == "cookie" else parts).append(f"{role}\0{constant}")
-        parts = parts or cookies
-        if name or peer:
-            parts.append(f"name\0{name}" if name else f"peer\0{peer}")
+                if role == "cookie":
+                    sessions += _SESSION.findall(value)
+        parts = [*parts, *sessions] if parts else cookies
+        if name:
+            parts.append(f"name\0{name}" if parts else f"name\0{name}\0{peer}")
+        elif peer:
+            parts.append(f"peer\0{peer}")
         return self._digest("\0\0".join(parts)) if parts else ""
 
     def count_refusal(self, refusal: Refusal, feedback: Feedback | None) -> dict[str, Json] | None:
@@ -232,6 +238,7 @@ _CREDENTIAL = re.compile(
     r"auth|(?:api|app|application|access|subscription)-?key|token|secret|session|credential|client-?cert"
     r"|account|tenant|organi[sz]ation|project|workspace|impersonate|on-behalf|user-?id"
 )
+_SESSION = re.compile(r"(?i)(?:^|; *)([^=;]*(?:sess|sid|auth|token|jwt|login)[^=;]*=[^;]*)")
 _NO_CREDENTIAL = re.compile(r"c?[sx]rf|nonce|idempot|request|trace|continuation|page|:authority")
 _VARYING = re.compile(
     r'(?i)\b(?:oauth_)?(?:signature|response|c?nonce|nc|uri|timestamp|created|expires|ts|mac)="?[^",]*"?'
