@@ -60,6 +60,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench.reading
 	$(BIN)/python -m tests.bench.worst
 	$(BIN)/python -m tests.bench.description
+	$(BIN)/python -m tests.bench.index
 	$(BIN)/python -m tests.bench.corrector
 	$(BIN)/python -m tests.bench.side_by_side
 	$(BIN)/python -m tests.bench.grpc
