@@ -64,7 +64,7 @@ REPAIRED = [
     ({"short": "äää"}, {"short": "ää"}, True),
     ({"slug": "HELLO"}, {"slug": "hello"}, True),
     ({"mail": "Bob <bob@example.com>"}, {"mail": "bob@example.com"}, True),
-    ({"languages": ["en", "De", "frensh"]}, {"languages": ["en", "de", "french"]}, False),
+    ({"languages": ["en", "De", "frenhc"]}, {"languages": ["en", "de", "french"]}, False),
     ({"mode": "test"}, {"mode": "live"}, True),
     ({"ratio": 1.5}, {"ratio": 1.0}, True),
     ({"limit": "6000000000"}, {"limit": "5000000000"}, True),

@@ -43,7 +43,7 @@ CONNECT = {"code": "invalid_argument", "message": "no"}
 @pytest.mark.parametrize(
     ("change", "answer", "following"),
     [
-        ({"colr": "COLOR_RED"}, CONNECT, {"color": "COLOR_RED"}),
+        ({"colro": "COLOR_RED"}, CONNECT, {"color": "COLOR_RED"}),
         ({"color": "COLOR_RDE"}, CONNECT, {"color": "COLOR_RED"}),
         ({"color": "red"}, CONNECT, {"color": "COLOR_RED"}),
         ({"agreed": "true"}, CONNECT, {"agreed": True}),

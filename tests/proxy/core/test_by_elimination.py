@@ -202,15 +202,15 @@ def test_a_slash_stays_where_something_else_may_not_be_there(engine: Engine, req
     [
         (
             "/v1/orders",
-            {"order": {"qantity": 3}},
+            {"order": {"qauntity": 3}},
             "An order cannot be placed without a quantity",
             {"order": {"quantity": 3}},
         ),
-        ("/v1/orders", {"order": {"qantity": 3}}, "quantity is required", {"order": {"quantity": 3}}),
+        ("/v1/orders", {"order": {"qauntity": 3}}, "quantity is required", {"order": {"quantity": 3}}),
         ("/v1/returns", {"raeson": "torn"}, "Could not process without the 'reason'.", {"reason": "torn"}),
         (
             "/v1/returns",
-            {"lines": [{"shade": "a", "texure": 1}]},
+            {"lines": [{"shade": "a", "textrue": 1}]},
             "invalid payload",
             {"lines": [{"shade": "a", "texture": 1}]},
         ),

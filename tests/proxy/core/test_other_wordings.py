@@ -210,7 +210,7 @@ def test_a_tag_should_be_associated_with_a_string(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("sent", "message", "is_mended"),
     [
-        ("hoisd", 'The signal can be "hoist", "lower" or "strike": hoisd', True),
+        ("hosit", 'The signal can be "hoist", "lower" or "strike": hosit', True),
         ("wave", 'The signal can be "hoist", "lower" or "strike": wave', False),
     ],
 )

@@ -227,7 +227,7 @@ def test_a_near_name_counts_where_something_is_missed(engine: Engine, message: s
 
 
 def test_a_value_that_only_says_which_thing_it_is_does_not_hide_the_misspelt_name(engine: Engine) -> None:
-    after = mended(engine, post({"title": "T-9", "seets": 4}), "title T-9 refused: no seats given")
+    after = mended(engine, post({"title": "T-9", "saets": 4}), "title T-9 refused: no seats given")
     assert after is not None
     assert after.body == {"title": "T-9", "seats": 4}
 

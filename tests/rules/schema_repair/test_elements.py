@@ -45,7 +45,13 @@ def test_repeated_elements_are_dropped_from_the_end() -> None:
     outcome = follow(repaired, request)
     assert isinstance(outcome, Next)
     assert outcome.request.body == {"a": ["a", "b"]}
-    assert repaired.suggestions[0]["safety"]["changes_intent"] is False
+    assert repaired.suggestions[0]["safety"]["changes_intent"] is True  # how many of each are meant may be lost
+    assert repaired.suggestions[0]["safety"]["loses"] == ["/body/a/2", "/body/a/3"]
+    switches = said("/body/a", "uniqueItems", {"items": {"enum": ["a", "b"]}, "uniqueItems": True}, request)
+    outcome = follow(switches, request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {"a": ["a", "b"]}
+    assert switches.suggestions[0]["safety"]["changes_intent"] is False
 
 
 def test_of_repeated_objects_a_count_may_be_lost() -> None:
@@ -74,10 +80,11 @@ def test_a_list_of_secrets_is_asked_for_and_never_repeated() -> None:
 @pytest.mark.parametrize(
     ("items", "schema", "changes"),
     [
-        (["a", "a"], {}, False),
+        (["a", "a"], {}, True),
+        (["a", "a"], {"items": {"enum": ["a", "b"]}}, False),  # a switch that is on
         (["a", "a"], {"x-list": True}, True),  # a list and no set
         (["1", "1"], {"items": {"type": "integer"}}, True),
-        (["1", "1"], {"items": {"type": "string"}}, False),
+        (["1", "1"], {"items": {"type": "string"}}, True),
         ([1, 1], {}, True),
         ([["a"], ["a"]], {}, True),
     ],

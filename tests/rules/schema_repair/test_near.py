@@ -58,7 +58,7 @@ def test_one_near_value_is_confirmed_where_much_hangs_on_it(field: str, value: s
     ("field", "value", "allowed"),
     [
         ("currency", "USD", ["usd", "eur"]),
-        ("colour", "gren", ["green", "red"]),
+        ("colour", "grene", ["green", "red"]),
         ("payment_method_types", "crad", ["card", "cash"]),
         ("refund_reason", "duplicat", ["duplicate", "fraudulent"]),
     ],

@@ -70,7 +70,7 @@ def absent_thing(case: RefusalCase, error: Violation) -> SchemaViolation | None:
         return _in_path(left[0]) if len(left) == 1 and _ANOTHER.search(message) is None else None
     if left or case.exchange.status == _SERVER_FAULT:
         return None
-    referring = [(place, value) for place, value in _sent(case) if _refers(place, value)]
+    referring = [(place, value) for place, value in _sent(case) if refers(place, value)]
     if len(referring) != 1:
         return None
     ((place, value),) = referring
@@ -90,7 +90,7 @@ def _sent(case: RefusalCase) -> Sequence[tuple[str, Json]]:
     return [(one.pointer, one.value) for one in islice(sent_places(case.request), _MOST_PLACES)]
 
 
-def _refers(place: str, value: Json) -> bool:
+def refers(place: str, value: Json) -> bool:
     """Whether a value refers to something, by its member's name or its own form."""
     if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
         return False

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.place_by_message import suspected_place
@@ -22,8 +23,10 @@ from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.schema_repair.answer_form import ACCEPT, repair_accept
 from corrigible.rules.schema_repair.body_form import repair_body
 from corrigible.rules.schema_repair.first_violation import first_violation
+from corrigible.rules.schema_repair.missing_value import NAMED
 from corrigible.rules.schema_repair.repair import Repair, repair
 from corrigible.rules.schema_repair.result import ANSWER, result_of, stated_by_answer
+from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import ask, is_secret
 from corrigible.rules.violation import Violation
@@ -263,7 +266,10 @@ class ErrorMatcher:
             return violation
         if first_violation(named[0], violation.schema) is not None:
             return violation
-        return violation._replace(schema={**violation.schema, "const": named[0]})
+        schema = {**violation.schema, NAMED: named[0]}
+        if request.method == "PUT" and _ends_with(request.path, named[0]):
+            schema["const"] = named[0]  # the body is what the path names; a part of it, or a change, may have another
+        return violation._replace(schema=schema)
 
     def _by_form(self, number: int) -> RuleResult | None:
         """Return the repair of a body that was not read, or of the `Accept` of an answer that there is not.
@@ -402,6 +408,12 @@ class ErrorMatcher:
         return drop_invalid(
             result, self._case.request, operation, description, self._violations_at, is_stated=is_stated
         )
+
+
+def _ends_with(path: str, value: str) -> bool:
+    """Whether the last segment of a path, and no other, is a value."""
+    last = unquote(path.rstrip("/").rpartition("/")[2])
+    return has_segment(path, value) and value in (last, last.rpartition(".")[0])
 
 
 def _method_asked(violation: SchemaViolation, repaired: Repair, request: Request) -> Repair | None:

@@ -16,7 +16,7 @@ from corrigible.rules.pointer import MISSING, resolve, segments
 from corrigible.schema.cache import cached
 from corrigible.schema.exchange import Json, Protocol, Request
 
-from .nearness import is_same
+from .nearness import is_same, split_words
 
 
 def _word_set(text: str) -> frozenset[str]:
@@ -65,7 +65,7 @@ READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 @cached(8192)
 def words(name: str) -> tuple[str, ...]:
     """Return the words of a name, in lower case: `defaultBranch_name` is three."""
-    return tuple(re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", re.sub(r"[\W_]+", " ", name)).casefold().split())
+    return split_words(name)
 
 
 def is_decisive(name: str, request: Request, more: Collection[str] = ()) -> bool:
@@ -81,7 +81,7 @@ def is_decisive(name: str, request: Request, more: Collection[str] = ()) -> bool
         name_words = name_words[:-1]  # a restartPolicy is none of access
     if not WORDS.isdisjoint(name_words):
         return True
-    return not _PARTIES.isdisjoint(name_words) and not _PAYING.isdisjoint(_called(request))
+    return not _PARTIES.isdisjoint(name_words) and pays(request)
 
 
 def is_decisive_guess(patch: Sequence[Mapping[str, Json]], request: Request, more: Collection[str] = ()) -> bool:
@@ -118,10 +118,15 @@ def _name(pointer: str) -> str:
 
 def deletes(request: Request) -> bool:
     """Whether what is called takes something away, by its method or its name."""
-    return request.method == "DELETE" or not _DELETING.isdisjoint(_called(request))
+    return request.method == "DELETE" or not _DELETING.isdisjoint(called_words(request))
 
 
-def _called(request: Request) -> tuple[str, ...]:
+def pays(request: Request) -> bool:
+    """Whether what is called moves money, by its name."""
+    return not _PAYING.isdisjoint(called_words(request))
+
+
+def called_words(request: Request) -> tuple[str, ...]:
     """Return the words of what is called: of the literal end of a path, or of a gRPC method."""
     called = request.method if request.protocol is Protocol.GRPC else request.path
     if _RPC.fullmatch(called):

@@ -82,6 +82,11 @@ def last_word(name: str) -> str:
     return re.split(r"[_-]|(?<=[a-z])(?=[A-Z])", name)[-1]
 
 
+def split_words(name: str) -> tuple[str, ...]:
+    """Return the words of a name, in lower case: `defaultBranch_name` is three."""
+    return tuple(re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", re.sub(r"[\W_]+", " ", name)).casefold().split())
+
+
 @cached(8192)
 def letters(text: str) -> str:
     """Return a text without what separates its words, in lower case."""

@@ -11,8 +11,9 @@ from rapidfuzz.distance import OSA
 
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
-from corrigible.rules.safety.decisive import is_decisive_guess, words
-from corrigible.rules.safety.nearness import abbreviates, distance, is_plural, is_slip, letters, nearest
+from corrigible.rules.safety.decisive import READS, is_decisive_guess, words
+from corrigible.rules.safety.nearness import abbreviates, distance, is_plural, is_same, is_slip, letters, nearest
+from corrigible.rules.safety.other_word import may_be_other_word
 from corrigible.schema.exchange import Json, Request
 
 from . import nesting as level
@@ -343,8 +344,23 @@ def _moved(
     except PatchError:
         return None
     message = f"Send the value under the name that is known{', in a list' if into_list else ''}."
-    confirm = is_guess or is_decisive_guess(ops, request)
+    confirm = is_guess or is_decisive_guess(ops, request) or _is_other(source, target, request)
     return Proposal([edit(violation, request, ops, message, requires_confirmation=confirm)])
+
+
+def _is_other(source: str, target: str, request: Request) -> bool:
+    """Whether a name may be that of another member, or the value under its new name says who it comes from or goes to.
+
+    Who only reads gets what was not asked for, and sees it.
+    """
+    name, meant = segments(source)[-1], segments(target)[-1]
+    if request.method in READS or is_same(name, meant):
+        return False
+    return may_be_other_word(name, meant) or not _PARTIES.isdisjoint(words(meant))
+
+
+_PARTIES: Final = _word_set("from to cc bcc sender receiver receivers recipient recipients reply")
+"""Words of names of those between whom something is sent, of which some are one slip away from others."""
 
 
 def _split(pointer: str) -> tuple[str, str]:

@@ -10,17 +10,17 @@ from typing import Final, NamedTuple
 
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
-from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
+from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive, is_decisive_guess
-from corrigible.rules.safety.nearness import is_slip
+from corrigible.rules.safety.nearness import LONGEST, is_slip
+from corrigible.rules.safety.other_word import may_be_other_word
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
-from . import alternative, inside_text, nesting, renaming, route
+from . import alternative, inside_text, missing_value, nesting, renaming, route
 from .first_violation import duplicates, first_violation, is_fully_checked
-from .json_schema import SELECTS, choices, types
-from .other_part import into_query
+from .json_schema import SELECTS, choices
 from .repair_value import repair_value
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, ask, edit, guarded_edit, guards, is_secret, options
@@ -65,7 +65,7 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
         case inside_text.CONTENT:
             return inside_text.proposed(violation, request, group, _proposed)
         case "required":
-            return _missing(violation, request, group)
+            return missing_value.proposed(violation, request, group)
         case "additionalProperties" | "unevaluatedProperties":
             return renaming.undeclared(violation, request, group)
         case "readOnly":
@@ -78,7 +78,7 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
         case _ if violation.value is MISSING:
             return None
         case "anyOf" | "oneOf" if (inner := alternative.required_by_all(violation)) is not None:
-            return _missing(inner, request, group)
+            return missing_value.proposed(inner, request, group)
         case "anyOf" | "oneOf" if (choice := alternative.chosen(violation, request, group)) is not None:
             return choice
         case "type" | "enum" | "const" | "anyOf" | "oneOf" if violation.value is None:
@@ -91,7 +91,7 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
 
 def _repaired_value(violation: SchemaViolation, request: Request, group: str) -> Proposal:
     if is_secret(violation.pointer, violation.value):
-        return ask(violation, request, _ASK_VALUE)
+        return _asked_again(violation, request)
     place = place_of(violation.pointer, request)
     spellings = repair_value(violation.keyword, violation.value, violation.schema, place)[: _MOST_ALTERNATIVES + 1]
     replacements = (
@@ -106,6 +106,15 @@ def _repaired_value(violation: SchemaViolation, request: Request, group: str) ->
         schema = route.schema_of_path(request.path, str(violation.value), violation.schema)
         return ask(violation, request, _ASK_SEGMENT, schema=schema)
     return ask(violation, request, _ASK_CHOICE if choices(violation.schema) else _ASK_VALUE)
+
+
+def _asked_again(violation: SchemaViolation, request: Request) -> Proposal:
+    """Ask for a secret in another form. Of a number that is to be a text whoever calls knows how to write it."""
+    is_number = violation.keyword == "type" and isinstance(violation.value, int | float)
+    question = ask(violation, request, f"{_SAYS['type']}." if is_number else _ASK_VALUE)
+    if is_number:
+        question.suggestions[0]["placeholders"][0]["ask"] = "agent"
+    return question
 
 
 def _without_null(violation: SchemaViolation, request: Request, group: str) -> Proposal:
@@ -163,7 +172,8 @@ def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -
         message,
         changes_intent=bool(spelled.assumption),
         requires_confirmation=(violation.keyword in _GUESSED and is_decisive_guess(ops, request))
-        or _is_guessed(violation, request, spelled),
+        or _is_guessed(violation, request, spelled)
+        or _is_other_word(violation, request, spelled),
         verified=is_fully_checked(violation.schema),
     )
 
@@ -186,6 +196,16 @@ def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling)
     return violation.keyword == "pattern" and bool(spelled.assumption) and is_decisive(name, request)
 
 
+def _is_other_word(violation: SchemaViolation, request: Request, spelled: Spelling) -> bool:
+    """Whether a word is taken for another one of those that are allowed, where that changes something."""
+    if request.method in READS or violation.keyword not in _GUESSED or spelled.assumption:
+        return False
+    sent, near = violation.value, spelled.value
+    if not isinstance(sent, str) or not isinstance(near, str) or max(len(sent), len(near)) > LONGEST:
+        return False
+    return may_be_other_word(sent, near)
+
+
 def _is_text(violation: SchemaViolation, request: Request) -> bool:
     return place_of(violation.pointer, request).text
 
@@ -194,93 +214,12 @@ def _because(assumes: str) -> str:
     return f": {assumes}" if assumes else ""
 
 
-def _missing(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
-    """Add what has only one value, give a misspelt member its name, or ask."""
-    if value_at(request, violation.pointer) is not MISSING and violation.pointer != "/body":
-        return None
-    if (renamed := renaming.misspelt(violation, request, group)) is not None:
-        return renamed
-    parent = violation.pointer.rpartition("/")[0]
-    nested = nesting.wrapped(violation, request)
-    nested = nested or nesting.unwrapped(parent, violation.parent_schema, violation, request)
-    nested = nested or nesting.list_wrapped(violation, request) or into_query(violation, request)
-    if nested is not None:
-        return Proposal([nested])
-    value = settled_value(violation.schema)
-    if value is not MISSING:
-        try:
-            ops = _added(request, violation.pointer, value)
-        except PatchError:
-            return ask(violation, request, _ASK_MISSING)
-        verified = is_fully_checked(violation.schema) and first_violation(value, violation.schema) is None
-        if _is_example(violation):
-            message = "Send the value that the description has there, if it is what is meant."
-            shown = edit(violation, request, ops, message, requires_confirmation=True, verified=verified)
-            return Proposal([shown, *ask(violation, request, _ASK_MISSING).suggestions])
-        return Proposal([edit(violation, request, ops, "Send the value that belongs there.", verified=verified)])
-    if violation.pointer == "/body" and (inner := _members_to_ask(violation.schema)):
-        return ask(violation, request, "Send a body with what is required.", places=inner)
-    question = ask(violation, request, _ASK_MISSING)
-    if (other := renaming.rename_only_undeclared(violation, request)) is not None:
-        if other.is_sure:
-            return other.proposal
-        both = [*other.proposal.suggestions, *question.suggestions]
-        return Proposal(both) if other.is_likely else options(both, group)
-    return question
-
-
-def _is_example(violation: SchemaViolation) -> bool:
-    """Whether a default is only an example: a required parameter has none (OpenAPI 2.0, 3.0), and may be any text."""
-    schema = violation.schema
-    is_parameter = violation.pointer.startswith(("/query/", "/headers/"))
-    return is_parameter and "default" in schema and not choices(schema) and types(schema) == ("string",)
-
-
-def settled_value(schema: Mapping[str, Json]) -> Json:
-    """Return the value that a schema itself settles: a default or the only one allowed; `MISSING` where it does not."""
-    if "default" in schema:
-        return schema["default"] if first_violation(schema["default"], schema) is None else MISSING
-    listed = choices(schema)
-    if len(listed) == 1:
-        return listed[0]
-    return None if types(schema) == ("null",) else MISSING
-
-
-def _added(request: Request, pointer: str, value: Json) -> list[Operation]:
-    """Return the operations that add a member, and the object it belongs into where that is missing too."""
-    document = request.document()
-    place, new_value = pointer, value
-    parent = place.rpartition("/")[0]
-    while parent.count("/") >= 1 and resolve(document, parent) in (MISSING, None):
-        new_value = {segments(place)[-1]: new_value}
-        place, parent = parent, parent.rpartition("/")[0]
-    if pointer.startswith("/headers/"):
-        new_value = scalar_text(new_value)
-    return guarded_edit(request, place, MISSING, {"op": "add", "path": place, "value": new_value})
-
-
-def _members_to_ask(schema: Mapping[str, Json]) -> list[tuple[str, Mapping[str, Json]]]:
-    properties = schema.get("properties")
-    if not isinstance(properties, Mapping):
-        return []
-    out: list[tuple[str, Mapping[str, Json]]] = []
-    for name in schema.get("required") or ():
-        inner = properties.get(name)
-        inner = inner if isinstance(inner, Mapping) else {}
-        if settled_value(inner) is MISSING:
-            out.append((f"/body/{escape(str(name))}", trim_schema(inner)))
-    return out
-
-
 def _without_duplicates(violation: SchemaViolation, request: Request) -> Proposal | None:
-    """Drop duplicates. Words lose nothing; of objects and numbers a count may be lost."""
+    """Drop duplicates. How often it is meant may be lost, but not of one of few words, which are switches."""
     items = violation.value
     if not isinstance(items, list):
         return None
     again = duplicates(items, text=place_of(violation.pointer, request).text)
-    numeric_types = {*types(violation.schema.get("items") or {})} & {"integer", "number"}
-    structured = any(isinstance(items[index], list | dict | int | float) for index in again) or bool(numeric_types)
-    structured = structured or violation.schema.get(IS_LIST) is True
     if not again or is_secret(violation.pointer, items) or len(again) > _MOST_DROPPED:
         return ask(violation, request, "Send each element once.")
     ops: list[Operation] = []
@@ -290,7 +229,17 @@ def _without_duplicates(violation: SchemaViolation, request: Request) -> Proposa
     left = [item for index, item in enumerate(items) if index not in again]
     verified = is_fully_checked(violation.schema) and first_violation(left, violation.schema) is None
     message = "Send each element once."
-    return Proposal([edit(violation, request, ops, message, changes_intent=structured, verified=verified)])
+    counts = violation.schema.get(IS_LIST) is True or not _are_switches(violation.schema, items)
+    dropped = edit(violation, request, ops, message, changes_intent=counts, verified=verified)
+    if counts:
+        dropped["safety"]["loses"] = [f"{violation.pointer}/{index}" for index in again]
+    return Proposal([dropped])
+
+
+def _are_switches(schema: Mapping[str, Json], items: Sequence[Json]) -> bool:
+    """Whether the elements are some of a few words that are allowed: twice says no more than once."""
+    inner = schema.get("items")
+    return isinstance(inner, Mapping) and bool(choices(inner)) and all(isinstance(item, str) for item in items)
 
 
 def _to_keep(violation: SchemaViolation) -> Mapping[str, Json]:
@@ -314,7 +263,6 @@ _MOST_NAMED: Final = 16
 _ASK_VALUE: Final = "Give a value that is allowed there."
 _ASK_CHOICE: Final = "Choose one of the values that are allowed."
 _ASK_SEGMENT: Final = "Give a path with a value that is allowed in this segment."
-_ASK_MISSING: Final = "Give the value that is missing."
 
 _SAYS: Final = {
     "enum": "Send the value that is allowed",

@@ -11,6 +11,7 @@ from rapidfuzz.distance import OSA
 
 from corrigible.rules.safety.decisive import READS, deletes, words
 from corrigible.rules.safety.nearness import nearest
+from corrigible.rules.safety.other_word import may_be_other_word
 from corrigible.schema.exchange import Json, Request
 
 from .json_schema import Schema, choices, types
@@ -92,10 +93,12 @@ def _path(violation: SchemaViolation, request: Request, offered: list[str], grou
     sure = [one for one in offered if _is_misspelling(request.path, one)]
     slips = {one: OSA.distance(request.path, one) for one in offered}
     if len(sure) == 1 and all(slips[one] > slips[sure[0]] for one in offered if one != sure[0]):
-        return Proposal([_to(violation, request, "/path", request.path, sure[0], "Use the path that is known.")])
+        is_other = request.method not in READS and _has_other_word(request.path, sure[0])
+        message = _IF_MEANT if is_other else "Use the path that is known."
+        return Proposal([_to(violation, request, "/path", request.path, sure[0], message, confirm=is_other)])
     if not offered:
         return None
-    message = "Use a path that is known, if it is what was meant."
+    message = _IF_MEANT
     if len(offered) == 1 and _is_longer_word(request.path, offered[0]):
         return Proposal([_to(violation, request, "/path", request.path, offered[0], message, is_choice=True)])
     if len(offered) == 1 and _has_one_more(request.path, offered[0]):
@@ -123,6 +126,15 @@ def _is_misspelling(path: str, other: str) -> bool:
         is_inside = all(_COMMON.fullmatch(part) for part in longer[:2]) and len(head) == 1
         return is_inside and [longer[0], *longer[2:]] == shorter
     return all(one == two or nearest(one, [two]) == [two] for one, two in zip(have, want, strict=True))
+
+
+_IF_MEANT: Final = "Use a path that is known, if it is what was meant."
+
+
+def _has_other_word(path: str, other: str) -> bool:
+    """Whether a segment of a path may be a word of its own, which no operation has there: `clone` for `close`."""
+    have, want = _segments(path), _segments(other)
+    return len(have) == len(want) and any(may_be_other_word(one, two) for one, two in zip(have, want, strict=True))
 
 
 def _is_longer_word(path: str, other: str) -> bool:

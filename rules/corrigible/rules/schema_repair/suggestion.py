@@ -36,12 +36,21 @@ _SECRET: Final = re.compile(
 
 
 def is_secret(pointer: str, value: Json) -> bool:
-    """Whether the text at a place, or in a list there, is named like one that is never repeated."""
-    texts = value if isinstance(value, list) else [value]
-    if not any(isinstance(text, str) and text.casefold() not in _SWITCHES for text in texts):
+    """Whether the text or number at a place, or in a list there, is named like one that is never repeated."""
+    if not any(map(_may_be_secret, value if isinstance(value, list) else [value])):
         return False
     names = [part for part in segments(pointer)[1:] if not part.isdecimal()]
     return bool(names) and _is_secret_name(names[-1])
+
+
+def _may_be_secret(value: Json) -> bool:
+    if isinstance(value, str):
+        return value.casefold() not in _SWITCHES
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= _LEAST_SECRET
+
+
+_LEAST_SECRET: Final = 100
+"""A smaller number is a count, or that of a contact: a CVC has three digits."""
 
 
 @cached(1024)

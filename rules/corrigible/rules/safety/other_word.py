@@ -1,0 +1,77 @@
+"""Whether a text that is near another one may be a word of its own: `clone` and `close`, `county` and `country`.
+
+Who writes a word that there is means it. Knows: how words are spelt. Does not know: which words there are.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from rapidfuzz.distance import OSA
+
+from corrigible.schema.cache import cached
+
+from .nearness import is_plural, is_same, split_words
+
+_LONG: Final = 10
+"""Letters of a word that no other word is near to, as a rule. (`contracts` and `proscribe` have fewer.)"""
+_MOST_SLIPS: Final = 2
+"""What is farther away is found in other ways than by its letters."""
+_CUT_SHORT: Final = 7
+"""Letters of a word that is none without its last one. (`local` and `locale` have fewer.)"""
+_SHORTEST_STEM: Final = 3
+_SHORTEST_DOUBLED: Final = 6
+"""Letters of a word in which a letter is written once or twice: `off` is none of `of`."""
+_ENDING: Final = re.compile(r"e?(?:s|d|ing)|ly")
+_DOUBLED: Final = re.compile(r"(.)\1+")
+_BRITISH: Final = (
+    (re.compile(r"(?<=[a-z]{3})our(?!t|s[ei])"), "or"),
+    (re.compile(r"(?<=[a-z]{3})[iy]s(?=[eai])"), "iz"),
+    (re.compile(r"(?<=[a-z]{3})yz"), "iz"),
+    (re.compile(r"logue(?=s?$)"), "log"),
+    (re.compile(r"ence(?=s?$)"), "ense"),
+    (re.compile(r"^grey"), "gray"),
+)
+
+
+@cached(8192)
+def may_be_other_word(text: str, near: str) -> bool:
+    """Whether a text of which another one is a slip or two away may be meant as it is written.
+
+    Not where they are one but for case, separators, the number or the form of a word, two letters in turn, a letter
+    written twice, British and American spelling; nor in long words, which are the only ones that look like themselves.
+    """
+    if is_same(text, near) or is_plural(text, near):
+        return False
+    one, two = split_words(text), split_words(near)
+    if len(one) != len(two):
+        one, two = ("".join(one),), ("".join(two),)
+    return any(_may_be_other(first, second) for first, second in zip(one, two, strict=True) if first != second)
+
+
+def _may_be_other(word: str, other: str) -> bool:
+    slips = OSA.distance(word, other, score_cutoff=_MOST_SLIPS)
+    shorter, longer = sorted((word, other), key=len)
+    if slips > _MOST_SLIPS or is_plural(word, other) or _is_inflected(shorter, longer):
+        return False
+    if len(longer) >= _SHORTEST_DOUBLED and _DOUBLED.sub(r"\1", word) == _DOUBLED.sub(r"\1", other):
+        return False
+    if _american(word) == _american(other) or (slips == 1 and sorted(word) == sorted(other)):
+        return False
+    if slips == 1 and longer.startswith(shorter):
+        return len(shorter) < _CUT_SHORT
+    return len(longer) < _LONG
+
+
+def _is_inflected(shorter: str, longer: str) -> bool:
+    """Whether a word is another one in another form: `closed` of `close`, `weekly` of `week`."""
+    stem = shorter.removesuffix("e")
+    return len(stem) >= _SHORTEST_STEM and longer.startswith(stem) and bool(_ENDING.fullmatch(longer[len(stem) :]))
+
+
+def _american(word: str) -> str:
+    """Return a word as Americans spell it: `color` for `colour`."""
+    for pattern, plain in _BRITISH:
+        word = pattern.sub(plain, word)
+    return word

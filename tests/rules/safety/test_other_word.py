@@ -1,0 +1,79 @@
+"""Near texts that may be words of their own, and those that are only misspelt."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrigible.rules.safety.other_word import may_be_other_word
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("clone", "close"),
+        ("step", "stop"),
+        ("lock", "block"),
+        ("pause", "parse"),
+        ("mode", "model"),
+        ("model", "mode"),
+        ("test", "text"),
+        ("data", "date"),
+        ("cards", "carts"),
+        ("form", "format"),
+        ("local", "locale"),
+        ("county", "country"),
+        ("billing_county", "billing_country"),
+        ("billingCounty", "billingCountry"),
+        ("content", "context"),
+        ("contact", "contract"),
+        ("contacts", "contracts"),
+        ("charge", "change"),
+        ("patent", "patient"),
+        ("complete", "compete"),
+        ("prescribe", "proscribe"),
+        ("gpt-4o", "gpt-4"),
+        ("four", "for"),
+        ("off", "of"),
+        ("use", "user"),
+        ("orders:clone", "orders:close"),
+    ],
+)
+def test_a_word_of_few_letters_may_be_another_one(text: str, near: str) -> None:
+    assert may_be_other_word(text, near)
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("userId", "user_id"),
+        ("USD", "usd"),
+        ("content-type", "contentType"),
+        ("tag", "tags"),
+        ("categories", "category"),
+        ("statuses", "status"),
+        ("nmae", "name"),
+        ("titel", "title"),
+        ("recieve", "receive"),
+        ("open", "opened"),
+        ("closed", "close"),
+        ("creating", "create"),
+        ("weekly", "week"),
+        ("cancelled", "canceled"),
+        ("adress", "address"),
+        ("colour", "color"),
+        ("organisation", "organization"),
+        ("analyse", "analyze"),
+        ("catalogue", "catalog"),
+        ("licence", "license"),
+        ("centre", "center"),
+        ("grey", "gray"),
+        ("duplicat", "duplicate"),
+        ("repositeries", "repositories"),
+        ("descripton", "description"),
+        ("desc", "description"),
+        ("lng", "longitude"),
+        ("query", "search_query"),
+    ],
+)
+def test_another_spelling_is_no_other_word(text: str, near: str) -> None:
+    assert not may_be_other_word(text, near)
