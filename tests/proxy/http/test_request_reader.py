@@ -19,13 +19,13 @@ FORM = [("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")]
     ("text", "body"),
     [
         ("a=1&b=", {"a": "1", "b": ""}),
-        ("a=1&a=2", {"a": "2"}),
+        ("a=1&a=2", {"a": ["1", "2"]}),
         ("a[b]=1&a[c][d]=2", {"a": {"b": "1", "c": {"d": "2"}}}),
         ("a[]=1&a[]=2", {"a": ["1", "2"]}),
         ("a[0][n]=1&a[1][n]=2", {"a": [{"n": "1"}, {"n": "2"}]}),
         ("a[1]=y&a[0]=x", {"a": ["x", "y"]}),
         ("a[1]=y", {"a": {"1": "y"}}),
-        ("a=1&a[b]=2", {"a": {"b": "2"}}),
+        ("a=1&a[b]=2", {"a": "1", "a[b]": "2"}),
         ("a%5Bb%5D=%C3%A9+x&c=%2B", {"a": {"b": "\u00e9 x"}, "c": "+"}),
         ("a", {"a": ""}),
         ("=1", {"": "1"}),
@@ -83,11 +83,8 @@ def test_a_form_of_very_many_fields_is_not_taken_for_an_empty_one() -> None:
 
 
 def test_no_nesting_is_too_deep() -> None:
-    deep = nested([("a" + "[b]" * 500, "1")])
-    depth = 0
-    while isinstance(deep, dict):
-        depth, deep = depth + 1, next(iter(deep.values()))
-    assert (depth, deep) == (20, "1")
+    name = "a" + "[b]" * 500
+    assert nested([(name, "1")]) == {name: "1"}
 
 
 @pytest.mark.parametrize(

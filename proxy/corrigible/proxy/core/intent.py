@@ -17,6 +17,7 @@ from corrigible.rules.pointer import MISSING, resolve
 from corrigible.rules.safety.loss import LookupResult, Survival, losses, losses_of_scalars
 from corrigible.schema.edit import after_edit, same_json
 from corrigible.schema.exchange import Json, Request
+from corrigible.schema.word import EvidenceKind
 
 _EDITS = ("patch", "parameters")
 
@@ -43,7 +44,9 @@ def _with_scalar_losses(result: RuleResult, request: Request, pack: Pack) -> Rul
     suggestion = result.suggestions[0]
     if not suggestion.get("patch") or _is_tried(suggestion):
         return None
-    survival = Survival(pack.settings.tokens, result.lookup_results, suggestion.get("steps"))
+    survival = Survival(
+        pack.settings.tokens, result.lookup_results, suggestion.get("steps"), is_stated=_is_stated(suggestion)
+    )
     lost = losses_of_scalars(suggestion["patch"], request, survival)
     if lost is None:
         return None
@@ -76,7 +79,8 @@ def _with_losses(
         if after is None:
             marked.append(suggestion)  # no reader applies it either
             continue
-        survival = Survival(tokens, seen, suggestion.get("steps"), version if _is_tried(suggestion) else None)
+        versioned = version if _is_tried(suggestion) else None
+        survival = Survival(tokens, seen, suggestion.get("steps"), versioned, _is_stated(suggestion))
         lost = _sent(losses(base, after, survival, touched=_touched(suggestion)), base, request)
         marked.append(_shifted(losing(suggestion, lost), base.body, after.body, pack.text.meanings))
         if base is current:  # of alternatives the first one, as readers do
@@ -137,6 +141,14 @@ def undeclared_losses(claimed: Sequence[RuleResult], declared: Sequence[RuleResu
 
 def _is_tried(suggestion: Mapping[str, Any]) -> bool:
     return bool(suggestion.get("verification") == {"status": "verified", "method": "dry_run"})
+
+
+_STATED = frozenset({EvidenceKind.SPEC.value, EvidenceKind.ANSWER.value})
+
+
+def _is_stated(suggestion: Mapping[str, Any]) -> bool:
+    """Whether what is put there is what the description or the server's answer has for it."""
+    return (suggestion.get("evidence") or {}).get("kind") in _STATED
 
 
 def _is_terminal(suggestion: Mapping[str, Any]) -> bool:

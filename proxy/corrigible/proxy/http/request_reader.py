@@ -9,7 +9,7 @@ import orjson
 
 from corrigible.schema.document import UNDOCUMENTED
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.form import by_name, fields, nested, parameter_segments
+from corrigible.schema.form import by_name, fields, nested, paths
 
 from .multipart_body import MEDIA_TYPE as MULTIPART
 from .multipart_body import as_members, read_multipart
@@ -63,8 +63,9 @@ def _multipart(body: bytes, parameters: str) -> tuple[Json, frozenset[str]] | No
     members = as_members(parts)
     if not any("[" in name for name in members):
         return members, files
-    names = {name: parameter_segments(name)[0] for name in members}
-    return nested(parts), frozenset(names[one] for one in files)
+    return nested(parts), frozenset(
+        path[0] for (name, _), path in zip(parts, paths(parts), strict=True) if name in files
+    )
 
 
 _JSON_TEXT = re.compile(rb'[ \t\r\n]*"')

@@ -14,7 +14,7 @@ from typing import Final
 from corrigible.rules.budget import spend
 from corrigible.rules.safety import spelling
 from corrigible.rules.safety.decisive import words
-from corrigible.rules.safety.nearness import all_near
+from corrigible.rules.safety.nearness import all_near, signs, spelled
 from corrigible.rules.safety.nearness import letters as _letters
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
@@ -96,9 +96,9 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     scalars = {scalar_text(value): value for value in listed if not isinstance(value, list | dict)}
     if text in scalars:
         return [Spelling(scalars[text])]
-    letters = _letters(text)
-    begins = _letters(str(schema.get(PREFIX, "")) or _common_beginning(list(scalars)))
-    matches = [value for name, value in scalars.items() if letters and _letters(name) in (letters, begins + letters)]
+    plain = spelled(text)
+    begins = spelled(str(schema.get(PREFIX, "")) or _common_beginning(list(scalars)))
+    matches = [value for name, value in scalars.items() if plain and spelled(name) in (plain, begins + plain)]
     if len(matches) == 1:
         return [Spelling(matches[0])]
     if not isinstance(value, str):
@@ -107,7 +107,7 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if not scalars.keys().isdisjoint(part.strip() for part in _LIST_SEPARATOR.split(text)):
         return []  # a list of several: one of them is not what was asked for
     initials = _initials(text)
-    similar = all_near(text, list(scalars))
+    similar = [name for name in all_near(text, list(scalars)) if signs(name) == signs(text)]
     if not any(initials <= _initials(name) or name[:1].casefold() == text[:1].casefold() for name in similar):
         similar = []
     near = [Spelling(scalars[name]) for name in _with_second(text, similar, scalars)]
