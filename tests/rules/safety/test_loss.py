@@ -282,6 +282,27 @@ def test_a_closed_list_makes_no_other_number_and_no_other_sign_the_same(one: str
         assert lost({"v": sent}, {"v": put}, Survival(is_stated=True)) == ("/body/v",)
 
 
+WORDS = st.lists(st.text("abcxyz019", min_size=1, max_size=4), min_size=1, max_size=3)
+
+
+@given(WORDS, st.sampled_from("-_ "), st.sampled_from("ab09+#!~*@"), st.data())
+def test_one_letter_digit_or_sign_more_is_another_text(
+    words: list[str], separator: str, more: str, data: st.DataObject
+) -> None:
+    text = separator.join(words)
+    at = data.draw(st.integers(0, len(text)))
+    other = text[:at] + more + text[at:]
+    for sent, put in ((text, other), (other, text)):
+        assert lost({"v": sent}, {"v": put}) == ("/body/v",)
+
+
+@given(WORDS, st.sampled_from(["-", "_", " ", ""]), st.booleans())
+def test_case_and_separators_of_words_are_no_loss(words: list[str], separator: str, upper: bool) -> None:
+    letters = [word for word in words if word.isalpha()]
+    text = separator.join(letters)
+    assert lost({"v": "_".join(letters)}, {"v": text.upper() if upper else text}) == ()
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -21,7 +21,7 @@ from corrigible.schema.exchange import Json
 
 from . import spelling
 from .json_text import repaired_json
-from .nearness import is_same_spelling, signs, spelled
+from .nearness import is_relisted, is_same_spelling, signs, spelled
 
 _LONGEST = 4096
 """A longer text is the same only where it is equal: comparing spellings of it would take too long."""
@@ -97,6 +97,8 @@ def _same_scalar(one: str | int | float, other: str | int | float) -> bool:
         return not are_names and first == second
     if _is_same_amount(a, b):
         return True
+    if (uuid := _uuid(a)) and uuid == _uuid(b):
+        return True
     return _encoded(a, b) or _encoded(b, a) or unquote(a) == unquote(b) or _is_same_colour(a, b)
 
 
@@ -109,6 +111,18 @@ def _tight(value: str | int | float) -> str:
     while end and not (text[end - 1].isalnum() or text[end - 1] == "_"):
         end -= 1
     return text[:end] + "".join(text[end:].split())
+
+
+def _uuid(text: str) -> str:
+    """Return the digits of a UUID in any of its notations, empty for what is none."""
+    match = _UUID.fullmatch(text)
+    return "" if match is None else match[1].replace("-", "").lower()
+
+
+_UUID = re.compile(
+    r"(?i)(?:urn:uuid:)?\{?([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})\}?",
+    re.ASCII,
+)
 
 
 def _colour(text: str) -> str:
@@ -207,6 +221,8 @@ def is_near_spelling(one: Json, other: Json) -> bool:
         return False
     if one.isdecimal() and other.isdecimal():
         return False
+    if is_relisted(one, other):
+        return True
     a, b = spelled(one), spelled(other)
     if signs(one) != signs(other) or re.findall(r"\d+", a) != re.findall(r"\d+", b):
         return False

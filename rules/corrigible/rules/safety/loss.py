@@ -373,11 +373,20 @@ def _in_one_object(document: Json, old: str | int, new: Json) -> bool:
         if isinstance(leaf.value, list | Mapping):
             continue
         for key, value in (("old", old), ("new", new)):
-            if same_text(leaf.value, value) or (key == "old" and is_respelled(leaf.value, value)):
+            if same_text(leaf.value, value) or (key == "old" and _is_named(leaf.value, value)):
                 owner = leaf.pointer.rpartition("/")[0]
                 for place in (owner, owner.rpartition("/")[0]) if owner and not _is_listed(owner) else (owner,):
                     names.setdefault(place, set()).add(key)
     return any(len(keys) == 2 for keys in names.values())
+
+
+def _is_named(shown: Json, sent: str | int) -> bool:
+    """Whether a look-up shows what was sent, or its full name: `refs/heads/main` of `main`."""
+    if is_respelled(shown, sent):
+        return True
+    return (
+        isinstance(shown, str) and isinstance(sent, str) and (shown.endswith(f"/{sent}") or sent.endswith(f"/{shown}"))
+    )
 
 
 def _is_listed(pointer: str) -> bool:

@@ -115,6 +115,13 @@ def is_same_spelling(first: str, other: str) -> bool:
     return spelled(first) == spelled(other) != ""
 
 
+def is_relisted(first: str, other: str) -> bool:
+    """Whether two texts list the same, each with separators of its own."""
+    items = _SEPARATORS.split(first.strip())
+    return len(items) > 1 and items == _SEPARATORS.split(other.strip())
+
+
+_SEPARATORS: Final = re.compile(r"\s*[,;|\s]\s*")
 _QUOTE_OR_BLANK: Final = re.compile(r"[\s_'\"`]+")
 _JOINING: Final = " ./:,;\u2010-\u2015-"
 _BETWEEN_WORDS: Final = re.compile(rf"(?<=[^\W\d])[{_JOINING}]+(?=\w)|(?<=\d)[{_JOINING}]+(?=[^\W\d])")
