@@ -123,10 +123,13 @@ def test_what_an_edit_leaves_alone_stays(pairs: list[tuple[str, str]], data: st.
     at = data.draw(st.integers(0, len(pairs) - 1))
     document: Any = nested(pairs)
     here = document
-    *parents, last = [int(part) if part.isdecimal() else part for part in paths(pairs)[at]]
+    *parents, last = paths(pairs)[at]
     for part in parents:
-        here = here[part] if isinstance(here, list) else here[str(part)]
-    here[last if isinstance(here, list) else str(last)] = "new"
+        here = here[int(part)] if isinstance(here, list) else here[part]
+    if isinstance(here, list):
+        here[int(last)] = "new"
+    else:
+        here[last] = "new"
     wanted = [(name, "new" if index == at else value) for index, (name, value) in enumerate(pairs)]
     assert fields(edited_form(urlencode(pairs), document)) == wanted
 

@@ -100,7 +100,7 @@ def spelled(text: str) -> str:
     Unlike in a name, a sign in a value may be its meaning: `C++` is not `C`, `-name` sorts the other way around, `A-`
     is another blood group than `A`, `v1.1` another version than `v11`.
     """
-    out = _QUOTE_OR_BLANK.sub(" ", text.casefold()).strip()
+    out = _BETWEEN_NUMBERS.sub("-", _QUOTE_OR_BLANK.sub(" ", text.casefold()).strip())
     out = _BLANK_BESIDE_A_SIGN.sub("", _BETWEEN_WORDS.sub("", out))
     return _AROUND.sub("", out)
 
@@ -125,6 +125,7 @@ _SEPARATORS: Final = re.compile(r"\s*[,;|\s]\s*")
 _QUOTE_OR_BLANK: Final = re.compile(r"[\s_'\"`]+")
 _JOINING: Final = " ./:,;\u2010-\u2015-"
 _BETWEEN_WORDS: Final = re.compile(rf"(?<=[^\W\d])[{_JOINING}]+(?=\w)|(?<=\d)[{_JOINING}]+(?=[^\W\d])")
+_BETWEEN_NUMBERS: Final = re.compile(r"(?<=\d)[ \u2010-\u2015-](?=\d)")
 _BLANK_BESIDE_A_SIGN: Final = re.compile(r"(?<!\w) | (?!\w)")
 _AROUND: Final = re.compile(r"^[./]+(?=[^\W\d])|(?<=\w)[./,;:]+$")
 
