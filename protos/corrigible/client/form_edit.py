@@ -5,7 +5,6 @@ Knows: pairs, names in brackets. Does not know: requests, feedback.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote_plus
@@ -17,12 +16,8 @@ from corrigible.schema.form import fields, parameter_segments, paths
 Path = tuple[str, ...]
 
 
-class NotEditable(ValueError):
-    """The pairs do not tell which of them is meant."""
-
-
 def edited_form(sent: str, after: Mapping[str, Json]) -> str:
-    """Return the form that has these members. Raises `NotEditable` if a name that was sent twice changes."""
+    """Return the form that has these members; what was sent several times under one name is a list."""
     return _edited(sent, paths(fields(sent)), dict(_leaves(after)))
 
 
@@ -54,13 +49,10 @@ def _texts(value: Json) -> Any:
 def _edited(sent: str, where: Sequence[Path], after: dict[Path, str]) -> str:
     pairs, raws = fields(sent), _raw(sent)
     before = {path: text for path, (_, text) in zip(where, pairs, strict=True)}
-    times = Counter(where)
     out: list[str] = []
-    for path, (name, _), raw in zip(where, pairs, raws, strict=True):
+    for path, raw in zip(where, raws, strict=True):
         if path in after and after[path] == before[path]:
             out.append(raw)
-        elif times[path] > 1:
-            raise NotEditable(f"{name} was sent several times, and the correction changes one of them")
         elif path in after:
             out.append(f"{raw.partition('=')[0]}={quote_plus(after[path])}")
     spelling = _Spelling(pairs, where)
@@ -74,14 +66,20 @@ class _Spelling:
     def __init__(self, pairs: Sequence[tuple[str, str]], where: Sequence[Path]) -> None:
         self._written: dict[Path, Path] = {}
         self._unnumbered: set[Path] = set()
+        self._repeated: dict[Path, str] = {}
+        """Places of names that were sent several times."""
         for (name, _), path in zip(pairs, where, strict=True):
-            parts = tuple(parameter_segments(name))[: len(path)]
+            parts = tuple(parameter_segments(name)) if path[:1] != (name,) else (name,)
+            if len(parts) < len(path):
+                self._repeated[path[:-1]], path = name, path[:-1]
             for length in range(1, len(path) + 1):
                 self._written[path[:length]] = parts[:length]
                 if parts[length - 1] == "" and length > 1:
                     self._unnumbered.add(path[: length - 1])
 
     def of(self, path: Path) -> str:
+        if path[:-1] in self._repeated and path[-1].isdecimal():
+            return self._repeated[path[:-1]]
         for length in range(len(path), -1, -1):
             if length == 0 or path[:length] in self._written:
                 break

@@ -19,7 +19,7 @@ from corrigible.schema.exchange import Json, Request
 from corrigible.schema.form import by_name, fields, nested
 
 from .credentials import credential_values
-from .form_edit import NotEditable, edited_form, edited_query
+from .form_edit import edited_form, edited_query
 
 FORM: Final = "application/x-www-form-urlencoded"
 KEY: Final = "idempotency-key"
@@ -203,10 +203,7 @@ class SentRequest:
             case BodyForm.FORM if isinstance(after, Mapping):
                 if written is not BodyForm.FORM:
                     return urlencode(list(form_pairs(after))).encode()
-                try:
-                    return edited_form(self.body.decode(), after).encode()
-                except NotEditable as problem:
-                    raise NotSendable(str(problem)) from None
+                return edited_form(self.body.decode(), after).encode()
             case BodyForm.TEXT if isinstance(after, str):
                 return after.encode()
             case BodyForm.JSON:

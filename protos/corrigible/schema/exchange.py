@@ -49,6 +49,8 @@ class Request:
     """The members of a multipart form that are files: the body has only their names, and no suggestion edits them."""
     is_json_text: bool = False
     """The body was sent as JSON, and is a text (`"x"`): any other text as a body is what could not be read."""
+    has_other_numbers: bool = field(default=False, compare=False)
+    """Some fraction in the body was not written as it is read: `1.10`, 1e3, or an integer of more than 64 bits."""
 
     @property
     def protocol(self) -> Protocol:
@@ -57,7 +59,17 @@ class Request:
     def with_content(self, headers: Mapping[str, str], body: Json) -> Request:
         """Return the request with other headers and another body. (`replace` takes three times as long.)"""
         is_json_text = self.is_json_text and body is self.body
-        return Request(self.method, self.path, self.query, headers, body, self.form, self.files, is_json_text)
+        return Request(
+            self.method,
+            self.path,
+            self.query,
+            headers,
+            body,
+            self.form,
+            self.files,
+            is_json_text,
+            self.has_other_numbers,
+        )
 
     def document(self) -> dict[str, Json]:
         """Return the five members that the contract's RFC 6901 pointers refer to."""

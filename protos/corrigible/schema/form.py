@@ -6,6 +6,7 @@ Knows: application/x-www-form-urlencoded, the bracket notation of names. Does no
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -45,31 +46,20 @@ def by_name(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
 
 
 def nested(pairs: Sequence[tuple[str, Json]]) -> dict[str, Any]:
-    """Decode `a[b]=1`, `a[]=1` and `a[0][b]=1`. Members numbered from 0 without a gap become arrays."""
+    """Decode `a[b]=1`, `a[]=1` and `a[0][b]=1`. Members numbered from 0 without a gap become arrays.
+
+    No pair is lost: a name that was sent several times is a list, and one that has no place (`a[b]` beside `a`) is a
+    member under the name as it was sent.
+    """
+    if not any("[" in name for name, _ in pairs):
+        return by_name(pairs)
     out: dict[str, Any] = {}
-    bracketed = False
-    for name, value in pairs:
-        if "[" not in name:
-            out[name] = value
-            continue
-        bracketed = True
-        parts = parameter_segments(name)[:_DEEPEST]
+    for path, (_, value) in zip(paths(pairs), pairs, strict=True):
         here = out
-        for part in parts[:-1]:
-            here = _into(here, _slot(here, part))
-        here[_slot(here, parts[-1])] = value
-    return {name: _arrays(value) for name, value in out.items()} if bracketed else out
-
-
-def _slot(here: dict[str, Any], part: str) -> str:
-    return part if part != "" else str(len(here))
-
-
-def _into(here: dict[str, Any], name: str) -> dict[str, Any]:
-    inner = here.get(name)
-    if not isinstance(inner, dict):
-        inner = here[name] = {}
-    return inner
+        for part in path[:-1]:
+            here = here.setdefault(part, {})
+        here[path[-1]] = value
+    return {name: _arrays(value) for name, value in out.items()}
 
 
 def _arrays(value: Any) -> Any:
@@ -82,15 +72,33 @@ def _arrays(value: Any) -> Any:
 
 def paths(pairs: Sequence[tuple[str, Json]]) -> list[tuple[str, ...]]:
     """Return where `nested` puts each pair: the names and indices that lead there."""
-    out: list[tuple[str, ...]] = []
-    top: dict[str, Any] = {}
-    for name, value in pairs:
-        *parents, last = parameter_segments(name)[:_DEEPEST] if "[" in name else [name]
-        here, path = top, list[str]()
-        for part in parents:
-            path.append(_slot(here, part))
-            here = _into(here, path[-1])
-        path.append(_slot(here, last))
-        here[path[-1]] = value
-        out.append(tuple(path))
+    known: dict[tuple[str, ...], set[str]] = {}
+    out = [_numbered(name, known) for name, _ in pairs]
+    leaves = set(out)
+    for index, path in enumerate(out):
+        if any(path[:length] in leaves for length in range(1, len(path))):
+            out[index] = (pairs[index][0],)
+    times, seen = Counter(out), Counter[tuple[str, ...]]()
+    for index, path in enumerate(out):
+        if times[path] > 1:
+            out[index] = (*path, str(seen[path]))
+            seen[path] += 1
     return out
+
+
+def _numbered(name: str, known: dict[tuple[str, ...], set[str]]) -> tuple[str, ...]:
+    """Return the parts of a name; for an empty one the next number that is free beside what is known."""
+    if "[" not in name:
+        return (name,)
+    head, *parts = parameter_segments(name)
+    if len(parts) > _DEEPEST or name != head + "".join(f"[{part}]" for part in parts):
+        return (name,)
+    path: tuple[str, ...] = (head,)
+    for part in parts:
+        beside = known.setdefault(path, set())
+        number = len(beside)
+        while part == "":
+            part, number = "" if str(number) in beside else str(number), number + 1
+        beside.add(part)
+        path = (*path, part)
+    return path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,39 @@ def test_a_pipe_that_nobody_reads_stops_nobody_and_what_is_missing_is_said(tmp_p
     assert sum(line[0] in "xy" for line in said) == written - file.dropped
 
 
+@pytest.mark.parametrize("room", range(1, 33))
+def test_a_line_begins_where_a_line_ended_however_much_of_the_last_one_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    """The disk has room for so many bytes, then for none, and then for all again."""
+    real, left = os.write, [room, 0]
+
+    file = LogFile(tmp_path / "log", lambda count: b'{"dropped":%d}\n' % count)
+
+    def write(descriptor: int, data: Any) -> int:
+        if not left or descriptor != file._descriptor:
+            return real(descriptor, data)
+        if (most := left.pop(0)) == 0:
+            raise OSError(28, "No space left on device")
+        return real(descriptor, data[:most])
+
+    with monkeypatch.context() as patch:
+        patch.setattr("corrigible.proxy.access_log.log_file.os.write", write)
+        for number in range(1, 5):
+            file.write(b'{"id":%d}\n' % number)
+        while left:
+            time.sleep(0.001)
+        file.write(b'{"id":5}\n')
+        file.close()
+    said = (tmp_path / "log").read_bytes().splitlines()
+    whole = [json.loads(line) for line in said if line.endswith(b"}")]
+    missing = sum(one.get("dropped", 0) for one in whole)
+    assert missing == file.dropped
+    assert sum("id" in one for one in whole) + missing == 5
+    assert {"id": 5} in whole
+    assert b"" not in said
+
+
 def test_a_pipe_that_nobody_reads_holds_up_no_end(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -173,6 +207,21 @@ def test_secrets_are_taken_out_of_text(text: str, clean: str) -> None:
         ("/x?q=4242%204242%204242%204242", "/x?q=[redacted]"),
         ("/x?q=bearer+abc", "/x?q=[redacted]"),
         ("/x?code=", "/x?code="),
+        ("/x?bank%5bpin%5d=1234&b=2", "/x?bank%5bpin%5d=[redacted]&b=2"),
+        ("/x?to%6ben=abc", "/x?to%6ben=[redacted]"),
+        ("/x?to%256ben=abc", "/x?to%256ben=[redacted]"),
+        ("/x?%70assword=hunter2", "/x?%70assword=[redacted]"),
+        ("/x?card+number=1&card%20number=2", "/x?card+number=1&card%20number=2"),
+        ("/x?a=1;token=abc;b", "/x?a=1;token=[redacted]"),
+        ("/x?token=a;b=c&d=1", "/x?token=[redacted]&d=1"),
+        ("/x?q=tok%5Fvisa&r=a%2Fb", "/x?q=[redacted]&r=a%2Fb"),
+        ("/login/;token=abc", "/login/;token=[redacted]"),
+        ("/login;jsessionid=abc;v=1/x;v=2", "/login;jsessionid=[redacted];v=1/x;v=2"),
+        ("/login;%73ession=a;b/x", "/login;%73ession=[redacted]/x"),
+        ("/login;token=abc?x=1", "/login;token=[redacted]?x=1"),
+        ("/matrix;a=1;b=2/c%20d", "/matrix;a=1;b=2/c%20d"),
+        ("/v1/tokens/tok%5fvisa/use", "/v1/tokens/[redacted]/use"),
+        ("/a/Bearer%20abc/def", "/a/[redacted]"),
     ],
 )
 def test_secrets_are_taken_out_of_targets(target: str, clean: str) -> None:
@@ -197,7 +246,7 @@ def test_reason_and_error_are_redacted_and_feedback_values_left_out(tmp_path: Pa
     assert [secret for secret in ("k1", "sk_live", "zzz", "s3") if secret in line] == []
 
 
-@pytest.mark.parametrize("part", ["x", "_secret_", "1 ", "bearer ", "sk-", "eyJa.", "key=&", "x-"])
+@pytest.mark.parametrize("part", ["x", "_secret_", "1 ", "bearer ", "sk-", "eyJa.", "key=&", "x-", ";", ";a=", "%3b"])
 def test_long_texts_are_cut(part: str) -> None:
     for cut in (redact(part * 100_000), redact_target(f"/{part * 100_000}"), redact_target(f"/?a={part * 100_000}")):
         assert cut.endswith("...")

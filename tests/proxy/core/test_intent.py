@@ -30,6 +30,7 @@ class Author(NamedTuple):
     diagnosis: str = "d"
     code: str = ""
     verbose_code: str = "B"
+    may_guess: bool = False
 
 
 @pytest.fixture
@@ -218,3 +219,28 @@ def test_losses_add_up() -> None:
     assert losing(once, []) is once
     asked = losing({"action": "MODIFY_PARAMS", "applicability": "HAS_PLACEHOLDERS"}, ["/a"])
     assert asked["applicability"] == "HAS_PLACEHOLDERS"
+
+
+@pytest.mark.parametrize(
+    ("kind", "searches", "kept"),
+    [
+        ("spec", False, True),
+        ("answer", False, True),
+        ("rule", True, True),
+        ("rule", False, False),
+        ("lookup", False, False),
+        ("mapping", False, False),
+        (None, False, False),
+    ],
+)
+def test_what_is_near_is_meant_only_where_it_is_known_which_values_there_are(
+    pack: Pack, kind: str | None, searches: bool, kept: bool
+) -> None:
+    request = Request("POST", "/widgets", body={"state": "opned", "host": "node-1"})
+    evidence = {} if kind is None else {"evidence": {"kind": kind}}
+    for name, put in (("state", "opened"), ("host", "node-10")):
+        one = result(edit(*setting(**{name: put}), **evidence))._replace(rule=Author(may_guess=searches))
+        (declared,) = declare_losses([one], request, pack)
+        safety = declared.suggestions[0]["safety"]
+        assert safety.get("loses") == (None if kept and name == "state" else [f"/body/{name}"])
+        assert (declared.suggestions[0]["applicability"] == "MACHINE_APPLICABLE") is not safety["changes_intent"]

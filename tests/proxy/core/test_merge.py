@@ -19,6 +19,7 @@ class Rule(NamedTuple):
     diagnosis: str = "d"
     code: str = ""
     verbose_code: str = "B"
+    may_guess: bool = False
 
 
 def spoken(*patches: Patch, relation: str = "") -> RuleResult:

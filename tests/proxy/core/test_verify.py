@@ -56,6 +56,7 @@ class Author(NamedTuple):
     diagnosis: str = "d"
     code: str = ""
     verbose_code: str = "B"
+    may_guess: bool = False
 
 
 def fix(*patch: dict[str, Any], **more: Any) -> dict[str, Any]:

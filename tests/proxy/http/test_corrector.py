@@ -254,7 +254,15 @@ def test_headers_fit_the_new_body(bench: Bench, given: Headers, after: Headers) 
 
 @pytest.mark.parametrize(
     ("given", "after"),
-    [("Origin", "Origin, Prefer"), ("*", "*"), ("Accept, prefer", "Accept, prefer")],
+    [
+        ("Origin", "Origin, Prefer"),
+        ("*", "*"),
+        ("Accept, *", "Accept, *"),
+        ("Accept, prefer", "Accept, prefer"),
+        ("Accept,PREFER ,Origin", "Accept,PREFER ,Origin"),
+        ("X-User-Preferences", "X-User-Preferences, Prefer"),
+        ("Preference-Applied", "Preference-Applied, Prefer"),
+    ],
 )
 def test_vary(bench: Bench, given: str, after: str) -> None:
     assert bench.rewritten(headers=[JSON, ("vary", given)])[0]["vary"] == after

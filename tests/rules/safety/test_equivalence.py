@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.safety.equivalence import is_respelled, is_same_value
+from corrigible.rules.safety.equivalence import is_near_spelling, is_respelled, is_same_value
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,6 @@ from corrigible.rules.safety.equivalence import is_respelled, is_same_value
         ("aGVsbG8gd29ybGQ", "aGVsbG8gd29ybGQ="),
         ("a%20b", "a b"),
         ("#0af", "00aaff"),
-        ("007", "7"),
         ("a, b;c", ["a", "b", "c"]),
         (" a,b, ", ["a", "b"]),
         ("YWJjZA==", "YWJjZA"),
@@ -53,6 +52,15 @@ from corrigible.rules.safety.equivalence import is_respelled, is_same_value
         ("#00AAFF", "#0af"),
         ("a%2Fb", "a/b"),
         ("2026-01-02T03:04:05.5Z", "2026-01-02T03:04:05.500Z"),
+        ("5", 5),
+        ("-5", -5),
+        ("0", 0),
+        ("0.5", 0.5),
+        ("19.90", 19.9),
+        ("1,000", "1000"),
+        ("100 MB", "100M"),
+        ("#f29513", "F29513"),
+        ("#FFF", "#ffffff"),
     ],
 )
 def test_converted_without_loss(one: Any, other: Any) -> None:
@@ -101,6 +109,24 @@ def test_converted_without_loss(one: Any, other: Any) -> None:
         ("NaN", "nan "),
         ({"0": "x", "2": "y"}, ["x", "y"]),
         ({"a": 1}, [{"a": 1}, {"b": 2}]),
+        ("007", "7"),
+        ("02134", 2134),
+        ("00123", "123"),
+        ("-01", -1),
+        ("1.10", "1.1"),
+        ("5.0", "5"),
+        ("1E3", 1000),
+        ("1e3", "1000"),
+        ("100 Mb", "100 MB"),
+        ("1Gb", "1GB"),
+        ("#123", "112233"),
+        ("#123", "123"),
+        ("ABCDEF", "abcdef"),
+        ("123456", "#123457"),
+        ("user-names", "user+names"),
+        ("filters=", "filters"),
+        ("User-Name1", "User+Name1x"),
+        ("9007199254740993", 9007199254740992.0),
     ],
 )
 def test_another_value(one: Any, other: Any) -> None:
@@ -117,7 +143,6 @@ def test_another_value(one: Any, other: Any) -> None:
         ("Monthly", "month"),
         ("TIMESTAMP", "TIMESTAMP_ASC"),
         ("example.com", "https://example.com"),
-        ("c", "c-2"),
         ("1.2.0", "v1.2.0"),
         ("main", "refs/heads/main"),
         ("opend", "opened"),
@@ -132,14 +157,30 @@ def test_another_value(one: Any, other: Any) -> None:
         ("15s", "t15s"),
         ("123", "123-x"),
         ("123", "issue-123"),
-        ("1Gx", "1Gi"),
-        ("1Gi", "1Gx"),
         ("openeds", "open"),
         ("ABC", "abcdef"),
     ],
 )
 def test_spelling_put_right(one: str, other: str) -> None:
+    assert is_near_spelling(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Bad_Name", "bad-name"),
+        ("Re Opened", "reopened"),
+        ("UTF-8", "utf8"),
+        ("refs/heads/Main", "refs/heads/main"),
+        ("'single'", "single"),
+        ("C++", "c++"),
+        ("-Name", "-name"),
+    ],
+)
+def test_case_and_what_separates_words_are_put_right_anywhere(one: str, other: str) -> None:
     assert is_respelled(one, other)
+    assert is_respelled(other, one)
+    assert is_near_spelling(one, other)
 
 
 @pytest.mark.parametrize(
@@ -180,9 +221,20 @@ def test_spelling_put_right(one: str, other: str) -> None:
         ("12e3", "1e23"),
         ("abx", "xba"),
         ("ab12", "ab21"),
+        ("c", "c-2"),
+        ("C++", "C"),
+        ("-name", "name"),
+        ("A-", "A"),
+        ("v1.1", "v11"),
+        ("!admin", "admin"),
+        ("a~b", "ab"),
+        ("*.js", "js"),
+        ("@me", "me"),
+        ("100 Mb", "100 MB"),
         ("abcdefgh", "abxdxfxh"),
         ("a" * 4097, "a" * 4097 + "-x"),
     ],
 )
 def test_another_word(one: str, other: str) -> None:
     assert not is_respelled(one, other)
+    assert not is_near_spelling(one, other)

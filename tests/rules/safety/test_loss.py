@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
@@ -29,9 +30,9 @@ def lost(before: Any, after: Any, survival: Survival | None = None, *, method: s
         ({"titel": "x"}, {"title": "x"}),  # renamed
         ({"url": "u", "request": {}}, {"request": {"url": "u"}}),  # moved
         ({"size": "10"}, {"size": 10}),  # converted
-        ({"state": "opned"}, {"state": "opened"}),  # spelled
+        ({"state": "Re_opened"}, {"state": "re-opened"}),  # spelled
         ({"labels": "a,b"}, {"labels": ["a", "b"]}),
-        ({"labels": {"-x": "-v-"}}, {"labels": {"x": "v"}}),
+        ({"labels": {"-x": "Some Text"}}, {"labels": {"x": "some-text"}}),
         ({"name": None}, {}),  # null is no value where something is created
         ({"items": [1, 2, 3]}, {"items": [3, 1, 2]}),
         ({"items": ["a", "a", "b"]}, {"items": ["a", "b"]}),  # a set of words
@@ -48,7 +49,7 @@ def lost(before: Any, after: Any, survival: Survival | None = None, *, method: s
         ({"name": None}, {"name": "x"}),
         ({"q": '{"limt": 2, "a": [1]}'}, {"q": '{"limit":2,"a":[1]}'}),  # inside a text that holds JSON
         ({"q": "{limt: '2'}"}, {"q": '{"limit": 2}'}),
-        ({"titel": "Helo"}, {"title": "Hello"}),  # the name and the value are put right
+        ({"titel": "Big_Box"}, {"title": "big-box"}),  # the name and the value are put right
         ({"items": [{"n": 1}, {"n": 2}]}, {"items": [{"n": 2}, {"n": 1, "m": 3}]}),
         ({"items": [{"n": 1}, {"n": 1}]}, {"items": [{"n": 1}]}),
         ({f"old{i}": str(1000 + i) for i in range(100)}, {f"new{i}": 1000 + i for i in range(100)}),
@@ -73,6 +74,8 @@ def test_what_survives(before: Any, after: Any) -> None:
         ({"numbers": [1, 1]}, {"numbers": [1]}, ("/body/numbers/1",)),
         ({"a/b": 1, "c~d": 2}, {}, ("/body/a~1b", "/body/c~0d")),
         ({"note": "hello world"}, {"note": "hello"}, ("/body/note",)),
+        ({"labels": {"x": "-v-"}}, {"labels": {"x": "v"}}, ("/body/labels/x",)),
+        ({"titel": "Helo"}, {"title": "Hello"}, ("/body/titel",)),
         ({"on": True, "off": True}, {"on": True}, ("/body/off",)),
         ({"coupon": ""}, {}, ("/body/coupon",)),
         ({"selector": {}}, {}, ("/body/selector",)),
@@ -190,7 +193,8 @@ def test_what_a_look_up_shows_a_name_to_stand_for() -> None:
     assert lost({"tree": "main"}, {"tree": "b7"}, Survival(lookup_results=[left, asked])) == ()
     assert lost({"tree": "mai"}, {"tree": "b7"}, Survival(lookup_results=[asked])) == ("/body/tree",)
     assert lost({"tree": "main"}, {"tree": "c8"}, Survival(lookup_results=[asked])) == ("/body/tree",)
-    assert lost({"parent": "cores"}, {"parent": 3}, Survival(lookup_results=[team])) == ()  # a slip in the name
+    assert lost({"parent": "core"}, {"parent": 3}, Survival(lookup_results=[team])) == ()
+    assert lost({"parent": "cores"}, {"parent": 3}, Survival(lookup_results=[team])) == ("/body/parent",)
     assert lost({"parent": "Core"}, {"parent": True}, Survival(lookup_results=[team])) == ("/body/parent",)
     deep = LookupResult("/x", {"a": {"b": {"name": "high"}}, "value": 1000})
     assert lost({"level": "high"}, {"level": 1000}, Survival(lookup_results=[deep])) == ("/body/level",)
@@ -236,7 +240,80 @@ def test_steps_hold_values_too() -> None:
 )
 def test_paths(method: str, before: str, after: str, gone: tuple[str, ...]) -> None:
     request = Request(method, before)
-    assert losses(request, replace(request, path=after)) == gone
+    assert losses(request, replace(request, path=after), Survival(is_stated=True)) == gone
+
+
+ELSEWHERE = [
+    *(("node-1", "node-10"), ("user1", "user12"), ("prod", "production-eu"), ("main", "maintenance")),
+    *(("deny-all", "deny-all-except-admin"), ("read", "readwrite"), ("alice", "alice@evil.com"), ("admin", "!admin")),
+    *(("example.com", "example.com.evil.org"), ("!admin", "admin"), ("abcdefgh", "abcdefij"), ("v1.1", "v11")),
+    *(("open", "opens all"), ("admin", "admin-readonly"), ("opend", "opened"), ("10.0.0.1", "10.0.0.10")),
+    *(("/etc/app", "/etc/app/shadow"), ("a@x.org", "b.a@x.org"), ("s3://a/b", "s3://a/b2"), ("mike", "mikel")),
+    *(("bob", "rob"), ("eu-west-1", "eu-west-11"), ("ab-cd", "abc"), ("100 Mb", "100 MB"), ("5M", "5m"), ("A-", "A")),
+    *(("-5 days", "5 days"), ("+49 1", "49 1"), ("#general", "general"), ("a.b*", "a.b"), ("x~1", "x1")),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), ELSEWHERE)
+def test_what_goes_on_from_a_text_or_is_near_it_is_another_one(one: str, other: str) -> None:
+    """Of what may be any text nothing says that it was meant: a dry run would accept it, too."""
+    for sent, put in ((one, other), (other, one)):
+        assert lost({"v": sent}, {"v": put}) == ("/body/v",)
+        before = Request("POST", f"/hosts/{quote(sent, safe='')}/reboot")
+        assert losses(before, replace(before, path=f"/hosts/{quote(put, safe='')}/reboot")) == ("/path",)
+        assert lost({"v": sent}, {}, Survival(steps=[{"method": "POST", "path": "/v", "body": {"w": put}}])) != ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("node-1", "node-10"),
+        ("!admin", "admin"),
+        ("C++", "C"),
+        ("-name", "name"),
+        ("v1.1", "v11"),
+        ("alice", "alice@evil.com"),
+        ("A-", "A"),
+        ("c", "c-2"),
+    ],
+)
+def test_a_closed_list_makes_no_other_number_and_no_other_sign_the_same(one: str, other: str) -> None:
+    for sent, put in ((one, other), (other, one)):
+        assert lost({"v": sent}, {"v": put}, Survival(is_stated=True)) == ("/body/v",)
+
+
+WORDS = st.lists(st.text("abcxyz019", min_size=1, max_size=4), min_size=1, max_size=3)
+
+
+@given(WORDS, st.sampled_from("-_ "), st.sampled_from("ab09+#!~*@"), st.data())
+def test_one_letter_digit_or_sign_more_is_another_text(
+    words: list[str], separator: str, more: str, data: st.DataObject
+) -> None:
+    text = separator.join(words)
+    at = data.draw(st.integers(0, len(text)))
+    other = text[:at] + more + text[at:]
+    for sent, put in ((text, other), (other, text)):
+        assert lost({"v": sent}, {"v": put}) == ("/body/v",)
+
+
+@given(WORDS, st.sampled_from(["-", "_", " ", ""]), st.booleans())
+def test_case_and_separators_of_words_are_no_loss(words: list[str], separator: str, upper: bool) -> None:
+    letters = [word for word in words if word.isalpha()]
+    text = separator.join(letters)
+    assert lost({"v": "_".join(letters)}, {"v": text.upper() if upper else text}) == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        *(("updted", "updated"), ("opened", "open"), ("Monthly", "month"), ("TIMESTAMP", "TIMESTAMP_ASC")),
+        *(("In Progress", "in_progress"), ("utf8", "utf-8"), ("user.created", "user_created"), ("lebel", "label")),
+        *(("example.com", "https://example.com"), ("main", "refs/heads/main"), ("image/pgn", "image/png")),
+        *(("1.2.0", "v1.2.0"), ("tags", "tag"), ("application/vnd.api+jsn", "application/vnd.api+json")),
+    ],
+)
+def test_what_is_near_one_of_a_closed_list_is_a_misspelling_of_it(one: str, other: str) -> None:
+    assert lost({"v": one}, {"v": other}, Survival(is_stated=True)) == ()
 
 
 def test_a_path_keeps_what_moves_into_it() -> None:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from corrigible.rules.safety.spelling import Spelling
+from corrigible.rules.schema_repair.repair_value import repair_value
+from corrigible.rules.schema_repair.value_place import Place
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
 from tests._support.repaired import follow, post, said
@@ -153,3 +158,43 @@ def test_what_a_word_means_is_asked_where_much_hangs_on_it(
     (only,) = repaired.suggestions
     assert only["safety"].get("requires_confirmation", False) is asks
     assert isinstance(follow(repaired, request), NeedsInput if asks else Next)
+
+
+WORDS = st.lists(st.text("abcxyz01", min_size=1, max_size=4), min_size=1, max_size=3).map("_".join)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=4, unique=True), st.sampled_from("+#!~*@$<"), st.data())
+def test_another_sign_is_never_taken_for_one_of_a_list(allowed: list[str], sign: str, data: st.DataObject) -> None:
+    word = data.draw(st.sampled_from(allowed))
+    at = data.draw(st.integers(0, len(word)))
+    sent = word[:at] + sign + word[at:]
+    for text in (sent, f"-{word}", f"{word}-"):
+        assert repair_value("enum", text, {"enum": allowed}, Place(name="v")) == []
+        assert repair_value("enum", word, {"enum": [text]}, Place(name="v")) == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "allowed", "taken"),
+    [
+        ("x86-64", ["x86", "x86_64"], "x86_64"),
+        ("2024 01", ["2024-01", "2024-10"], "2024-01"),
+        ("us_east1", ["us-east-1", "us-east-2"], "us-east-1"),
+        ("GPT4", ["gpt-4", "gpt-4o"], "gpt-4"),
+        ("text-plain", ["text/plain", "text/html"], "text/plain"),
+        ("'DESC',", ["asc", "desc"], "desc"),
+        ("kind-a", ["KIND_A", "KIND_B"], "KIND_A"),
+        ("a", ["KIND_A", "KIND_B"], "KIND_A"),
+        ("c++", ["C", "C++"], "C++"),
+        ("1|2", ["1,2", "2,1"], "1,2"),
+    ],
+)
+def test_what_only_separates_words_is_put_right(sent: str, allowed: list[str], taken: str) -> None:
+    assert repair_value("enum", sent, {"enum": allowed}, Place(name="v")) == [Spelling(taken)]
+
+
+@pytest.mark.parametrize(
+    ("sent", "allowed"),
+    [("1.1", ["11"]), ("1-1", ["11"]), ("v1.0", ["v10"]), ("10.0", ["100"]), ("1.0", ["1-0"]), ("node1", ["node2"])],
+)
+def test_other_numbers_are_other_values(sent: str, allowed: list[str]) -> None:
+    assert repair_value("enum", sent, {"enum": allowed}, Place(name="v")) == []

@@ -29,7 +29,8 @@ ONLY = "another value was asked for, this is the one there is"
         ("enum", "red", {"enum": ["COLOR_RED", "PAINT_RED"]}, []),
         ("enum", "ful", {"enum": ["careful", "careless"]}, []),
         ("enum", "size", {"enum": ["max_size"]}, []),
-        ("enum", "A", {"enum": ["a", "a-"]}, [("a", ""), ("a-", "")]),
+        ("enum", "A", {"enum": ["a", "a-"]}, [("a", "")]),
+        ("enum", "A B", {"enum": ["a-b", "a_b"]}, [("a-b", ""), ("a_b", "")]),
         ("enum", "2", {"enum": [1, 2]}, [(2, "")]),
         # A number for a text whose example shows that it has another form
         ("type", 5, {"type": "string", "x-shaped": True}, []),

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
 
+from corrigible.rules.schema_repair.json_schema import literal_pattern
 from corrigible.rules.schema_repair.repair import AS_TEXT, IS_LIST
 from corrigible.rules.schema_repair.repair_value import PREFIX
 from corrigible.schema.exchange import Json
@@ -190,7 +191,7 @@ def _string(rules: Rules) -> Schema:
         out |= {"minLength": int(rules["len"]), "maxLength": int(rules["len"])}
     patterns = [rules["pattern"]] if isinstance(rules.get("pattern"), str) else []
     patterns += [
-        shape.format(re.escape(rules[name]))
+        shape.format(literal_pattern(rules[name]))
         for name, shape in (("prefix", "^{}"), ("suffix", "{}$"), ("contains", "{}"))
         if isinstance(rules.get(name), str)
     ]
@@ -202,7 +203,7 @@ def _string(rules: Rules) -> Schema:
     if len(patterns) > 1:
         out["allOf"] = [{"pattern": pattern} for pattern in patterns[1:]]
     if isinstance(rules.get("notContains"), str):
-        unwanted: list[Json] = [{"pattern": re.escape(rules["notContains"])}]
+        unwanted: list[Json] = [{"pattern": literal_pattern(rules["notContains"])}]
         unwanted += [out["not"]] if "not" in out else []
         out["not"] = {"anyOf": unwanted}
     for name, form in _FORMATS.items():

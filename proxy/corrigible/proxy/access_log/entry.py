@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote_plus
 
 from corrigible.proxy.http.feedback_store import DOCUMENTS
 from corrigible.schema.record import record
@@ -236,14 +237,54 @@ def redact_target(target: str) -> str:
     if target.startswith(DOCUMENTS):
         return f"{DOCUMENTS}{REDACTED}"
     path, mark, query = target[:_LONGEST].partition("?")
-    if not mark:
-        return redact(target)
-    pairs = []
-    for pair in query.split("&"):
-        name, equals, value = pair.partition("=")
-        hidden = equals and value and is_secret(name.replace("%5B", "[").replace("%5D", "]"))
-        pairs.append(f"{name}={REDACTED}" if hidden else redact(pair))
-    return f"{redact(path)}?{'&'.join(pairs)}" + ("..." if len(target) > _LONGEST else "")
+    clean = redact(_PATH_PARAMETER.sub(_path_parameter, path))
+    if "%" in clean:
+        clean = "/".join(map(_value, clean.split("/")))
+    if mark:
+        clean += "?" + "&".join(map(_pair, query.split("&")))
+    return clean + ("..." if len(target) > _LONGEST else "")
+
+
+_PATH_PARAMETER = re.compile(r";([^/;=]*)=([^/;]*(?:;[^/;=]*(?=[/;]|$))*)")
+"""Of a segment, `;name=value`; what follows without a name of its own belongs to the value."""
+
+
+def _path_parameter(match: re.Match[str]) -> str:
+    return f";{match[1]}={REDACTED}" if match[2] and _is_secret_escaped(match[1]) else match[0]
+
+
+def _pair(pair: str) -> str:
+    """Return a pair of a query. Some servers take `;` for a separator as well: what follows a secret belongs to it."""
+    out = []
+    for part in pair.split(";"):
+        name, equals, value = part.partition("=")
+        if equals and value and _is_secret_escaped(name):
+            out.append(f"{name}={REDACTED}")
+            break
+        out.append(_value(part))
+    return ";".join(out)
+
+
+def _value(text: str) -> str:
+    clean = redact(text)
+    if "%" not in text or clean != text:
+        return clean
+    plain = unquote_plus(text)
+    return text if redact(plain) == plain else text[: text.find("=") + 1] + REDACTED
+
+
+def _is_secret_escaped(name: str) -> bool:
+    """Whether a name is that of a secret, however often it was escaped: each server on the way undoes that once."""
+    for _ in range(_DECODINGS):
+        if is_secret(name):
+            return True
+        name, before = unquote_plus(name), name
+        if name == before:
+            return False
+    return is_secret(name)
+
+
+_DECODINGS = 3
 
 
 def _unless_a_card(match: re.Match[str]) -> str:

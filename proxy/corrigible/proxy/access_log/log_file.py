@@ -11,6 +11,7 @@ import stat
 import threading
 from collections import deque
 from collections.abc import Callable
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +39,8 @@ class LogFile:
         self._path, self._lost, self._most = path, describe_lost, most
         self._unsaid = 0
         """Lines that were dropped since that was said last."""
+        self._torn = False
+        """Whether the file ends inside of a line: the disk was full."""
         self._descriptor = path if isinstance(path, int) else _opened(path)
         self._waiting: deque[bytes | int] = deque()
         """Lines; a descriptor is of the file that those behind it go to."""
@@ -106,15 +109,27 @@ class LogFile:
                     return
             self._ending.wait(_PAUSE)  # others follow: fewer switches between threads
             with self._changed:
-                batch, count = self._next_batch()
-            try:
-                _write(self._descriptor, batch)
-            except OSError:
+                said, lines = self._next_batch()
+            batch = b"".join(lines)
+            written = _write(self._descriptor, batch)
+            if written:
+                self._torn = batch[written - 1 : written] != b"\n"
+            if written < len(batch):
                 with self._changed:
-                    self._drop(count)
+                    self._missed(said, lines, written)
 
-    def _next_batch(self) -> tuple[bytes, int]:
-        """Take lines for one write, and how many they are."""
+    def _missed(self, said: int, lines: list[bytes], written: int) -> None:
+        """Count the lines that are not whole in the file; the first one may be ours, about so many others.
+
+        One that lacks only its end gets that with the next one.
+        """
+        missing = [end - 1 > written for end in accumulate(map(len, lines))]
+        if said:
+            self._unsaid += said if missing.pop(0) else 0
+        self._drop(sum(missing))
+
+    def _next_batch(self) -> tuple[int, list[bytes]]:
+        """Take lines for one write. The first one is about as many others that are missing, if any are."""
         lines: list[bytes] = []
         size = 0
         while self._waiting and size < _BATCH:
@@ -123,17 +138,19 @@ class LogFile:
                 if lines:
                     break
                 os.close(self._descriptor)
-                self._descriptor = chunk
+                self._descriptor, self._torn = chunk, False
             else:
                 lines.append(chunk)
                 size += len(chunk)
             self._waiting.popleft()
         self._size -= size
-        count = len(lines)
+        said = 0
         if self._unsaid and lines:
-            lines.insert(0, self._lost(self._unsaid))
-            self._unsaid = 0
-        return b"".join(lines), count
+            said, self._unsaid = self._unsaid, 0
+            lines.insert(0, self._lost(said))
+        if self._torn and lines:
+            lines[0] = b"\n" + lines[0]
+        return said, lines
 
 
 def _opened(path: str | Path, more: int = 0) -> int:
@@ -152,6 +169,10 @@ def _mode(path: str | Path) -> int:
         return 0
 
 
-def _write(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]
+def _write(descriptor: int, data: bytes) -> int:
+    """Write, and return how many bytes: fewer where the disk is full."""
+    written = 0
+    with contextlib.suppress(OSError):
+        while written < len(data):
+            written += os.write(descriptor, memoryview(data)[written:])
+    return written

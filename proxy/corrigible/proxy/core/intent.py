@@ -17,6 +17,7 @@ from corrigible.rules.pointer import MISSING, resolve
 from corrigible.rules.safety.loss import LookupResult, Survival, losses, losses_of_scalars
 from corrigible.schema.edit import after_edit, same_json
 from corrigible.schema.exchange import Json, Request
+from corrigible.schema.word import EvidenceKind
 
 _EDITS = ("patch", "parameters")
 
@@ -31,7 +32,7 @@ def declare_losses(results: Sequence[RuleResult], request: Request, pack: Pack) 
     current = request
     out = []
     for result in results:
-        suggestions, current = _with_losses(result.suggestions, request, current, pack, result.lookup_results)
+        suggestions, current = _with_losses(result.suggestions, request, current, pack, result)
         out.append(result.with_suggestions(suggestions))
     return out
 
@@ -43,7 +44,9 @@ def _with_scalar_losses(result: RuleResult, request: Request, pack: Pack) -> Rul
     suggestion = result.suggestions[0]
     if not suggestion.get("patch") or _is_tried(suggestion):
         return None
-    survival = Survival(pack.settings.tokens, result.lookup_results, suggestion.get("steps"))
+    survival = Survival(
+        pack.settings.tokens, result.lookup_results, suggestion.get("steps"), is_stated=_is_stated(suggestion, result)
+    )
     lost = losses_of_scalars(suggestion["patch"], request, survival)
     if lost is None:
         return None
@@ -52,15 +55,16 @@ def _with_scalar_losses(result: RuleResult, request: Request, pack: Pack) -> Rul
 
 def with_losses(feedback: Mapping[str, Any], request: Request, pack: Pack) -> dict[str, Json]:
     """Return feedback that somebody else made, each suggestion with what it takes from the request."""
-    suggestions, _ = _with_losses(feedback["suggestions"], request, request, pack, ())
+    suggestions, _ = _with_losses(feedback["suggestions"], request, request, pack, None)
     return {**feedback, "suggestions": suggestions}
 
 
 def _with_losses(
-    suggestions: Sequence[dict[str, Any]], request: Request, current: Request, pack: Pack, seen: Sequence[LookupResult]
+    suggestions: Sequence[dict[str, Any]], request: Request, current: Request, pack: Pack, result: RuleResult | None
 ) -> tuple[list[dict[str, Any]], Request]:
     """Return suggestions with what they lose, and the request as they leave it."""
     tokens, how = pack.settings.tokens, pack.text.dry_run
+    seen: Sequence[LookupResult] = () if result is None else result.lookup_results
     version = how.version if how is not None else None
     marked = []
     starts: dict[str, Request] = {}
@@ -76,7 +80,8 @@ def _with_losses(
         if after is None:
             marked.append(suggestion)  # no reader applies it either
             continue
-        survival = Survival(tokens, seen, suggestion.get("steps"), version if _is_tried(suggestion) else None)
+        versioned = version if _is_tried(suggestion) else None
+        survival = Survival(tokens, seen, suggestion.get("steps"), versioned, _is_stated(suggestion, result))
         lost = _sent(losses(base, after, survival, touched=_touched(suggestion)), base, request)
         marked.append(_shifted(losing(suggestion, lost), base.body, after.body, pack.text.meanings))
         if base is current:  # of alternatives the first one, as readers do
@@ -137,6 +142,16 @@ def undeclared_losses(claimed: Sequence[RuleResult], declared: Sequence[RuleResu
 
 def _is_tried(suggestion: Mapping[str, Any]) -> bool:
     return bool(suggestion.get("verification") == {"status": "verified", "method": "dry_run"})
+
+
+_STATED = frozenset({EvidenceKind.SPEC.value, EvidenceKind.ANSWER.value})
+
+
+def _is_stated(suggestion: Mapping[str, Any], result: RuleResult | None) -> bool:
+    """Whether what is put there is what the description or the server's answer has for it, or the nearest of a list."""
+    if result is None:
+        return False
+    return (suggestion.get("evidence") or {}).get("kind") in _STATED or result.rule.may_guess
 
 
 def _is_terminal(suggestion: Mapping[str, Any]) -> bool:

@@ -248,7 +248,7 @@ def _rewritten_headers(headers: Headers, length: int, applied: Mode | None, *, l
             has_length, value = True, str(length)
         elif low == "vary" and not has_vary:
             has_vary = True
-            if "prefer" not in value.lower() and value.strip() != "*":
+            if _NAMED.isdisjoint(name.strip() for name in value.lower().split(",")):
                 value = f"{value}, Prefer"
         elif low == "cache-control" and live:
             if has_cache_control:
@@ -264,6 +264,10 @@ def _rewritten_headers(headers: Headers, length: int, applied: Mode | None, *, l
     if applied is not None:
         out.append(_applied(applied))
     return out
+
+
+_NAMED: Final = frozenset({"prefer", "*"})
+"""What a Vary has in it that tells caches of Prefer already, as a name of its own (RFC 9110, section 12.5.5)."""
 
 
 def _applied(mode: Mode) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import orjson
 
 from corrigible.schema.document import UNDOCUMENTED
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.form import by_name, fields, nested, parameter_segments
+from corrigible.schema.form import by_name, fields, nested, paths
 
 from .multipart_body import MEDIA_TYPE as MULTIPART
 from .multipart_body import as_members, read_multipart
@@ -52,6 +52,7 @@ def read_request(method: str, target: str, headers: Iterable[tuple[str, str]], b
         form=form,
         files=files,
         is_json_text=isinstance(decoded, str) and _JSON_TEXT.match(body) is not None and _is_json(body, parameters),
+        has_other_numbers=not form and isinstance(decoded, dict | list | float) and _has_other_numbers(body),
     )
 
 
@@ -63,10 +64,30 @@ def _multipart(body: bytes, parameters: str) -> tuple[Json, frozenset[str]] | No
     members = as_members(parts)
     if not any("[" in name for name in members):
         return members, files
-    names = {name: parameter_segments(name)[0] for name in members}
-    return nested(parts), frozenset(names[one] for one in files)
+    return nested(parts), frozenset(
+        path[0] for (name, _), path in zip(parts, paths(parts), strict=True) if name in files
+    )
 
 
+def _has_other_numbers(body: bytes) -> bool:
+    """Whether JSON has a number that is read as a fraction, and whose text is another than that of what was read."""
+    return len(body) > _MOST_SCANNED or any(map(_is_read_as_another, _NUMBER.findall(body)))
+
+
+def _is_read_as_another(text: bytes) -> bool:
+    if (len(text) <= _SHORT and text.lstrip(b"-").isdigit()) or not text:
+        return False
+    if text.lstrip(b"-").isdigit():
+        return len(text) > _LONG or not -(1 << 63) <= int(text) < 1 << 64
+    return repr(float(text)).encode() != text
+
+
+_MOST_SCANNED = 1 << 16
+_SHORT = 18
+"""Digits of integers that have room in 64 bits."""
+_LONG = 20
+"""Of more digits none has."""
+_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*"|(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)', re.DOTALL)
 _JSON_TEXT = re.compile(rb'[ \t\r\n]*"')
 
 

@@ -44,6 +44,9 @@ class Source(Protocol):
     def code(self) -> str: ...
     @property
     def verbose_code(self) -> str: ...
+    @property
+    def may_guess(self) -> bool:
+        """Whether a rule takes what is nearest of a list."""
 
 
 class RuleResult(NamedTuple):

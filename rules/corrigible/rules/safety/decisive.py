@@ -16,7 +16,7 @@ from corrigible.rules.pointer import MISSING, resolve, segments
 from corrigible.schema.cache import cached
 from corrigible.schema.exchange import Json, Protocol, Request
 
-from .nearness import is_same, split_words
+from .nearness import is_same, is_same_spelling, split_words
 
 
 def _word_set(text: str) -> frozenset[str]:
@@ -106,7 +106,7 @@ def _is_another(old: Json, new: Json) -> bool:
     if old is MISSING:
         return False
     if isinstance(old, str) and isinstance(new, str):
-        return not is_same(old, new)
+        return not is_same_spelling(old, new)
     return isinstance(old, list) and isinstance(new, list) and old != new
 
 

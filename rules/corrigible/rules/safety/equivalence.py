@@ -9,7 +9,7 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from urllib.parse import unquote
 
 from rapidfuzz.distance import OSA
@@ -21,6 +21,7 @@ from corrigible.schema.exchange import Json
 
 from . import spelling
 from .json_text import repaired_json
+from .nearness import is_relisted, is_same_spelling, signs, spelled
 
 _LONGEST = 4096
 """A longer text is the same only where it is equal: comparing spellings of it would take too long."""
@@ -28,8 +29,6 @@ _DEEPEST = 4
 _UNIX = (10, 13)
 """Digits of a Unix time in seconds and in milliseconds."""
 _SCALARS = frozenset({str, int, float, bool})
-_DIGITS = 32
-"""Of a longer number the text counts."""
 
 
 def is_same_value(one: Json, other: Json, depth: int = 0) -> bool:
@@ -37,13 +36,11 @@ def is_same_value(one: Json, other: Json, depth: int = 0) -> bool:
 
     `"500"` is 500, `"true"` is true, `"a,b"` is `["a", "b"]`, an element is the list of it, an object is its JSON text
     (which may have a comma too many).
-    Neither `"yes"` nor 1 is true: that is a reading.
+    Neither `"yes"` nor 1 is true: that is a reading. Nor is `"02134"` 2134, or `"1.10"` `"1.1"`: it may be a name.
     """
     if type(one) is str and type(other) is str and one.isdecimal() and other.isdecimal():
-        if len(one) > _DIGITS or len(other) > _DIGITS:
-            return one == other
-        timed = len(one) in _UNIX and len(other) in _UNIX
-        return int(one) == int(other) or (timed and _same_moment(one, other))
+        # Of two texts the digits may be a name: `007` is none of the others.
+        return one == other or (len(one) in _UNIX and len(other) in _UNIX and _same_moment(one, other))
     if same_json(one, other):
         return True
     if depth > _DEEPEST:
@@ -96,11 +93,13 @@ def _same_scalar(one: str | int | float, other: str | int | float) -> bool:
         return True
     first, second = _number(a), _number(b)
     if first is not None and second is not None:
-        return first == second
-    amount = _amount(a)
-    if amount is not None and amount == _amount(b):
+        are_names = type(one) is str and type(other) is str and "," not in a + b
+        return not are_names and first == second
+    if _is_same_amount(a, b):
         return True
-    return _encoded(a, b) or _encoded(b, a) or unquote(a) == unquote(b) or _colour(a) == _colour(b) != ""
+    if (uuid := _uuid(a)) and uuid == _uuid(b):
+        return True
+    return _encoded(a, b) or _encoded(b, a) or unquote(a) == unquote(b) or _is_same_colour(a, b)
 
 
 def _tight(value: str | int | float) -> str:
@@ -114,20 +113,52 @@ def _tight(value: str | int | float) -> str:
     return text[:end] + "".join(text[end:].split())
 
 
+def _uuid(text: str) -> str:
+    """Return the digits of a UUID in any of its notations, empty for what is none."""
+    match = _UUID.fullmatch(text)
+    return "" if match is None else match[1].replace("-", "").lower()
+
+
+_UUID = re.compile(
+    r"(?i)(?:urn:uuid:)?\{?([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})\}?",
+    re.ASCII,
+)
+
+
 def _colour(text: str) -> str:
     """Return a colour of three or six hexadecimal digits in six (CSS Color 4, section 5.2), empty for what is none."""
     digits = text.removeprefix("#").casefold()
-    if not re.fullmatch(r"[0-9a-f]{6}|#[0-9a-f]{3}", digits if len(digits) != 3 else text.casefold()):
+    if not _HEX.fullmatch(digits):
         return ""
     return digits if len(digits) == 6 else "".join(digit * 2 for digit in digits)
 
 
+_HEX = re.compile(r"(?:[0-9a-f]{3}){1,2}")
+
+
+def _is_same_colour(one: str, other: str) -> bool:
+    """Whether two texts are one colour. One at least says so: with `#`, and digits alone are a number."""
+    marked = [text for text in (one, other) if text.startswith("#")]
+    colour = _colour(one) if marked else ""
+    if not colour or colour != _colour(other):
+        return False
+    return len(marked) == 2 or len(one.lstrip("#")) == len(other.lstrip("#")) == 6 or not colour.isdecimal()
+
+
 def _number(text: str) -> Decimal | None:
-    try:
-        out = Decimal(text.replace(",", "") if re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?", text) else text)
-    except InvalidOperation:
-        return None
-    return out if out.is_finite() else None
+    """Return the number that a text is written like: without an exponent, and without zeros that lead it."""
+    return Decimal(text.replace(",", "")) if _WRITTEN_NUMBER.fullmatch(text) else None
+
+
+_WRITTEN_NUMBER = re.compile(r"[+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|0|[1-9]\d*)(?:\.\d+)?", re.ASCII)
+
+
+def _is_same_amount(one: str, other: str) -> bool:
+    """Whether two texts are one amount of a unit. `b` is a bit, `B` a byte; k8s writes neither."""
+    amount = _amount(one)
+    if amount is None or amount != _amount(other) or (one[-1:].isdigit() and other[-1:].isdigit()):
+        return False
+    return {one[-1:], other[-1:]} != {"b", "B"}
 
 
 _SPELLED_AMOUNT = re.compile(r"([\d.]+)\s*([kKMGTPE])(i?)[bB](?:ytes?)?")
@@ -157,54 +188,79 @@ def _encoded(plain: str, encoded: str) -> bool:
         return False
     standard = encoded.translate(str.maketrans("-_", "+/"))
     if plain.translate(str.maketrans("-_", "+/")).rstrip("=") == standard.rstrip("="):
-        return True
+        return _looks_encoded(standard)
     try:
         return base64.b64decode(standard, validate=True) == plain.encode()
     except (binascii.Error, ValueError):
         return False
 
 
-_FEW = 3
-"""Letters at the end of a word that may be an ending: `opened` is `open`, `Monthly` is `month`."""
+def _looks_encoded(text: str) -> bool:
+    """Whether a text is base64 and no word: in both cases, and of a length that base64 has."""
+    plain = text.rstrip("=")
+    return plain.upper() != plain != plain.lower() and len(plain) % 4 != 1 and _BASE64.fullmatch(plain) is not None
+
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+", re.ASCII)
 
 
 def is_respelled(one: Json, other: Json) -> bool:
-    """Whether `other` is the text `one` with its spelling put right, or with something put before or behind it.
+    """Whether `other` is the text `one` with its spelling put right: upper and lower case, what separates its words."""
+    if not isinstance(one, str) or not isinstance(other, str) or max(len(one), len(other)) > _LONGEST:
+        return False
+    return is_same_spelling(one, other) and not _are_amounts(one, other)
 
-    The same letters and digits in order, an ending less, or few typing mistakes: the first letter and all digits stay.
+
+def is_near_spelling(one: Json, other: Json) -> bool:
+    """Whether `other`, which is of a closed list or in a declared form, is what the text `one` was meant to be.
+
+    With an ending less, with something put before or behind it, or with few typing mistakes: the first letter, all
+    digits and all signs stay. Of what may be any text, none of these is known to mean the same.
     """
     if not isinstance(one, str) or not isinstance(other, str) or not one or max(len(one), len(other)) > _LONGEST:
         return False
     if one.isdecimal() and other.isdecimal():
         return False
+    if is_relisted(one, other):
+        return True
+    a, b = spelled(one), spelled(other)
+    if signs(one) != signs(other) or re.findall(r"\d+", a) != re.findall(r"\d+", b):
+        return False
     if _around(one, other):
         return True
-    a, b = _letters(one), _letters(other)
-    if not a or not b or a.isdecimal() or _number(one) is not None:
-        return False
-    if _amount(one) is not None and _amount(other) is not None:
+    a, b = _letters(a), _letters(b)
+    if not a or not b or a.isdecimal() or _number(one) is not None or _are_amounts(one, other):
         return False
     if a == b or (len(b) > _FEW and a.startswith(b) and len(a) - len(b) <= _FEW and a.isalpha()):
         return True
-    if a[0] != b[0] or re.sub(r"\D", "", a) != re.sub(r"\D", "", b):
+    if a[0] != b[0]:
         return False
     most = 0 if len(a) < 3 else 1 if len(a) < 8 else 2
     return bool(OSA.distance(a, b, score_cutoff=most) <= most)
 
 
+_FEW = 3
+"""Letters at the end of a word that may be an ending: `opened` is `open`, `Monthly` is `month`."""
+
+
+def _are_amounts(one: str, other: str) -> bool:
+    """Whether two texts are amounts whose units differ, in their case at least: a milli is no mega, a bit no byte."""
+    units = _WITH_UNIT.fullmatch(one), _WITH_UNIT.fullmatch(other)
+    return units[0] is not None and units[1] is not None and units[0][1] != units[1][1]
+
+
+_WITH_UNIT = re.compile(r"[\d.,\s]*\d\s*([munkKMGTPE](?:i?[bB](?:it|yte|ps)?s?)?)(?:/s)?", re.ASCII)
+
+
 def _letters(text: str) -> str:
-    return re.sub(r"[\W_]", "", text).casefold()
+    return re.sub(r"[\W_]", "", text)
 
 
 def _around(one: str, other: str) -> bool:
-    """Whether a text has all of another one in it, letter by letter, at one of its ends, and is no other number."""
+    """Whether a text has all of another one in it, letter by letter, at one of its ends."""
     a, b = one.casefold(), other.casefold()
     if len(a) >= len(b) or re.fullmatch(r"[\d.,\s+-]*", b):
         return False
     if b.startswith(a):
         return len(a) > 2 or not b[len(a)].isalnum()
-    return (
-        b.endswith(a)
-        and (len(a) > 2 or not b[-len(a) - 1].isalnum())
-        and not (a[0].isdigit() and b[-len(a) - 1].isdigit())
-    )
+    return b.endswith(a) and (len(a) > 2 or not b[-len(a) - 1].isalnum())

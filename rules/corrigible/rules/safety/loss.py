@@ -20,8 +20,9 @@ from corrigible.rules.pointer import MISSING, escape, segments
 from corrigible.schema.edit import same_json, same_text
 from corrigible.schema.exchange import Json, Request
 
-from .equivalence import is_respelled, is_same_value
+from .equivalence import is_near_spelling, is_respelled, is_same_value
 from .json_text import repaired_json
+from .nearness import is_slip
 
 _REPRESENTATION = frozenset({"content-type", "content-encoding", "accept", "accept-encoding", "prefer", "user-agent"})
 """Headers that say how a request is written or how its answer shall be, not what is wished."""
@@ -66,6 +67,11 @@ class Survival(NamedTuple):
     """Requests that are sent first, with values in them."""
     version: str | None = None
     """The member that names the version of the API, where another one is known to keep all the rest."""
+    is_stated: bool = False
+    """The new values are of a closed list, in a form or at a path that the description or the server states.
+
+    What is near one of these is a misspelling of it. Anywhere else what goes on from a text is another one.
+    """
 
 
 def losses(
@@ -169,7 +175,7 @@ class _Comparison:
         removed = [
             s
             for s in was
-            if s not in segments and not any(part not in was and is_respelled(s, part) for part in segments)
+            if s not in segments and not any(part not in was and self._respelt(s, part) for part in segments)
         ]
         if self.before.method in ("GET", "HEAD"):  # another version of the API reads the same thing
             removed = [segment for segment in removed if not _VERSION.fullmatch(segment)]
@@ -195,14 +201,26 @@ class _Comparison:
         spend(_A_PAIR * len(lost) * len(open_ones))
         names = [one.pointer.rpartition("/")[2] for one in self.gained[:_MOST_NAMES] if one.pointer != "/path"]
         for leaf in lost:
-            if leaf.pointer == "/path" and any(is_respelled(leaf.value, name) for name in names):
+            if leaf.pointer == "/path" and any(is_near_spelling(leaf.value, name) for name in names):
                 continue  # `/charges/ch_1` has become the member `charge`
-            match = next((one for one in open_ones if _moved(leaf, one) or self._names(leaf.value, one.value)), None)
+            match = next(
+                (one for one in open_ones if self._moved(leaf, one) or self._names(leaf.value, one.value)), None
+            )
             if match is None:
                 out[leaf.pointer] = None
             else:
                 open_ones.remove(match)
         return tuple(out)
+
+    def _respelt(self, old: Json, new: Json) -> bool:
+        return (is_near_spelling if self.survival.is_stated else is_respelled)(old, new)
+
+    def _moved(self, old: Leaf, new: Leaf) -> bool:
+        """Whether a value stands elsewhere now; under a name that was put right its own spelling may be, too."""
+        if same_json(old.value, new.value) or is_same_value(old.value, new.value):
+            return True
+        names = old.pointer.rpartition("/")[2], new.pointer.rpartition("/")[2]
+        return self._respelt(old.value, new.value) and (is_slip(*names) or is_near_spelling(*names))
 
     def _gone(self, name: str, pointer: str, old: Json) -> None:
         in_a_list = any(part.isdecimal() for part in segments(pointer))
@@ -213,7 +231,7 @@ class _Comparison:
 
     def _kept(self, name: str, pointer: str, old: Json, new: Json) -> bool:
         loose = self.before.form or pointer.startswith(("/query", "/headers"))
-        if (same_text if loose else same_json)(old, new) or is_same_value(old, new) or is_respelled(old, new):
+        if (same_text if loose else same_json)(old, new) or is_same_value(old, new) or self._respelt(old, new):
             return True
         if self._kept_inside(old, new):
             return True
@@ -281,7 +299,7 @@ class _Comparison:
 
 
 def _begins_json(text: str) -> bool:
-    return text.lstrip()[:1] in ("{", "[")
+    return text.lstrip()[:1] in ("{", "[", '"')
 
 
 def _unpaired(lost: Sequence[Leaf], gained: Sequence[Leaf]) -> tuple[list[Leaf], list[Leaf]]:
@@ -314,14 +332,6 @@ def _leaves(value: Json, pointer: str, depth: int = 0) -> Iterator[Leaf]:
             yield from _leaves(inner, f"{pointer}/{index}", depth + 1)
     elif value is not MISSING:
         yield Leaf(pointer, value)
-
-
-def _moved(old: Leaf, new: Leaf) -> bool:
-    """Whether a value stands elsewhere now; under a name that was put right its own spelling may be, too."""
-    if same_json(old.value, new.value) or is_same_value(old.value, new.value):
-        return True
-    names = old.pointer.rpartition("/")[2], new.pointer.rpartition("/")[2]
-    return is_respelled(old.value, new.value) and is_respelled(*names)
 
 
 def _effects(operations: Sequence[Json]) -> dict[str, Leaf] | None:
@@ -363,11 +373,20 @@ def _in_one_object(document: Json, old: str | int, new: Json) -> bool:
         if isinstance(leaf.value, list | Mapping):
             continue
         for key, value in (("old", old), ("new", new)):
-            if same_text(leaf.value, value) or (key == "old" and is_respelled(leaf.value, value)):
+            if same_text(leaf.value, value) or (key == "old" and _is_named(leaf.value, value)):
                 owner = leaf.pointer.rpartition("/")[0]
                 for place in (owner, owner.rpartition("/")[0]) if owner and not _is_listed(owner) else (owner,):
                     names.setdefault(place, set()).add(key)
     return any(len(keys) == 2 for keys in names.values())
+
+
+def _is_named(shown: Json, sent: str | int) -> bool:
+    """Whether a look-up shows what was sent, or its full name: `refs/heads/main` of `main`."""
+    if is_respelled(shown, sent):
+        return True
+    return (
+        isinstance(shown, str) and isinstance(sent, str) and (shown.endswith(f"/{sent}") or sent.endswith(f"/{shown}"))
+    )
 
 
 def _is_listed(pointer: str) -> bool:

@@ -98,6 +98,43 @@ def is_same(first: str, other: str) -> bool:
     return letters(first) == letters(other)
 
 
+@cached(8192)
+def spelled(text: str) -> str:
+    """Return a value without what merely separates its words, in lower case: `utf_8`, `UTF-8` and `utf 8` are one.
+
+    Unlike in a name, a sign in a value may be its meaning: `C++` is not `C`, `-name` sorts the other way around, `A-`
+    is another blood group than `A`, `v1.1` another version than `v11`.
+    """
+    out = _BETWEEN_NUMBERS.sub("-", _QUOTE_OR_BLANK.sub(" ", text.casefold()).strip())
+    out = _BLANK_BESIDE_A_SIGN.sub("", _BETWEEN_WORDS.sub("", out))
+    return _AROUND.sub("", out)
+
+
+def signs(text: str) -> str:
+    """Return the signs of a value that may be its meaning."""
+    return "".join(sign for sign in spelled(text) if not sign.isalnum())
+
+
+def is_same_spelling(first: str, other: str) -> bool:
+    """Whether two values are one but for case and what separates their words."""
+    return spelled(first) == spelled(other) != ""
+
+
+def is_relisted(first: str, other: str) -> bool:
+    """Whether two texts list the same, each with separators of its own."""
+    items = _SEPARATORS.split(first.strip())
+    return len(items) > 1 and items == _SEPARATORS.split(other.strip())
+
+
+_SEPARATORS: Final = re.compile(r"\s*[,;|\s]\s*")
+_QUOTE_OR_BLANK: Final = re.compile(r"[\s_'\"`]+")
+_JOINING: Final = " ./:,;\u2010-\u2015-"
+_BETWEEN_WORDS: Final = re.compile(rf"(?<=[^\W\d])[{_JOINING}]+(?=\w)|(?<=\d)[{_JOINING}]+(?=[^\W\d])")
+_BETWEEN_NUMBERS: Final = re.compile(r"(?<=\d)[ \u2010-\u2015-](?=\d)")
+_BLANK_BESIDE_A_SIGN: Final = re.compile(r"(?<!\w) | (?!\w)")
+_AROUND: Final = re.compile(r"^[./]+(?=[^\W\d])|(?<=\w)[./,;:]+$")
+
+
 def distance(text: str, candidate: str) -> int:
     """Return how many slips (a letter more, less, other, or two in turn) a candidate is away.
 

@@ -187,6 +187,8 @@ def _converted(request: Request, media: str, schema: Json) -> _Converted | None:
         return None
     if not request.form or isinstance(body, list):
         return _Converted(media, MISSING if request.body is body and _is_sent_as_json(request) else body, schema)
+    if any("[" in name for name in body):
+        return None  # a name that has no place in an object
     typed = {name: read(value, member([schema], name, schema), schema) for name, value in body.items()}
     return _Converted(media, typed, schema)
 

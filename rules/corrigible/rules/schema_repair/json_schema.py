@@ -121,3 +121,11 @@ def _target(schema: Json, root: Schema) -> Json:
             break
         schema = root.get("$defs", {}).get(str(schema["$ref"]).rpartition("/")[2])
     return schema
+
+
+def literal_pattern(text: str) -> str:
+    """Return the pattern of a text itself, in ECMA-262: its flag `u` allows to escape no other signs."""
+    return _SPECIAL.sub(r"\\\g<0>", text)
+
+
+_SPECIAL: Final = re.compile(r"[.*+?^${}()|\[\]\\]")

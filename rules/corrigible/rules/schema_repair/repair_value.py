@@ -14,7 +14,7 @@ from typing import Final
 from corrigible.rules.budget import spend
 from corrigible.rules.safety import spelling
 from corrigible.rules.safety.decisive import words
-from corrigible.rules.safety.nearness import all_near
+from corrigible.rules.safety.nearness import all_near, is_relisted, signs, spelled
 from corrigible.rules.safety.nearness import letters as _letters
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
@@ -23,6 +23,7 @@ from corrigible.schema.exchange import Json
 from . import repair_number
 from .first_violation import first_violation, is_fully_checked, same
 from .json_schema import SHAPED, Schema, choices, types
+from .rewriting import is_rounded
 from .value_place import Place
 
 
@@ -35,10 +36,14 @@ def repair_value(keyword: str, value: Json, schema: Schema, place: Place) -> lis
         return []  # it could not be repeated
     if isinstance(value, list | dict) and len(value) > _MOST_ELEMENTS:
         return []
+    if keyword not in _LIMITS and is_rounded(value):
+        return []
     spend(_A_REPAIR)
     return _settled(_first(keyword, value, schema, place), schema, place, _STEPS)
 
 
+_LIMITS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+"""What sends another number, whatever was sent."""
 _LONGEST: Final = 8192
 _MOST_ELEMENTS: Final = 256
 _A_REPAIR: Final = 10
@@ -87,7 +92,12 @@ _MOST_VALUES: Final = 5000
 
 
 def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
-    if isinstance(value, dict) or value is None or len(choices(schema)) > _MOST_VALUES:
+    if (
+        isinstance(value, dict)
+        or value is None
+        or len(choices(schema)) > _MOST_VALUES
+        or _is_unknown_text(value, place)
+    ):
         return []
     listed = [choice for choice in choices(schema) if choice is not None]
     if isinstance(value, list):
@@ -96,9 +106,10 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     scalars = {scalar_text(value): value for value in listed if not isinstance(value, list | dict)}
     if text in scalars:
         return [Spelling(scalars[text])]
-    letters = _letters(text)
-    begins = _letters(str(schema.get(PREFIX, "")) or _common_beginning(list(scalars)))
-    matches = [value for name, value in scalars.items() if letters and _letters(name) in (letters, begins + letters)]
+    plain = spelled(text)
+    begins = spelled(str(schema.get(PREFIX, "")) or _common_beginning(list(scalars)))
+    matches = [value for name, value in scalars.items() if plain and spelled(name) in (plain, begins + plain)]
+    matches = matches or [value for name, value in scalars.items() if is_relisted(text, name)]
     if len(matches) == 1:
         return [Spelling(matches[0])]
     if not isinstance(value, str):
@@ -107,7 +118,7 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if not scalars.keys().isdisjoint(part.strip() for part in _LIST_SEPARATOR.split(text)):
         return []  # a list of several: one of them is not what was asked for
     initials = _initials(text)
-    similar = all_near(text, list(scalars))
+    similar = [name for name in all_near(text, list(scalars)) if signs(name) == signs(text)]
     if not any(initials <= _initials(name) or name[:1].casefold() == text[:1].casefold() for name in similar):
         similar = []
     near = [Spelling(scalars[name]) for name in _with_second(text, similar, scalars)]
@@ -202,7 +213,7 @@ def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         is_wrapper = not _NAMING.isdisjoint(words(str(name))[-1:]) and not is_content
         if isinstance(inner, str) and (is_wrapper or _is_called_like(str(name), place.name)):
             return [Spelling(inner, "the only value of the object is sent in its place")]
-    if isinstance(value, int | float) and schema.get(SHAPED):
+    if (isinstance(value, int | float) and schema.get(SHAPED)) or _is_unknown_text(value, place):
         return []
     return _scalar(value, schema, place, _as_text)
 
@@ -233,6 +244,12 @@ _TOLD_JSON: Final = re.compile(
 )
 _NAMED_JSON = re.compile(r"(?:^|[_.-])(?:json|JSON)(?:$|[_.-]|[A-Z])|^json[A-Z]|[a-z]J(?:son|SON)(?:$|[A-Z])")
 """A name that says that the text there holds JSON: `extra_json`, `jsonPayload`."""
+
+
+def _is_unknown_text(value: Json, place: Place) -> bool:
+    """Whether a number, or one in a list, was sent as a text that is not known: `1.10` is read as 1.1."""
+    items = value if isinstance(value, list) else [value]
+    return any(isinstance(item, float) and (not place.exact or "e" in repr(item)) for item in items)
 
 
 def _as_text(value: Json) -> str | None:

@@ -24,6 +24,10 @@ class RepairSource(NamedTuple):
     def verbose_code(self) -> str:
         return self.code
 
+    @property
+    def may_guess(self) -> bool:
+        return False  # its evidence says what it was made from
+
 
 ANSWER = "the error"
 """The source of what the answer itself states."""

@@ -23,7 +23,12 @@ def may_be_repeated(value: Json) -> bool:
             return False
     except TypeError:  # half a surrogate pair, an integer of more than 64 bits
         return False
-    return not any(_secrets("/body", value)) and not any(_rounded(value))
+    return not any(_secrets("/body", value)) and not is_rounded(value)
+
+
+def is_rounded(value: Json) -> bool:
+    """Whether a number, or one in a list or object, may have been an integer too large to be read as such."""
+    return any(_rounded(value))
 
 
 def _rounded(value: Json) -> Iterator[float]:

@@ -14,7 +14,7 @@ from corrigible.rules.safety.nearness import nearest
 from corrigible.rules.safety.other_word import may_be_other_word
 from corrigible.schema.exchange import Json, Request
 
-from .json_schema import Schema, choices, types
+from .json_schema import Schema, choices, literal_pattern, types
 from .other_part import read_by_query
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, Suggestion, ask, edit, options
@@ -207,13 +207,10 @@ def schema_of_path(path: str, old: str, schema: Schema) -> dict[str, Json]:
     if offered and len(offered) <= _MOST:
         return {"enum": [with_segment(path, old, one) for one in offered]}
     wanted = "-?[0-9]+" if set(types(schema)) == {"integer"} else "[^/]+"
-    literal = [_SPECIAL.sub(r"\\\g<0>", part) for part in found.parts]
-    before, after = (_SPECIAL.sub(r"\\\g<0>", part) for part in (found.before, found.after))
+    literal = [literal_pattern(part) for part in found.parts]
+    before, after = literal_pattern(found.before), literal_pattern(found.after)
     pattern = "/".join([*literal[: found.at], f"{before}{wanted}{after}", *literal[found.at + 1 :]])
     return {"type": "string", "pattern": f"^{pattern}$"}
-
-
-_SPECIAL = re.compile(r"[.*+?^${}()|\[\]\\]")
 
 
 def _segments(path: str) -> list[str]:

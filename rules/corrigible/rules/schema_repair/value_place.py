@@ -20,6 +20,8 @@ class Place(NamedTuple):
     """A list can be distinguished from one value there (it cannot in a query)."""
     whole: bool = False
     """It is the whole body."""
+    exact: bool = True
+    """The text of a fraction there is the text that was sent."""
 
 
 def place_of(pointer: str, request: Request) -> Place:
@@ -33,4 +35,5 @@ def place_of(pointer: str, request: Request) -> Place:
         reads=request.method in ("GET", "HEAD"),
         wraps=part == "body",
         whole=pointer == "/body",
+        exact=not request.has_other_numbers,
     )
