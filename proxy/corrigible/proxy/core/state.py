@@ -19,7 +19,6 @@ from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, value_at
 from corrigible.rules.safety.decisive import READS
 from corrigible.rules.safety.nearness import is_plural, is_same, letters
-from corrigible.rules.schema_repair.listing import read_listing
 from corrigible.rules.schema_repair.route import schema_of_path, with_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, ask, edit, guarded_edit, is_secret
@@ -136,8 +135,7 @@ class _State(References, Conflicts):
         resource = named[0]
         violation = SchemaViolation("/path", "path", {"type": "string"}, self._request.path)
         wanted: Mapping[str, Json] = schema_of_path(self._request.path, resource.value, {"type": "string"})
-        answer = (yield from self._answered(resource.collection)) if resource.collection else None
-        listing = read_listing(answer)
+        listing = (yield from self._listed(resource.collection)) if resource.collection else None
         if listing is None:
             question = ask(violation, self._request, "Give the path of a resource that exists.", schema=wanted)
             if not is_sure:

@@ -164,7 +164,7 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
         reason = denied_reason(error.message, action, sends_values=sends_values)
     if reason is None or not _may_be_told(reason, case.exchange.status) or suspected_place(error.message, request):
         return None
-    if reason is Reason.STATE and not sends_values and is_told_as_done(error.message, action):
+    if reason is Reason.STATE and not sends_values and is_told_as_done(error.message, action, *_acted_on(case)):
         return _already_done(request)
     return _told(reason, {"method": request.method, "path": request.path})
 
@@ -207,6 +207,16 @@ def _already_done(request: Request) -> Repair:
     }
     diagnosis = "The resource is already as the request would make it."
     return Repair((suggestion,), "recovery_guidance", diagnosis, "ALREADY_DONE", "terminal")
+
+
+def _acted_on(case: RefusalCase) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the words of a path for what is acted on, and what it is called: `orders` and `7` of `/orders/7/refund`.
+
+    A path without names is about what its words say.
+    """
+    parts = [unquote(part) for part in case.request.path.strip("/").split("/")]
+    named = [at for at, part in enumerate(parts) if part in {unquote(one) for one in case.match.params.values()}]
+    return (parts[max(0, named[-1] - 1) : named[-1]], [parts[named[-1]]]) if named else (parts, ())
 
 
 def _literals_behind(path: str, params: Mapping[str, str]) -> Sequence[str]:
