@@ -29,6 +29,7 @@ from corrigible.schema.exchange import Protocol as Wire
 
 from .absent_thing import EVEN, absent_thing
 from .api_profile import RefusalCase
+from .nothing_said import says_nothing
 from .state_conflict import Conflicts
 from .state_reader import (
     ABSENT_HERE,
@@ -57,8 +58,6 @@ _KIND_ABSENT: Final = re.compile(
 )
 """A message that says no more than that a thing of one kind is absent. That it says so is seen elsewhere."""
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
-_NOTHING_PARTICULAR: Final = re.compile(r"(?i)\W*(?:(?:http )?(?:error )?404\W*)?(?:(?:resource )?not found)?\W*")
-"""A message that says no more than the status."""
 
 
 _EVENLY: Final[Mapping[str, Json]] = {"basis": "spec", "value": EVEN}
@@ -211,8 +210,7 @@ class _State(References, Conflicts):
 
     def _is_plainly_absent(self) -> bool:
         """Whether an answer says no more than that something is not there, of a path that the description has."""
-        is_plain = not self._message or _NOTHING_PARTICULAR.fullmatch(self._message) is not None
-        return self._status == 404 and is_plain and self._has_operation
+        return self._status == 404 and says_nothing(self._message, self._status) and self._has_operation
 
     def _with(self, resource: NamedResource, identifier: str) -> str | None:
         return with_segment(self._request.path, resource.value, identifier)

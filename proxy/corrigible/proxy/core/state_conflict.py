@@ -55,7 +55,7 @@ _OF_THE_CALL: Final = re.compile(
     r"|day|window|schedule|overlap\w*|pending|in progress)\b"
 )
 """Words of conflicts about the call itself, or about when something is to be: what exists is another thing then."""
-_SHORTEST_TOLD: Final = 3
+_SHORTEST_TOLD: Final = 2
 _MEMBER_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 
 
