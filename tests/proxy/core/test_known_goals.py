@@ -154,6 +154,23 @@ def test_what_is_like_what_was_sent_by_chance_is_not_called_done(engine: Engine,
             assert one["safety"]["changes_intent"] is True
 
 
+@pytest.mark.parametrize(
+    ("message", "is_done"),
+    [
+        ("Room A1 is already in use", False),
+        ("The room is already taken", False),
+        ("That room is already booked, a duplicate", False),
+        ("Name web is already taken", True),
+        ("An order of room A1 and name web already exists", True),
+    ],
+)
+def test_what_is_no_name_may_be_held_by_somebody_else(engine: Engine, message: str, is_done: bool) -> None:
+    body = {"room": "A1", "name": "web"}
+    state = {"/orders": [{"id": 5, **body}]}
+    feedback = feedback_about(engine, post("/orders", body), 409, {"message": message}, state=state)
+    assert ("ALREADY_DONE" in actions(feedback)) is is_done
+
+
 def test_what_paths_name_is_alone_in_its_name(engine: Engine) -> None:
     queue = {"name": "web", "size": 2}
     request, state = post("/queues", queue), {"/queues/web": {**queue, "made": "2020"}}

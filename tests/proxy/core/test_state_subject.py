@@ -25,6 +25,8 @@ paths:
   /orders/{id}/lines:
     parameters: *id
     post: {operationId: addLine, requestBody: {content: {application/json: {schema: {type: object}}}}}
+  /orders/hold:
+    post: {operationId: holdOrders, requestBody: {content: {application/json: {schema: {type: object}}}}}
   /imports:
     post: {operationId: createImport, requestBody: {content: {application/json: {schema: {type: object}}}}}
 """
@@ -80,6 +82,16 @@ def test_another_value_may_do(engine: Engine, message: str, method: str, path: s
         assert feedback is not None
         assert feedback["recovery"] == "correctable"
         assert asked(feedback)
+
+
+@pytest.mark.parametrize(
+    ("message", "is_final"),
+    [("The order is closed", False), ("Order 7 has been archived", False), ("Orders are disabled", True)],
+)
+def test_which_one_is_meant_may_stand_in_the_body(engine: Engine, message: str, is_final: bool) -> None:
+    feedback = told(engine, "POST", "/orders/hold", {"ids": [7]}, message)
+    assert feedback is not None
+    assert (feedback["recovery"] == "terminal") is is_final
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,8 @@ _OF_THE_CALL: Final = re.compile(
     r"|day|window|schedule|overlap\w*|pending|in progress)\b"
 )
 """Words of conflicts about the call itself, or about when something is to be: what exists is another thing then."""
+_HELD: Final = re.compile(r"(?i)\b(?:in use|used|taken|occupied|booked|reserved)\b")
+"""Words for what somebody else may hold, where it is no name: a room, a seat."""
 _SHORTEST_TOLD: Final = 2
 _MEMBER_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 
@@ -75,7 +77,7 @@ class Conflicts(StateReader):
         if creation is not None:
             existing, item, path = yield from self._found(creation, member, value)
         lost = self._lost(place, existing) if existing is not None else ()
-        if existing is not None and not lost and self._is_meant(creation, member):
+        if existing is not None and not lost and self._is_meant(member, creation):
             message = "It exists, with everything that was asked for."
             return self._terminal("ALREADY_DONE", message, {"path": path} if path else {}, EXISTS_ALREADY)
         violation = SchemaViolation(place, "enum", {}, sent)
@@ -162,7 +164,8 @@ class Conflicts(StateReader):
                 ]
                 same = [one for one in same[:1] if _holds(one, _beside(self._request.body, place))]
             found.append(len(same) == 1)
-        if all(found) and self._is_meant():
+        is_of_names = all(isinstance(one, str) for one in elements)
+        if all(found) and self._is_meant("name" if is_of_names else ""):
             message = "It exists, with everything that was asked for."
             return self._terminal("ALREADY_DONE", message, {"path": creation.collection}, EXISTS_ALREADY)
         return self._of_list(place, elements, [one for one, is_there in zip(elements, found, strict=True) if is_there])
@@ -178,14 +181,16 @@ class Conflicts(StateReader):
         question.suggestions[0]["safety"]["changes_intent"] = True
         return self._done(question, EXISTS_ALREADY)
 
-    def _is_meant(self, creation: Creation | None = None, member: str = "") -> bool:
-        """Whether a message is about what exists as it was sent: it names what was sent, or paths do.
+    def _is_meant(self, member: str, creation: Creation | None = None) -> bool:
+        """Whether a message is about what exists as it was sent: it names what was sent, or paths do, by a member.
 
         Else it may be about something that is no member, and what exists is as it was sent by chance.
         """
         items = creation.items if creation is not None else ()
         is_named = any(item.is_readable and is_same(member, item.member) for item in items)
-        return (is_named or self._is_told()) and not self._is_of_the_call()
+        is_naming = not {*words(member)[-1:]}.isdisjoint(_NAMING)
+        may_be_held = _HELD.search(self._message) is not None and not is_naming
+        return (is_named or (self._is_told() and not may_be_held)) and not self._is_of_the_call()
 
     def _is_of_the_call(self) -> bool:
         """Whether the message has a word for the call itself, or for when something is to be, of its own accord."""

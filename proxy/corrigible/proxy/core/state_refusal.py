@@ -182,7 +182,8 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
             return _passing(request)
     may_be_value = case.exchange.status in _OF_THE_REQUEST and reason is not Reason.CREDENTIALS
     if sends_values and denied is None and may_be_value:
-        place = value_refused(sentence(error.message), request, is_of_rights=reason is Reason.RIGHT)
+        names = {unquote(one) for one in case.match.params.values()}
+        place = value_refused(sentence(error.message), request, names, is_of_rights=reason is Reason.RIGHT)
         if place is not None:
             return _value_asked(request, place)
     if reason is Reason.IN_USE and not _takes_away(request, action):

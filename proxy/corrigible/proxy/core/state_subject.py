@@ -18,9 +18,10 @@ Knows: sentences, requests. Does not know: which reasons there are, descriptions
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
+from urllib.parse import unquote
 
 from corrigible.adapters.formats.message.state_wording import is_state_word
 from corrigible.rules.budget import spend
@@ -54,13 +55,14 @@ _VAGUE: Final = frozenset({"id", "name", "type", "value", "data", "item", "key",
 """Words in names of members that tell no thing."""
 
 
-def value_refused(text: str, request: Request, *, is_of_rights: bool = False) -> str | None:
+def value_refused(text: str, request: Request, names: Collection[str], *, is_of_rights: bool = False) -> str | None:
     """Return the place of what a sentence is about, if that may be a value that was sent; None where it is not.
 
-    The place is the whole body or query where the sentence does not tell which value.
+    `names` are what stands for variables in the path. The place is the whole body or query where the sentence does not
+    tell which value.
     """
     found = [_singular(word) for word in _WORD.findall(text.lower())]
-    of_path = _of_path(request, text)
+    of_path = _of_path(request, text, names)
     told = _members_told(found, request, of_path)
     part = "/body" if request.body is not None else "/query"
     if told:
@@ -97,15 +99,22 @@ def _sent(request: Request) -> Iterator[str]:
         yield from places
 
 
-def _of_path(request: Request, text: str) -> frozenset[str]:
-    """Return the words of a path. What a POST creates is what is sent: of that, only the plural is the API's."""
-    parts = [part for part in request.path.split("/") if part]
-    known = {_singular(word) for part in parts for word in words(part) if len(word) >= _SHORTEST}
-    if request.method != "POST" or not parts or not parts[-1].endswith("s"):
-        return frozenset(known)
-    last = words(parts[-1])[-1:]
-    is_of_many = bool(last) and re.search(rf"(?i)\b{re.escape(last[0])}\b", text) is not None
-    return frozenset(known if is_of_many else known - {_singular(one) for one in last})
+def _of_path(request: Request, text: str, names: Collection[str]) -> frozenset[str]:
+    """Return the words of a path, in the singular.
+
+    Of a collection only the plural is the path's, unless the path goes on with the name of one: `POST /orders` and
+    `POST /orders/archive` have in their bodies which order is meant.
+    """
+    parts = [unquote(part) for part in request.path.split("/") if part]
+    known: set[str] = set()
+    for at, part in enumerate(parts):
+        if part in names:
+            continue
+        many = [word for word in words(part) if len(word) >= _SHORTEST]
+        is_of_one = at + 1 < len(parts) and parts[at + 1] in names
+        told = [word for word in many if is_of_one or _singular(word) == word or re.search(rf"(?i)\b{word}\b", text)]
+        known |= {_singular(word) for word in told}
+    return frozenset(known)
 
 
 def _repeats_a_name(text: str, request: Request) -> bool:
