@@ -42,8 +42,9 @@ from corrigible.adapters.formats.message.own_action import (
     reason_of_call,
 )
 from corrigible.adapters.formats.message.sent_values import ABSENT
-from corrigible.adapters.formats.message.state_wording import Reason, is_under_way, sentence, told_reason
+from corrigible.adapters.formats.message.state_wording import Reason, sentence, told_reason
 from corrigible.adapters.formats.message.told_code import is_fault
+from corrigible.adapters.formats.message.under_way import is_under_way
 from corrigible.adapters.formats.place_by_message import suspected_place
 from corrigible.rules.pointer import value_at
 from corrigible.rules.safety.decisive import READS

@@ -359,17 +359,6 @@ _PASSING: Final = PatternList(
     r"|\brate limit|\b(?:timed? ?out|internal (?:server )?error)\b"
 )
 """Words of sentences about what may pass by itself, or about a fault: the same request may do later."""
-_UNDER_WAY: Final = PatternList(
-    r"\b(?:is|are|was|already|currently|still) (?:already |currently |still )*in progress\b|\bin progress\W*$"
-    r"|\b(?:is|are) (?:currently |still |already |now )*being (?!used|referenced|managed|required|needed)\w{3,}ed\b"
-    r"(?! by\b)"
-    r"|\b(?:is|are) (?:currently|still) (?!running|using|missing|pending|exist|point|wait|depend|refer|hav|hold|bel)"
-    r"\w{2,}ing\b|\b(?:in|under) maintenance\b|\b(?:is|are) busy\b|\bnot (?:yet ready|ready yet)\b"
-    r"|\b(?:service|server|system|cluster|database) is not (?:yet )?ready\b"
-    r"|\blocked by (?:another|a different|some(?:one| other))\b"
-    r"|\banother [\w -]{1,60} (?:is|are) (?:already |currently |still )*(?:running|active|executing|queued)\b"
-)
-"""Words for something that ends by itself."""
 _MEMBER: Final = re.compile(r"(?<![\w'\"`./:-])(?:[a-z]+_[a-z_]+|[a-z]+[A-Z][A-Za-z]+)(?![\w'\"`./:-])")
 """A name as members have it: `target_scope`."""
 _OF_STATE: Final = re.compile(
@@ -390,11 +379,6 @@ def told_reason(message: str) -> Reason | None:
         return None
     wording = WORDINGS[found.number]
     return None if is_doubtful(text, is_plain=wording.is_plain) else wording.reason
-
-
-def is_under_way(message: str) -> bool:
-    """Whether a message says that something else is being done: the same request may do when that has ended."""
-    return _UNDER_WAY.search(sentence(message)) is not None
 
 
 def is_state_word(word: str) -> bool:
