@@ -614,25 +614,25 @@ class TestBounds:
             assert feedback["suggestions"][0]["evidence"]["kind"] == kind
 
     def test_a_body_that_goes_along_as_it_is_may_have_many_values(self) -> None:
-        decision, seconds = self._decided("/body", "/body")
+        decision, seconds = self._decided("/body", "/body", 5_000)
         assert isinstance(decision, Annotate)
         (only,) = alternatives(dict(decision.feedback))
         assert [op["path"] for op in only["patch"] if op["op"] != "test"] == ["/path"]
         assert seconds < _MOST_SECONDS
 
     def test_a_body_of_many_values_to_be_moved_takes_no_longer_than_it_may(self) -> None:
-        decision, seconds = self._decided("/body/a", "/body/b")
+        decision, seconds = self._decided("/body/a", "/body/b", 15_000)
         assert isinstance(decision, PassThrough)
         assert (decision.fault, "steps of computing" in decision.reason) == (True, True)
         assert seconds < _MOST_SECONDS
 
-    def _decided(self, here: str, there: str) -> tuple[Decision, float]:
-        """Return the decision about a body of 15,000 values that eight maps know, and the seconds of this process."""
+    def _decided(self, here: str, there: str, count: int) -> tuple[Decision, float]:
+        """Return the decision about a body of many values that eight maps know, and the seconds of this process."""
         request = Request(
             "POST",
             "/v1/things/7",
             headers={"content-type": "application/json"},
-            body={"a": [{"b": n} for n in range(15_000)]},
+            body={"a": [{"b": n} for n in range(count)]},
         )
         maps = [
             mapping("POST /v1/things/{id}", f"POST /v{n}/things/{{id}}", ["/path/id", (here, there)], served=PROBE)

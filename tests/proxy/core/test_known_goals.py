@@ -179,6 +179,11 @@ def test_what_paths_name_is_alone_in_its_name(engine: Engine) -> None:
     assert "ALREADY_DONE" not in actions(feedback_about(engine, request, 409, other, state=state))
 
 
+def test_the_error_may_name_the_member_beside_its_text(engine: Engine) -> None:
+    state, error = {"/orders": [{"id": 5, **WEB}]}, {"errors": [{"field": "name", "message": "already in use"}]}
+    assert actions(feedback_about(engine, post("/orders", WEB), 422, error, state=state)) == ["ALREADY_DONE"]
+
+
 def test_a_word_for_a_time_may_be_the_name_of_a_member(engine: Engine) -> None:
     body = {"date": "2026-01-01", "name": "web"}
     state = {"/orders": [{"id": 5, **body}]}

@@ -55,8 +55,8 @@ _OF_THE_CALL: Final = re.compile(
     r"|day|window|schedule|overlap\w*|pending|in progress)\b"
 )
 """Words of conflicts about the call itself, or about when something is to be: what exists is another thing then."""
-_HELD: Final = re.compile(r"(?i)\b(?:in use|used|taken|occupied|booked|reserved)\b")
-"""Words for what somebody else may hold, where it is no name: a room, a seat."""
+_HELD: Final = re.compile(r"(?i)\b(?:in use|used|(?<!has already been )taken|occupied|booked|reserved)\b")
+"""Words for what somebody else may hold, where it is no name: a room, a seat. Rails' own are about what is created."""
 _SHORTEST_TOLD: Final = 2
 _MEMBER_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 
@@ -202,7 +202,9 @@ class Conflicts(StateReader):
         return any(known.isdisjoint(_singular(match[0])) for match in _OF_THE_CALL.finditer(text))
 
     def _is_told(self) -> bool:
-        """Whether the message has the name of a member, or a value that was sent."""
+        """Whether the error has the name of a member, or a value that was sent."""
+        if self._error.pointer.startswith("/body/"):
+            return True
         sent = _created(self._request.body)
         elements: list[Json] = [] if sent is None else sent[1]
         objects = [_inner(self._request.body), *(one for one in elements if isinstance(one, Mapping))]

@@ -65,7 +65,7 @@ def value_refused(text: str, request: Request, names: Collection[str], *, is_of_
     of_path = _of_path(request, text, names)
     told = _members_told(found, request, of_path)
     part = "/body" if request.body is not None else "/query"
-    if told:
+    if told and not is_of_rights:
         return told[0] if len(told) == 1 else part
     if request.body is None:
         return None
