@@ -26,7 +26,7 @@ from corrigible.proxy.http.forwarded_headers import is_forwarded
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, bytes_of, text_of
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Overloaded, Task, WorkerLost, unanswered
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
-from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
+from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, kept_headers
 
 from .build import build_engine, build_loops
 
@@ -310,6 +310,7 @@ class _Responder:
             "headers": [*kept, *{b"accept": b"application/json", **stated}.items()],
         }
         status, body = 0, bytearray()
+        told: dict[str, str] = {}
         is_sent, answered = False, asyncio.Event()
 
         async def receive() -> Message:
@@ -321,9 +322,11 @@ class _Responder:
             return {"type": "http.request", "body": lookup.body, "more_body": False}
 
         async def send(message: Message) -> None:
-            nonlocal status
+            nonlocal status, told
             if message["type"] == "http.response.start":
                 status = message["status"]
+                pairs = message.get("headers", ())
+                told = kept_headers((name.decode("latin-1"), value.decode("latin-1")) for name, value in pairs)
             elif message["type"] == "http.response.body":
                 body.extend(message.get("body", b""))
                 if len(body) > self.corrector.limits.body:
@@ -332,7 +335,7 @@ class _Responder:
                     answered.set()
 
         await self.app(scope, receive, send)
-        return LookupAnswer(status, bytes(body)) if status else NO_ANSWER
+        return LookupAnswer(status, bytes(body), told) if status else NO_ANSWER
 
 
 def _log(problem: Exception) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 from urllib.parse import unquote
 
 
@@ -32,6 +33,24 @@ class LookupAnswer:
 
     status: int
     body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Those that say whether it is a page of a listing, names in lower case (`kept_headers`)."""
+
+
+KEPT: Final = frozenset(
+    {"link", "content-range", "x-total-count", "x-total", "x-wp-total", "x-next-page"}
+    | {"x-total-pages", "x-wp-totalpages"}
+)
+_LONGEST_HEADER = 4000
+
+
+def kept_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the headers of an answer that look-ups keep. What comes twice is joined by a comma."""
+    out: dict[str, str] = {}
+    for name, value in headers:
+        if (lower := name.lower()) in KEPT:
+            out[lower] = f"{out[lower]}, {value}"[:_LONGEST_HEADER] if lower in out else value[:_LONGEST_HEADER]
+    return out
 
 
 CALL = "GRPC"

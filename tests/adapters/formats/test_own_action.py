@@ -144,11 +144,55 @@ def test_forms_of_a_verb_are_the_same_verb(verb: str, forms: str) -> None:
     assert act.own.isdisjoint(stems("renamed"))
 
 
-def test_that_it_has_been_done_already_is_told_only_of_the_whole() -> None:
-    publish = action("POST", "/posts/{id}/publish")
-    assert is_told_as_done("Post 7 has already been published.", publish)
-    assert not is_told_as_done("Post 7 has already been published or withdrawn", publish)
-    assert not is_told_as_done("Post 7 has already been archived", publish)
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Post 7 has already been published.",
+        "post '7' was already published",
+        "Post #7 is already published!",
+        "The post has already been published",
+        "This post is already published.",
+        "Posts 7 has already been published",
+        "7 is already published",
+        "It has already been published.",
+        "Already published",
+        "The resource is already published",
+    ],
+)
+def test_that_it_has_been_done_already_is_told_of_what_the_path_names(message: str) -> None:
+    assert is_told_as_done(message, action_of("POST", ["publish"], "publishPost"), ["posts"], ["7"])
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Post 7 has already been published or withdrawn",
+        "Post 7 has already been archived",
+        "The post 9 was already published",
+        "Post 9 has already been published",
+        "9 is already published",
+        "Parent post is already published",
+        "The parent post 7 is already published",
+        "The last post has already been published",
+        "Another post is already published",
+        "The comment is already published",
+        "Comment 7 is already published",
+        "Post 7 of thread 3 is already published",
+        "Post 7 7 is already published",
+        "One of the posts is already published",
+        "The invoice for post 7 has already been published",
+        "Not already published",
+        "Post 7 is not already published",
+    ],
+)
+def test_that_something_else_has_been_done_is_no_answer(message: str) -> None:
+    assert not is_told_as_done(message, action_of("POST", ["publish"], "publishPost"), ["posts"], ["7"])
+
+
+def test_a_kind_may_have_several_words() -> None:
+    pause = action_of("POST", ["pause"], "")
+    assert is_told_as_done("Work pool 7 is already paused.", pause, ["work_pools"], ["7"])
+    assert not is_told_as_done("Pool 7 is already paused.", pause, ["work_pools"], ["7"])
 
 
 @pytest.mark.parametrize("piece", ["cannot be ", "only a ", "since the x ", "already ", "status must be ", "a-"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
@@ -17,7 +18,7 @@ from corrigible.adapters.mapping.mapping import MapFile
 from corrigible.adapters.protobuf.descriptors import load as load_descriptors
 from corrigible.adapters.protobuf.service_description import ProtobufDescription
 from corrigible.proxy.build import load_profiles
-from corrigible.proxy.core.decision import Annotate
+from corrigible.proxy.core.decision import Annotate, Decision, PassThrough
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
@@ -116,6 +117,8 @@ PROBE = {"get": "/v2/things/{id}"}
 CHANGED = mapping("POST /v1/things/{id}", "POST /v2/things/{id}", ["/path/id", "/body"], served=PROBE)
 ROUTE = {"message": "Cannot POST /v1/things/7"}
 THING = {"/v2/things/7": {"id": 7}}
+_MOST_SECONDS = 1.0
+"""Of computing: five times what it takes."""
 
 
 class TestWhichRefusals:
@@ -610,14 +613,44 @@ class TestBounds:
             assert feedback is not None
             assert feedback["suggestions"][0]["evidence"]["kind"] == kind
 
-    def test_a_body_of_many_values_takes_no_longer_than_it_may(self) -> None:
-        body = {"a": [{"b": n} for n in range(15_000)]}
-        request = Request("POST", "/v1/things/7", headers={"content-type": "application/json"}, body=body)
-        mappings = [{**CHANGED, "target": {**CHANGED["target"], "path": f"/v{n}/things/{{id}}"}} for n in range(2, 10)]
-        told(engine_of(*mappings), request, 404, ROUTE, state=THING)  # ends, whatever it gives
+    def test_a_body_that_goes_along_as_it_is_may_have_many_values(self) -> None:
+        decision, seconds = self._decided("/body", "/body", 5_000)
+        assert isinstance(decision, Annotate)
+        (only,) = alternatives(dict(decision.feedback))
+        assert [op["path"] for op in only["patch"] if op["op"] != "test"] == ["/path"]
+        assert seconds < _MOST_SECONDS
+
+    def test_a_body_of_many_values_to_be_moved_takes_no_longer_than_it_may(self) -> None:
+        decision, seconds = self._decided("/body/a", "/body/b", 15_000)
+        assert isinstance(decision, PassThrough)
+        assert (decision.fault, "steps of computing" in decision.reason) == (True, True)
+        assert seconds < _MOST_SECONDS
+
+    def _decided(self, here: str, there: str, count: int) -> tuple[Decision, float]:
+        """Return the decision about a body of many values that eight maps know, and the seconds of this process."""
+        request = Request(
+            "POST",
+            "/v1/things/7",
+            headers={"content-type": "application/json"},
+            body={"a": [{"b": n} for n in range(count)]},
+        )
+        maps = [
+            mapping("POST /v1/things/{id}", f"POST /v{n}/things/{{id}}", ["/path/id", (here, there)], served=PROBE)
+            for n in range(2, 10)
+        ]
+        engine = engine_of(*maps)
+        began = time.process_time()
+        decision = run_with_lookups_sync(
+            engine.decide(Exchange(request, 404, {}, orjson.dumps(ROUTE), "e", 1.0)),
+            lambda lookup: LookupAnswer(200, orjson.dumps(THING.get(lookup.path, {}))),
+        )
+        return decision, time.process_time() - began
 
     def test_without_steps_the_rules_still_speak(self) -> None:
-        engine = engine_of(CHANGED)
+        moving = mapping(
+            "POST /v1/things/{id}", "POST /v2/things/{id}", ["/path/id", ("/body/a", "/body/b")], served=PROBE
+        )
+        engine = engine_of(moving)
         engine = Engine(engine.profiles, Limits(steps=3000, steps_for_values=0))
         request = Request("POST", "/v1/things/7", body={"a": list(range(4000))})
         feedback = told(engine, request, 403, {"message": "You have no permission to do this here"}, state=THING)

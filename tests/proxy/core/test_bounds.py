@@ -23,6 +23,7 @@ from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.edit import NotApplicable, apply_operation
 from corrigible.schema.exchange import Exchange, Json, Request
+from tests._support.by_description import engine_of, feedback_about
 
 JSON = [("Content-Type", "application/json")]
 FORM = [("Content-Type", "application/x-www-form-urlencoded")]
@@ -252,3 +253,31 @@ def test_only_what_is_on_the_way_of_an_edit_is_copied(operation: dict[str, Any])
         mine = apply_operation(document, operation)
     assert mine["f"] is document["f"]
     assert json.dumps(document) == untouched
+
+
+@pytest.mark.parametrize("count", [400, 1000, 3000])
+def test_of_very_many_errors_the_first_are_told(count: int, tmp_path: Path) -> None:
+    """Each error is looked for in all that was sent: steps are kept for what follows from those that were read."""
+    item = "{type: object, properties: {a: {type: integer}, b: {type: string}}}"
+    engine = engine_of(tmp_path, BULK.replace("ITEM", item))
+    body = {"items": [{"a": "z", "b": f"k{n}"} for n in range(count)]}
+    request = Request("POST", "/things", headers={"content-type": "application/json"}, body=body)
+    errors = [{"field": f"items[{n}].a", "message": "must be an integer"} for n in range(count)]
+    feedback = feedback_about(engine, request, 422, {"errors": errors})
+    assert feedback is not None
+    places = [place["pointer"] for one in feedback["suggestions"] for place in one["placeholders"]]
+    assert places == [f"/body/items/{n}/a" for n in range(len(places))] and places
+
+
+BULK = """
+openapi: 3.0.3
+info: {title: t, version: "1"}
+paths:
+  /things:
+    post:
+      operationId: add
+      requestBody:
+        content:
+          application/json:
+            schema: {type: object, properties: {items: {type: array, items: ITEM}}}
+"""

@@ -56,6 +56,12 @@ def test_an_answer_is_read(bench: Any, headers: bytes, body: bytes) -> None:
     assert asked(bench, bench.message(b"200 OK", JSON + headers, body)) == LookupAnswer(200, PLAIN)
 
 
+def test_headers_that_tell_pages_are_kept(bench: Any) -> None:
+    headers = b'Link: </x?page=2>; rel="next"\r\nX-Total-Count: 9\r\nSet-Cookie: a=b\r\nlink: </y>; rel=last\r\n'
+    kept = {"link": '</x?page=2>; rel="next", </y>; rel=last', "x-total-count": "9"}
+    assert asked(bench, bench.message(b"200 OK", JSON + headers, PLAIN)) == LookupAnswer(200, PLAIN, kept)
+
+
 PREPARED = """
 import asyncio, sys
 from corrigible.proxy.http.lookup_client import LookupClient, Origin

@@ -58,7 +58,7 @@ def test_what_is_listed(answer: Any, resources: Any) -> None:
         ({"items": many(2), "totalItems": 2}, True),
         ({"items": many(2), "total_count": 3}, False),
         ({"items": many(2), "subtotal": 3}, True),
-        ({"items": many(2), "total": "3"}, True),
+        ({"items": many(2), "total": "3"}, False),
         (many(501), False),
         ({"items": many(501), "total": 501}, False),
         *(({"items": [A], name: "x"}, False) for name in ("next", "nextPageToken", "next_url", "hasMore", "continue")),
@@ -69,6 +69,92 @@ def test_what_is_listed(answer: Any, resources: Any) -> None:
 )
 def test_whether_there_may_be_more(answer: Any, is_whole: bool) -> None:
     listing = read_listing(answer)
+    assert listing is not None and listing.is_whole is is_whole
+
+
+@pytest.mark.parametrize(
+    ("around", "size", "is_whole"),
+    [
+        ({"links": {"next": "/orders?page=2"}}, 12, False),
+        ({"_links": {"next": {"href": "/orders?page=2"}}}, 12, False),
+        ({"links": {"self": "/orders", "next": None}}, 20, True),
+        ({"links": {"self": "/orders", "first": "/orders", "last": "/orders"}}, 12, True),
+        ({"meta": {"total": 900}}, 12, False),
+        ({"meta": {"total": 12}}, 12, True),
+        ({"meta": {"pagination": {"total": 900}}}, 12, False),
+        ({"meta": {"page": {"total": 20}}}, 20, True),
+        ({"meta": {"next_cursor": "x"}}, 12, False),
+        ({"meta": {"cursors": {"after": "x"}}}, 12, False),
+        ({"response_metadata": {"next_cursor": ""}}, 100, True),
+        ({"pagination": {"next": "/orders?page=2"}}, 1, False),
+        ({"pageInfo": {"hasNextPage": True}}, 12, False),
+        ({"pageInfo": {"hasNextPage": False, "endCursor": None}}, 12, True),
+        ({"metadata": {"continue": "x", "remainingItemCount": 3}}, 12, False),
+        ({"metadata": {"resourceVersion": "7"}}, 12, True),
+        ({"other": {"next": "x"}}, 12, False),
+        ({"other": {"total": 10}}, 10, False),
+        ({"page": 1, "pages": 9}, 12, False),
+        ({"page": 1, "pages": 1}, 20, True),
+        ({"page": 1}, 12, False),
+        ({"page": 2, "per_page": 50}, 12, False),
+        ({"page": 1, "per_page": 50}, 12, True),
+        ({"page": 1, "per_page": 12}, 12, False),
+        ({"offset": 0, "limit": 100}, 12, True),
+        ({"offset": 100, "limit": 100}, 12, False),
+        ({"offset": 0, "limit": 12}, 12, False),
+        ({"limit": 12, "total": 12}, 12, True),
+        ({"total_pages": 3}, 12, False),
+        ({"last_page": 2, "total": 12}, 12, False),
+        ({"last": False, "size": 20}, 12, False),
+        ({"last": True, "size": 20, "number": 0}, 20, True),
+        ({"done": False}, 12, False),
+        ({"totalSize": 900}, 12, False),
+        ({"count": 20}, 20, False),
+        ({"count": 20, "next": None}, 20, True),
+        ({"count": 12}, 12, True),
+        ({"size": 12}, 12, True),
+        ({"size": 20}, 20, False),
+        ({"total": {"value": 900, "relation": "eq"}}, 12, False),
+        ({"total": {"value": 12, "relation": "gte"}}, 12, False),
+        ({"total": {"value": 20, "relation": "eq"}}, 20, True),
+        ({"truncated": True}, 12, False),
+        ({"previous": "/orders?page=1", "next": None}, 12, False),
+        ({"orders_page": "x", "currency": "EUR", "customer": {"name": "next"}}, 12, True),
+        ({"summary": {"price": 900}}, 12, True),
+    ],
+)
+def test_what_stands_around_a_listing(around: dict[str, Any], size: int, is_whole: bool) -> None:
+    listing = read_listing({"data": many(size), **around})
+    assert listing is not None and listing.is_whole is is_whole
+
+
+@pytest.mark.parametrize(
+    ("headers", "size", "is_whole"),
+    [
+        ({}, 12, True),
+        ({"link": '</orders?page=2>; rel="next", </orders?page=9>; rel="last"'}, 12, False),
+        ({"link": "</orders?page=2>; rel=next"}, 12, False),
+        ({"link": '</orders?page=1>; title="a"; rel="first next"'}, 12, False),
+        ({"link": '</orders?page=1>; rel="prev", </orders?page=1>; rel="first"'}, 12, False),
+        ({"link": '</orders?page=1>; rel="last"'}, 20, True),
+        ({"link": '</schema>; rel="describedby"'}, 20, False),
+        ({"link": '</schema>; rel="describedby"'}, 12, True),
+        ({"x-total-count": "900"}, 12, False),
+        ({"x-total-count": "20"}, 20, True),
+        ({"x-total": "900", "x-total-pages": "9"}, 12, False),
+        ({"x-wp-total": "20", "x-wp-totalpages": "1"}, 20, True),
+        ({"x-next-page": "2"}, 12, False),
+        ({"x-next-page": ""}, 20, True),
+        ({"content-range": "items 0-11/900"}, 12, False),
+        ({"content-range": "items 0-19/20"}, 20, True),
+        ({"content-range": "0-11/*"}, 12, False),
+        ({"content-range": "items 0-11/*"}, 12, False),
+        ({"content-range": "items 12-23/24"}, 12, False),
+        ({"content-range": "items */0"}, 0, True),
+    ],
+)
+def test_headers_of_a_listing(headers: dict[str, str], size: int, is_whole: bool) -> None:
+    listing = read_listing(many(size), headers)
     assert listing is not None and listing.is_whole is is_whole
 
 

@@ -15,6 +15,7 @@ from corrigible.rules.functions.builtin import unix
 from corrigible.schema.exchange import Exchange, Protocol
 
 from .api_profile import RefusalCase
+from .nothing_said import says_nothing
 
 _READ: Final = 500
 """Characters of a message."""
@@ -32,8 +33,6 @@ _ROUTE: Final = re.compile(
     r"|\bunknown (?:path|route|endpoint|url|method|operation|service|api)\b"
     r"|\bcould not find the requested resource$"
 )
-_NOTHING: Final = re.compile(r"(?i)^\W*(?:(?:http )?(?:error )?404\W*)?(?:(?:resource |page )?not found|gone)?\W*$")
-"""A message that says no more than the status."""
 _OF_THE_API: Final = re.compile(r"(?i)\b(?:endpoint|route|api|version|method|operation|deprecated|sunset|retired)\b")
 
 
@@ -79,7 +78,7 @@ def reason_for_another(case: RefusalCase, results: Sequence[RuleResult], *, name
     codes = {error.code for error in case.errors} | {result.rule.verbose_code for result in results}
     if not is_rpc and status in (_NOT_FOUND, _SERVER_FAULT) and not _OF_ROUTES.isdisjoint(codes):
         return Reason.UNKNOWN
-    is_bare = not names_a_thing and case.request.body is None and _says(case, _NOTHING, all_of_it=True)
+    is_bare = not names_a_thing and case.request.body is None and all(says_nothing(one, status) for one in _texts(case))
     if not is_rpc and status == _NOT_FOUND and (is_bare or _is_undescribed(case) or _says(case, _ROUTE)):
         return Reason.UNKNOWN
     if not is_rpc and status == _NOT_FOUND and not results and case.request.method == "GET":
@@ -105,7 +104,9 @@ def _is_undescribed(case: RefusalCase) -> bool:
     return description is not None and description.operations.find(case.request.method, case.request.path) is None
 
 
-def _says(case: RefusalCase, pattern: re.Pattern[str], *, all_of_it: bool = False) -> bool:
-    texts = [error.message for error in case.errors] + ([case.text] if isinstance(case.text, str) else [])
-    found = [pattern.search(text[:_READ].strip()) is not None for text in texts]
-    return all(found) if all_of_it else any(found)
+def _says(case: RefusalCase, pattern: re.Pattern[str]) -> bool:
+    return any(pattern.search(text[:_READ].strip()) is not None for text in _texts(case))
+
+
+def _texts(case: RefusalCase) -> list[str]:
+    return [error.message for error in case.errors] + ([case.text] if isinstance(case.text, str) else [])

@@ -21,6 +21,7 @@ from corrigible.schema.exchange import Json, Protocol
 
 from .answer_form import is_produced
 from .api_profile import RefusalCase
+from .nothing_said import says_nothing
 
 _STATUSES: Final = frozenset({400, 415, 422})
 _UNSUPPORTED: Final = 415
@@ -32,13 +33,6 @@ _ABOUT_THE_FORM: Final = re.compile(
     r"|(?:empty|missing|invalid|no|unreadable) body|pars(?:e|ing)|decod(?:e|ing)|deserializ\w+"
     r"|unexpected (?:token|end|character)|looking for (?:the )?beginning of)\b"
 )
-NOTHING_SAID: Final = re.compile(
-    r"(?i)\W*(?:(?:http )?(?:error )?4\d\d\W*)?(?:bad request|unprocessable (?:entity|content)"
-    r"|(?:invalid|wrong|bad) (?:request|input|data|format|file format)(?: supplied| provided| given)?"
-    r"|(?:i |we )?(?:do(?: not|n't)|could(?: not|n't)|can(?:not|'t)) understand(?: (?:you|(?:this|the|your) request))?"
-    r"|validation (?:error|failed)|(?:request )?error)?\W*"
-)
-"""Messages that say no more than the status."""
 _READ: Final = 2000
 _LISTED: Final = re.compile(r"[a-z]+/(?:\*|[a-z0-9.+-]{1,80})")
 
@@ -92,7 +86,7 @@ def _is_unread(case: RefusalCase, error: Violation, violation: SchemaViolation) 
     if error.pointer:
         return True
     message = error.message[:_READ]
-    return (bool(media) and NOTHING_SAID.fullmatch(message) is not None) or _ABOUT_THE_FORM.search(message) is not None
+    return (bool(media) and says_nothing(message, case.exchange.status)) or _ABOUT_THE_FORM.search(message) is not None
 
 
 def _accepted(headers: Mapping[str, str], method: str) -> tuple[str, ...]:

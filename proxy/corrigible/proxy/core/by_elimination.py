@@ -28,7 +28,7 @@ from corrigible.schema.exchange import Json, Request
 
 from .absent_thing import absent_thing
 from .api_profile import RefusalCase
-from .violation_finder import NOTHING_PARTICULAR
+from .nothing_said import says_no_path
 
 _READ: Final = 2000
 """Letters of a message that are looked at."""
@@ -117,7 +117,7 @@ def _only_parameter(case: RefusalCase, error: Violation, description: Described)
     request = case.request
     if error.pointer or case.match.params or not case.match.operation:
         return None
-    is_unfound = case.exchange.status == 404 and NOTHING_PARTICULAR.fullmatch(error.message[:_READ]) is not None
+    is_unfound = case.exchange.status == 404 and says_no_path(error.message)
     if case.exchange.status not in _ABOUT_VALUES and not (is_unfound and request.body is None):
         return None
     if _ABOUT_OTHERS.search(error.message[:_READ]) is not None:

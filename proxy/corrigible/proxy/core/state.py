@@ -19,7 +19,6 @@ from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, value_at
 from corrigible.rules.safety.decisive import READS
 from corrigible.rules.safety.nearness import is_plural, is_same, letters
-from corrigible.rules.schema_repair.listing import read_listing
 from corrigible.rules.schema_repair.route import schema_of_path, with_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, ask, edit, guarded_edit, is_secret
@@ -30,6 +29,7 @@ from corrigible.schema.exchange import Protocol as Wire
 
 from .absent_thing import EVEN, absent_thing
 from .api_profile import RefusalCase
+from .nothing_said import says_nothing
 from .state_conflict import Conflicts
 from .state_reader import (
     ABSENT_HERE,
@@ -58,8 +58,6 @@ _KIND_ABSENT: Final = re.compile(
 )
 """A message that says no more than that a thing of one kind is absent. That it says so is seen elsewhere."""
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
-_NOTHING_PARTICULAR: Final = re.compile(r"(?i)\W*(?:(?:http )?(?:error )?404\W*)?(?:(?:resource )?not found)?\W*")
-"""A message that says no more than the status."""
 
 
 _EVENLY: Final[Mapping[str, Json]] = {"basis": "spec", "value": EVEN}
@@ -136,8 +134,7 @@ class _State(References, Conflicts):
         resource = named[0]
         violation = SchemaViolation("/path", "path", {"type": "string"}, self._request.path)
         wanted: Mapping[str, Json] = schema_of_path(self._request.path, resource.value, {"type": "string"})
-        answer = (yield from self._answered(resource.collection)) if resource.collection else None
-        listing = read_listing(answer)
+        listing = (yield from self._listed(resource.collection)) if resource.collection else None
         if listing is None:
             question = ask(violation, self._request, "Give the path of a resource that exists.", schema=wanted)
             if not is_sure:
@@ -213,8 +210,7 @@ class _State(References, Conflicts):
 
     def _is_plainly_absent(self) -> bool:
         """Whether an answer says no more than that something is not there, of a path that the description has."""
-        is_plain = not self._message or _NOTHING_PARTICULAR.fullmatch(self._message) is not None
-        return self._status == 404 and is_plain and self._has_operation
+        return self._status == 404 and says_nothing(self._message, self._status) and self._has_operation
 
     def _with(self, resource: NamedResource, identifier: str) -> str | None:
         return with_segment(self._request.path, resource.value, identifier)

@@ -17,8 +17,8 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import is_same, letters
-from corrigible.rules.safety.stored import dropped_values
-from corrigible.rules.schema_repair.listing import read_listing, with_references
+from corrigible.rules.safety.stored import unmet_values
+from corrigible.rules.schema_repair.listing import with_references
 from corrigible.rules.schema_repair.route import schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask, edit, guarded_edit, is_secret, options
@@ -50,6 +50,14 @@ _VERSIONS: Final = frozenset(
 _WRAPPED: Final = 3
 """Slashes in the place of a member of an object under a name."""
 _MOST_CREATED: Final = 50
+_OF_THE_CALL: Final = re.compile(
+    r"(?i)\b(?:idempoten\w*|nonce|requests?|submission|transaction|(?:time[ -]?)?slots?|times?|period|interval|dates?"
+    r"|day|window|schedule|overlap\w*|pending|in progress)\b"
+)
+"""Words of conflicts about the call itself, or about when something is to be: what exists is another thing then."""
+_HELD: Final = re.compile(r"(?i)\b(?:in use|used|(?<!has already been )taken|occupied|booked|reserved)\b")
+"""Words for what somebody else may hold, where it is no name: a room, a seat. Rails' own are about what is created."""
+_SHORTEST_TOLD: Final = 2
 _MEMBER_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 
 
@@ -57,6 +65,8 @@ class Conflicts(StateReader):
     """Compares what exists with what a request creates or changes."""
 
     def _existing(self, creation: Creation | None) -> Results:
+        if self._is_of_the_call() and not self._is_told():
+            return None
         place = self._conflicting(creation)
         if place is None:
             here = yield from self._existing_here()
@@ -67,14 +77,14 @@ class Conflicts(StateReader):
         if creation is not None:
             existing, item, path = yield from self._found(creation, member, value)
         lost = self._lost(place, existing) if existing is not None else ()
-        if existing is not None and not lost:
+        if existing is not None and not lost and self._is_meant(member, creation):
             message = "It exists, with everything that was asked for."
             return self._terminal("ALREADY_DONE", message, {"path": path} if path else {}, EXISTS_ALREADY)
         violation = SchemaViolation(place, "enum", {}, sent)
         message = "Give a value that is free." if existing is None else "Create another one, under a name that is free."
         other = ask(violation, self._request, message, schema={"not": {"const": sent}}).suggestions[0]
         other["safety"]["changes_intent"] = True
-        if item is None or not item.changes or self._sends_secret():
+        if item is None or not item.changes or not lost or self._sends_secret():
             return self._done(Proposal([other]), TAKEN if existing is None else EXISTS_ALREADY)
         update = self._update(violation, item.changes[0], path, lost)
         return self._done(options([other, update], self._group), EXISTS_ALREADY)
@@ -118,7 +128,7 @@ class Conflicts(StateReader):
             return None  # what the message or the body names may be what is there already
         path = self._reads.own(request.method, request.path)
         existing = (yield from self._answered(path)) if path else None
-        lost = dropped_values(request, existing) if isinstance(existing, Mapping) and request.body is not None else ()
+        lost = unmet_values(request, existing) if isinstance(existing, Mapping) and request.body is not None else ()
         if isinstance(existing, Mapping) and not lost:
             message = "It exists, with everything that was asked for."
             return self._terminal("ALREADY_DONE", message, {"path": request.path}, EXISTS_ALREADY)
@@ -140,7 +150,7 @@ class Conflicts(StateReader):
         if sent is None:
             return None
         place, elements = sent
-        listing = read_listing((yield from self._answered(creation.collection))) if creation.collection else None
+        listing = (yield from self._listed(creation.collection)) if creation.collection else None
         if listing is None:
             return self._of_list(place, elements, ())
         variables = [item.member if item.by_name else item.variable for item in creation.items] or ["name"]
@@ -154,7 +164,8 @@ class Conflicts(StateReader):
                 ]
                 same = [one for one in same[:1] if _holds(one, _beside(self._request.body, place))]
             found.append(len(same) == 1)
-        if all(found):
+        is_of_names = all(isinstance(one, str) for one in elements)
+        if all(found) and self._is_meant("name" if is_of_names else ""):
             message = "It exists, with everything that was asked for."
             return self._terminal("ALREADY_DONE", message, {"path": creation.collection}, EXISTS_ALREADY)
         return self._of_list(place, elements, [one for one, is_there in zip(elements, found, strict=True) if is_there])
@@ -170,13 +181,51 @@ class Conflicts(StateReader):
         question.suggestions[0]["safety"]["changes_intent"] = True
         return self._done(question, EXISTS_ALREADY)
 
+    def _is_meant(self, member: str, creation: Creation | None = None) -> bool:
+        """Whether a message is about what exists as it was sent: it names what was sent, or paths do, by a member.
+
+        Else it may be about something that is no member, and what exists is as it was sent by chance.
+        """
+        items = creation.items if creation is not None else ()
+        is_named = any(item.is_readable and is_same(member, item.member) for item in items)
+        is_naming = not {*words(member)[-1:]}.isdisjoint(_NAMING)
+        may_be_held = _HELD.search(self._message) is not None and not is_naming
+        return (is_named or (self._is_told() and not may_be_held)) and not self._is_of_the_call()
+
+    def _is_of_the_call(self) -> bool:
+        """Whether the message has a word for the call itself, or for when something is to be, of its own accord."""
+        text, known = self._message, set(words(self._request.path))
+        for name, value in _inner(self._request.body).items():
+            known |= set(words(name))
+            if is_name(value) and len(written := scalar_text(value)) >= _SHORTEST_TOLD:
+                text = text.replace(written, "")
+        return any(known.isdisjoint(_singular(match[0])) for match in _OF_THE_CALL.finditer(text))
+
+    def _is_told(self) -> bool:
+        """Whether the error has the name of a member, or a value that was sent."""
+        if self._error.pointer.startswith("/body/"):
+            return True
+        sent = _created(self._request.body)
+        elements: list[Json] = [] if sent is None else sent[1]
+        objects = [_inner(self._request.body), *(one for one in elements if isinstance(one, Mapping))]
+        texts = [one for one in elements if isinstance(one, str)]
+        if any(len(one) >= _SHORTEST_TOLD and repeats(self._message, one) for one in texts):
+            return True
+        return any(
+            self._tells(name, None)
+            or (is_name(value) and len(scalar_text(value)) >= _SHORTEST_TOLD and self._tells("", value))
+            for one in objects
+            for name, value in one.items()
+        )
+
     def _tells(self, member: str, value: Json) -> bool:
         """Whether the message has the name of a member, or its value."""
         if is_name(value) and repeats(self._message, scalar_text(value)):
             return True
         parts = words(member)
         return (
-            bool(parts) and re.search(rf"(?i)\b{'[ _-]?'.join(map(re.escape, parts))}s?\b", self._message) is not None
+            bool(parts)
+            and re.search(rf"(?i)(?<![\w/.-]){'[ _-]?'.join(map(re.escape, parts))}s?\b", self._message) is not None
         )
 
     def _conflicting(self, creation: Creation | None) -> str | None:
@@ -201,6 +250,9 @@ class Conflicts(StateReader):
         naming = [spelled[name] for name in (*variables, *_NAMING) if name in spelled]
         repeated = [name for name in naming if repeats(self._message, scalar_text(body[name]))]
         is_told = len(naming) == 1 and self._request.method == "POST" and self._begins_with_a_word(naming[0])
+        told = [name for name in members if self._tells(name, None) and not is_secret(f"/body/{name}", body[name])]
+        if not repeated and len(told) == 1:
+            return f"{base}/{escape(told[0])}"
         named = repeated or self._repeated_names(members) or (naming if creation is not None or is_told else [])
         return f"{base}/{escape(named[0])}" if named else None
 
@@ -221,7 +273,7 @@ class Conflicts(StateReader):
         asked = self._request
         if place.startswith("/body/") and place.count("/") == _WRAPPED:
             asked = replace(asked, body=resolve(asked.document(), place.rpartition("/")[0]))
-        return dropped_values(asked, with_references(existing))
+        return unmet_values(asked, with_references(existing))
 
     def _sends_secret(self) -> bool:
         """Whether the body has a password or the like: to change what exists would give somebody else's a new one."""
@@ -239,7 +291,7 @@ class Conflicts(StateReader):
                     return unwrapped(existing, member), item, path
         if not creation.collection:
             return None, None, ""
-        listing = read_listing((yield from self._answered(creation.collection)))
+        listing = yield from self._listed(creation.collection)
         same = (
             [one for one in listing.resources if scalar_text(with_references(one).get(member)) == value]
             if listing is not None
@@ -291,6 +343,11 @@ class Conflicts(StateReader):
         return self._done(Proposal([proposed]), STALE)
 
 
+def _singular(word: str) -> set[str]:
+    """Return the forms in which a name may have a word."""
+    return {word.lower(), word.lower().removesuffix("s"), f"{word.lower()}s"}
+
+
 def _are_names(names: list[str]) -> bool:
     return all(_MEMBER_NAME.fullmatch(name) for name in names)
 
@@ -331,4 +388,4 @@ def _beside(body: Json, place: str) -> Mapping[str, Json]:
 
 def _holds(resource: Mapping[str, Json], sent: Mapping[str, Json]) -> bool:
     """Whether a resource has all that was sent."""
-    return not dropped_values(Request("POST", "/", body=dict(sent)), with_references(resource))
+    return not unmet_values(Request("POST", "/", body=dict(sent)), with_references(resource))

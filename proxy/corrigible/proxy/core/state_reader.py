@@ -17,7 +17,7 @@ from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
 from corrigible.rules.lookup_headers import lookup_headers
 from corrigible.rules.pointer import escape
 from corrigible.rules.safety.loss import LookupResult
-from corrigible.rules.schema_repair.listing import Listing
+from corrigible.rules.schema_repair.listing import Listing, read_listing
 from corrigible.rules.schema_repair.repair import Repair
 from corrigible.rules.schema_repair.result import result_of
 from corrigible.rules.schema_repair.suggestion import Proposal
@@ -65,17 +65,26 @@ class StateReader:
 
     def _answered(self, path: str) -> Generator[Lookup, LookupAnswer, Json]:
         """Return the JSON that a read gives; None where it gives none, or the path is not safe to ask."""
+        value, _ = yield from self._asked(path)
+        return value
+
+    def _listed(self, path: str) -> Generator[Lookup, LookupAnswer, Listing | None]:
+        """Return what the collection at a path lists; None where that is not known."""
+        return read_listing(*(yield from self._asked(path)))
+
+    def _asked(self, path: str) -> Generator[Lookup, LookupAnswer, tuple[Json, Mapping[str, str]]]:
+        """Return the JSON that a read gives, and the headers that were kept of the answer."""
         if not is_plain(path):
-            return None
+            return None, {}
         answer = yield Lookup(path, headers=self._headers)
         if answer.status != 200:
-            return None
+            return None, {}
         try:
             value = orjson.loads(answer.body)
         except orjson.JSONDecodeError:
-            return None
+            return None, {}
         self._seen.append(LookupResult(path, value))
-        return value
+        return value, answer.headers
 
     def _terminal(self, action: str, message: str, parameters: Mapping[str, Json], why: tuple[str, str]) -> RuleResult:
         suggestion: dict[str, Json] = {

@@ -13,7 +13,7 @@ from typing import Final
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import escape, segments, value_at
 from corrigible.rules.safety.decisive import is_decisive, words
-from corrigible.rules.schema_repair.listing import Listing, read_listing
+from corrigible.rules.schema_repair.listing import Listing
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, ask, edit, guarded_edit, is_secret
 from corrigible.schema.document import scalar_text
@@ -116,7 +116,7 @@ class References(StateReader):
         text, member = scalar_text(value), names[-1]
         collections = self._reads.collections(member, self._request.method, self._request.path)
         for collection in collections[:_MOST_COLLECTIONS]:
-            listing = read_listing((yield from self._answered(collection)))
+            listing = yield from self._listed(collection)
             if listing is None:
                 continue
             known = listing.identifiers(member)

@@ -13,6 +13,9 @@
 
 The sentence may deny what the request does, in a verb that only the request tells: `/jobs/1/resume`.
 
+Where the sentence is about something that was sent ("The coupon has expired"), another value may do: it is asked for.
+What passes by itself ("Another import is in progress", or a Retry-After) is waited for.
+
 Nothing is said where an error names a place of the request, or a value that was sent: that may be what is wrong.
 
 If the wording tells no reason, but nothing was sent beside the path, the description lets nothing else be sent, and
@@ -31,6 +34,7 @@ from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.message.own_action import (
+    RequestAction,
     action_of,
     denied_reason,
     denies_another,
@@ -38,17 +42,22 @@ from corrigible.adapters.formats.message.own_action import (
     reason_of_call,
 )
 from corrigible.adapters.formats.message.sent_values import ABSENT
-from corrigible.adapters.formats.message.state_wording import Reason, told_reason
+from corrigible.adapters.formats.message.state_wording import Reason, sentence, told_reason
 from corrigible.adapters.formats.message.told_code import is_fault
+from corrigible.adapters.formats.message.under_way import is_under_way
 from corrigible.adapters.formats.place_by_message import suspected_place
+from corrigible.rules.pointer import value_at
+from corrigible.rules.safety.decisive import READS
+from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.schema_repair.repair import Repair
 from corrigible.rules.schema_repair.route import has_segment, schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import ask
+from corrigible.rules.schema_repair.suggestion import ask, effects
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
+from .state_subject import value_refused
 
 _OF_THE_REQUEST: Final = frozenset({400, 409, 422, 423})
 _OF_THE_PATH: Final = frozenset({404, 405, 501})
@@ -58,6 +67,8 @@ _SERVER_FAULT: Final = 500
 _OF_ANY_PATH: Final = frozenset({Reason.CREDENTIALS, Reason.FEATURE, Reason.RIGHT, Reason.LIMIT})
 _OF_THE_STATUS: Final = frozenset({Reason.RIGHT, Reason.FIXED})
 """What the status 403 says already, and rules about it say better."""
+_NOT_PASSING: Final = frozenset({Reason.CREDENTIALS, Reason.RIGHT})
+_TAKING_AWAY: Final = action_of("DELETE", ("detach", "unassign", "revoke", "uninstall", "drop", "purge"), "").own
 _READ: Final = 1000
 """Letters of a message that are looked at."""
 _FEW_WORDS: Final = 3
@@ -160,13 +171,59 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
     reason = told_reason(error.message)
     if reason is Reason.FIXED and denies_another(error.message, action):
         reason = None
-    if reason is None:
-        reason = denied_reason(error.message, action, sends_values=sends_values)
+    denied = denied_reason(error.message, action, sends_values=sends_values)
+    reason = reason or denied
     if reason is None or not _may_be_told(reason, case.exchange.status) or suspected_place(error.message, request):
         return None
-    if reason is Reason.STATE and not sends_values and is_told_as_done(error.message, action):
+    if reason is Reason.STATE and not sends_values and is_told_as_done(error.message, action, *_acted_on(case)):
         return _already_done(request)
+    if reason not in _NOT_PASSING and case.exchange.status in _OF_THE_REQUEST:
+        says_when = bool(case.exchange.headers.get("retry-after", "").strip())
+        if says_when or (reason is not Reason.LIMIT and is_under_way(error.message)):
+            return _passing(request)
+    may_be_value = case.exchange.status in _OF_THE_REQUEST and reason is not Reason.CREDENTIALS
+    if sends_values and denied is None and may_be_value:
+        names = {unquote(one) for one in case.match.params.values()}
+        place = value_refused(sentence(error.message), request, names, is_of_rights=reason is Reason.RIGHT)
+        if place is not None:
+            return _value_asked(request, place)
+    if reason is Reason.IN_USE and not _takes_away(request, action):
+        reason = Reason.STATE
     return _told(reason, {"method": request.method, "path": request.path})
+
+
+def _takes_away(request: Request, action: RequestAction) -> bool:
+    return request.method == "DELETE" or not action.own.isdisjoint(_TAKING_AWAY)
+
+
+def _passing(request: Request) -> Repair:
+    """Tell to wait: what was refused has had no effect."""
+    is_safe, has_key = request.method in READS, "idempotency-key" in request.headers
+    suggestion: dict[str, Json] = {
+        "action": "WAIT_AND_RETRY",
+        "message": "Something else has to end first. Wait for that, and send the same request again: it was refused"
+        " before it had an effect. Each pause should be longer than the one before.",
+        "parameters": {},
+        "safety": {"side_effects": effects(request.method), "changes_intent": False},
+        "evidence": {"kind": "mapping"},
+    }
+    retry: dict[str, Json] = {"same_request": is_safe or has_key}
+    if has_key and not is_safe:
+        retry["idempotency_key"] = "reuse"
+    diagnosis = "Something else is being done just now."
+    return Repair((suggestion,), "recovery_guidance", diagnosis, "UNDER_WAY", "transient", retry)
+
+
+def _value_asked(request: Request, place: str) -> Repair:
+    """Ask for another value of what a sentence is about: what it says of the one that was sent may not hold of that."""
+    message = (
+        "Give another value for what the server refuses: it says in its own words which. If none will do, somebody has"
+        " to change what it says about this one."
+    )
+    sent = value_at(request, place)
+    question = ask(SchemaViolation(place, "value", {}, sent), request, message, schema={"type": kind_of(sent)})
+    diagnosis = "The server does not take something that was sent, as it is now."
+    return Repair(tuple(question.suggestions), question.type, diagnosis, "VALUE_REFUSED")
 
 
 def _refused_call(request: Request, error: Violation) -> Repair | None:
@@ -207,6 +264,16 @@ def _already_done(request: Request) -> Repair:
     }
     diagnosis = "The resource is already as the request would make it."
     return Repair((suggestion,), "recovery_guidance", diagnosis, "ALREADY_DONE", "terminal")
+
+
+def _acted_on(case: RefusalCase) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the words of a path for what is acted on, and what it is called: `orders` and `7` of `/orders/7/refund`.
+
+    A path without names is about what its words say.
+    """
+    parts = [unquote(part) for part in case.request.path.strip("/").split("/")]
+    named = [at for at, part in enumerate(parts) if part in {unquote(one) for one in case.match.params.values()}]
+    return (parts[max(0, named[-1] - 1) : named[-1]], [parts[named[-1]]]) if named else (parts, ())
 
 
 def _literals_behind(path: str, params: Mapping[str, str]) -> Sequence[str]:

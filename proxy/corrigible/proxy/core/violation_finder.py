@@ -39,7 +39,7 @@ from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Protocol
 
 from .api_profile import RefusalCase
-from .body_form import NOTHING_SAID
+from .nothing_said import says_no_path, says_nothing
 from .request_at_fault import (
     BAD_REQUEST,
     BY_THE_TEXT_ONLY,
@@ -77,18 +77,6 @@ _UNKNOWN_MEMBER: Final = re.compile(
 )
 """Words of complaints about a member, whatever its value is."""
 _FEW_WORDS: Final = 3
-
-
-NOTHING_PARTICULAR: Final = re.compile(
-    r"(?i)|\W*(?:(?:http )?404\W*)?(?:page |route |resource |url |path |the requested url(?: was)? |endpoint )?"
-    r"not[ _]?found\W*(?:on the server.{0,160}|404\W*)?"
-    r"|\W*(?:cannot (?:get|head|post|put|patch|delete)"
-    r"|(?:the )?requested (?:resource|page|path|url|endpoint) (?:is |was |could )?not (?:be )?found"
-    r"|no (?:such |matching )?(?:route|handler|endpoint|path|url|page)"
-    r"|(?:unknown|invalid|unrecogni[sz]ed) (?:route|endpoint|path|url|page))\b.{0,300}"
-    r"|\W*(?:the )?route \S{1,300}(?: \S{1,300})? (?:was |could )?not (?:be )?found\W*|\W*nothing(?: here| found)?\W*"
-)
-"""Messages of a 404 that name nothing: what is not there may be the path."""
 
 
 _OF_THE_ROUTE: Final = re.compile(
@@ -248,7 +236,7 @@ class ViolationFinder:
 
         Some servers answer 400 to whatever they have no route for. Whoever calls has to confirm it.
         """
-        is_silent = not error.pointer and not error.stated and NOTHING_SAID.fullmatch(error.message[:_READ]) is not None
+        is_silent = not error.pointer and not error.stated and says_nothing(error.message, BAD_REQUEST)
         if self._case.exchange.status != BAD_REQUEST or not is_silent or self._request.protocol is not Protocol.HTTP:
             return ()
         wrong = self._description.nearest_operation(self._request.method, self._request.path)
@@ -285,7 +273,7 @@ class ViolationFinder:
 
     def _is_about_the_path(self, message: str) -> bool:
         """Whether a message says that the path leads nowhere: what is not there may be something else."""
-        if NOTHING_PARTICULAR.fullmatch(message) or _OF_THE_ROUTE.search(message):
+        if says_no_path(message) or _OF_THE_ROUTE.search(message):
             return True
         return self._request.path in message
 
@@ -304,7 +292,7 @@ class ViolationFinder:
             return
         # Where a path has no variables, and nothing else was sent, there is nothing but the path that may not be there.
         is_plain = not self._case.match.params and self._request.body is None and not self._request.query
-        if is_plain or NOTHING_PARTICULAR.fullmatch(error.message[:_READ]) or status != 404:
+        if is_plain or says_no_path(error.message) or status != 404:
             written = self._description.written_paths(self._request.method, self._request.path)
             if written is not None:
                 yield written
@@ -424,7 +412,7 @@ class ViolationFinder:
     def _of_another_kind(self, message: str) -> list[SchemaViolation]:
         """Return the body that is no object, where all that is declared are members, and a text says nothing."""
         body = self._request.body
-        if isinstance(body, Mapping) or body is None or NOTHING_SAID.fullmatch(message) is None:
+        if isinstance(body, Mapping) or body is None or not says_nothing(message, self._case.exchange.status):
             return []
         declared = self._description.declared_place(self._request, self._operation, "/body").schema
         if "properties" not in declared or not declared.keys().isdisjoint(("type", *ALTERNATIVES)):

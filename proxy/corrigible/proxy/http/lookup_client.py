@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from corrigible.proxy.tls_files import USUAL, Trust
-from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
+from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, kept_headers
 
 from .content_encoding import decoded
 from .forwarded_headers import is_forwarded
@@ -106,7 +106,8 @@ class LookupClient:
             )
             response = await client.send(request, stream=True)
             try:
-                return LookupAnswer(response.status_code, await _read(response))
+                kept = kept_headers(response.headers.multi_items())
+                return LookupAnswer(response.status_code, await _read(response), kept)
             finally:
                 await response.aclose()
         except (httpx.HTTPError, httpx.InvalidURL, ValueError, OSError):

@@ -17,7 +17,7 @@ from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.http.content_encoding import coding
 from corrigible.proxy.http.messages import RequestHead, ResponseHead
 from corrigible.rules.errors import AuthoringError, Place
-from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer, kept_headers
 from corrigible.schema.document import form_pairs
 
 from .exchange import Recorded
@@ -76,7 +76,11 @@ def read_recording(path: Path) -> Recording:
 def recording(exchanges: Sequence[Recorded]) -> Recording:
     """Return a recording whose own reads answer look-ups."""
     reads = {
-        recorded.request.target: LookupAnswer(200, decoded(recorded.response.headers, recorded.response_body))
+        recorded.request.target: LookupAnswer(
+            200,
+            decoded(recorded.response.headers, recorded.response_body),
+            kept_headers(recorded.response.headers),
+        )
         for recorded in exchanges
         if recorded.request.method == "GET" and recorded.response.status == 200
     }

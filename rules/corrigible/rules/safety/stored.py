@@ -1,4 +1,9 @@
-"""What an API would store of a request, as the answer to a dry run shows it: each value that was sent, or not.
+"""What an API stores of a request: each value that was sent, or not.
+
+| question                                        | asked by         | how it is compared                              |
+|-------------------------------------------------|------------------|-------------------------------------------------|
+| does the answer to a dry run lack a value?      | `dropped_values` | what is zero may be left out, lists may be sets |
+| is what exists known to be what was asked for?  | `unmet_values`   | each value is shown, each list is equal         |
 
 Knows: request bodies, merge and JSON patches, values that say the same. Does not know: which API it is.
 """
@@ -6,9 +11,11 @@ Knows: request bodies, merge and JSON patches, values that say the same. Does no
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from corrigible.rules.pointer import MISSING, escape, resolve
+from corrigible.schema.document import scalar_text
+from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json, Request
 
 from .equivalence import is_same_value
@@ -30,6 +37,19 @@ def dropped_values(sent: Request, stored: Json, *, unanswered: Sequence[str] = (
     if sent.method == "PATCH" and isinstance(sent.body, list):
         return tuple(_undone(sent.body, stored))
     return tuple(p for p in _unheld(sent.body, stored, "/body") if not _is_under(p, skipped))
+
+
+def unmet_values(sent: Request, existing: Json) -> tuple[str, ...]:
+    """Return pointers into a request document to each value in the body that a resource is not known to have.
+
+    What exists was made by somebody else, perhaps: a list with more in it, or in another order, is not the one that
+    was asked for, nor is false what nothing is told about. An object inside has nothing besides either.
+    """
+    if sent.body is None:
+        return ()
+    if isinstance(sent.body, list):
+        return () if _is_told_same(sent.body, existing) else tuple(place for place, _ in _leaves(sent.body, "/body"))
+    return tuple(_unmet(sent.body, existing, "/body", 1 if _is_wrapper(sent.body) else 0))
 
 
 def in_the_original(pointers: Sequence[str], sent: Request, original: Request) -> list[str]:
@@ -79,6 +99,46 @@ def _element(sent: Json, stored: Sequence[Any], index: int, pointer: str, depth:
         if best is None or len(missing) < len(best):
             best = missing
     yield from best if best is not None else (place for place, _ in _leaves(sent, pointer))
+
+
+def _is_wrapper(body: Json) -> bool:
+    """Whether a body is one object under a name."""
+    return isinstance(body, Mapping) and len(body) == 1 and isinstance(next(iter(body.values())), Mapping)
+
+
+def _unmet(sent: Json, existing: Json, pointer: str, may_have_more: int, depth: int = 0) -> Iterator[str]:
+    """Yield what is not met. Down to `may_have_more` a resource has members that nobody sends: identifiers, times."""
+    if sent is None and (existing is MISSING or existing in _NOTHING):
+        return
+    if depth > _DEEPEST or existing is MISSING:
+        yield from (place for place, _ in _leaves(sent, pointer))
+    elif isinstance(sent, Mapping) and isinstance(existing, Mapping):
+        if depth > may_have_more and any(name not in sent and not _is_zero(one) for name, one in existing.items()):
+            yield pointer
+        for name, inner in sent.items():
+            below = existing.get(name, MISSING)
+            yield from _unmet(inner, below, f"{pointer}/{escape(str(name))}", may_have_more, depth + 1)
+    elif isinstance(sent, list) and isinstance(existing, list) and len(sent) == len(existing):
+        for index, (inner, other) in enumerate(zip(sent, existing, strict=True)):
+            yield from _unmet(inner, other, f"{pointer}/{index}", may_have_more, depth + 1)
+    elif not _is_told_same(sent, existing):
+        yield from (place for place, _ in _leaves(sent, pointer))
+
+
+def _is_told_same(sent: Json, existing: Json) -> bool:
+    """Whether two values are the same for whoever reads them: `02134` is not 2134, and an encoding of it is not it."""
+    if same_json(sent, existing):
+        return True
+    if isinstance(sent, list | Mapping) or isinstance(existing, list | Mapping) or None in (sent, existing):
+        return (sent, existing) in (("", None), ([], None), ({}, None))
+    one, other = scalar_text(sent), scalar_text(existing)
+    if one == other:
+        return True
+    is_measured = one[:1].isdigit() and other[:1].isdigit() and not (one.isdecimal() and other.isdecimal())
+    return is_measured and is_same_value(sent, existing)
+
+
+_NOTHING: Final[tuple[Any, ...]] = (None, "", [], {})
 
 
 def _undone(operations: Sequence[Json], stored: Json) -> Iterator[str]:

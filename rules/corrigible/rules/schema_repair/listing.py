@@ -5,15 +5,17 @@ Knows: JSON answers. Does not know: paths, requests, which API it is.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
 from corrigible.rules.safety.nearness import LONGEST, is_same, last_word, nearest
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
+
+from .paging import is_all
 
 _MOST: Final = 500
 """Resources that are looked at."""
@@ -33,12 +35,6 @@ _MEMBERS: Final = (
 )
 """Names under which listings hold their resources."""
 _NAMES: Final = ("name", "title", "slug", "key", "code", "login", "username", "label", "alias", "displayName")
-_MORE: Final = re.compile(
-    r"(?i)^(?:next(?:_?(?:page|link|url|cursor|token|page_?token))?|has_?more|continue|cursor|@odata\.nextLink)$"
-)
-_COUNTS: Final = re.compile(r"(?i)^(?:total(?:_?(?:count|items|results|elements|entries))?|count)$")
-_PAGES: Final = frozenset({10, 15, 20, 25, 30, 50, 100, 200, 250, 500})
-"""Usual sizes of a page: a listing of exactly so many may go on."""
 
 
 class Listing(NamedTuple):
@@ -46,7 +42,7 @@ class Listing(NamedTuple):
 
     resources: Sequence[Mapping[str, Json]]
     is_whole: bool
-    """Nothing says that there are more."""
+    """A total or an end says that these are all, or nothing says that there may be more."""
 
     def identifiers(self, variable: str) -> dict[str, Mapping[str, Json]]:
         """Return the resources by what stands for them in a path whose variable has this name."""
@@ -103,18 +99,15 @@ class Listing(NamedTuple):
         return None
 
 
-def read_listing(answer: Json) -> Listing | None:
-    """Return what a JSON answer lists, None where it is no listing of objects."""
+def read_listing(answer: Json, headers: Mapping[str, str] = MappingProxyType({})) -> Listing | None:
+    """Return what a JSON answer lists, None where it is no listing of objects. `headers` are those of the answer."""
     around: Mapping[str, Json] = answer if isinstance(answer, Mapping) else {}
     lists = [answer] if isinstance(answer, list) else [value for _, value in _lists(around)]
     if len(lists) != 1 or not all(isinstance(one, Mapping) for one in lists[0]):
         return None
     resources = [_resource(one) for one in lists[0][:_MOST]]
     spend(len(resources))
-    more = any(_MORE.match(name) and value not in (None, False, "") for name, value in around.items())
-    counts = [value for name, value in around.items() if _COUNTS.match(name) and isinstance(value, int)]
-    more = more or any(count > len(resources) for count in counts)
-    is_whole = not more and len(lists[0]) <= _MOST and (len(resources) not in _PAGES or len(resources) in counts)
+    is_whole = len(lists[0]) <= _MOST and is_all(len(resources), around, headers)
     return Listing(resources, is_whole)
 
 

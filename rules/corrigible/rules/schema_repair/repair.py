@@ -43,6 +43,8 @@ class Repair(NamedTuple):
     diagnosis: str
     code: str
     recovery: str = "correctable"
+    retry: Mapping[str, Json] | None = None
+    """How the same request may be sent again."""
 
 
 def repair(violation: SchemaViolation, request: Request, group: str) -> Repair | None:

@@ -54,7 +54,7 @@ def result_of(repair: Repair, source: str, seen: Sequence[LookupResult] = ()) ->
         repair.suggestions,
         repair.type,
         repair.recovery,
-        None,
+        repair.retry,
         used_live_state=bool(seen),
         lookup_results=tuple(seen),
     )

@@ -14,9 +14,11 @@ Knows: sentences, what a request does. Does not know: descriptions, what follows
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from typing import Final, NamedTuple
+
+from corrigible.rules.safety.nearness import is_plural, is_same
 
 from .state_wording import Reason, is_doubtful, sentence, told_reason
 
@@ -236,16 +238,27 @@ def denies_another(message: str, action: RequestAction) -> bool:
     return _PASSIVE.search(text) is not None and _HINDERED.search(text) is None
 
 
-def is_told_as_done(message: str, action: RequestAction) -> bool:
-    """Whether a message says that what the request does has been done already, and nothing else."""
+def is_told_as_done(message: str, action: RequestAction, kinds: Collection[str], names: Collection[str]) -> bool:
+    """Whether a message says that what the request does has been done already to what it names, and nothing else.
+
+    `kinds` are the words that its path has for what is acted on, `names` what stands for that: "The order 9 has
+    already been refunded" says nothing of order 7, nor does "The parent order".
+    """
     match = _DONE.fullmatch(sentence(message))
-    return match is not None and not action.own.isdisjoint(stems(match["verb"]))
+    if match is None or action.own.isdisjoint(stems(match["verb"])):
+        return False
+    subject = [word.strip("'\"`#()[]:,") for word in (match["subject"] or "").split()]
+    kind = " ".join(word for word in subject if word not in names)
+    if len(subject) - len(kind.split()) > 1:
+        return False
+    return not kind or kind.lower() in _ANY_KIND or any(is_same(kind, one) or is_plural(kind, one) for one in kinds)
 
 
 _DONE: Final = re.compile(
-    r"(?i)(?:the |this |your )?(?:[\w-]+ )?(?:['\"]?[\w.:-]{1,80}['\"]? )?(?:is|has|was) already (?:been )?"
+    r"(?i)(?:(?:the|this|that|your) )?(?P<subject>[^.;,]{1,160}? )??(?:(?:is|has|was) )?already (?:been )?"
     r"(?P<verb>[a-z]{3,20}(?:ed|en))[.!]?"
 )
+_ANY_KIND: Final = frozenset({"it", "this", "resource", "item", "object", "record", "entity", "one"})
 
 
 def stems(word: str) -> frozenset[str]:

@@ -381,6 +381,14 @@ def told_reason(message: str) -> Reason | None:
     return None if is_doubtful(text, is_plain=wording.is_plain) else wording.reason
 
 
+def is_state_word(word: str) -> bool:
+    """Whether a word tells a state, and no thing."""
+    return _STATE_WORD.fullmatch(word) is not None
+
+
+_STATE_WORD: Final = re.compile(_STATE, re.IGNORECASE)
+
+
 def sentence(message: str) -> str:
     """Return the part of a message that is read."""
     return message[:_READ].strip().replace("\u2019", "'")

@@ -1,0 +1,51 @@
+"""Whether a message says no more than the status of its answer.
+
+| status         | says nothing                                            | says that the path leads nowhere      |
+|----------------|---------------------------------------------------------|---------------------------------------|
+| 404, 410       | `Not found`, `Page not found`, `not_found`, `404`       | `Endpoint not found`, `Cannot GET /x` |
+| any other      | `Bad Request`, `Validation failed`, `HTTP error 422`    |                                       |
+
+Knows: statuses, wordings of frameworks. Does not know: requests, what follows.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_READ: Final = 2000
+_ABSENT: Final = frozenset({404, 410})
+_STATUS: Final = r"\W*(?:(?:(?:http|error|status|code)\W{0,3}){0,3}4\d\d\W*)?"
+"""The number of the status, before the words that belong to it."""
+
+_SAYS_ABSENT: Final = re.compile(
+    rf"(?i){_STATUS}(?:(?:the )?(?:requested )?(?:resource |page |url )?(?:(?:was|is|could) )?not[ _]?(?:be )?found"
+    r"|gone|nothing(?: here| found)?)?\W*(?:on (?:the|this) server.{0,160}|404\W*)?"
+)
+_SAYS_REFUSED: Final = re.compile(
+    rf"(?i){_STATUS}(?:bad request|unprocessable (?:entity|content)"
+    r"|(?:invalid|wrong|bad) (?:request|input|data|format|file format)(?: supplied| provided| given)?"
+    r"|(?:i |we )?(?:do(?: not|n't)|could(?: not|n't)|can(?:not|'t)) understand(?: (?:you|(?:this|the|your) request))?"
+    r"|validation (?:error|failed)|(?:request )?error)?\W*"
+)
+_SAYS_NO_PATH: Final = re.compile(
+    rf"(?i){_STATUS}(?:(?:the )?(?:requested )?(?:page|path|route|url|endpoint) (?:(?:was|is|could) )?not (?:be )?found"
+    r"\W*(?:on (?:the|this) server.{0,160}|404\W*)?"
+    r"|(?:cannot (?:get|head|post|put|patch|delete)"
+    r"|(?:the )?requested (?:resource|page|path|url|endpoint) (?:is |was |could )?not (?:be )?found"
+    r"|no (?:such |matching )?(?:route|handler|endpoint|path|url|page)"
+    r"|(?:unknown|invalid|unrecogni[sz]ed) (?:route|endpoint|path|url|page))\b.{0,300}"
+    r"|(?:the )?route \S{1,300}(?: \S{1,300})? (?:was |could )?not (?:be )?found\W*)"
+)
+
+
+def says_nothing(message: str, status: int) -> bool:
+    """Whether a message says no more than that a request was refused with this status."""
+    pattern = _SAYS_ABSENT if status in _ABSENT else _SAYS_REFUSED
+    return pattern.fullmatch(message[:_READ].strip()) is not None
+
+
+def says_no_path(message: str) -> bool:
+    """Whether all that the message of a 404 says is that nothing is there: what is not there may be the path."""
+    text = message[:_READ].strip()
+    return _SAYS_ABSENT.fullmatch(text) is not None or _SAYS_NO_PATH.fullmatch(text) is not None

@@ -1,0 +1,81 @@
+"""Which messages say no more than the status of their answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrigible.proxy.core.nothing_said import says_no_path, says_nothing
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "Not found",
+        "not found.",
+        "NOT_FOUND",
+        "not_found",
+        "notfound",
+        "Resource not found",
+        "The requested resource was not found",
+        "Page not found",
+        "404 page not found",
+        "404",
+        "404 Not Found",
+        "Error 404: Not found",
+        "HTTP Error 404: Not Found",
+        "HTTP 404",
+        "Gone",
+        "The requested URL was not found on the server. If you entered it, check your spelling.",
+        "Nothing here",
+    ],
+)
+def test_no_more_than_that_something_is_absent(message: str) -> None:
+    assert says_nothing(message, 404)
+    assert says_nothing(message, 410)
+    assert says_no_path(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Endpoint not found",
+        "Route not found",
+        "route GET:/x not found",
+        "Cannot GET /x",
+        "No such route",
+        "Unknown endpoint",
+        "Invalid URL (POST /x)",
+        "The requested endpoint could not be found",
+    ],
+)
+def test_that_the_path_leads_nowhere_is_more(message: str) -> None:
+    assert not says_nothing(message, 404)
+    assert says_no_path(message)
+
+
+@pytest.mark.parametrize("message", ["Order not found", "Order 7 not found", "File not found: a", "not found: 7", "x"])
+def test_a_thing_that_is_named(message: str) -> None:
+    assert not says_nothing(message, 404)
+    assert not says_no_path(message)
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        ("", False),
+        ("Bad Request", False),
+        ("400 Bad Request", False),
+        ("HTTP error 422: Unprocessable Entity", False),
+        ("Unprocessable Content", False),
+        ("Validation failed", False),
+        ("Invalid input", False),
+        ("Request error.", False),
+        ("Not found", True),
+        ("name is invalid", True),
+        ("Validation failed: name", True),
+    ],
+)
+def test_other_statuses(message: str, says: bool) -> None:
+    assert says_nothing(message, 400) is not says
+    assert says_nothing(message, 422) is not says
