@@ -27,7 +27,7 @@ from .faulty import Answer, Fault, Request, relay
 
 START = (
     "corrigible proxy --engine mitmproxy --upstream {upstream} --pack {suite}/reference/pack "
-    "--spec {suite}/reference/openapi.yaml --listen 127.0.0.1:{port}"
+    "--spec {suite}/reference/openapi.yaml --listen 127.0.0.1:{port} --time-limit 1"
 )
 LATENCY = "transparency/latency"
 LOOKUPS = "transparency/open/look-up"

@@ -22,6 +22,8 @@ class Server:
     def __init__(self, answer: bytes = ANSWER, most: int = 100) -> None:
         self.sent: list[bytes] = []
         self.connections = 0
+        self.closed = threading.Semaphore(0)
+        """Is released when a connection has been closed."""
         self._response, self._most = answer, most
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
@@ -42,6 +44,7 @@ class Server:
                         sent += received(connection)
                     self.sent.append(sent)
                     connection.sendall(self._response)
+            self.closed.release()
 
     def close(self) -> None:
         self._socket.close()
@@ -78,8 +81,10 @@ def test_a_form(server: Server) -> None:
 def test_connections_are_kept_and_renewed() -> None:
     server = Server(most=2)
     client = HttpClient(server.url)
-    for _ in range(5):
+    for number in range(5):
         assert client.send(Request("POST", "/", body={}), {}).succeeded
+        if number % 2:  # a call that meets the end of its connection is another matter
+            assert server.closed.acquire(timeout=60)
     client.close()
     server.close()
     assert server.connections == 3 and len(server.sent) == 5

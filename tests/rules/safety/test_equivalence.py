@@ -183,9 +183,21 @@ def test_case_and_what_separates_words_are_put_right_anywhere(one: str, other: s
     assert is_near_spelling(one, other)
 
 
+@pytest.mark.parametrize(("one", "other"), [("7", "orders/7"), ("v1", "refs/tags/v1"), ("tags/v1", "refs/tags/v1")])
+def test_a_name_below_its_collection_is_the_same_name(one: str, other: str) -> None:
+    assert is_respelled(one, other)
+
+
+@pytest.mark.parametrize("other", ["https://evil.example/a", "evil.example/a", "x/b/a.", "1/a"])
+def test_a_name_below_a_host_is_another_one(other: str) -> None:
+    assert not is_respelled("a", other)
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("node", "x/node-1"),
+        ("7", "orders/17"),
         ("internal", "external"),
         ("ascending", "descending"),
         ("v2", "v1"),

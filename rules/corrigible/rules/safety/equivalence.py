@@ -205,10 +205,21 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]+", re.ASCII)
 
 
 def is_respelled(one: Json, other: Json) -> bool:
-    """Whether `other` is the text `one` with its spelling put right: upper and lower case, what separates its words."""
+    """Whether `other` is the text `one` with its spelling put right: upper and lower case, what separates its words.
+
+    Or the same name below its collection, as resource names are written: `7` and `orders/7`.
+    """
     if not isinstance(one, str) or not isinstance(other, str) or max(len(one), len(other)) > _LONGEST:
         return False
-    return is_same_spelling(one, other) and not _are_amounts(one, other)
+    return (is_same_spelling(one, other) and not _are_amounts(one, other)) or _is_below_collection(one, other)
+
+
+_COLLECTIONS = re.compile(r"(?:[A-Za-z][\w-]{0,63}/){1,6}", re.ASCII)
+
+
+def _is_below_collection(one: str, other: str) -> bool:
+    """Whether one text is the other behind names with slashes: no host, no way up."""
+    return bool(one) and other.endswith(f"/{one}") and _COLLECTIONS.fullmatch(other.removesuffix(one)) is not None
 
 
 def is_near_spelling(one: Json, other: Json) -> bool:
