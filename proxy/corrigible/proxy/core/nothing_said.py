@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_READ: Final = 2000
+_READ: Final = 1000
 _ABSENT: Final = frozenset({404, 410})
-_STATUS: Final = r"\W*(?:(?:(?:http|error|status|code)\W{0,3}){0,3}4\d\d\W*)?"
+_STATUS: Final = r"\W*+(?:(?:(?:http|error|status|code)\W{0,3}){0,3}4\d\d\W*+)?"
 """The number of the status, before the words that belong to it."""
 
 _SAYS_ABSENT: Final = re.compile(
