@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -214,3 +215,25 @@ def test_a_delete_that_leaves_the_identifier_out_is_asked_for_its_path(engine: E
     answer = {"detail": [{"loc": ["path", "number"], "msg": "value is not a valid integer", "type": "int_parsing"}]}
     assert asked(feedback_about(engine, Request("DELETE", path), 422, answer)) == [("/path", None)]
     assert feedback_about(engine, Request("DELETE", path), 422, {"detail": "the invoices are closed"}) is None
+
+
+PARCELS = """
+openapi: 3.0.3
+info: {title: Parcels, version: '1'}
+paths:
+  /parcels: {get: {}}
+  /parcels/{id}: {parameters: [{name: id, in: path, required: true, schema: {type: string}}], get: {}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_offered"),
+    [("No such parcel", False), ("Parcel p77 not found", False), ("Not Found", True), ("", True)],
+)
+def test_where_the_api_is_mounted_elsewhere_what_is_absent_is_not_the_path(
+    tmp_path: Path, answer: str, is_offered: bool
+) -> None:
+    engine = engine_of(tmp_path, PARCELS)
+    feedback = feedback_about(engine, Request("GET", "/api/parcels/p77"), 404, {"message": answer} if answer else {})
+    offered = [] if feedback is None else [op["value"] for op in feedback["suggestions"][0]["patch"] if "value" in op]
+    assert ("/parcels/p77" in offered) is is_offered

@@ -139,7 +139,8 @@ class ViolationFinder:
             if not self._operation or self._request.protocol is not Protocol.HTTP:
                 wrong = self._description.nearest_operation(self._request.method, self._request.path)
                 wrong = wrong or self._beside(error.message[:_READ], status)
-                if wrong is None or (wrong.keyword == "around" and not self._is_about_the_path(error.message[:_READ])):
+                is_unsure = wrong is not None and (wrong.keyword == "around" or self._is_below_another_base(wrong))
+                if wrong is None or (is_unsure and not self._is_about_the_path(error.message[:_READ])):
                     return ()
                 return (self._with_methods_of_members(wrong),)
             route = list(self._of_route(error, status))
@@ -270,6 +271,11 @@ class ViolationFinder:
         if not says_so or not isinstance(self._description, _ListsPaths):
             return None
         return self._description.paths_beside(self._request.method, self._request.path)
+
+    def _is_below_another_base(self, wrong: SchemaViolation) -> bool:
+        """Whether a near path only lacks the beginning of this one: the API may be mounted there, unknown to us."""
+        path = self._request.path
+        return wrong.keyword == "path" and all(path.endswith(str(one)) for one in choices(wrong.schema))
 
     def _is_about_the_path(self, message: str) -> bool:
         """Whether a message says that the path leads nowhere: what is not there may be something else."""
