@@ -71,7 +71,8 @@ class Loops:
                 constant = _VARYING.sub("", value) if "," in value else value
                 (cookies if role == "cookie" else parts).append(f"{role}\0{constant}")
                 if role == "cookie":
-                    sessions += _SESSION.findall(value)
+                    pairs = (pair.strip() for pair in value.split(";"))
+                    sessions += [pair for pair in pairs if _SESSION.search(pair.partition("=")[0])]
         parts = [*parts, *sessions] if parts else cookies
         if name:
             parts.append(f"name\0{name}" if parts else f"name\0{name}\0{peer}")
@@ -238,7 +239,7 @@ _CREDENTIAL = re.compile(
     r"auth|(?:api|app|application|access|subscription)-?key|token|secret|session|credential|client-?cert"
     r"|account|tenant|organi[sz]ation|project|workspace|impersonate|on-behalf|user-?id"
 )
-_SESSION = re.compile(r"(?i)(?:^|; *)([^=;]*(?:sess|sid|auth|token|jwt|login)[^=;]*=[^;]*)")
+_SESSION = re.compile(r"(?i)sess|sid|auth|token|jwt|login")
 _NO_CREDENTIAL = re.compile(r"c?[sx]rf|nonce|idempot|request|trace|continuation|page|:authority")
 _VARYING = re.compile(
     r'(?i)\b(?:oauth_)?(?:signature|response|c?nonce|nc|uri|timestamp|created|expires|ts|mac)="?[^",]*"?'
