@@ -17,7 +17,7 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import is_same, letters
-from corrigible.rules.safety.stored import unmet_values
+from corrigible.rules.safety.stored import is_wrapper, unmet_values
 from corrigible.rules.schema_repair.listing import with_references
 from corrigible.rules.schema_repair.route import schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -231,7 +231,7 @@ class Conflicts(StateReader):
     def _conflicting(self, creation: Creation | None) -> str | None:
         """Return the place of the value that exists already."""
         pointer = self._error.pointer
-        depth = 3 if _is_wrapper(self._request.body) else 2
+        depth = 3 if is_wrapper(self._request.body) else 2
         if (
             pointer.startswith(("/body/", "/query/"))
             and pointer.count("/") <= depth
@@ -352,20 +352,15 @@ def _are_names(names: list[str]) -> bool:
     return all(_MEMBER_NAME.fullmatch(name) for name in names)
 
 
-def _is_wrapper(body: Json) -> bool:
-    """Whether a body is one object under a name: `{"user": {"name": "ann"}}`."""
-    return isinstance(body, Mapping) and len(body) == 1 and isinstance(next(iter(body.values())), Mapping)
-
-
 def _inner(body: Json) -> Mapping[str, Json]:
     """Return the object that a body is, or that it wraps."""
-    inner = next(iter(body.values())) if isinstance(body, Mapping) and _is_wrapper(body) else body
+    inner = next(iter(body.values())) if isinstance(body, Mapping) and is_wrapper(body) else body
     return inner if isinstance(inner, Mapping) else {}
 
 
 def _base(body: Json) -> str:
     """Return the place of the object that a body is, or that it wraps."""
-    return f"/body/{escape(next(iter(body)))}" if isinstance(body, Mapping) and _is_wrapper(body) else "/body"
+    return f"/body/{escape(next(iter(body)))}" if isinstance(body, Mapping) and is_wrapper(body) else "/body"
 
 
 def _created(body: Json) -> tuple[str, list[Json]] | None:

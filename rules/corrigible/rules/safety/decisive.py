@@ -19,44 +19,45 @@ from corrigible.schema.exchange import Json, Protocol, Request
 from .nearness import is_same, is_same_spelling, split_words
 
 
-def _word_set(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text that has blanks between them."""
     return frozenset(text.split())
 
 
-MONEY: Final = _word_set(
+MONEY: Final = word_set(
     "currency currencies amount amounts price cost fee fees total subtotal balance tax discount payment charge"
     " refund payout"
 )
-IDENTITY: Final = _word_set(
+IDENTITY: Final = word_set(
     "account accounts customer customers user users username login email emails owner owners tenant"
     " organization organisation recipient recipients"
     " assignee assignees reviewer reviewers payee beneficiary destination principal merchant"
 )
-PERMISSION: Final = _word_set(
+PERMISSION: Final = word_set(
     "role roles scope scopes permission permissions privilege privileges privileged access admin administrator"
     " grant grants verb verbs policy acl allow deny"
 )
-DELETION: Final = _word_set(
+DELETION: Final = word_set(
     "delete deleted deletion remove removed force purge destroy prune overwrite wipe cascade propagation"
 )
-VISIBILITY: Final = _word_set("visibility visible private public publish published secret hidden shared share sharing")
+VISIBILITY: Final = word_set("visibility visible private public publish published secret hidden shared share sharing")
 WORDS: Final = MONEY | IDENTITY | PERMISSION | DELETION | VISIBILITY
 """The vocabulary: a name of which one word is among these decides."""
 
-_DESCRIBING: Final = _word_set(
+_DESCRIBING: Final = word_set(
     "type types kind reason description behavior behaviour format interval label labels note comment mode url"
     " count options metadata"
 )
 """Last words of names that say something about it and decide nothing: `payment_method_types`, `refund_reason`."""
 
-_DELETING: Final = DELETION | _word_set("revoke drop erase terminate")
+_DELETING: Final = DELETION | word_set("revoke drop erase terminate")
 """Words of an operation that takes something away."""
 
-_PAYING: Final = _word_set(
+_PAYING: Final = word_set(
     "pay payment payments charge charges refund refunds transfer transfers payout payouts capture withdraw"
     " withdrawal withdrawals topup topups"
 )
-_PARTIES: Final = _word_set("id ids to from source target destination plan customer card bank")
+_PARTIES: Final = word_set("id ids to from source target destination plan customer card bank")
 """Words of names that say, where money moves, whose it is and where it goes."""
 
 READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})

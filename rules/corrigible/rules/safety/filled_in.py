@@ -14,43 +14,38 @@ from typing import Final
 from corrigible.rules.pointer import escape, segments
 from corrigible.schema.exchange import Json, Request
 
-from .decisive import DELETION, PERMISSION, READS, VISIBILITY, called_words, is_decisive, pays, words
+from .decisive import DELETION, PERMISSION, READS, VISIBILITY, called_words, is_decisive, pays, word_set, words
 
-
-def _word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_CONSENT: Final = _word_set(
+_CONSENT: Final = word_set(
     "confirm confirms confirmed confirmation accept accepts accepted acceptance agree agrees agreed agreement terms tos"
     " eula consent consents consented acknowledge acknowledged acknowledges acknowledgement acknowledgment approve"
     " approved approves approval authorize authorized authorise authorised waive waived waiver understand understood"
     " attest attestation certify disclaimer optin sure"
 )
 """Words of a member by which somebody agrees to something, also where it is sent to read."""
-_PROTECTING: Final = _word_set(
+_PROTECTING: Final = word_set(
     "override bypass skip ignore unsafe insecure dangerous dangerously verify verification validate protect protected"
     " protection secure secured tls ssl mfa encrypt encrypted encryption readonly retain retention backup"
 )
 """Words of a member that switches a protection on or off."""
-_TRYING: Final = _word_set("dry dryrun preview simulate simulation validateonly draft sandbox live livemode production")
+_TRYING: Final = word_set("dry dryrun preview simulate simulation validateonly draft sandbox live livemode production")
 """Words of a member by which a call does nothing yet, or does it in earnest."""
-_TO_WHOM: Final = _word_set(
+_TO_WHOM: Final = word_set(
     "to from cc bcc sender receiver receivers reply notify notification notifications send audience members member"
     " contact contacts iban bic card wallet"
 )
 """Words of a member that says who gets something, or in whose name it is sent."""
-_HOW_MUCH: Final = _word_set("quantity qty units seats shares number nights days months licenses budget bid limit")
+_HOW_MUCH: Final = word_set("quantity qty units seats shares number nights days months licenses budget bid limit")
 """Words of a member that says, where something is bought, how much of it."""
-_PRICED: Final = _word_set("plan tier edition subscription")
+_PRICED: Final = word_set("plan tier edition subscription")
 """Words of a member that has a price."""
-_BUYING: Final = _word_set(
+_BUYING: Final = word_set(
     "order orders purchase purchases buy checkout subscribe subscription subscriptions invoice invoices bid bids trade"
     " trades booking bookings reservation reservations cart carts basket baskets"
 )
-_GRANTING: Final = PERMISSION | _word_set("invite invites invitation invitations share sharing collaborators promote")
-_HARMLESS: Final = _word_set("scope scopes verb verbs secret")
-_FAR: Final = _word_set("owner root superuser everyone anyone live production prod")
+_GRANTING: Final = PERMISSION | word_set("invite invites invitation invitations share sharing collaborators promote")
+_HARMLESS: Final = word_set("scope scopes verb verbs secret")
+_FAR: Final = word_set("owner root superuser everyone anyone live production prod")
 _FAR_REACHING: Final = (PERMISSION | VISIBILITY | DELETION | _FAR) - _HARMLESS
 """Words of a value that decides, whatever its member is called: `admin`, `public`."""
 _NEGOTIATING: Final = re.compile(

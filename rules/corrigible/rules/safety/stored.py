@@ -49,7 +49,7 @@ def unmet_values(sent: Request, existing: Json) -> tuple[str, ...]:
         return ()
     if isinstance(sent.body, list):
         return () if _is_told_same(sent.body, existing) else tuple(place for place, _ in _leaves(sent.body, "/body"))
-    return tuple(_unmet(sent.body, existing, "/body", 1 if _is_wrapper(sent.body) else 0))
+    return tuple(_unmet(sent.body, existing, "/body", 1 if is_wrapper(sent.body) else 0))
 
 
 def in_the_original(pointers: Sequence[str], sent: Request, original: Request) -> list[str]:
@@ -101,8 +101,8 @@ def _element(sent: Json, stored: Sequence[Any], index: int, pointer: str, depth:
     yield from best if best is not None else (place for place, _ in _leaves(sent, pointer))
 
 
-def _is_wrapper(body: Json) -> bool:
-    """Whether a body is one object under a name."""
+def is_wrapper(body: Json) -> bool:
+    """Whether a body is one object under a name: `{"user": {"name": "ann"}}`."""
     return isinstance(body, Mapping) and len(body) == 1 and isinstance(next(iter(body.values())), Mapping)
 
 

@@ -11,7 +11,7 @@ from rapidfuzz.distance import OSA
 
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
-from corrigible.rules.safety.decisive import READS, is_decisive_guess, words
+from corrigible.rules.safety.decisive import READS, is_decisive_guess, word_set, words
 from corrigible.rules.safety.nearness import abbreviates, distance, is_plural, is_same, is_slip, letters, nearest
 from corrigible.rules.safety.other_word import may_be_other_word
 from corrigible.schema.exchange import Json, Request
@@ -163,22 +163,18 @@ def is_longer_form(name: str, meant: str, free: Sequence[str]) -> bool:
     return not any(own <= other or (other and other <= own) for other in others)
 
 
-def _word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 def _adds_identifier(name: str, meant: str) -> bool:
     """Whether only the meant name is one of an identifier: what was sent may be the name of the thing."""
     return not _IDENTIFIERS.isdisjoint(words(meant)) and _IDENTIFIERS.isdisjoint(words(name))
 
 
 _IDENTIFIERS: Final = frozenset({"id", "ids", "uuid", "key", "ref", "token"})
-_GENERAL: Final = _word_set(
+_GENERAL: Final = word_set(
     "id ids name names type value values key keys code kind text status state data item items list object count number"
     " date time path uri url email label title description note"
 )
 """Words that say nothing by themselves of what a longer name means."""
-_SIDES: Final = _word_set(
+_SIDES: Final = word_set(
     "new old current previous next first last source target parent child own other left right in out input output"
     " sender receiver recipient sub super non no not un is has default original raw final base alt secondary primary"
     " billing shipping home work temp backup"
@@ -359,7 +355,7 @@ def _is_other(source: str, target: str, request: Request) -> bool:
     return may_be_other_word(name, meant) or not _PARTIES.isdisjoint(words(meant))
 
 
-_PARTIES: Final = _word_set("from to cc bcc sender receiver receivers recipient recipients reply")
+_PARTIES: Final = word_set("from to cc bcc sender receiver receivers recipient recipients reply")
 """Words of names of those between whom something is sent, of which some are one slip away from others."""
 
 
