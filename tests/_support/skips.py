@@ -13,14 +13,15 @@ from typing import Any
 
 import pytest
 
+from tests._support import chromium
+
 MAPPINGS = Path(__file__).parents[1] / "mapping"
 """Judged mappings, and the descriptions that they are about."""
-
-_EXTRAS = ("wordllama", "pymilvus", "svglib")
 
 ALLOWED: list[tuple[str, bool]] = [
     (r"KUBEBUILDER_ASSETS names no folder with a kube-apiserver", not os.environ.get("KUBEBUILDER_ASSETS")),
     (r"no kubectl on PATH", shutil.which("kubectl") is None),
+    (r"no Chromium on PATH", chromium.program() is None),
     (r"\w+ (is|are) looked up in /proc|finds the servers in /proc", sys.platform != "linux"),
     (r"there is no fork", sys.platform == "win32"),
     (r"no ground truth of mappings here", not MAPPINGS.is_dir()),
