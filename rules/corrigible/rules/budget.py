@@ -34,7 +34,7 @@ class Budget:
     """The steps that are left, and the time where somebody hands in a clock."""
 
     __slots__ = (
-        *("_began", "_clock", "next_look", "reserve_is_used", "seconds", "size", "steps", "steps_left"),
+        *("_began", "_clock", "next_look", "pauses", "reserve_is_used", "seconds", "size", "steps", "steps_left"),
         "time_is_over",
     )
 
@@ -44,6 +44,8 @@ class Budget:
         self.seconds = seconds
         self.size = 0
         """How many values the exchange holds, look-ups and what was computed of them included."""
+        self.pauses = 0
+        """How often somebody else was asked."""
         self._clock = clock
         self._began = 0.0
         self.next_look = 0
@@ -88,8 +90,14 @@ class Budget:
         if self._clock is not None:
             self._began = self._clock()
 
+    @property
+    def is_short(self) -> bool:
+        """Whether work was left out for want of time or steps."""
+        return self.time_is_over or self.reserve_is_used
+
     def pause(self) -> None:
         """Leave the time out that others take until `resume`."""
+        self.pauses += 1
         if self._clock is not None:
             self.seconds -= self._clock() - self._began
 

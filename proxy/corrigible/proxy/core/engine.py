@@ -9,8 +9,10 @@ Knows: exchanges, adapters, rules, decisions. Does not know: sockets, HTTP libra
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from corrigible.adapters.bodies.answer import Answer, read_answer
 from corrigible.proxy.core.loop.attempt_group import Refusal
@@ -41,6 +43,7 @@ from .dry_run import dry_run
 from .error_matcher import MatchedError, is_particular, suggest
 from .feedback import combine, drop_stray_paths, encode, mirror_retry_after
 from .intent import declare_losses, undeclared_losses
+from .known_translations import KnownTranslations, WatchedExchange, key_of
 from .limits import Limits
 from .merge import merge_suggestions
 from .relay_seal import Relay
@@ -48,6 +51,23 @@ from .relayed_feedback import relayed_feedback
 from .request_at_fault import ABOUT_THE_REQUEST
 
 Decisions = Generator[Lookup, LookupAnswer, Decision]
+
+
+class Translation(NamedTuple):
+    """What a refusal says that is known, however often it came."""
+
+    case: RefusalCase
+    feedback: dict[str, Json] | None
+    encoded: bytes | None
+    """The feedback as compact JSON; None where there is none, or it is too large."""
+    diagnoses: tuple[Mapping[str, str], ...]
+    rules: tuple[str, ...]
+    code: str
+    """What the first rule that matched calls it."""
+    live: bool
+    error: str | None
+    """A mistake of ours that did not change the feedback."""
+
 
 _OTHER_MEMBERS = 400
 """Bytes of feedback besides its suggestions."""
@@ -74,6 +94,7 @@ class Engine:
         self.relay = relay
         self.limits = limits or Limits()
         self.clock = clock
+        self._known: KnownTranslations[Translation | PassThrough] = KnownTranslations()
         self._unwrapping = tuple(
             (profile, unwrap) for profile in self.profiles if (unwrap := profile.adapter.unwrap) is not None
         )
@@ -142,6 +163,25 @@ class Engine:
         loops: Loops | None,
         budget: Budget,
     ) -> Decisions:
+        key = key_of(exchange, is_wrapped=match.is_wrapped) if explanation is None else None
+        translation = self._known.get(key)
+        if translation is None:
+            watched = WatchedExchange(exchange)
+            translation = yield from self._translate(watched, match, explanation, budget)
+            is_for_all = not watched.was_looked_at and not budget.pauses and not budget.is_short
+            if key is not None and is_for_all and (isinstance(translation, PassThrough) or translation.error is None):
+                self._known.keep(key, translation)
+        if isinstance(translation, PassThrough):
+            return translation
+        return self._answered(translation._replace(case=translation.case._replace(exchange=exchange)), loops)
+
+    def _translate(
+        self,
+        exchange: Exchange,
+        match: MatchedOperation,
+        explanation: Explanation | None,
+        budget: Budget,
+    ) -> Generator[Lookup, LookupAnswer, Translation | PassThrough]:
         limits = self.limits
         answer = read_answer(exchange.headers, exchange.body)
         if not answer.is_json and exchange.status < 400:
@@ -172,7 +212,7 @@ class Engine:
             return PassThrough("no known error format", operation=match.operation)
         if fault is not None and not matched:
             raise fault
-        return (yield from self._feedback(chosen, matched, explanation, loops, None if fault is None else str(fault)))
+        return (yield from self._feedback(chosen, matched, explanation, None if fault is None else str(fault)))
 
     def _cases(
         self, exchange: Exchange, match: MatchedOperation, answer: Answer, explanation: Explanation | None
@@ -202,10 +242,9 @@ class Engine:
         case: RefusalCase,
         matched: Sequence[MatchedError],
         explanation: Explanation | None,
-        loops: Loops | None,
         error: str | None,
-    ) -> Decisions:
-        """Turn the suggestions for each error into the feedback to send."""
+    ) -> Generator[Lookup, LookupAnswer, Translation]:
+        """Turn the suggestions for each error into feedback."""
         exchange, request, pack = case.exchange, case.request, case.pack
         results = merge_suggestions([one.result for one in matched], request)
         if pack.text.dry_run is not None and not case.match.is_wrapped:
@@ -224,32 +263,39 @@ class Engine:
             mirror_retry_after(feedback, retry_after(exchange))
             drop_stray_paths(feedback, request)
         matched = matched or [MatchedError(result, case.errors[0]) for result in results]
-        diagnoses = tuple([_diagnosis(*one) for one in matched])
+        encoded: bytes | None = None
+        if feedback is not None:
+            with contextlib.suppress(CorrigibleError):  # raised where it is to be sent
+                encoded = encode(feedback, request, pack.settings.secrets, self.limits)
+        return Translation(
+            case,
+            feedback,
+            encoded,
+            tuple([_diagnosis(*one) for one in matched]),
+            tuple(rules),
+            results[0].rule.verbose_code if results else "",
+            live,
+            error,
+        )
+
+    def _answered(self, translation: Translation, loops: Loops | None) -> Decision:
+        """Return the feedback to send: another one where the refusal came back."""
+        case, feedback, encoded, diagnoses, rules, code, live, error = translation
         if loops is not None:
-            code = results[0].rule.verbose_code if results else ""
             repeated, problem = apply_loop_policy(loops, case, feedback, code, self.limits)
             error = error or problem
             if repeated is not None:
                 diagnoses = ({"code": _REPEATED, "message": repeated["message"]},) if feedback is None else diagnoses
-                feedback = repeated
+                feedback, encoded = repeated, None
         if feedback is None:
             return PassThrough(_reason_unmatched(case), case, case.match.operation)
         try:
-            encoded = encode(feedback, request, pack.settings.secrets, self.limits)
+            encoded = encoded or encode(feedback, case.request, case.pack.settings.secrets, self.limits)
         except CorrigibleError:
             if loops is not None:
-                loops.uncount_refusal(exchange.id)
+                loops.uncount_refusal(case.exchange.id)
             raise
-        return Annotate(
-            case,
-            feedback,
-            encoded,
-            diagnoses,
-            tuple(rules),
-            live,
-            case.profile.adapter.placement,
-            error,
-        )
+        return Annotate(case, feedback, encoded, diagnoses, rules, live, case.profile.adapter.placement, error)
 
 
 def _reason_unmatched(case: RefusalCase) -> str:

@@ -30,7 +30,7 @@ from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import ask, is_secret
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Json, Protocol, Request
+from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .absent_thing import EVEN
 from .answer_form import violation_of_accept
@@ -200,6 +200,8 @@ class ErrorMatcher:
             notes: list[str] | None = None if explanation is None else []
             members = self._names()["errors"][number] if suspected is None else {**suspected.scope(), "number": number}
             scope = {**self._names(), "error": members}
+            if "exchange" in rule.bindings.names or settings.idempotency_header in case.request.headers:
+                scope["exchange"] = _told_apart(case.exchange)
             results = evaluate(rule, case.request, scope, settings, f"{number + 1}.", notes)
             result = yield from (_without_lookups(results) if match.is_wrapped else results)
             verdict = "matched" if result is not None else "no match"
@@ -465,9 +467,13 @@ def _scope(case: RefusalCase, description: Described | None) -> dict[str, Any]:
         "tables": case.pack.tables,
         "params": match.params,
         "operation": match.operation,
-        "exchange": {"id": exchange.id, "started": exchange.started, "elapsed": exchange.elapsed},
         "spec": facts or {},
     }
+
+
+def _told_apart(exchange: Exchange) -> dict[str, Json]:
+    """Return what tells an exchange from others that are the same: who looks at it is answered for this one alone."""
+    return {"id": exchange.id, "started": exchange.started, "elapsed": exchange.elapsed}
 
 
 def _without_lookups(results: Results) -> Results:

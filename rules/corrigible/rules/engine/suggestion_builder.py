@@ -184,9 +184,9 @@ class SuggestionBuilder:
         else:
             return []
         guarded(self.request.document(), patch)
-        return with_new_idempotency_key(
-            patch, self.request, self.settings.idempotency_header, self.scope["exchange"]["id"]
-        )
+        header = self.settings.idempotency_header
+        seed = self.scope["exchange"]["id"] if header in self.request.headers else ""
+        return with_new_idempotency_key(patch, self.request, header, seed)
 
     def _from_changes(
         self, changes: tuple[tuple[str | Expression, Template], ...] | Expression, activation: Activation

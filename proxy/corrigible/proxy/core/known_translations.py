@@ -1,0 +1,135 @@
+"""What was made of refusals lately: an agent in a loop, or a thousand callers with one mistake, sends the same again.
+
+Only what follows from the exchange alone is kept. A refusal for which live state was looked at is translated each time,
+and so is one whose translation looked at when the exchange was, whose it was, or at its id.
+
+Knows: exchanges. Does not know: what a translation is, loops, look-ups.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+import orjson
+
+from corrigible.schema.exchange import Exchange
+
+T = TypeVar("T")
+
+_LARGEST: Final = 8 << 10
+"""Bytes of a request, and of an answer."""
+_ALL: Final = 2 << 20
+"""Bytes of all of them: read, they take some ten times as much."""
+
+
+class WatchedExchange(Exchange):
+    """An exchange that notes whether somebody looked at what differs each time: its id, its times, its caller."""
+
+    __slots__ = ("was_looked_at",)
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.was_looked_at = False
+        super().__init__(
+            exchange.request,
+            exchange.status,
+            exchange.headers,
+            exchange.body,
+            exchange.id,
+            exchange.started,
+            exchange.elapsed,
+            exchange.caller,
+        )
+
+
+def _watched(name: str) -> property:
+    slot: Any = Exchange.__dict__[name]
+
+    def read(exchange: WatchedExchange) -> Any:
+        exchange.was_looked_at = True
+        return slot.__get__(exchange)
+
+    return property(read, slot.__set__)
+
+
+for _name in ("id", "started", "elapsed", "caller"):
+    setattr(WatchedExchange, _name, _watched(_name))
+
+
+class Key(NamedTuple):
+    """All that a translation may depend on."""
+
+    method: str
+    path: str
+    document: bytes
+    """The request and the headers of the answer."""
+    form: bool
+    files: frozenset[str]
+    is_json_text: bool
+    has_other_numbers: bool
+    status: int
+    body: bytes
+    is_wrapped: bool
+
+    @property
+    def size(self) -> int:
+        """Bytes of the exchange."""
+        return len(self.path) + len(self.document) + len(self.body)
+
+
+def key_of(exchange: Exchange, *, is_wrapped: bool) -> Key | None:
+    """Return what an exchange is known by; None where it is too large to be kept.
+
+    `is_wrapped`: another exchange carried this one.
+    """
+    request = exchange.request
+    if len(exchange.body) > _LARGEST:
+        return None
+    try:
+        document = orjson.dumps([request.query, request.headers, request.body, exchange.headers])
+    except TypeError:  # an integer of more than 64 bits, a lone surrogate
+        return None
+    if len(request.path) + len(document) > _LARGEST:
+        return None
+    return Key(
+        request.method,
+        request.path,
+        document,
+        request.form,
+        request.files,
+        request.is_json_text,
+        request.has_other_numbers,
+        exchange.status,
+        exchange.body,
+        is_wrapped,
+    )
+
+
+class KnownTranslations(Generic[T]):
+    """The translations that were asked for last. Threads may share it."""
+
+    def __init__(self, most: int = _ALL) -> None:
+        """`most`: bytes of the exchanges in it."""
+        self._most = most
+        self._size = 0
+        self._kept: OrderedDict[Key, T] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Key | None) -> T | None:
+        if key is None:
+            return None
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is not None:
+                self._kept.move_to_end(key)
+            return kept
+
+    def keep(self, key: Key, translation: T) -> None:
+        with self._lock:
+            if key not in self._kept:
+                self._size += key.size
+            self._kept[key] = translation
+            while self._size > self._most:
+                oldest, _ = self._kept.popitem(last=False)
+                self._size -= oldest.size
