@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from corrigible.adapters.bodies.answer import Answer, read_answer
 from corrigible.proxy.core.loop.attempt_group import Refusal
@@ -49,25 +48,9 @@ from .merge import merge_suggestions
 from .relay_seal import Relay
 from .relayed_feedback import relayed_feedback
 from .request_at_fault import ABOUT_THE_REQUEST
+from .translation import Translation
 
 Decisions = Generator[Lookup, LookupAnswer, Decision]
-
-
-class Translation(NamedTuple):
-    """What a refusal says that is known, however often it came."""
-
-    case: RefusalCase
-    feedback: dict[str, Json] | None
-    encoded: bytes | None
-    """The feedback as compact JSON; None where there is none, or it is too large."""
-    diagnoses: tuple[Mapping[str, str], ...]
-    rules: tuple[str, ...]
-    code: str
-    """What the first rule that matched calls it."""
-    live: bool
-    error: str | None
-    """A mistake of ours that did not change the feedback."""
-
 
 _OTHER_MEMBERS = 400
 """Bytes of feedback besides its suggestions."""
@@ -94,7 +77,7 @@ class Engine:
         self.relay = relay
         self.limits = limits or Limits()
         self.clock = clock
-        self._known: KnownTranslations[Translation | PassThrough] = KnownTranslations()
+        self._known: KnownTranslations[Translation] = KnownTranslations()
         self._unwrapping = tuple(
             (profile, unwrap) for profile in self.profiles if (unwrap := profile.adapter.unwrap) is not None
         )
@@ -164,16 +147,17 @@ class Engine:
         budget: Budget,
     ) -> Decisions:
         key = key_of(exchange, is_wrapped=match.is_wrapped) if explanation is None else None
-        translation = self._known.get(key)
-        if translation is None:
-            watched = WatchedExchange(exchange)
-            translation = yield from self._translate(watched, match, explanation, budget)
-            is_for_all = not watched.was_looked_at and not budget.pauses and not budget.is_short
-            if key is not None and is_for_all and (isinstance(translation, PassThrough) or translation.error is None):
-                self._known.keep(key, translation)
+        known = self._known.get(key)
+        if known is not None:
+            return self._answered(known.restored(exchange), loops)
+        watched = WatchedExchange(exchange)
+        translation = yield from self._translate(watched, match, explanation, budget)
         if isinstance(translation, PassThrough):
             return translation
-        return self._answered(translation._replace(case=translation.case._replace(exchange=exchange)), loops)
+        is_of_this_one = watched.was_looked_at or budget.pauses or budget.is_short
+        if key is not None and translation.is_whole and not is_of_this_one:
+            self._known.keep(key, translation.kept())
+        return self._answered(translation.of(exchange), loops)
 
     def _translate(
         self,
