@@ -44,6 +44,14 @@ _SECRET_VALUE = re.compile(
 
 _DIGITS = re.compile(r"(?<!\d)\d(?:(?:[ +\-]|%20)?\d){12,18}(?!\d)")
 
+_RANDOM_SEGMENT = re.compile(
+    r"(?<![^/:])(?![a-z]{2,12}_)(?=[\w-]{0,200}[a-z])(?=[\w-]{0,200}[A-Z])(?=[\w-]{0,200}\d)[A-Za-z0-9_-]{24,}(?![^/:?])"
+)
+"""Of a path, a segment or the end of one that is a token, as in webhooks of Slack and Discord and bots of Telegram.
+
+Letters of both cases with digits among them. A word before them (`ch_1Nir...`) says that it is the name of a thing.
+"""
+
 _OPEN = frozenset({"intent_disambiguation", "confidence_signal"})
 """Types of feedback that leave it to the caller what to send."""
 
@@ -237,7 +245,7 @@ def redact_target(target: str) -> str:
     if target.startswith(DOCUMENTS):
         return f"{DOCUMENTS}{REDACTED}"
     path, mark, query = target[:_LONGEST].partition("?")
-    clean = redact(_PATH_PARAMETER.sub(_path_parameter, path))
+    clean = redact(_RANDOM_SEGMENT.sub(REDACTED, _PATH_PARAMETER.sub(_path_parameter, path)))
     if "%" in clean:
         clean = "/".join(map(_value, clean.split("/")))
     if mark:
