@@ -20,6 +20,7 @@ actions:
   PICK_BRAND: {base_action: MODIFY_PARAMS, description: Take another brand.}
   CALL_US: {base_action: ESCALATE, description: Call the vendor.}
 """
+QUOTES = "; a text has quotes of its own: \"'x'\""
 
 
 def suggest(entry: str) -> str:
@@ -131,8 +132,22 @@ def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, expect
             "action: MODIFY_PARAMS, ask: {each: errors, as: error, pointer: /body/x}",
             '"error" hides a name that every rule has',
         ),
-        ("action: MODIFY_PARAMS, parameters: {a: {b: [1, x]}}", "CEL: column 1: undeclared reference to 'x'"),
-        ("action: WAIT_AND_RETRY, retry: {after_seconds: x}", "CEL: column 1: undeclared reference to 'x'"),
+        ("action: MODIFY_PARAMS, parameters: {a: {b: [1, x]}}", f"CEL: column 1: undeclared reference to 'x'{QUOTES}"),
+        (
+            "action: MODIFY_PARAMS, parameters: {a: hello world}",
+            "CEL: column 7: Syntax error: extraneous input 'world' expecting <EOF>"
+            "; a text has quotes of its own: \"'hello world'\"",
+        ),
+        (
+            "if: request.body.a = 3, action: MODIFY_PARAMS, parameters: {a: 1}",
+            "CEL: column 16: Syntax error: token recognition error at: '= '"
+            "; whether two values are equal is asked by ==",
+        ),
+        (
+            "if: true and false, action: MODIFY_PARAMS, parameters: {a: 1}",
+            "CEL: column 6: Syntax error: mismatched input 'and' expecting <EOF>; and, or, not are written &&, ||, !",
+        ),
+        ("action: WAIT_AND_RETRY, retry: {after_seconds: x}", f"CEL: column 1: undeclared reference to 'x'{QUOTES}"),
         (
             "one_of: [{action: ESCALATE, actor: somebody_else, message: m}, {action: MODIFY_PARAMS, message: m}]",
             "ESCALATE stands alone, not in a group",
@@ -149,7 +164,7 @@ def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, expect
         ),
         (
             "one_of: {each: '[1]', as: c, suggest: {action: MODIFY_PARAMS, message: m, parameters: {a: choice}}}",
-            "CEL: column 1: undeclared reference to 'choice'",
+            "CEL: column 1: undeclared reference to 'choice'" + QUOTES.replace("'x'", "'choice'"),
         ),
     ],
 )

@@ -65,6 +65,13 @@ def test_what_is_not_in_the_file_stands_where_its_container_does(tmp_path: Path)
             "2: expected ',' or ']', but got ':'; a bracket is open, or a text with \":\" in it needs quotes",
         ),
         ("a: Is it so? yes: no\n", '1: a text with ": " in it needs quotes'),
+        (
+            "a:\n  b: Is it so\n    c: no\n",
+            '3: a text with ": " in it needs quotes; or this line is indented too far: '
+            "it continues the text of the line before",
+        ),
+        ("a:\n  - b: 1\n   c: 2\n", "3: indented unlike the lines before it, or a line before it is"),
+        ("a:\n\t- b: 1\n", "2: a tab: lines are indented with blanks"),
         ("a: {b: c > 0 ? 1 : 2}\n", '1: a text with "?" in it needs quotes inside of brackets'),
         ("a: ? b\n", '1: a text that begins with "? " needs quotes'),
         ("a: @b\n", '1: a text that begins with "@" needs quotes'),

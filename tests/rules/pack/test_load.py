@@ -86,7 +86,7 @@ def test_the_mistakes_of_all_files_come_at_once(write_pack: Callable[..., Path])
     assert mistakes(folder) == [
         'tables/t.yaml:2: key "a" stands twice',
         'a.yaml:6: action "ESCALAT" is not registered in pack.yaml; did you mean "ESCALATE"?',
-        "a.yaml:7: CEL: column 1: undeclared reference to 'zz'",
+        "a.yaml:7: CEL: column 1: undeclared reference to 'zz'; a text has quotes of its own: \"'zz'\"",
         'c.yaml:7: unknown key "wen"; did you mean "when"?',
     ]
 

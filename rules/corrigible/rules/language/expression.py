@@ -248,7 +248,9 @@ class Environment:
             message = str(problem).removeprefix("INVALID_ARGUMENT: ").splitlines()[0].removeprefix("ERROR: ")
             message = re.sub(r"^<input>:\d+:(\d+): ", r"column \1: ", message).replace(" (in container '')", "")
             named = _UNDECLARED.search(message)
-            hint = _hint(named[1], [*self.names, *FUNCTIONS, *functions]) if named else ""
+            hint = _hint(named[1], [*self.names, *FUNCTIONS, *functions]) if named else _hint_of_syntax(message)
+            if not hint and _WORDS.fullmatch(text):
+                hint = f"; a text has quotes of its own: \"'{text}'\""
             raise ExpressionError(f"CEL: {message.removesuffix(' [INVALID_ARGUMENT]')}{hint}") from None
 
     def _type_of(self, code: str) -> str:
@@ -273,6 +275,18 @@ class Environment:
 
 
 _RENAMED = {"covers": "includes", "wildcards": "find"}
+
+
+_WORDS = re.compile(r"[A-Za-z][\w-]*(?: [\w-]+)*")
+
+
+def _hint_of_syntax(message: str) -> str:
+    if "token recognition error at: '= '" in message:
+        return "; whether two values are equal is asked by =="
+    return "; and, or, not are written &&, ||, !" if _WORD_OF_LOGIC.search(message) else ""
+
+
+_WORD_OF_LOGIC = re.compile(r"input '(?:and|or|not)'")
 
 
 def _hint(name: str, names: list[str]) -> str:

@@ -69,14 +69,18 @@ def read_source(path: Path) -> Source:
 
 
 def _syntax(problem: yaml.MarkedYAMLError, text: str) -> str:
-    """Say what is wrong, and where it is a plain text that YAML reads as something else, that it needs quotes."""
+    """Say what is wrong: that a plain text which YAML reads as something else needs quotes, that blanks are missing."""
     message, mark = problem.problem or "not YAML", problem.problem_mark
     if mark is None:
         return message
     line = next(iter(text.splitlines()[mark.line : mark.line + 1]), "")
     sign = line[mark.column : mark.column + 1]
+    if sign == "\t":
+        return "a tab: lines are indented with blanks"
+    if message.startswith("expected <block end>"):
+        return "indented unlike the lines before it, or a line before it is"
     if message.startswith("mapping values") and sign == ":":
-        return 'a text with ": " in it needs quotes'
+        return f'a text with ": " in it needs quotes{_IF_DEEPER if _is_deeper(text, mark.line) else ""}'
     if message.startswith("mapping keys") and sign == "?":
         return 'a text that begins with "? " needs quotes'
     if message.startswith("expected ',' or") and sign == "?":
@@ -88,6 +92,15 @@ def _syntax(problem: yaml.MarkedYAMLError, text: str) -> str:
     if message.startswith("found undefined alias"):
         return f'{message}; a text that begins with "*" needs quotes'
     return message
+
+
+_IF_DEEPER = "; or this line is indented too far: it continues the text of the line before"
+
+
+def _is_deeper(text: str, number: int) -> bool:
+    """Whether a line is indented further than the one before it."""
+    before, line = ["", *text.splitlines()][number : number + 2]
+    return bool(before.strip()) and len(line) - len(line.lstrip()) > len(before) - len(before.lstrip(" -"))
 
 
 def _value(node: yaml.Node, trail: Trail, lines: dict[Trail, int], path: Path) -> Any:
