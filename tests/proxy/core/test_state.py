@@ -233,6 +233,24 @@ def test_a_conflict_without_a_place_is_about_what_names_the_resource(engine: Eng
     assert [place for place, _ in asked(feedback)] == [f"/body/{NAMING[first]}"]
 
 
+@pytest.mark.parametrize("message", ["Conflict", "409 Conflict", "HTTP error 409", "conflict."])
+def test_a_conflict_that_says_no_more_is_about_what_is_there(engine: Engine, message: str) -> None:
+    reads = {"/api/variables/name/a": {"id": 7, "name": "a", "value": 1}}
+    same, _ = feedback_of(engine, post("/api/variables", {"name": "a", "value": 1}), 409, message, reads)
+    assert same["suggestions"][0]["action"] == "ALREADY_DONE"
+    other, _ = feedback_of(engine, post("/api/variables", {"name": "a", "value": 2}), 409, message, reads)
+    assert [one["safety"]["changes_intent"] for one in other["suggestions"]] == [True, True]
+    pools, _ = feedback_of(engine, post("/api/work_pools", {"name": "default", "type": "other"}), 409, message)
+    assert pools["suggestions"][0]["placeholders"][0]["pointer"] == "/body/name"
+
+
+@pytest.mark.parametrize("message", ["Conflict", "Conflict of versions", "Conflict in plan"])
+def test_a_conflict_that_nothing_shows_is_not_explained(engine: Engine, message: str) -> None:
+    assert feedback_of(engine, post("/api/variables", {"name": "b", "value": 1}), 409, message)[0] == {}
+    assert feedback_of(engine, post("/api/work_pools", {"name": "new", "type": "other"}), 409, message)[0] == {}
+    assert feedback_of(engine, post("/api/flows", {"colour": "red"}), 409, message)[0] == {}
+
+
 def test_a_path_by_name(engine: Engine) -> None:
     reads = {"/api/variables/name/a": {"id": 7, "name": "a", "value": 1}}
     same, looked = feedback_of(engine, post("/api/variables", {"name": "a", "value": 1}), 409, "already exists", reads)

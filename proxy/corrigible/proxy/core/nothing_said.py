@@ -28,6 +28,7 @@ _SAYS_REFUSED: Final = re.compile(
     r"|(?:i |we )?(?:do(?: not|n't)|could(?: not|n't)|can(?:not|'t)) understand(?: (?:you|(?:this|the|your) request))?"
     r"|validation (?:error|failed)|(?:request )?error)?\W*"
 )
+_SAYS_CONFLICT: Final = re.compile(rf"(?i){_STATUS}(?:(?:resource |request )?conflict(?: error)?)?\W*")
 _SAYS_NO_PATH: Final = re.compile(
     rf"(?i){_STATUS}(?:(?:the )?(?:requested )?(?:page|path|route|url|endpoint) (?:(?:was|is|could) )?not (?:be )?found"
     r"\W*(?:on (?:the|this) server.{0,160}|404\W*)?"
@@ -43,6 +44,11 @@ def says_nothing(message: str, status: int) -> bool:
     """Whether a message says no more than that a request was refused with this status."""
     pattern = _SAYS_ABSENT if status in _ABSENT else _SAYS_REFUSED
     return pattern.fullmatch(message[:_READ].strip()) is not None
+
+
+def says_no_conflict(message: str) -> bool:
+    """Whether the message of a 409 does not say what is in conflict: `Conflict`, `HTTP error 409`."""
+    return _SAYS_CONFLICT.fullmatch(message[:_READ].strip()) is not None
 
 
 def says_no_path(message: str) -> bool:

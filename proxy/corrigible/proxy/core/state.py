@@ -29,7 +29,7 @@ from corrigible.schema.exchange import Protocol as Wire
 
 from .absent_thing import EVEN, absent_thing
 from .api_profile import RefusalCase
-from .nothing_said import says_nothing
+from .nothing_said import says_no_conflict, says_nothing
 from .state_conflict import Conflicts
 from .state_reader import (
     ABSENT_HERE,
@@ -90,8 +90,11 @@ class _State(References, Conflicts):
         if (constraint := stored_constraint(self._message)) is not None:
             return (yield from self._not_stored(constraint))
         if status == 409 or (status in (400, 422) and is_there):
+            creation = self._reads.creation(request.method, request.path)
             if is_there or not self._message:
-                return (yield from self._existing(self._reads.creation(request.method, request.path)))
+                return (yield from self._existing(creation))
+            if says_no_conflict(self._message):
+                return (yield from self._existing(creation, is_seen=True))
             return None
         in_parameters = self._error.pointer.startswith(("/body/", "/query/"))
         unmet = in_parameters and not self._error.constraint and not self._error.stated

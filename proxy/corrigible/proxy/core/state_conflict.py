@@ -64,11 +64,14 @@ _MEMBER_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 class Conflicts(StateReader):
     """Compares what exists with what a request creates or changes."""
 
-    def _existing(self, creation: Creation | None) -> Results:
+    def _existing(self, creation: Creation | None, *, is_seen: bool = False) -> Results:
+        """Compare what exists with what was sent. `is_seen`: only what a look-up shows is known to exist."""
         if self._is_of_the_call() and not self._is_told():
             return None
         place = self._conflicting(creation)
         if place is None:
+            if is_seen:
+                return None
             here = yield from self._existing_here()
             return here if here is not None or creation is None else (yield from self._existing_as_sent(creation))
         sent = value_at(self._request, place)
@@ -76,6 +79,8 @@ class Conflicts(StateReader):
         existing, item, path = None, None, ""
         if creation is not None:
             existing, item, path = yield from self._found(creation, member, value)
+        if is_seen and existing is None:
+            return None
         lost = self._lost(place, existing) if existing is not None else ()
         if existing is not None and not lost and self._is_meant(member, creation):
             message = "It exists, with everything that was asked for."
