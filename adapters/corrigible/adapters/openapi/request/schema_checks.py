@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import jsonschema_rs
 
 from corrigible.adapters.openapi.schema.recursive_choice import chosen_first
-from corrigible.adapters.openapi.schema.schema_path import at, declared, is_unset, small, target
+from corrigible.adapters.openapi.schema.schema_path import at, declared, small, target
 from corrigible.rules.budget import count_values, spend
 from corrigible.rules.pointer import MISSING, escape
 from corrigible.rules.safety.nearness import is_same, is_slip, nearest
@@ -24,12 +24,15 @@ from corrigible.rules.schema_repair.wire_text import takes_any_text
 from corrigible.schema.exchange import Json
 
 from .bounds import HIGHEST_PRICE, LARGE, Known, Part, part_of, price, written_out
+from .branches import candidate_branches, closed_list, complete, distance, is_choice_of_members
 
 _KEPT_PLACES: Final = 64
 _VALUES_A_STEP: Final = 8
 _AN_ERROR: Final = 15
 """Steps for one error, and one more for so many values beside it: each error holds a copy of them."""
 _VALUES_OF_AN_ERROR: Final = 6
+_MOST_VALUES: Final = 100
+"""Values that tell the forms of an object apart."""
 _MOST_RESPELT: Final = 16
 """Undeclared members of one object that are held against those that are missing."""
 Path = Sequence[str | int]
@@ -287,10 +290,10 @@ class SchemaChecker:
         if unnamed is not None:
             yield unnamed
             return
-        left = _candidate_branches(schema, branches, error.instance, self.schema)
-        distances = {index: _distance(contexts[index], len(error.instance_path)) for index in left}
+        left = candidate_branches(schema, branches, error.instance, self.schema)
+        distances = {index: distance(contexts[index], len(error.instance_path)) for index in left}
         best = [index for index in left if distances[index] == min(distances.values())]
-        if len(best) < len(left) and _is_choice_of_members(
+        if len(best) < len(left) and is_choice_of_members(
             [contexts[index] for index in left], [target(branches[index], self.schema) for index in left], error
         ):
             best = left
@@ -307,7 +310,7 @@ class SchemaChecker:
             return
         spot = locate(error.instance_path)
         names = self._declared(error.instance_path).members
-        alternatives = [_complete(small(branches[index], self.schema), names, self.schema) for index in best]
+        alternatives = [complete(small(branches[index], self.schema), names, self.schema) for index in best]
         yield SchemaViolation(spot.pointer, "anyOf", {"anyOf": alternatives}, spot.value)
 
     def _selecting(
@@ -321,7 +324,7 @@ class SchemaChecker:
         path = inner.instance_path
         if inner.kind.name not in ("enum", "const") or len(path) != len(error.instance_path) + 1:
             return None
-        listed = [_listed(declared([one], self.schema).get(str(path[-1])), self.schema) for one in branches]
+        listed = [closed_list(declared([one], self.schema).get(str(path[-1])), self.schema) for one in branches]
         known = [values for values in listed if values is not None]
         every = [value for values in known for value in values[:_MOST_VALUES]]
         if len(known) < len(branches) or len(known) < 2 or len(every) > _MOST_VALUES:
@@ -389,38 +392,6 @@ def _is_only_of_part(violation: SchemaViolation) -> bool:
     return violation.keyword in _TOO_FEW or (violation.keyword == "required" and violation.value is not MISSING)
 
 
-def _is_choice_of_members(
-    contexts: Sequence[Sequence[jsonschema_rs.ValidationError]],
-    alternatives: Sequence[Schema],
-    error: jsonschema_rs.ValidationError,
-) -> bool:
-    """Whether alternatives only require members of an object that has none: then fewer members are not nearer."""
-    for inner in (inner for context in contexts for inner in context):
-        kind: Any = inner.kind
-        if kind.name != "required" or inner.instance_path != error.instance_path:
-            return False
-    required = {str(name) for alternative in alternatives for name in alternative.get("required", ())}
-    return (
-        isinstance(error.instance, Mapping)
-        and required.isdisjoint(error.instance)
-        and len(required) <= _MOST_CANDIDATES
-    )
-
-
-_MOST_CANDIDATES: Final = 6
-_MOST_VALUES: Final = 100
-"""Values that tell the forms of an object apart."""
-
-
-def _complete(alternative: dict[str, Json], names: Mapping[str, Json], root: Schema) -> dict[str, Json]:
-    """Add the schemas of members that an alternative requires and the schema around it declares."""
-    needed = [name for name in alternative.get("required", ()) if name in names]
-    if not needed:
-        return alternative
-    members = {name: small(names[name], root, 1) for name in needed}
-    return {**alternative, "properties": {**members, **alternative.get("properties", {})}}
-
-
 def _is_member(step: str | int) -> bool:
     """Whether a step leads to a member, not to an element."""
     return isinstance(step, str) and not step.isdecimal()
@@ -428,35 +399,6 @@ def _is_member(step: str | int) -> bool:
 
 def _below(pointer: str, name: str | int) -> str:
     return f"{pointer}/{escape(str(name))}"
-
-
-def _candidate_branches(schema: Json, branches: Sequence[Json], instance: Json, root: Schema) -> list[int]:
-    """Return the alternatives in question: the one that a discriminating member names, else all that set a value."""
-    chosen = _named_branch(schema, instance)
-    if chosen is not None:
-        return [chosen]
-    left = [index for index in range(len(branches)) if not is_unset(target(branches[index], root))]
-    left = left or list(range(len(branches)))
-    if not isinstance(instance, Mapping):
-        return left
-    members = {index: declared([branches[index]], root) for index in left}
-    for name, value in instance.items():
-        if isinstance(value, Mapping | list) or not any(name in inner for inner in members.values()):
-            continue
-        allowed = {index: _listed(members[index].get(name), root) for index in left}
-        agreeing = [index for index, listed in allowed.items() if listed is not None and value in listed]
-        if agreeing and any(listed is not None and value not in listed for listed in allowed.values()):
-            left = [index for index in left if allowed[index] is None or index in agreeing]
-    return left
-
-
-def _named_branch(schema: Json, instance: Json) -> int | None:
-    discriminator = schema.get("discriminator") if isinstance(schema, Mapping) else None
-    if discriminator is None or not isinstance(instance, Mapping):
-        return None
-    value = instance.get(discriminator["propertyName"])
-    branch = discriminator["branches"].get(value) if isinstance(value, str) else None
-    return branch if isinstance(branch, int) else None
 
 
 _MOST_FORMS: Final = 4
@@ -476,31 +418,6 @@ def _beside(schema: Json, root: Schema) -> dict[str, Json]:
             out.pop(key, None)
             out["anyOf"] = [small(branch, root, 1) for branch in branches]
     return out
-
-
-def _listed(schema: Json, root: Schema) -> list[Json] | None:
-    """Return the closed list of values of a member, None where it has none."""
-    if not isinstance(schema, Mapping):
-        return None
-    resolved = target(schema, root)
-    listed = [resolved["const"]] if "const" in resolved else resolved.get("enum")
-    return listed if isinstance(listed, list) else None
-
-
-def _distance(errors: Sequence[jsonschema_rs.ValidationError], depth: int) -> tuple[bool, int]:
-    """Return how far an alternative is: another type altogether is farthest, then the number of members at fault."""
-    another, faults = False, set[object]()
-    for error in errors:
-        kind: Any = error.kind
-        inside = error.instance_path[depth:]
-        if inside:
-            faults.add(inside[0])
-        elif kind.name in ("additionalProperties", "unevaluatedProperties"):
-            faults.update(kind.unexpected)
-        else:
-            another = another or kind.name == "type"
-            faults.add(kind.property if kind.name == "required" else (kind.name,))
-    return another, len(faults)
 
 
 def _objects(value: Json, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Json]]]:
