@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -165,29 +164,6 @@ def test_the_oldest_make_room() -> None:
         known.keep(key, number)
         assert known.get(keys[0]) == 0  # asked for again and again
     assert [known.get(key) for key in keys] == [0, *[None] * 6, 7, 8]
-
-
-def test_threads_share_it() -> None:
-    keys = [key_of(replace(ASKED, body=b"%d" % number), is_wrapped=False) for number in range(50)]
-    known: KnownTranslations[int] = KnownTranslations(1000)
-    problems: list[BaseException] = []
-
-    def use() -> None:
-        try:
-            for _ in range(20):
-                for number, key in enumerate(keys):
-                    assert key is not None
-                    known.keep(key, number)
-                    assert known.get(key) in (number, None)
-        except BaseException as problem:
-            problems.append(problem)
-
-    threads = [threading.Thread(target=use) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert problems == []
 
 
 def test_a_watched_exchange_is_the_same_to_who_reads_it() -> None:

@@ -8,7 +8,6 @@ Knows: exchanges. Does not know: what a translation is, loops, look-ups.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -107,29 +106,24 @@ def key_of(exchange: Exchange, *, is_wrapped: bool) -> Key | None:
 
 
 class KnownTranslations(Generic[T]):
-    """The translations that were asked for last. Threads may share it."""
+    """The translations that were asked for last. For one thread, as loops are."""
 
     def __init__(self, most: int = _ALL) -> None:
         """`most`: bytes of the exchanges in it."""
         self._most = most
         self._size = 0
         self._kept: OrderedDict[Key, T] = OrderedDict()
-        self._lock = threading.Lock()
 
     def get(self, key: Key | None) -> T | None:
-        if key is None:
-            return None
-        with self._lock:
-            kept = self._kept.get(key)
-            if kept is not None:
-                self._kept.move_to_end(key)
-            return kept
+        kept = None if key is None else self._kept.get(key)
+        if kept is not None and key is not None:
+            self._kept.move_to_end(key)
+        return kept
 
     def keep(self, key: Key, translation: T) -> None:
-        with self._lock:
-            if key not in self._kept:
-                self._size += key.size
-            self._kept[key] = translation
-            while self._size > self._most:
-                oldest, _ = self._kept.popitem(last=False)
-                self._size -= oldest.size
+        if key not in self._kept:
+            self._size += key.size
+        self._kept[key] = translation
+        while self._size > self._most:
+            oldest, _ = self._kept.popitem(last=False)
+            self._size -= oldest.size
