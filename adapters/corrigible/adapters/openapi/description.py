@@ -49,6 +49,10 @@ class Description:
         described = Operations(self._stored.index["operations"])
         return described.merged_with(described.with_prefix(self._base)) if self._base else described
 
+    def below(self, base: str) -> Description:
+        """Return the description of the same API, where requests have its paths below a base path, too."""
+        return Description(self._stored, base)
+
     def schema_violations(self, request: Request, operation: str, at: str = "") -> tuple[SchemaViolation, ...]:
         """Return the violations of a request, misspelt names before missing members.
 

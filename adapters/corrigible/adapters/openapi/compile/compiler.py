@@ -133,9 +133,12 @@ def _operations(
 
 
 def _bases(document: Mapping[str, Json], *nearer: Mapping[str, Json]) -> list[str]:
-    """Return the base paths: the empty one, and that of every server whose variables have defaults."""
+    """Return the base paths: the empty one, and that of every server whose variables have defaults.
+
+    Where there is no server, also the one that the text of the description tells.
+    """
     servers = [server for place in (document, *nearer) for server in place.get("servers") or ()]
-    bases = [""]
+    bases = ["", *(_told_base(document) if not servers else ())]
     for server in servers:
         url = server.get("url") if isinstance(server, Mapping) else None
         if not isinstance(url, str):
@@ -147,6 +150,29 @@ def _bases(document: Mapping[str, Json], *nearer: Mapping[str, Json]) -> list[st
         if "{" not in url:
             bases.append(urlsplit(url).path.rstrip("/"))
     return list(dict.fromkeys(bases))
+
+
+_TOLD_BASE: Final = re.compile(
+    r"(?i)\ball (?:[\w-]+ ){0,3}?(?:routes?|paths?|endpoints?|urls?|requests?)"
+    r"(?: (?:are|is|have|has|must|should|be|use|the|a|common|base|of|our|this|api|here|below|listed|described)){0,6}"
+    r" (?:prefixed (?:with|by)|start with|begin with|relative to|prefix)\W{0,4}"
+    r"(/[a-z][\w-]{0,30}(?:/[a-z0-9][\w-]{0,30}(?:\.\d{1,3})?){0,2})"
+)
+_LONGEST_TEXT: Final = 4000
+
+
+def _told_base(document: Mapping[str, Json]) -> list[str]:
+    """Return the path that all paths have before them, as a sentence says it: "All API routes are prefixed with /v1/".
+
+    Where paths begin with it already, they are written in full.
+    """
+    info = document.get("info")
+    text = info.get("description") if isinstance(info, Mapping) else None
+    told = _TOLD_BASE.search(text[:_LONGEST_TEXT]) if isinstance(text, str) else None
+    paths = document.get("paths")
+    if told is None or not isinstance(paths, Mapping) or any(str(one).startswith(told[1]) for one in paths):
+        return []
+    return [told[1]]
 
 
 def _shape(template: str, parameters: list[dict[str, Any]]) -> str:
