@@ -56,7 +56,7 @@ from .place_in_call import (
     identifier_in,
     place_of_lack,
 )
-from .place_of_content import is_of_query, place_of_content
+from .place_of_content import is_of_base64, is_of_query, place_of_content
 from .printed_in_call import identity_printed, place_of_printed_text, place_of_python_call
 from .sent_places import COMPARED_A_STEP, PARTS, PLACES_A_STEP, find_sent, places_in_texts, sent_places
 
@@ -163,7 +163,11 @@ def locate_errors(
             ):
                 error = error._replace(constraint="required")
             is_read = not is_rpc and exchange.status in _OF_CONTENT and not error.stated
-            if not place and is_read and is_of_query(error.message, request, vocabulary):
+            if (
+                not place
+                and is_read
+                and (is_of_base64(error.message) or is_of_query(error.message, request, vocabulary))
+            ):
                 place = place_of_content(error.message, request, vocabulary, sent)
             if not place and repeats_body(error.message, request):
                 place = "/body"

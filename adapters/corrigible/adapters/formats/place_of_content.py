@@ -72,6 +72,14 @@ _HOLDERS: Final = frozenset(
 """Last words of the names of fields that hold bytes."""
 
 
+_OF_BASE64: Final = re.compile(r"(?i)\b(?:illegal|invalid|malformed|not (?:a )?valid) base64\b|\bincorrect padding\b")
+
+
+def is_of_base64(message: str) -> bool:
+    """Whether a sentence is about a text that is to be bytes in base64: no body as a whole is that."""
+    return _OF_BASE64.search(message[:_READ]) is not None
+
+
 def is_of_bytes(message: str, request: Request, vocabulary: Vocabulary) -> bool:
     """Whether a sentence is about bytes of a known form, and a single field can hold them."""
     return _OF_BYTES.search(message[:_READ]) is not None and bool(_holder(request, vocabulary))

@@ -57,7 +57,9 @@ class StateReader:
         self._has_operation = bool(case.match.operation)
         self._error, self._reads, self._group = error, reads, group
         self._message = error.message[:_LONGEST]
-        self._quoted = frozenset(_QUOTED.findall(self._message) or _LAST.findall(self._message))
+        quoted = _QUOTED.findall(self._message) or _LAST.findall(self._message)
+        self._quoted = frozenset([*quoted, *(one.strip("/") for one in quoted)])
+        """What the message quotes. A path may be written with slashes around it."""
         self._headers = lookup_headers(case.request, case.pack.settings.lookup_headers)
         self._seen: list[LookupResult] = []
         self._is_known = False
