@@ -251,6 +251,40 @@ def test_a_conflict_that_nothing_shows_is_not_explained(engine: Engine, message:
     assert feedback_of(engine, post("/api/flows", {"colour": "red"}), 409, message)[0] == {}
 
 
+@pytest.mark.parametrize("name", ["version", "revision", "versionId", "ref"])
+def test_a_version_that_is_not_there_is_asked_for_where_the_resource_is(engine: Engine, name: str) -> None:
+    request = Request("GET", "/api/work_pools/default", {name: "7"})
+    feedback, looked = feedback_of(engine, request, 404, "Not found")
+    assert asked(feedback) == [(f"/query/{name}", {"not": {"const": "7"}})]
+    assert looked == ["/api/work_pools/default"]
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("/api/work_pools/gone", {"version": "7"}),
+        ("/api/work_pools/gone", {"colour": "red"}),
+        ("/api/work_pools/gone", {"version": "7", "ref": "main"}),
+    ],
+)
+def test_a_resource_that_is_not_there_has_no_version(engine: Engine, path: str, query: dict[str, str]) -> None:
+    feedback, _ = feedback_of(engine, Request("GET", path, query), 404, "Not found")
+    assert [place for place, _ in asked(feedback)] == ["/path"]
+
+
+def test_a_name_in_quotes_may_have_the_slash_of_a_path(engine: Engine) -> None:
+    body = {"from": "a", "to": "transit", "note": "x"}
+    feedback, _ = feedback_of(engine, post("/api/flows", body), 400, 'path already in use at "transit/"')
+    assert [place for place, _ in asked(feedback)] == ["/body/to"]
+
+
+@pytest.mark.parametrize("message", ["illegal base64 data at input byte 5", "Incorrect padding"])
+def test_base64_is_about_the_only_text(engine: Engine, message: str) -> None:
+    feedback, _ = feedback_of(engine, post("/api/flows", {"text": "hello world!", "count": 1}), 400, message)
+    assert [place for place, _ in asked(feedback)] == ["/body/text"]
+    assert feedback_of(engine, post("/api/flows", {"text": "a!", "other": "b!"}), 400, message)[0] == {}
+
+
 def test_a_path_by_name(engine: Engine) -> None:
     reads = {"/api/variables/name/a": {"id": 7, "name": "a", "value": 1}}
     same, looked = feedback_of(engine, post("/api/variables", {"name": "a", "value": 1}), 409, "already exists", reads)

@@ -41,6 +41,7 @@ from .place_by_frame import (
     place_of_itself,
     repeated_element,
 )
+from .place_by_initials import place_by_initials
 from .place_by_label import place_of_reference
 from .place_by_message import (
     assigned_parameter,
@@ -212,7 +213,9 @@ def _told_by_text(
     if told := values_told(error.message, every, any_text=any_text):
         return told
     worded = names_in_message(error.message, sent)
-    return [worded[0] if len(worded) == 1 else reference_in_message(error.message, every)]
+    if len(worded) == 1:
+        return worded
+    return [reference_in_message(error.message, every) or place_by_initials(error.message, sent)]
 
 
 _READ: Final = 500

@@ -16,7 +16,7 @@ from corrigible.adapters.formats.message.sent_values import ABSENT
 from corrigible.adapters.formats.message.state_wording import Reason, told_reason
 from corrigible.adapters.openapi.related_reads import NamedResource, RelatedReads
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.pointer import MISSING, value_at
+from corrigible.rules.pointer import MISSING, escape, value_at
 from corrigible.rules.safety.decisive import READS
 from corrigible.rules.safety.nearness import is_plural, is_same, letters
 from corrigible.rules.schema_repair.route import schema_of_path, with_segment
@@ -58,6 +58,8 @@ _KIND_ABSENT: Final = re.compile(
 )
 """A message that says no more than that a thing of one kind is absent. That it says so is seen elsewhere."""
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+_VERSION_NAMES: Final = frozenset({"version", "versionid", "revision", "rev", "generation", "snapshot", "ref", "tag"})
+"""Parameters that ask for one state of a resource among several."""
 
 
 _EVENLY: Final[Mapping[str, Json]] = {"basis": "spec", "value": EVEN}
@@ -120,6 +122,8 @@ class _State(References, Conflicts):
     # --- a resource of the path is not there
 
     def _absent(self) -> Results:
+        if self._is_plainly_absent() and (other := (yield from self._other_version())) is not None:
+            return other
         named = self._reads.named(self._request.method, self._request.path)
         said = [one for one in named if one.value in self._quoted] or [one for one in named if self._is_named(one)]
         is_kind = bool(said)
@@ -166,6 +170,21 @@ class _State(References, Conflicts):
             wanted = {"enum": paths}
         question = ask(violation, self._request, "Give the path of a resource that exists.", schema=wanted)
         return self._done(question, ABSENT_HERE)
+
+    def _other_version(self) -> Results:
+        """Return the question for another version, where a read of one finds nothing and one of no version does."""
+        request = self._request
+        asked = [name for name in request.query if letters(name) in _VERSION_NAMES]
+        if request.method not in READS or len(asked) != 1 or (yield from self._answered(request.path)) is None:
+            return None
+        place, sent = f"/query/{escape(asked[0])}", request.query[asked[0]]
+        question = ask(
+            SchemaViolation(place, "enum", {}, sent),
+            request,
+            "Ask for one that exists.",
+            schema={"not": {"const": sent}},
+        )
+        return self._done(question, ABSENT_THERE)
 
     def _is_named(self, resource: NamedResource) -> bool:
         """Whether the message names what stands in the path: "Collection ID" for `collection_id`, else its kind."""
