@@ -167,11 +167,14 @@ def test_the_oldest_make_room() -> None:
 
 
 def test_a_watched_exchange_is_the_same_to_who_reads_it() -> None:
-    watched = WatchedExchange(ASKED)
+    watched = WatchedExchange.of(ASKED)
     assert (watched.request, watched.status, watched.headers, watched.body) == (ASKED.request, 400, {}, REFUSED)
     assert not watched.was_looked_at
     assert (watched.id, watched.started, watched.elapsed, watched.caller) == ("e1", 1000.0, 0.0, "ann")
     assert watched.was_looked_at
+    copied = WatchedExchange.of(ASKED)
+    assert replace(copied, status=500).status == 500
+    assert copied.was_looked_at
 
 
 def cases() -> Iterator[tuple[str, Path]]:

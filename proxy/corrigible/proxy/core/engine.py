@@ -163,7 +163,7 @@ class Engine:
         known = self._known.get(key)
         if known is not None:
             return self._answered(known.restored(exchange), loops)
-        watched = WatchedExchange(exchange)
+        watched = WatchedExchange.of(exchange)
         translation = yield from self._translate(watched, match, explanation, budget)
         if isinstance(translation, PassThrough):
             return translation

@@ -28,9 +28,15 @@ class WatchedExchange(Exchange):
 
     __slots__ = ("was_looked_at",)
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, *values: Any, **named: Any) -> None:
+        """Takes what an exchange takes: `replace` makes another one, and looks at all of this one."""
         self.was_looked_at = False
-        super().__init__(
+        super().__init__(*values, **named)
+
+    @classmethod
+    def of(cls, exchange: Exchange) -> WatchedExchange:
+        """Return the same exchange, watched."""
+        return cls(
             exchange.request,
             exchange.status,
             exchange.headers,
