@@ -18,6 +18,22 @@ def read(body: Any, request: Request = REQUEST) -> list[tuple[str, str, str]]:
     return [(v.pointer, v.constraint, v.message) for v in GenericFormat().read(exchange, body)]
 
 
+HOOK = Request("POST", "/hooks", query={"q": "x"}, body={"headers": "X-Key: abc", "path": 7, "body": "x"})
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ({"errors": {"headers": ["Not an object."]}}, ["/body/headers"]),
+        ({"errors": {"headers": "Not an object.", "path": ["Not a text."]}}, ["/body/headers", "/body/path"]),
+        ({"errors": {"query": {"q": ["Not a number."]}}}, ["/query/q"]),
+        ({"errors": {"headers": {"accept": ["Not a media type."]}}}, ["/headers/accept"]),  # marshmallow, webargs
+    ],
+)
+def test_a_member_may_be_called_as_a_part_of_the_request(body: Any, wanted: list[str]) -> None:
+    assert [place for place, _, _ in read(body, HOOK)] == wanted
+
+
 @pytest.mark.parametrize(
     ("body", "wanted"),
     [

@@ -218,7 +218,10 @@ def test_a_unix_time_is_one_already() -> None:
 def test_numbers_and_truth() -> None:
     spelt: tuple[object, ...] = ("12", " -3 ", "+3", "1e3", "5.0", "5.1", 5.0, 2.0**60, True, None)
     assert [integer(v) for v in spelt] == [*(12, -3, None, None, 5, None, 5, None, None, None)]
-    assert [number(v) for v in ("1.5", "1e3", ".5", "1,5", 2.5, 3)] == [1.5, 1000.0, None, None, 2.5, 3]
+    assert [number(v) for v in ("1.5", "1e3", ".5", 2.5, 3)] == [1.5, 1000.0, None, 2.5, 3]
+    # A comma before decimals; before three digits it may be one of thousands.
+    written = ("0,95", "-1,5", "12,3456", "1,500", "1,234,567", "1,5,2", ",5", "1,")
+    assert [number(v) for v in written] == [0.95, -1.5, 12.3456, None, None, None, None, None]
     assert [integer(v) for v in ("007", "7" * 18, "7" * 19, "7" * 16 + ".0", 2.0**53)] == [None, int("7" * 18)] + [
         None
     ] * 3

@@ -165,6 +165,8 @@ def _by_place(members: Mapping[str, Json], around: Place, depth: int, walk: _Wal
         if from_path and not name.startswith("$") and name.lower() not in {one.lower() for one in walk.names}:
             continue
         here = _below(around, name)
+        if here.where and not here.parts and _is_own(name, value, walk):
+            here = Place((name,), "", name)
         if isinstance(value, str):
             yield _violation(value, here, walk)
         elif isinstance(value, list):
@@ -180,6 +182,15 @@ def _by_place(members: Mapping[str, Json], around: Place, depth: int, walk: _Wal
             yield from _of_object(value, "", here, depth + 1, walk)
         elif isinstance(value, dict):
             yield from _by_place(value, here, depth + 1, walk)
+
+
+def _is_own(name: str, value: Json, walk: _Walk) -> bool:
+    """Whether a word for a part of the request is a member of the body: texts are about it, an object about the part.
+
+    `{"headers": ["This field is required."]}` of a webhook that is sent with `headers`.
+    """
+    body = walk.request.body
+    return name != "body" and isinstance(body, dict) and name in body and (isinstance(value, str) or _texts(value))
 
 
 def _is_list(place: Place, walk: _Walk) -> bool:

@@ -24,6 +24,7 @@ _SAYS_ABSENT: Final = re.compile(
 )
 _SAYS_REFUSED: Final = re.compile(
     rf"(?i){_STATUS}(?:bad request|unprocessable (?:entity|content)"
+    r"|invalid request (?:payload|query|params|headers|path|body) input"
     r"|(?:invalid|wrong|bad) (?:request|input|data|format|file format)(?: supplied| provided| given)?"
     r"|(?:i |we )?(?:do(?: not|n't)|could(?: not|n't)|can(?:not|'t)) understand(?: (?:you|(?:this|the|your) request))?"
     r"|validation (?:error|failed)|(?:request )?error)?\W*"

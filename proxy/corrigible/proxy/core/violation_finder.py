@@ -38,8 +38,10 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Protocol
 
+from .absent_by_name import absent_by_name
 from .api_profile import RefusalCase
 from .nothing_said import says_no_path, says_nothing
+from .only_undeclared import only_undeclared
 from .request_at_fault import (
     BAD_REQUEST,
     BY_THE_TEXT_ONLY,
@@ -143,6 +145,8 @@ class ViolationFinder:
                 if wrong is None or (is_unsure and not self._is_about_the_path(error.message[:_READ])):
                     return ()
                 return (self._with_methods_of_members(wrong),)
+            if (thing := absent_by_name(self._case, error, self._violations_at)) is not None:
+                return (thing,)
             route = list(self._of_route(error, status))
             if route or status != 405:
                 return route if route or not self._is_located(error) else self._at(error)
@@ -404,7 +408,7 @@ class ViolationFinder:
             elsewhere = self._description.misplaced_members(self._request, self._operation)
             respelt = list(elsewhere) if len(elsewhere) == 1 else []
         if not violations and not respelt:
-            respelt = self._of_another_kind(message)
+            respelt = self._of_another_kind(message) or only_undeclared(self._case, message, self._violations_at)
         violations = [*respelt, *violations]
         mentioned = [one for one in violations if _is_mentioned(one, plain)]
         if self._request.method == "PATCH":

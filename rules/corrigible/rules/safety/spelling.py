@@ -80,6 +80,10 @@ def integer(value: Json) -> int | None:
     return value if isinstance(value, int) else None
 
 
+_WITH_COMMA = re.compile(r"-?\d{1,15},(?:\d{1,2}|\d{4,15})", re.ASCII)
+"""With a comma before the decimals, as much of the world writes them. Three digits after it may be thousands."""
+
+
 def number(value: Json) -> int | float | None:
     """Return the number that a value spells without loss."""
     whole = integer(value)
@@ -87,6 +91,8 @@ def number(value: Json) -> int | float | None:
         return whole
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         return float(value)
+    if isinstance(value, str) and _WITH_COMMA.fullmatch(value.strip()):
+        return float(value.replace(",", "."))
     return value if isinstance(value, float) else None
 
 

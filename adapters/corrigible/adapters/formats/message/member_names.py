@@ -117,6 +117,9 @@ _MISSING: Final = PatternList(
     # Go, by hand: "box.ID: identifier must not be empty"
     r"(?:^|: )(?P<a>[A-Za-z_]\w{0,79}(?:\.[A-Za-z_]\w{0,79}){1,5}): (?:(?:the )?(?:identifier|value|name|field|it) )?"
     r"(?:(?:is )?(?:required|missing)|(?:must not|may not|can ?not|can't) be (?:empty|blank))(?:[.!:;,]|$)",
+    # Django, by hand: "Path must be set for Local Files storage"
+    r"^(?P<a>[A-Za-z_$][\w$@.-]{0,79}) (?:must|has to|needs to) be (?:set|given|provided|specified)"
+    r" (?:for|in|when|if|unless)\b.{0,200}$",
     # by hand: "snapshotter argument missing"
     rf"^(?!(?:required|mandatory|query|path|header|body|form|url|request|an?|one|some|this|that|input)\b)"
     rf"['\"`]?(?P<a>[a-z_$][\w$.-]{{0,79}})['\"`]? {_PLAIN_KIND} (?:is |was )?"

@@ -5,6 +5,7 @@ What is wrong or unknown in a schema is left out: a schema with fewer constraint
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,8 @@ from corrigible.adapters.openapi.document.source_files import SourceFiles
 from corrigible.rules.schema_repair.first_violation import is_fully_checked
 from corrigible.rules.schema_repair.json_schema import SHAPED, is_shaped
 from corrigible.schema.exchange import Json
+
+from .joi import of_joi
 
 _TYPES: Final = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
 _NUMBERS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
@@ -28,6 +31,20 @@ _MAPS: Final = ("properties", "patternProperties", "dependentSchemas")
 _LONGEST_DEFAULT: Final = 200
 _MOST_VALUES: Final = 5000
 """Of an enum that is kept: a longer list could be searched within no time limit, so its values are not judged."""
+
+
+_RANGE_OF_CLASS: Final = re.compile(r"(\\[wdsWDS])-(?=[^\]])")
+
+
+def checkable(pattern: str) -> str | None:
+    """Return a pattern as the validator can check it in full; None where it cannot.
+
+    JavaScript takes the hyphen of `[\\w-.]` for itself: a class cannot begin a range.
+    """
+    for written in (pattern, _RANGE_OF_CLASS.sub(r"\1\-", pattern)):
+        if is_fully_checked({"pattern": written}):
+            return written
+    return None
 
 
 class Schemas:
@@ -145,10 +162,12 @@ class Schemas:
         for key in _COUNTS:
             if isinstance(node.get(key), int) and not isinstance(node[key], bool) and node[key] >= 0:
                 out[key] = node[key]
-        if isinstance(node.get("pattern"), str) and is_fully_checked({"pattern": node["pattern"]}):
-            out["pattern"] = node["pattern"]
+        if isinstance(node.get("pattern"), str) and (pattern := checkable(node["pattern"])) is not None:
+            out["pattern"] = pattern
         if isinstance(node.get("format"), str):
             out["format"] = node["format"]
+        for key, value in of_joi(node).items():
+            out.setdefault(key, value)
         for key in ("uniqueItems", "readOnly"):
             if node.get(key) is True:
                 out[key] = True
