@@ -381,3 +381,22 @@ def test_what_is_not_there_is_asked_for_where_it_may_stand(
 def test_what_exists_is_told_from_what_does_not(message: str, intent: bool) -> None:
     told = feedback("DropCrate", {"crateId": "c-9"}, UNKNOWN, message)
     assert told is None or [s.changes_intent for s in told.suggestions] == [intent]
+
+
+@pytest.mark.parametrize("code", [7, FAILED_PRECONDITION])
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        ("the call targets another depot: depot name mismatch: expected north, got south", "/body/depotName"),
+        ("depot name mismatch: expected north, got east", None),
+        ("the depot name south may not be used by this caller", None),
+    ],
+)
+def test_a_value_that_is_not_the_expected_one_is_asked_for_and_nothing_else_that_is_not_allowed(
+    code: int, message: str, place: str | None
+) -> None:
+    told = feedback("OpenDepot", {"depotName": "south"}, code, message)
+    assert told is not None
+    assert [one.pointer for s in told.suggestions for one in s.placeholders] == ([place] if place else [])
+    assert not any(s.patch for s in told.suggestions)
+    assert (told.recovery == "terminal") is (place is None)

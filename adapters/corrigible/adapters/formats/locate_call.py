@@ -36,6 +36,7 @@ from .place_by_path import left_empty
 from .place_in_call import (
     field_named,
     place_of_lack,
+    place_of_mismatch,
     reference_named,
 )
 from .place_in_list import element_told, list_told
@@ -50,6 +51,8 @@ _OF_REQUEST: Final = frozenset({"INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS
 OF_REFERENCES: Final = frozenset({"NOT_FOUND", "ALREADY_EXISTS"})
 _OF_ABSENCE: Final = frozenset({"INVALID_ARGUMENT", "FAILED_PRECONDITION"})
 """Codes that some services send for a thing that is not there, where its name was left out."""
+_OF_MISMATCH: Final = frozenset({"PERMISSION_DENIED", "FAILED_PRECONDITION"})
+"""Codes that some services send for a value which the request has to have, and has not."""
 _OF_LACKS: Final = frozenset({"INVALID_ARGUMENT", "FAILED_PRECONDITION", "UNKNOWN"})
 _OF_FIELDS: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE", "UNKNOWN"})
 _WITHOUT_A_WORD: Final = re.compile(
@@ -111,6 +114,8 @@ def told_in_call(
     message = _CHOICES.sub("", error.message)
     if (code or error.type) == "NOT_FOUND" and reason_of_call(message, request.method) is not None:
         return error, ""  # it is there, in another state
+    if error.type in _OF_MISMATCH and (place := place_of_mismatch(message, sent)):
+        return error._replace(type="INVALID_ARGUMENT", constraint="", stated={}), place
     if place := left_empty_named(message, request, vocabulary) or left_empty(message, request, vocabulary):
         return error._replace(constraint="required"), place
     if error.type in _OF_LACKS and (
