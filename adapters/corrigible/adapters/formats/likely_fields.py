@@ -25,6 +25,7 @@ from corrigible.rules.budget import spend
 from corrigible.schema.exchange import Json, Request
 
 from .call_fields import ANYTHING, MOST, VAGUE, Field, fields_around, given_fields, unset_fields, words_of
+from .lack_in_call import place_of_condition
 from .message.sent_values import SentValue, is_label, is_only_around, value_mentioned
 
 FEW: Final = 3
@@ -82,12 +83,14 @@ def likely_fields(
     unless a single value was sent.
     """
     unset = list(islice(unset_fields(request, vocabulary), MOST))
-    given = list(islice(given_fields(sent), MOST))
+    condition = place_of_condition(message, sent)
+    given = [one for one in islice(given_fields(sent), MOST) if one.pointer != condition]
     spend((len(unset) + len(given)) // _COMPARED_A_STEP + 1)
     if spelled := _spelled_out(message, [*unset, *given]):
         return spelled
     mentioned = value_mentioned(message, sent, any_text=True) or _held(message, given) or _any_name(message, given)
     is_beside = mentioned and (is_label(message, sent, mentioned) or is_only_around(message, sent, mentioned))
+    is_beside = is_beside or bool(mentioned and mentioned == condition)
     if mentioned and not is_beside:
         return [mentioned]
     if is_beside:

@@ -26,7 +26,14 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
 
 from .field_names import blank_told, map_key, nested_name, required_of_list
-from .lack_in_call import left_empty_named, metadata_missing, read_of_nothing, what_is_required
+from .lack_in_call import (
+    left_empty_named,
+    metadata_missing,
+    place_of_condition,
+    read_of_nothing,
+    required_beside,
+    what_is_required,
+)
 from .likely_fields import fields_of_failure, fields_told, likely_fields, likely_names, value_at_end
 from .place_by_message import (
     place_by_text,
@@ -120,6 +127,7 @@ def told_in_call(
         return error._replace(constraint="required"), place
     if error.type in _OF_LACKS and (
         place := read_of_nothing(message, request, vocabulary)
+        or required_beside(message, request, vocabulary, sent)
         or what_is_required(message, request, vocabulary, sent)
         or metadata_missing(message, request)
     ):
@@ -136,6 +144,8 @@ def told_in_call(
         or value_mentioned(message, sent, any_text=any_text)
     )
     if place and error.type in _OF_FIELDS and is_label(message, sent, place):
+        place = ""
+    if place and place == place_of_condition(message, sent):
         place = ""
     if place and is_only_around(message, sent, place) and not says_absent(message):
         worded = [one for one in names_in_message(message, sent) if one != place]
