@@ -22,6 +22,7 @@ from typing import Final
 
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.rules.budget import spend
+from corrigible.rules.safety.decisive import words
 from corrigible.schema.exchange import Json, Request
 
 from .call_fields import ANYTHING, MOST, VAGUE, Field, fields_around, given_fields, unset_fields, words_of
@@ -41,6 +42,11 @@ _LACK: Final = re.compile(
     r"|obrigat[oó]ri|obligatori|requerid|erforderlich|fehlt|manquant|requis|обязател|必填|必须|不能为空|缺少|필수"
 )
 """Words of sentences about what was not sent. In proto3 a number that was not sent is zero."""
+_NOT_TAKEN: Final = re.compile(
+    r"(?i)\b(?:deprecated|obsolete|unknown|unsupported|unrecogni[sz]ed|unexpected|disallowed) "
+    r"(?:argument|parameter|field|option|member|property|attribute|setting)s?\b"
+)
+"""Sentences about a field that was sent, whichever it is."""
 _OF_CALL: Final = re.compile(r"\bmissing \d+ required (?:positional|keyword-only) arguments?\b")
 """What Python says of its own functions."""
 _OF_ZERO: Final = re.compile(r"(?i)\b(?:zero|positive|0|nonzero)\b")
@@ -86,6 +92,8 @@ def likely_fields(
     condition = place_of_condition(message, sent)
     given = [one for one in islice(given_fields(sent), MOST) if one.pointer != condition]
     spend((len(unset) + len(given)) // _COMPARED_A_STEP + 1)
+    if inside := _number_inside(message, given):
+        return [inside]
     if spelled := _spelled_out(message, [*unset, *given]):
         return spelled
     mentioned = value_mentioned(message, sent, any_text=True) or _held(message, given) or _any_name(message, given)
@@ -98,7 +106,8 @@ def likely_fields(
     told = words_of(message)
     is_lack = _LACK.search(_OF_CALL.sub(" ", message[:_READ]).replace("_", " ")) is not None
     around = list(islice(fields_around(sent), MOST))
-    tiers = (unset, given, around) if is_lack else (given, around, unset if given else ())
+    is_of_sent = not is_lack and _NOT_TAKEN.search(message[:_READ]) is not None
+    tiers = (unset, given, around) if is_lack else (given, around, unset if given and not is_of_sent else ())
     for fields in tiers:
         if whole := [one for one in fields if told.issuperset(one.words) and not ANYTHING.issuperset(one.words)]:
             about = _sharing(told, whole)
@@ -112,7 +121,10 @@ def likely_fields(
     if has_words or is_beside:
         return []
     if not is_lack:
-        few = [one for one in given if one.value == {}] or given or unset
+        empty = [one for one in given if one.value == {}] if not is_of_sent else []
+        few = empty or given or unset
+        if is_of_sent and len(few) > FEW:  # what names the thing is taken at all times
+            few = [one for one in few if _IDENTIFYING.isdisjoint(one.words[-1:])]
     elif _OF_ZERO.search(message) is not None:
         few = [*given, *unset]
     else:
@@ -160,6 +172,28 @@ def _held(message: str, given: Sequence[Field]) -> str:
     read = message[:_READ]
     found = found or list(dict.fromkeys(place for place, text in texts if "/" in text and f"{text}/" in read))
     return found[0] if len(found) == 1 else ""
+
+
+def _number_inside(message: str, given: Sequence[Field]) -> str:
+    """Return the only text that was sent and in which a number under a word of a message is what it says: `{node: 0}`.
+
+    A message that calls a number zero or negative says so of what is inside of a text as of any other.
+    """
+    read = message[:_READ]
+    if _OF_ZERO.search(read) is None and _OF_NEGATIVE.search(read) is None:
+        return ""
+    texts = [
+        (one.pointer, text[:_LONGEST_TEXT]) for one in given for text in _texts(one.value) if ":" in text or "=" in text
+    ]
+    spend(sum(len(text) for _, text in texts) // _COMPARED_A_STEP)
+    told = words_of(message) - VAGUE
+    found = {place for place, text in texts for one in _NUMBERED.finditer(text) if told.issuperset(words(one["name"]))}
+    return found.pop() if len(found) == 1 else ""
+
+
+_OF_NEGATIVE: Final = re.compile(r"(?i)\bnegative\b")
+_NUMBERED: Final = re.compile(r"""\b(?P<name>[A-Za-z][\w-]{0,60})['"]?\s{0,4}[:=]\s{0,4}(?:0|-\d{1,15})(?![\w.])""")
+_LONGEST_TEXT: Final = 1000
 
 
 def _any_name(message: str, given: Sequence[Field]) -> str:
