@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.call_fields import words_of
-from corrigible.adapters.formats.likely_fields import likely_fields
+from corrigible.adapters.formats.likely_fields import likely_fields, number_told
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.schema.exchange import Request
@@ -91,3 +91,27 @@ def test_a_field_that_is_not_taken_was_sent(body: Any, message: str, places: lis
 )
 def test_advice_about_the_program_that_calls_is_about_no_field(message: str, *, told: bool) -> None:
     assert ("version" in words_of(message)) is told
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "places"),
+    [
+        ({"seal": {"text": "{lid: 9}"}}, "Insufficient writeable lids in the lidset", ["/body/seal/text"]),
+        ({"lids": 9, "crateId": 9}, "not enough lids", ["/body/lids"]),
+        ({"lidCount": "9"}, "there are not enough lids available", ["/body/lidCount"]),
+        ({"memory": 4096}, "insufficient memory: try later", ["/body/memory"]),
+        # of something else, of several, of none; who it is
+        ({"boxes": 9}, "not enough lids", []),
+        ({"lids": 9, "seal": {"text": "{lid: 9}"}}, "not enough lids", []),
+        ({"lids": 0}, "not enough lids", []),
+        ({"lids": ["a"]}, "not enough lids", []),
+        ({"lidId": 9}, "not enough lids", []),
+        ({"lids": 9}, "insufficient permissions for lids", []),
+        ({"lids": 9}, "the lids are wrong", []),
+    ],
+)
+def test_what_there_is_not_enough_of_is_the_number_of_it_that_was_sent(
+    body: Any, message: str, places: list[str]
+) -> None:
+    request = Request("/depot.v1.Depot/CreateCrate", "", body=body)
+    assert number_told(message, list(sent_places(request))) == places

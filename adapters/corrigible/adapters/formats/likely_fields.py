@@ -6,6 +6,8 @@
 | `missing box_id in chunks`           | the same, be it inside of a message that was sent                     |
 | `Bad UUID`, `Invalid ID format`      | what was sent, if that is no more than a few values                   |
 | `Division by zero`                   | the number that was not sent: it is zero then                         |
+| `Lid cannot be zero`                 | the text that was sent and in which it is: `{lid: 0}`                 |
+| `Insufficient lids`                  | the number of them that was sent: `lids`, `{lid: 9}`                  |
 | nothing, with NOT_FOUND              | what was sent that identifies something                               |
 
 That is no proof: it is good for a question. Of more than a few fields nothing follows.
@@ -23,6 +25,7 @@ from typing import Final
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.rules.budget import spend
 from corrigible.rules.safety.decisive import words
+from corrigible.rules.safety.nearness import is_plural
 from corrigible.schema.exchange import Json, Request
 
 from .call_fields import ANYTHING, MOST, VAGUE, Field, fields_around, given_fields, unset_fields, words_of
@@ -92,7 +95,7 @@ def likely_fields(
     condition = place_of_condition(message, sent)
     given = [one for one in islice(given_fields(sent), MOST) if one.pointer != condition]
     spend((len(unset) + len(given)) // _COMPARED_A_STEP + 1)
-    if inside := _number_inside(message, given):
+    if inside := _number_inside(message, given) or _number_of_scarce(message, given):
         return [inside]
     if spelled := _spelled_out(message, [*unset, *given]):
         return spelled
@@ -139,6 +142,12 @@ def _inner(about: list[str], blank: Sequence[Field]) -> list[str]:
     return inside if len(inside) == 1 else about
 
 
+def number_told(message: str, sent: Sequence[SentValue]) -> list[str]:
+    """Return the place of the only number that was sent of what a sentence says there is not enough of."""
+    place = _number_of_scarce(message, list(islice(given_fields(sent), MOST)))
+    return [place] if place else []
+
+
 def fields_told(message: str, sent: Sequence[SentValue]) -> list[str]:
     """Return the only field that was sent and whose name of several words a sentence has."""
     told = words_of(message)
@@ -182,17 +191,45 @@ def _number_inside(message: str, given: Sequence[Field]) -> str:
     read = message[:_READ]
     if _OF_ZERO.search(read) is None and _OF_NEGATIVE.search(read) is None:
         return ""
-    texts = [
-        (one.pointer, text[:_LONGEST_TEXT]) for one in given for text in _texts(one.value) if ":" in text or "=" in text
-    ]
-    spend(sum(len(text) for _, text in texts) // _COMPARED_A_STEP)
     told = words_of(message) - VAGUE
-    found = {place for place, text in texts for one in _NUMBERED.finditer(text) if told.issuperset(words(one["name"]))}
+    found = {place for place, name, number in _numbers_inside(given) if number <= 0 and told.issuperset(words(name))}
     return found.pop() if len(found) == 1 else ""
 
 
+def _number_of_scarce(message: str, given: Sequence[Field]) -> str:
+    """Return the only number that was sent of what a message says there is not enough of: `{node: 9}`, `nodes: 9`."""
+    told = _SCARCE.search(message[:_READ])
+    noun = words(told["what"])[-1:] if told is not None else ()
+    if not noun:
+        return ""
+    own = [one for one in given if isinstance(one.value, int | float | str) and _NUMBER.fullmatch(str(one.value))]
+    own = [one for one in own if _IDENTIFYING.isdisjoint(one.words[-1:])]
+    numbers = [(one.pointer, "_".join(one.words), float(str(one.value))) for one in own]
+    numbers += _numbers_inside(given)
+    found = {
+        place
+        for place, name, number in numbers
+        if number > 0 and any(one == noun[0] or is_plural(one, noun[0]) for one in words(name))
+    }
+    return found.pop() if len(found) == 1 else ""
+
+
+def _numbers_inside(given: Sequence[Field]) -> list[tuple[str, str, float]]:
+    """Return the numbers that stand behind names inside of texts: where, under which name, how much."""
+    texts = [(one.pointer, text[:_LONGEST_TEXT]) for one in given for text in _texts(one.value)]
+    spend(sum(len(text) for _, text in texts) // _COMPARED_A_STEP)
+    return [(place, one["name"], float(one["number"])) for place, text in texts for one in _NUMBERED.finditer(text)]
+
+
 _OF_NEGATIVE: Final = re.compile(r"(?i)\bnegative\b")
-_NUMBERED: Final = re.compile(r"""\b(?P<name>[A-Za-z][\w-]{0,60})['"]?\s{0,4}[:=]\s{0,4}(?:0|-\d{1,15})(?![\w.])""")
+_SCARCE: Final = re.compile(
+    r"(?i)\b(?:insufficient|not enough)(?: number of)? (?P<what>[a-z][\w-]{0,40}(?: [\w-]{1,40}){0,2}?)"
+    r"(?: (?:in|on|of|for|to|with|at|available|left|are|is|were|was|have|has|found)\b|\W*$|[.,;:(])"
+)
+_NUMBER: Final = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
+_NUMBERED: Final = re.compile(
+    r"""\b(?P<name>[A-Za-z][\w-]{0,60})['"]?\s{0,4}[:=]\s{0,4}(?P<number>-?\d{1,15}(?:\.\d{1,9})?)(?![\w.])"""
+)
 _LONGEST_TEXT: Final = 1000
 
 

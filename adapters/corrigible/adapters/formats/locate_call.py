@@ -34,7 +34,7 @@ from .lack_in_call import (
     required_beside,
     what_is_required,
 )
-from .likely_fields import fields_of_failure, fields_told, likely_fields, likely_names, value_at_end
+from .likely_fields import fields_of_failure, fields_told, likely_fields, likely_names, number_told, value_at_end
 from .place_by_message import (
     place_by_text,
     suspected_place,
@@ -205,7 +205,7 @@ def likely(
     elif meant == "UNIMPLEMENTED":
         places = fields_told(error.message, sent)
     elif error.type == "INTERNAL" and not is_fault(error.message):
-        places = [told] if (told := value_at_end(error.message, sent)) else []
+        places = [told] if (told := value_at_end(error.message, sent)) else number_told(error.message, sent)
         code = "INVALID_ARGUMENT" if places else code
     else:
         return error
