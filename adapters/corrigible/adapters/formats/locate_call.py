@@ -46,7 +46,7 @@ from .place_in_call import (
     place_of_mismatch,
     reference_named,
 )
-from .place_in_list import element_told, list_told
+from .place_in_list import element_told, list_told, list_too_long
 from .place_of_content import is_of_bytes, is_of_query, place_of_content
 from .printed_in_call import place_of_python_call, without_printed
 
@@ -55,6 +55,7 @@ _NO_CODE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _SERVER_ERROR: Final = 500
 _READ: Final = 500
 _OF_REQUEST: Final = frozenset({"INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "OUT_OF_RANGE"})
+_OF_LENGTHS: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE"})
 OF_REFERENCES: Final = frozenset({"NOT_FOUND", "ALREADY_EXISTS"})
 _OF_ABSENCE: Final = frozenset({"INVALID_ARGUMENT", "FAILED_PRECONDITION"})
 """Codes that some services send for a thing that is not there, where its name was left out."""
@@ -137,6 +138,8 @@ def told_in_call(
     if place := map_key(message, sent, vocabulary) or blank_told(message, sent):
         return error, place
     if place := list_told(message, request, vocabulary) or element_told(message, sent, vocabulary):
+        return error, place
+    if (code or error.type) in _OF_LENGTHS and (place := list_too_long(message, sent)):
         return error, place
     place = (
         nested_name(message, sent)
