@@ -216,7 +216,8 @@ def _number_of_scarce(message: str, given: Sequence[Field]) -> str:
 
 def _numbers_inside(given: Sequence[Field]) -> list[tuple[str, str, float]]:
     """Return the numbers that stand behind names inside of texts: where, under which name, how much."""
-    texts = [(one.pointer, text[:_LONGEST_TEXT]) for one in given for text in _texts(one.value)]
+    every = ((one.pointer, text[:_LONGEST_TEXT]) for one in given for text in _texts(one.value))
+    texts = list(islice(((place, text) for place, text in every if ":" in text or "=" in text), _ELEMENTS))
     spend(sum(len(text) for _, text in texts) // _COMPARED_A_STEP)
     return [(place, one["name"], float(one["number"])) for place, text in texts for one in _NUMBERED.finditer(text)]
 
@@ -228,7 +229,7 @@ _SCARCE: Final = re.compile(
 )
 _NUMBER: Final = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
 _NUMBERED: Final = re.compile(
-    r"""\b(?P<name>[A-Za-z][\w-]{0,60})['"]?\s{0,4}[:=]\s{0,4}(?P<number>-?\d{1,15}(?:\.\d{1,9})?)(?![\w.])"""
+    r"""(?<![\w-])(?P<name>[A-Za-z]\w{0,60}+)['"]?\s{0,4}[:=]\s{0,4}(?P<number>-?\d{1,15}(?:\.\d{1,9})?)(?![\w.])"""
 )
 _LONGEST_TEXT: Final = 1000
 

@@ -45,7 +45,7 @@ def near_names(name: str, service: str, names: Sequence[str]) -> list[str]:
     own = words(name) if len(name) <= LONGEST else ()
     if not own:
         return []
-    spend(3 * len(names))
+    spend(6 * len(names))
     near = nearest(name, names)
     other_words = {other: words(other) for other in names if other not in near}
     same = sorted(own)
