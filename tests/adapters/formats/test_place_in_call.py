@@ -11,6 +11,7 @@ from corrigible.adapters.formats.message.told_code import told_code, without_cod
 from corrigible.adapters.formats.place_in_call import (
     field_named,
     place_of_lack,
+    place_of_mismatch,
     reference_named,
 )
 from corrigible.adapters.formats.printed_in_call import (
@@ -234,3 +235,28 @@ def test_of_a_field_inside_what_was_not_sent_the_outermost_is_missing() -> None:
 def test_the_last_value_of_a_printed_identity(message: str, place: str) -> None:
     sent = list(sent_places(call({"depot": "main", "lot": {"lotId": "lot-1"}})))
     assert identity_printed(message, sent) == place
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "place"),
+    [
+        ({"depotName": "b"}, "wrong depot: depot name mismatch: expected a, got b", "/body/depotName"),
+        ({"depot": {"name": "b"}}, "depot does not match: expected 'a' but got 'b'.", "/body/depot/name"),
+        ({"depotName": "b", "crate": "b"}, "depot mismatch: expected a, got b", "/body/depotName"),
+        ({"depotId": 7}, "depot id mismatch (expected 5, got 7)", "/body/depotId"),
+        # what was got was not sent, or is another field's
+        ({"depotName": "c"}, "depot name mismatch: expected a, got b", ""),
+        ({"crate": "b"}, "depot name mismatch: expected a, got b", ""),
+        ({"depotName": "b", "nearDepot": "b"}, "depot mismatch: expected a, got b", ""),
+        ({"depotName": "b"}, "depot name b may not be used", ""),
+        # who calls, what is allowed, a secret, a state
+        ({"userName": "b"}, "user name mismatch: expected a, got b", ""),
+        ({"principal": {"name": "b"}}, "name mismatch: expected a, got b", ""),
+        ({"roleName": "b"}, "role name mismatch: expected a, got b", ""),
+        ({"sessionId": "b"}, "session id mismatch: expected a, got b", ""),
+        ({"depotPassword": "secret-b"}, "depot password mismatch: expected x, got secret-b", ""),
+        ({"depotVersion": 3}, "depot version mismatch: expected 4, got 3", ""),
+    ],
+)
+def test_the_place_of_a_value_that_is_not_the_expected_one(body: Any, message: str, place: str) -> None:
+    assert place_of_mismatch(message, list(sent_places(call(body)))) == place

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.formats.place_in_list import element_told, list_told
+from corrigible.adapters.formats.place_in_list import element_told, list_told, list_too_long
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
 from corrigible.schema.exchange import Request
@@ -68,3 +68,25 @@ def test_a_list_misses_elements(message: str, place: str) -> None:
 def test_a_list_of_values_that_was_sent_is_one() -> None:
     assert list_told("at least two labels are needed", call({"labels": ["x"]}), DECLARED) == ""
     assert list_told("at least 2 labels must be given", call({"labels": ["x"]}), DECLARED) == "/body/labels"
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "place"),
+    [
+        ({"success": [{}, {}], "failure": []}, "too many operations in txn request", "/body/success"),
+        ({"crate": {"labels": ["a", "b"]}}, "too many write operations per batch (max 1)", "/body/crate/labels"),
+        ({"labels": ["a", "b"], "names": ["c", "d"]}, "Too many labels.", "/body/labels"),
+        ({"labels": ["a", "b"], "names": ["c", "d"]}, "too many labels in the request", "/body/labels"),
+        # several that may be meant, none that is long, nothing that says that it is in the request
+        ({"success": [{}, {}], "failure": [{}, {}]}, "too many operations in txn request", ""),
+        ({"success": [{}], "failure": []}, "too many operations in txn request", ""),
+        ({"success": [{}, {}]}, "too many operations", ""),
+        ({"success": [{}, {}]}, "too many operations in progress", ""),
+        # what is counted elsewhere, or inside of a value
+        ({"success": [{}, {}]}, "too many requests in one call", ""),
+        ({"success": [{}, {}]}, "too many bytes in the message", ""),
+        ({"files": ["a", "b"]}, "too many open files", ""),
+    ],
+)
+def test_a_list_has_too_many_elements(body: Any, message: str, place: str) -> None:
+    assert list_too_long(message, list(sent_places(call(body)))) == place

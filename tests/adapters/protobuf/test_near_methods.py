@@ -6,7 +6,9 @@ import pytest
 from google.protobuf import descriptor_pb2
 
 from corrigible.adapters.protobuf.descriptors import Descriptors
+from corrigible.adapters.protobuf.near_methods import may_write, near_names
 from corrigible.adapters.protobuf.service_description import ProtobufDescription
+from corrigible.rules.schema_repair.route import UNSURE
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +49,91 @@ def test_the_method_of_the_same_name_in_another_service_comes_before_near_ones(
     near = description.nearest_operation("/farm.Plots/ListField", "")
     assert near is not None
     assert near.schema["enum"][0] == "/farm.Fields/ListField"
+
+
+@pytest.mark.parametrize(
+    ("name", "service", "names", "meant"),
+    [
+        # a verb of reading more or less
+        ("BarnState", "Farm", ["GetBarnState", "PaintBarn"], ["GetBarnState"]),
+        ("Ident", "Farm", ["GetIdent", "PaintBarn"], ["GetIdent"]),
+        ("GetBarnHealth", "Farm", ["BarnHealth", "PaintBarn"], ["BarnHealth"]),
+        ("Barns", "Farm", ["GetBarns", "ListBarns"], ["GetBarns", "ListBarns"]),
+        ("Barns", "Farm", ["ListBarnDoors"], []),
+        # a verb of writing is never meant by one of reading, nor by none, nor the other way around
+        ("BarnState", "Farm", ["SetBarnState"], []),
+        ("GetBarnState", "Farm", ["SetBarnState"], []),
+        ("GetSnapshot", "Farm", ["Snapshot"], []),
+        ("Snapshot", "Farm", ["GetSnapshot"], []),
+        ("GetLockState", "Farm", ["LockState"], []),
+        ("CreateBarn", "Farm", ["GetCreateBarn"], []),
+        ("Get", "Farm", ["Barn"], []),
+        # another verb of reading
+        ("GetBarn", "Farm", ["DescribeBarn", "PaintBarn"], ["DescribeBarn"]),
+        ("GetBarns", "Farm", ["ListBarns"], ["ListBarns"]),
+        ("ListBarns", "Farm", ["DescribeBarns", "ReadBarns"], ["DescribeBarns", "ReadBarns"]),
+        ("GetBarn", "Farm", ["ListBarn"], []),
+        ("GetBarn", "Farm", ["DescribeBarnDoor"], []),
+        # ... is not meant where another name is nearer
+        ("DescribeBarns", "Farm", ["DescribeBarn", "ListBarns"], ["DescribeBarn"]),
+        # the words of the service
+        ("Grant", "Lease", ["LeaseGrant", "LeaseRevoke"], ["LeaseGrant"]),
+        ("LeaseGrant", "LeaseService", ["Grant", "Revoke"], ["Grant"]),
+        ("Grant", "Auth", ["LeaseGrant"], []),
+        ("GrantLease", "Lease", ["LeaseGrantAll"], []),
+        # another order, and number
+        ("ListMembers", "Farm", ["MemberList", "MemberAdd"], ["MemberList"]),
+        ("ListCities", "Farm", ["CityList"], ["CityList"]),
+        ("ListRoles", "Farm", ["RoleList", "RoleAdd"], ["RoleList"]),
+        ("ListRoles", "Farm", ["RoleGet"], []),
+        ("ListRoles", "Farm", ["RuleListing"], []),
+        # ... only where none has the very words
+        ("getPlot", "Farm", ["GetPlot", "GetPlots", "Plot"], ["GetPlot"]),
+        ("ListPlots", "Plots", ["PlotList", "PlotsList"], ["PlotsList"]),
+        ("A" * 300, "Farm", ["GetBarn"], []),
+        ("", "Farm", ["GetBarn"], []),
+    ],
+)
+def test_names_that_mean_a_method(name: str, service: str, names: list[str], meant: list[str]) -> None:
+    assert near_names(name, service, names) == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "meant", "may"),
+    [("GetBarnHealth", "BarnHealth", True), ("BarnHealth", "GetBarnHealth", False), ("GetBarn", "GetBarns", False)],
+)
+def test_what_is_left_behind_a_verb_of_reading_may_be_one_of_writing(name: str, meant: str, *, may: bool) -> None:
+    assert may_write(name, meant) is may
+
+
+def _service(package: str, name: str, *methods: str) -> descriptor_pb2.FileDescriptorProto:
+    file = descriptor_pb2.FileDescriptorProto(name=f"{name}.proto", package=package, syntax="proto3")
+    file.message_type.add(name="Plot")
+    service = file.service.add(name=name)
+    for method in methods:
+        service.method.add(name=method, input_type=f".{package}.Plot", output_type=f".{package}.Plot")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("method", "meant", "is_unsure"),
+    [
+        # What is there and only written with a slash is meant alone, whoever else has a method of that name.
+        ("/farm.store/Store/Get", ["/farm.store.Store/Get"], False),
+        ("/farm.store/Store/Gett", ["/farm.store.Store/Get"], False),
+        ("/farm.store.Store/Put", ["/farm.depot.Depot/Put"], False),
+        ("/farm.store/Store/Put", ["/farm.depot.Depot/Put"], False),
+        ("/farm.barn.Barn/GetHealth", ["/farm.barn.Barn/Health"], True),
+        ("/farm.barn.Barn/State", ["/farm.barn.Barn/GetState"], False),
+    ],
+)
+def test_one_method_that_is_meant(method: str, meant: list[str], *, is_unsure: bool) -> None:
+    files = [
+        _service("farm.store", "Store", "Get"),
+        _service("farm.depot", "Depot", "Get", "Put"),
+        _service("farm.barn", "Barn", "Health", "GetState"),
+    ]
+    found = ProtobufDescription(Descriptors(files)).nearest_operation(method, "")
+    assert found is not None
+    assert found.schema["enum"] == meant
+    assert (found.schema.get(UNSURE) is True) is is_unsure

@@ -277,6 +277,41 @@ def test_an_interceptor_that_fails_for_an_unknown_method(message: str) -> None:
     assert called("DropCrat", UNKNOWN, "cannot reach the store at 10.0.0.7") is None
 
 
+_END_OF_DATA = "Data frame with END_STREAM flag received"
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "is_of_method"),
+    [
+        (INTERNAL, f"Stream removed ({_END_OF_DATA}) (RST_STREAM (Received RST_STREAM with error code 0))", True),
+        (UNKNOWN, "Received http2 header with status: 405", True),
+        (UNKNOWN, "unexpected HTTP status code received from server: 404 (Not Found); transport: ...", True),
+        (
+            UNKNOWN,
+            'unexpected HTTP status code received from server: 200; received unexpected content-type "a/b"',
+            True,
+        ),
+        (INTERNAL, "HTTP status code 404\ninvalid content-type: text/html\nheaders: Metadata(server=x)", True),
+        (UNKNOWN, "Received HTTP status code 404", True),
+        (UNKNOWN, "grpc-status header missing, mapped from HTTP status code 404", True),
+        # what stands before a server refuses, or is not ready
+        (UNKNOWN, "Received http2 header with status: 429", False),
+        (UNKNOWN, "unexpected HTTP status code received from server: 503 (Service Unavailable)", False),
+        (INTERNAL, "Stream removed (RST_STREAM (Received RST_STREAM with error code 8))", False),
+        (INTERNAL, "the store answered: HTTP status code 404, retried 3 times", False),
+    ],
+)
+def test_what_a_client_makes_of_an_answer_that_is_no_grpc(code: int, message: str, *, is_of_method: bool) -> None:
+    def methods(sent: str) -> list[Any]:
+        told = called(sent, code, message)
+        ops = [op for s in told.suggestions for op in s.patch or ()] if told is not None else []
+        return [op.value for op in ops if op.op != "test" and op.path == "/method"]
+
+    assert methods("DropCrat") == (["/depot.v1.Depot/DropCrate"] if is_of_method else [])
+    assert methods("DropCrate") == []
+    assert methods("PaintShed") == []
+
+
 @pytest.mark.parametrize(
     ("body", "message", "place"),
     [
@@ -346,3 +381,22 @@ def test_what_is_not_there_is_asked_for_where_it_may_stand(
 def test_what_exists_is_told_from_what_does_not(message: str, intent: bool) -> None:
     told = feedback("DropCrate", {"crateId": "c-9"}, UNKNOWN, message)
     assert told is None or [s.changes_intent for s in told.suggestions] == [intent]
+
+
+@pytest.mark.parametrize("code", [7, FAILED_PRECONDITION])
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        ("the call targets another depot: depot name mismatch: expected north, got south", "/body/depotName"),
+        ("depot name mismatch: expected north, got east", None),
+        ("the depot name south may not be used by this caller", None),
+    ],
+)
+def test_a_value_that_is_not_the_expected_one_is_asked_for_and_nothing_else_that_is_not_allowed(
+    code: int, message: str, place: str | None
+) -> None:
+    told = feedback("OpenDepot", {"depotName": "south"}, code, message)
+    assert told is not None
+    assert [one.pointer for s in told.suggestions for one in s.placeholders] == ([place] if place else [])
+    assert not any(s.patch for s in told.suggestions)
+    assert (told.recovery == "terminal") is (place is None)

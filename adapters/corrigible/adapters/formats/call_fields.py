@@ -108,7 +108,7 @@ def unset_fields(request: Request, vocabulary: Vocabulary) -> Iterator[Field]:
 
 
 def words_of(message: str) -> frozenset[str]:
-    text = message[:_READ]
+    text = _ADVICE.sub(" ", message[:_READ])
     text = text if _CODE.fullmatch(text) else _CODE.sub(" ", text)
     told = {word.lower() for one in _WORD.findall(text) for word in words(one)}
     return frozenset(told | {word.removesuffix("s") for word in told})
@@ -116,4 +116,10 @@ def words_of(message: str) -> frozenset[str]:
 
 _CODE: Final = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 """A code has words of its own: `[PARSE_EMPTY_STATEMENT]`; of a message that is nothing else they are all there is."""
+_ADVICE: Final = re.compile(
+    r"(?i)\b(?:please )?(?:upgrade|update)(?: \w{1,40}){0,4}? to (?:an? |the )?"
+    r"(?:latest|newest|newer|more recent)\b[^.;\n]{0,200}"
+    r"|\b(?:latest|newest|newer|more recent) (?:versions?|releases?) of [^.;\n]{1,200}"
+)
+"""Advice about the program that calls: its words are not those of a field."""
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*")

@@ -6,6 +6,7 @@
 | `source 's1' requires a format`                     | the same, whatever the sentence says it of           |
 | `a graph is required: graph_table or graph_source`  | the fields that are listed                           |
 | "missing required `session-id` metadata header"     | the metadata                                         |
+| `seal is required with closed crates`               | a field that was not sent, beside the one of `closed` |
 
 Knows: one sentence, what was sent, what the method declares. Does not know: codes, rules.
 """
@@ -17,7 +18,10 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
+from rapidfuzz.distance import Prefix
+
 from corrigible.adapters.vocabulary import ANY, Vocabulary
+from corrigible.rules.budget import spend
 from corrigible.rules.pointer import escape
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.schema_repair.suggestion import is_secret
@@ -66,6 +70,55 @@ def what_is_required(message: str, request: Request, vocabulary: Vocabulary, sen
 
 
 _REQUIRES: Final = re.compile(r"(?i)\b(?:requires|needs) (?:an? |the )?(?P<noun>[a-z]\w{1,60})\W*(?:$|[;,(])")
+
+
+def place_of_condition(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only place whose value a sentence gives as the condition under which something else is required.
+
+    That value is no mistake, so that nothing else is asked for there.
+    """
+    told = _ON_CONDITION.search(message[:_READ])
+    if told is None:
+        return ""
+    condition = {word.strip("'\"`.,;()").lower() for word in told["condition"].split()}
+    spend(len(sent) // _COMPARED_A_STEP)
+    texts = (one for one in sent if len(one.path) > 1 and not one.text_place and isinstance(one.value, str))
+    found = [one.pointer for one in texts if one.value and str(one.value).lower() in condition]
+    return found[0] if len(found) == 1 else ""
+
+
+def required_beside(message: str, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> str:
+    """Return the only field that was not sent beside a condition, and that is called nearly as what it requires."""
+    told, place = _ON_CONDITION.search(message[:_READ]), place_of_condition(message, sent)
+    if told is None or not place:
+        return ""
+    wanted = [word for word in words(told["what"])[-_MOST_WORDS:] if word not in ANYTHING]
+    around = place.rpartition("/")[0]
+    unset = [one for one in islice(unset_fields(request, vocabulary), MOST) if one.pointer.rpartition("/")[0] == around]
+    for is_match in (str.__eq__, _is_of_one_stem):
+        counts = {one.pointer: sum(any(is_match(a, b) for b in one.words) for a in wanted) for one in unset}
+        most = max(counts.values(), default=0)
+        found = [pointer for pointer, count in counts.items() if count == most] if most else []
+        if found:
+            return found[0] if len(found) == 1 else ""
+    return ""
+
+
+_ON_CONDITION: Final = re.compile(
+    r"(?i)(?:^|[:;,.] ?)(?:an? |the )?(?P<what>[a-z][\w .-]{0,60}?) (?:is|are|must be) "
+    r"(?:required|mandatory|needed|set|specified|provided|given)"
+    r" (?:with|when|if|where)(?: using)? (?P<condition>[^;:\n]{1,100})"
+)
+_MOST_WORDS: Final = 6
+_COMPARED_A_STEP: Final = 8
+_SHORTEST_STEM: Final = 5
+_SHARED: Final = 0.7
+"""Of the letters of the longer of two words with one stem: `replicate`, `replication`; not `provider`, `provision`."""
+
+
+def _is_of_one_stem(word: str, other: str) -> bool:
+    shared = Prefix.similarity(word, other)
+    return shared >= _SHORTEST_STEM and shared >= _SHARED * max(len(word), len(other))
 
 
 def read_of_nothing(message: str, request: Request, vocabulary: Vocabulary) -> str:

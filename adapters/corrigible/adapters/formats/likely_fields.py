@@ -6,6 +6,8 @@
 | `missing box_id in chunks`           | the same, be it inside of a message that was sent                     |
 | `Bad UUID`, `Invalid ID format`      | what was sent, if that is no more than a few values                   |
 | `Division by zero`                   | the number that was not sent: it is zero then                         |
+| `Lid cannot be zero`                 | the text that was sent and in which it is: `{lid: 0}`                 |
+| `Insufficient lids`                  | the number of them that was sent: `lids`, `{lid: 9}`                  |
 | nothing, with NOT_FOUND              | what was sent that identifies something                               |
 
 That is no proof: it is good for a question. Of more than a few fields nothing follows.
@@ -22,9 +24,12 @@ from typing import Final
 
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.rules.budget import spend
+from corrigible.rules.safety.decisive import words
+from corrigible.rules.safety.nearness import is_plural
 from corrigible.schema.exchange import Json, Request
 
 from .call_fields import ANYTHING, MOST, VAGUE, Field, fields_around, given_fields, unset_fields, words_of
+from .lack_in_call import place_of_condition
 from .message.sent_values import SentValue, is_label, is_only_around, value_mentioned
 
 FEW: Final = 3
@@ -40,6 +45,11 @@ _LACK: Final = re.compile(
     r"|obrigat[oó]ri|obligatori|requerid|erforderlich|fehlt|manquant|requis|обязател|必填|必须|不能为空|缺少|필수"
 )
 """Words of sentences about what was not sent. In proto3 a number that was not sent is zero."""
+_NOT_TAKEN: Final = re.compile(
+    r"(?i)\b(?:deprecated|obsolete|unknown|unsupported|unrecogni[sz]ed|unexpected|disallowed) "
+    r"(?:argument|parameter|field|option|member|property|attribute|setting)s?\b"
+)
+"""Sentences about a field that was sent, whichever it is."""
 _OF_CALL: Final = re.compile(r"\bmissing \d+ required (?:positional|keyword-only) arguments?\b")
 """What Python says of its own functions."""
 _OF_ZERO: Final = re.compile(r"(?i)\b(?:zero|positive|0|nonzero)\b")
@@ -82,12 +92,16 @@ def likely_fields(
     unless a single value was sent.
     """
     unset = list(islice(unset_fields(request, vocabulary), MOST))
-    given = list(islice(given_fields(sent), MOST))
+    condition = place_of_condition(message, sent)
+    given = [one for one in islice(given_fields(sent), MOST) if one.pointer != condition]
     spend((len(unset) + len(given)) // _COMPARED_A_STEP + 1)
+    if inside := _number_inside(message, given) or _number_of_scarce(message, given):
+        return [inside]
     if spelled := _spelled_out(message, [*unset, *given]):
         return spelled
     mentioned = value_mentioned(message, sent, any_text=True) or _held(message, given) or _any_name(message, given)
     is_beside = mentioned and (is_label(message, sent, mentioned) or is_only_around(message, sent, mentioned))
+    is_beside = is_beside or bool(mentioned and mentioned == condition)
     if mentioned and not is_beside:
         return [mentioned]
     if is_beside:
@@ -95,7 +109,8 @@ def likely_fields(
     told = words_of(message)
     is_lack = _LACK.search(_OF_CALL.sub(" ", message[:_READ]).replace("_", " ")) is not None
     around = list(islice(fields_around(sent), MOST))
-    tiers = (unset, given, around) if is_lack else (given, around, unset if given else ())
+    is_of_sent = not is_lack and _NOT_TAKEN.search(message[:_READ]) is not None
+    tiers = (unset, given, around) if is_lack else (given, around, unset if given and not is_of_sent else ())
     for fields in tiers:
         if whole := [one for one in fields if told.issuperset(one.words) and not ANYTHING.issuperset(one.words)]:
             about = _sharing(told, whole)
@@ -109,7 +124,10 @@ def likely_fields(
     if has_words or is_beside:
         return []
     if not is_lack:
-        few = [one for one in given if one.value == {}] or given or unset
+        empty = [one for one in given if one.value == {}] if not is_of_sent else []
+        few = empty or given or unset
+        if is_of_sent and len(few) > FEW:  # what names the thing is taken at all times
+            few = [one for one in few if _IDENTIFYING.isdisjoint(one.words[-1:])]
     elif _OF_ZERO.search(message) is not None:
         few = [*given, *unset]
     else:
@@ -122,6 +140,12 @@ def _inner(about: list[str], blank: Sequence[Field]) -> list[str]:
     """Return the only field inside of a message that was not sent, or left empty, for that message."""
     inside = [one.pointer for one in blank if one.pointer.startswith(f"{about[0]}/")] if len(about) == 1 else []
     return inside if len(inside) == 1 else about
+
+
+def number_told(message: str, sent: Sequence[SentValue]) -> list[str]:
+    """Return the place of the only number that was sent of what a sentence says there is not enough of."""
+    place = _number_of_scarce(message, list(islice(given_fields(sent), MOST)))
+    return [place] if place else []
 
 
 def fields_told(message: str, sent: Sequence[SentValue]) -> list[str]:
@@ -157,6 +181,57 @@ def _held(message: str, given: Sequence[Field]) -> str:
     read = message[:_READ]
     found = found or list(dict.fromkeys(place for place, text in texts if "/" in text and f"{text}/" in read))
     return found[0] if len(found) == 1 else ""
+
+
+def _number_inside(message: str, given: Sequence[Field]) -> str:
+    """Return the only text that was sent and in which a number under a word of a message is what it says: `{node: 0}`.
+
+    A message that calls a number zero or negative says so of what is inside of a text as of any other.
+    """
+    read = message[:_READ]
+    if _OF_ZERO.search(read) is None and _OF_NEGATIVE.search(read) is None:
+        return ""
+    told = words_of(message) - VAGUE
+    found = {place for place, name, number in _numbers_inside(given) if number <= 0 and told.issuperset(words(name))}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _number_of_scarce(message: str, given: Sequence[Field]) -> str:
+    """Return the only number that was sent of what a message says there is not enough of: `{node: 9}`, `nodes: 9`."""
+    told = _SCARCE.search(message[:_READ])
+    noun = words(told["what"])[-1:] if told is not None else ()
+    if not noun:
+        return ""
+    own = [one for one in given if isinstance(one.value, int | float | str) and _NUMBER.fullmatch(str(one.value))]
+    own = [one for one in own if _IDENTIFYING.isdisjoint(one.words[-1:])]
+    numbers = [(one.pointer, "_".join(one.words), float(str(one.value))) for one in own]
+    numbers += _numbers_inside(given)
+    found = {
+        place
+        for place, name, number in numbers
+        if number > 0 and any(one == noun[0] or is_plural(one, noun[0]) for one in words(name))
+    }
+    return found.pop() if len(found) == 1 else ""
+
+
+def _numbers_inside(given: Sequence[Field]) -> list[tuple[str, str, float]]:
+    """Return the numbers that stand behind names inside of texts: where, under which name, how much."""
+    every = ((one.pointer, text[:_LONGEST_TEXT]) for one in given for text in _texts(one.value))
+    texts = list(islice(((place, text) for place, text in every if ":" in text or "=" in text), _ELEMENTS))
+    spend(sum(len(text) for _, text in texts) // _COMPARED_A_STEP)
+    return [(place, one["name"], float(one["number"])) for place, text in texts for one in _NUMBERED.finditer(text)]
+
+
+_OF_NEGATIVE: Final = re.compile(r"(?i)\bnegative\b")
+_SCARCE: Final = re.compile(
+    r"(?i)\b(?:insufficient|not enough)(?: number of)? (?P<what>[a-z][\w-]{0,40}(?: [\w-]{1,40}){0,2}?)"
+    r"(?: (?:in|on|of|for|to|with|at|available|left|are|is|were|was|have|has|found)\b|\W*$|[.,;:(])"
+)
+_NUMBER: Final = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
+_NUMBERED: Final = re.compile(
+    r"""(?<![\w-])(?P<name>[A-Za-z]\w{0,60}+)['"]?\s{0,4}[:=]\s{0,4}(?P<number>-?\d{1,15}(?:\.\d{1,9})?)(?![\w.])"""
+)
+_LONGEST_TEXT: Final = 1000
 
 
 def _any_name(message: str, given: Sequence[Field]) -> str:

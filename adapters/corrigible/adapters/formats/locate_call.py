@@ -26,8 +26,15 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
 
 from .field_names import blank_told, map_key, nested_name, required_of_list
-from .lack_in_call import left_empty_named, metadata_missing, read_of_nothing, what_is_required
-from .likely_fields import fields_of_failure, fields_told, likely_fields, likely_names, value_at_end
+from .lack_in_call import (
+    left_empty_named,
+    metadata_missing,
+    place_of_condition,
+    read_of_nothing,
+    required_beside,
+    what_is_required,
+)
+from .likely_fields import fields_of_failure, fields_told, likely_fields, likely_names, number_told, value_at_end
 from .place_by_message import (
     place_by_text,
     suspected_place,
@@ -36,9 +43,10 @@ from .place_by_path import left_empty
 from .place_in_call import (
     field_named,
     place_of_lack,
+    place_of_mismatch,
     reference_named,
 )
-from .place_in_list import element_told, list_told
+from .place_in_list import element_told, list_told, list_too_long
 from .place_of_content import is_of_bytes, is_of_query, place_of_content
 from .printed_in_call import place_of_python_call, without_printed
 
@@ -47,9 +55,12 @@ _NO_CODE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _SERVER_ERROR: Final = 500
 _READ: Final = 500
 _OF_REQUEST: Final = frozenset({"INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "OUT_OF_RANGE"})
+_OF_LENGTHS: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE"})
 OF_REFERENCES: Final = frozenset({"NOT_FOUND", "ALREADY_EXISTS"})
 _OF_ABSENCE: Final = frozenset({"INVALID_ARGUMENT", "FAILED_PRECONDITION"})
 """Codes that some services send for a thing that is not there, where its name was left out."""
+_OF_MISMATCH: Final = frozenset({"PERMISSION_DENIED", "FAILED_PRECONDITION"})
+"""Codes that some services send for a value which the request has to have, and has not."""
 _OF_LACKS: Final = frozenset({"INVALID_ARGUMENT", "FAILED_PRECONDITION", "UNKNOWN"})
 _OF_FIELDS: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE", "UNKNOWN"})
 _WITHOUT_A_WORD: Final = re.compile(
@@ -111,10 +122,13 @@ def told_in_call(
     message = _CHOICES.sub("", error.message)
     if (code or error.type) == "NOT_FOUND" and reason_of_call(message, request.method) is not None:
         return error, ""  # it is there, in another state
+    if error.type in _OF_MISMATCH and (place := place_of_mismatch(message, sent)):
+        return error._replace(type="INVALID_ARGUMENT", constraint="", stated={}), place
     if place := left_empty_named(message, request, vocabulary) or left_empty(message, request, vocabulary):
         return error._replace(constraint="required"), place
     if error.type in _OF_LACKS and (
         place := read_of_nothing(message, request, vocabulary)
+        or required_beside(message, request, vocabulary, sent)
         or what_is_required(message, request, vocabulary, sent)
         or metadata_missing(message, request)
     ):
@@ -125,12 +139,16 @@ def told_in_call(
         return error, place
     if place := list_told(message, request, vocabulary) or element_told(message, sent, vocabulary):
         return error, place
+    if (code or error.type) in _OF_LENGTHS and (place := list_too_long(message, sent)):
+        return error, place
     place = (
         nested_name(message, sent)
         or place_by_text(error, request, vocabulary, sent)
         or value_mentioned(message, sent, any_text=any_text)
     )
     if place and error.type in _OF_FIELDS and is_label(message, sent, place):
+        place = ""
+    if place and place == place_of_condition(message, sent):
         place = ""
     if place and is_only_around(message, sent, place) and not says_absent(message):
         worded = [one for one in names_in_message(message, sent) if one != place]
@@ -190,7 +208,7 @@ def likely(
     elif meant == "UNIMPLEMENTED":
         places = fields_told(error.message, sent)
     elif error.type == "INTERNAL" and not is_fault(error.message):
-        places = [told] if (told := value_at_end(error.message, sent)) else []
+        places = [told] if (told := value_at_end(error.message, sent)) else number_told(error.message, sent)
         code = "INVALID_ARGUMENT" if places else code
     else:
         return error

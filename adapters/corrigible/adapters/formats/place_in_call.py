@@ -8,6 +8,7 @@ gRPC has no place for the place of a mistake, and a field that is not set has no
 | `undefined change kind`, `Invalid token `      | the same, behind what is said of it                          |
 | `session not found`                            | the only field that refers to a session: `session_id`, `id`  |
 | nothing, with ALREADY_EXISTS                   | the only field that has the noun of `CreateViewport`         |
+| `depot mismatch: expected a, got b`            | the only field of that noun that holds `b`                   |
 
 Knows: one sentence, what was sent, what the method declares. Does not know: values in sentences, rules.
 """
@@ -21,11 +22,12 @@ from typing import Final, NamedTuple
 from corrigible.adapters.vocabulary import ANY, Vocabulary
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, to_pointer, value_at
-from corrigible.rules.safety.decisive import words
+from corrigible.rules.safety.decisive import IDENTITY, PERMISSION, word_set, words
+from corrigible.rules.schema_repair.suggestion import is_secret
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .field_names import nested_missing
-from .message.sent_values import fold
+from .message.sent_values import SentValue, fold
 from .place_by_path import find_missing
 from .sent_places import sent_places
 
@@ -298,6 +300,46 @@ def _only_reference(fields: Sequence[_Field]) -> str:
         if found:
             return found[0].pointer if len(found) == 1 else ""
     return fields[0].pointer if len(fields) == 1 and _is_sent(fields[0]) else ""
+
+
+def place_of_mismatch(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only place of a value that a sentence says it got where it expected another one.
+
+    Not where it says who calls, or what is allowed: that a caller gives for another one's is no repair. A version that
+    has gone on is a state.
+    """
+    told = _MISMATCH.search(message[:_READ])
+    if told is None:
+        return ""
+    nouns, got = set(words(told["what"])[-_MOST_WORDS:]), told["got"].rstrip(".)]!'\"`")
+    spend(len(sent) // _COMPARED_A_STEP)
+    found = [one for one in sent if one.path[:1] == ("body",) and not one.text_place and _is_text(one.value, got)]
+    found = [one for one in found if not nouns.isdisjoint(_parts_inside(one.path))]
+    if len(found) != 1 or not _NOT_ASKED.isdisjoint(_parts_inside(found[0].path)):
+        return ""
+    return "" if is_secret(found[0].pointer, found[0].value) else found[0].pointer
+
+
+_COMPARED_A_STEP: Final = 8
+_MISMATCH: Final = re.compile(
+    r"(?i)(?P<what>\b[^:;\n]{1,80}) (?:mismatch(?:es)?|does not match|doesn't match)\b[^\n]{0,20}?"
+    r"\bexpected:? ['\"`]?[^\s'\"`,;]{1,200}['\"`]?[,;]? (?:but )?(?:got|received|was|found):? "
+    r"['\"`]?(?P<got>[^\s'\"`,;]{1,200})"
+)
+_NOT_ASKED: Final = (
+    IDENTITY
+    | PERMISSION
+    | word_set("caller subject actor client session token signature certificate issuer audience nonce origin")
+    | word_set("version revision generation etag state status phase")
+)
+
+
+def _is_text(value: Json, text: str) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool) and bool(text) and str(value) == text
+
+
+def _parts_inside(path: Sequence[str]) -> set[str]:
+    return {word for name in path[1:] for word in words(name)}
 
 
 def _is_sent(field: _Field) -> bool:

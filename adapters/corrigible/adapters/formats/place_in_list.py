@@ -5,6 +5,7 @@
 | `unexpected shape for input 'a' for model 'm'`     | `shape` of the element of `inputs` that is called a |
 | `unexpected input 'b'`                             | the name of that element                            |
 | `missing required input(s) ['b']`                  | the list `inputs`                                   |
+| `too many operations in request`                   | the only list of several elements                   |
 
 Knows: one sentence, what was sent, what the method declares. Does not know: values elsewhere, rules.
 """
@@ -94,6 +95,36 @@ def list_told(message: str, request: Request, vocabulary: Vocabulary) -> str:
     places = [to_pointer(("body", one)) for one in found]
     is_list = len(places) == 1 and not isinstance(value_at(request, places[0]), Mapping | str)
     return places[0] if is_list else ""
+
+
+def list_too_long(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only list of which a sentence says that it has too many elements: the one of that name, or of several.
+
+    What is counted has to be in the request: of too many requests, or open files, nothing that was sent is to blame.
+    """
+    told = _TOO_MANY.search(message[:_READ])
+    noun = told["what"].split()[-1] if told is not None else ""
+    if told is None or noun.lower() in _NO_ELEMENTS:
+        return ""
+    spend(len(sent) // _COMPARED_A_STEP)
+    lists = [one for one in sent if isinstance(one.value, list) and len(one.value) > 1 and not one.text_place]
+    lists = [one for one in lists if one.path[:1] == ("body",)]
+    named = [one for one in lists if fold(one.path[-1]) == fold(noun)]
+    found = named or (lists if told["holder"] else [])
+    return found[0].pointer if len(found) == 1 else ""
+
+
+_TOO_MANY: Final = re.compile(
+    r"(?i)\btoo many (?P<what>(?:\w{1,40} ){0,2}?[a-z][\w-]{1,40})"
+    r"(?P<holder> (?:in|per) (?:an? |the |one |this |single ){0,2}(?:\w{1,40} )?"
+    r"(?:request|batch|call|message|transaction|txn|payload|body)\b)?"
+    r"(?(holder)|(?: (?:in|for|of|are|were|given|sent|provided|specified|found|allowed)\b|\W*$|[.,;:(]| \())"
+)
+_NO_ELEMENTS: Final = frozenset(
+    {"attempts", "bytes", "calls", "characters", "connections", "levels", "redirects", "requests", "retries", "times"}
+    | {"tokens", "tries", "words", "failures", "errors", "files", "streams", "clients", "sessions"}
+)
+"""What is counted elsewhere, or inside of a value."""
 
 
 def _is_list_of(noun: str, name: str) -> bool:

@@ -11,16 +11,17 @@ from corrigible.adapters.operation import Operations
 from corrigible.adapters.vocabulary import ANY, DEEPEST, NOTHING, Path, Vocabulary
 from corrigible.adapters.vocabulary import MOST as MOST_PLACES
 from corrigible.rules.pointer import segments
-from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import nearest
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.nesting import REQUIRED
+from corrigible.rules.schema_repair.route import UNSURE
 from corrigible.rules.schema_repair.schema_violation import MOST, SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
 from .descriptors import Descriptors
 from .field_schema import field_schema
 from .message_checks import MessageChecker
+from .near_methods import may_write, near_names
 from .validation_rules import Constraints, gateway_paths
 
 _MOST_NAMED: Final = 3
@@ -97,12 +98,24 @@ class ProtobufDescription:
             by_service.setdefault(known.rpartition("/")[0], []).append(known.rpartition("/")[2])
         dotted = "/" + service[1:].replace("/", ".")  # between package and service is a dot
         services = [dotted] if dotted in by_service else _near_services(service, list(by_service))
-        near = [f"{service}/{other}" for service in services for other in _near_names(name, by_service[service])]
+        near = [
+            f"{service}/{other}"
+            for service in services
+            for other in near_names(name, service.rpartition(".")[2].lstrip("/"), by_service[service])
+        ]
         # The method may be another service's: then none is nearer.
         elsewhere = [known for known in self._descriptors.methods if known.rpartition("/")[2] == name]
-        near = list(dict.fromkeys([*elsewhere, *near])) if dotted in by_service else near or elsewhere
+        if name in by_service.get(dotted, ()):
+            near = [f"{dotted}/{name}"]  # it is there, and only written with a slash for the dot
+        else:
+            near = list(dict.fromkeys([*elsewhere, *near])) if dotted in by_service else near or elsewhere
+        if not near:
+            return None
         place = "path" if method == "POST" else "method"
-        return SchemaViolation(f"/{place}", place, {"enum": near[:_MOST_NAMED]}, called) if near else None
+        schema: dict[str, Json] = {"enum": near[:_MOST_NAMED]}
+        if len(near) == 1 and may_write(name, near[0].rpartition("/")[2]):
+            schema[UNSURE] = True
+        return SchemaViolation(f"/{place}", place, schema, called)
 
     def facts(self, operation: str) -> Json:
         """Return `{required, properties}` of the message, one level deep."""
@@ -166,15 +179,6 @@ def _once(violations: Iterator[SchemaViolation]) -> Iterator[SchemaViolation]:
         if (violation.pointer, violation.keyword) not in seen:
             seen.add((violation.pointer, violation.keyword))
             yield violation
-
-
-def _near_names(name: str, names: Sequence[str]) -> list[str]:
-    """Return the methods of nearly the same name, and beside them those with the same words in another order."""
-    if name in names:
-        return [name]
-    near = nearest(name, names)
-    own = sorted(words(name))
-    return near + [other for other in names if other not in near and sorted(words(other)) == own]
 
 
 def _near_services(service: str, services: Sequence[str]) -> list[str]:

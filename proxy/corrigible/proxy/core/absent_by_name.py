@@ -41,14 +41,17 @@ def absent_by_name(case: RefusalCase, error: Violation, violations_at: Violation
     names = {kind + ending for ending in _ENDINGS}
     parts = {"body": case.request.body, "query": case.request.query}
     sent = [
-        (f"/{part}/{escape(name)}", value)
+        (f"/{part}/{escape(name)}", letters(name), value)
         for part, members in parts.items()
         if isinstance(members, Mapping)
         for name, value in members.items()
-        if letters(name) in names and isinstance(value, str | int) and not isinstance(value, bool)
+        if letters(name).startswith(kind)
     ]
-    if len(sent) == 1 and not is_secret(*sent[0]):
-        place, value = sent[0]
+    if len(sent) == 1:
+        ((place, name, value),) = sent
+        is_name = isinstance(value, str | int) and not isinstance(value, bool)
+        if name not in names or not is_name or is_secret(place, value):
+            return None
         return SchemaViolation(place, "value", {"not": {"const": value}}, value)
     missing = [one for one in violations_at("") if one.keyword == "required"]
     named = [one for one in missing if letters(segments(one.pointer)[-1]) in names]

@@ -1,9 +1,10 @@
 """Whether a message says no more than the status of its answer.
 
-| status         | says nothing                                            | says that the path leads nowhere      |
-|----------------|---------------------------------------------------------|---------------------------------------|
-| 404, 410       | `Not found`, `Page not found`, `not_found`, `404`       | `Endpoint not found`, `Cannot GET /x` |
-| any other      | `Bad Request`, `Validation failed`, `HTTP error 422`    |                                       |
+| status         | says nothing                                            | says that the path leads nowhere         |
+|----------------|---------------------------------------------------------|------------------------------------------|
+| 404, 410       | `Not found`, `Page not found`, `not_found`, `404`       | `Endpoint not found`, `Cannot GET /x`    |
+| any other      | `Bad Request`, `Validation failed`, `HTTP error 422`    |                                          |
+| none, of gRPC  |                                                         | `Received http2 header with status: 404` |
 
 Knows: statuses, wordings of frameworks. Does not know: requests, what follows.
 """
@@ -40,6 +41,17 @@ _SAYS_NO_PATH: Final = re.compile(
     r"|(?:the )?route \S{1,300}(?: \S{1,300})? (?:was |could )?not (?:be )?found\W*)"
 )
 
+_NO_GRPC: Final = re.compile(
+    r"(?i)\breceived http2 header with status: (?:404|405|501)\b"
+    r"|\bunexpected HTTP status code received from server: (?:404|405|501)\b"
+    r"|\breceived unexpected content-type \S"
+    r"|\bHTTP(?: response)? status(?: code)?:? (?:404|405|501)\b(?:.{0,200}invalid content-type|\W*$)"
+    r"|\bgrpc-status header missing, mapped from HTTP status code (?:404|405|501)\b"
+    r"|\bstream removed\b.{0,40}\bdata frame with END_STREAM flag received\b",
+    re.DOTALL,
+)
+"""What clients make of an answer that is no gRPC's: in C and Python, Go, Java and JavaScript, Rust."""
+
 
 def says_nothing(message: str, status: int) -> bool:
     """Whether a message says no more than that a request was refused with this status."""
@@ -56,3 +68,11 @@ def says_no_path(message: str) -> bool:
     """Whether all that the message of a 404 says is that nothing is there: what is not there may be the path."""
     text = message[:_READ].strip()
     return _SAYS_ABSENT.fullmatch(text) is not None or _SAYS_NO_PATH.fullmatch(text) is not None
+
+
+def says_no_grpc(message: str) -> bool:
+    """Whether the message of a gRPC call is a client's, about an answer of a server that has no such service.
+
+    Statuses that a server or something before it gives for other reasons, such as 401 or 503, say nothing of the kind.
+    """
+    return _NO_GRPC.search(message[:_READ]) is not None

@@ -40,7 +40,7 @@ from corrigible.schema.exchange import Protocol
 
 from .absent_by_name import absent_by_name
 from .api_profile import RefusalCase
-from .nothing_said import says_no_path, says_nothing
+from .nothing_said import says_no_grpc, says_no_path, says_nothing
 from .only_undeclared import only_undeclared
 from .request_at_fault import (
     BAD_REQUEST,
@@ -182,11 +182,12 @@ class ViolationFinder:
     def _unknown_method(self, error: Violation) -> SchemaViolation | None:
         """Return the near methods of one that is not described, where a text says next to nothing.
 
-        Interceptors of some servers fail for methods that are not there.
+        Interceptors of some servers fail for methods that are not there. Others answer as any server of HTTP does.
         """
         if self._request.protocol is not Protocol.GRPC or error.type not in CHOSE_NONE:
             return None
-        if not _says_little(error.message) and _NO_HANDLER.search(error.message[:_READ]) is None:
+        is_of_client = says_no_grpc(error.message) or _NO_HANDLER.search(error.message[:_READ]) is not None
+        if not is_of_client and not _says_little(error.message):
             return None
         return self._description.nearest_operation(self._request.method, self._request.path)
 

@@ -13,7 +13,7 @@ from .sent_values import ABSENT
 _FAULT: Final = re.compile(
     r"(?i)\b(?:exception|traceback|panic|(?:nil|null) pointer|memory address|stack trace|internal|time(?:d )?[ -]?out"
     r"|deadline|connection|unreachable|deadlock|disk|out of memory|response|upstream"
-    r"|stream (?:removed|closed|reset))\b|<class "
+    r"|stream (?:removed|closed|reset)|grpc-status|http2 header)\b|<class "
 )
 """Of a service that failed by itself, whatever else the text says."""
 _EXISTS: Final = re.compile(
