@@ -24,6 +24,7 @@ from . import repair_number
 from .first_violation import first_violation, is_fully_checked, same
 from .json_schema import SHAPED, Schema, choices, types
 from .rewriting import is_rounded
+from .told_spelling import SPELLING
 from .value_place import Place
 
 
@@ -387,6 +388,10 @@ def _respelt(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     return spelling.respelled(value, form) if isinstance(form, str) else []
 
 
+def _respelt_as_told(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    return [Spelling(schema["const"])]
+
+
 def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     """Return the first spelling, from the least change on, that is provably in the pattern.
 
@@ -450,6 +455,7 @@ _Repair = Callable[[Json, Schema, Place], list[Spelling]]
 _REPAIRS: Final[Mapping[str, _Repair]] = {
     "enum": _chosen,
     "const": _chosen,
+    SPELLING: _respelt_as_told,
     "type": _cast,
     "minimum": repair_number.raised,
     "exclusiveMinimum": repair_number.raised,

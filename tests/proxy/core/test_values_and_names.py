@@ -1,0 +1,95 @@
+"""What is found where a sentence could be about a name or about a value: an API with nothing but a description."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+
+from corrigible.proxy.build import build_engine
+from corrigible.proxy.core.decision import Annotate
+from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.lookup import LookupAnswer
+from corrigible.schema.exchange import Exchange, Request
+from corrigible.schema.feedback import parse
+from corrigible.schema.reader import NeedsInput, Next, apply
+from corrigible.schema.writer import validate
+
+DESCRIPTION = """
+openapi: 3.0.3
+info: {title: Locks, version: '1'}
+paths:
+  /locks/{name}:
+    parameters: [{name: name, in: path, required: true, schema: {type: string}}]
+    post:
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Lock'}}}}
+      responses: {default: {description: any}}
+components:
+  schemas:
+    Lock:
+      type: object
+      properties:
+        type: {type: string, description: 'One of "pin-4", "pin-6" and `disc`; a "disc" needs no key.'}
+        material: {type: string, default: STEEL}
+        owner: {type: string, example: Anna}
+        shade: {type: string, example: Red}
+"""
+CERTAIN, CONFIRMED, ASKED = "certain", "confirmed", "asked"
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    spec = tmp_path_factory.mktemp("spec") / "locks.json"
+    spec.write_bytes(orjson.dumps(yaml.safe_load(DESCRIPTION)))
+    return build_engine((), Path(spec))
+
+
+def answered(engine: Engine, body: Any, message: str, path: str = "/locks/door") -> tuple[str, Any]:
+    """Return how sure the answer is, and the body that it leads to; of a question, its places and edits."""
+    request = Request("POST", path, {}, {"content-type": "application/json"}, body)
+    exchange = Exchange(request, 400, {}, orjson.dumps({"errors": [message]}), "e", 1.0)
+    decision = run_with_lookups_sync(engine.decide(exchange), lambda lookup: LookupAnswer(0))
+    if not isinstance(decision, Annotate):
+        return "", None
+    validate(parse(decision.feedback), vocabulary=decision.pack.vocabulary)
+    for level, is_confirmed in ((CERTAIN, False), (CONFIRMED, True)):
+        outcome = apply(decision.feedback, request, confirm=is_confirmed)
+        if isinstance(outcome, Next):
+            return level, outcome.request.body
+    assert isinstance(outcome, NeedsInput)
+    given = decision.feedback["suggestions"]
+    edits = [f"{op['op']} {op['path']}" for one in given for op in one.get("patch", ()) if op["op"] != "test"]
+    return ASKED, [*edits, *(place["pointer"] for one in given for place in one.get("placeholders", ()))]
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "wanted"),
+    [
+        ({"type": "pin4"}, "unknown key type pin4", (CERTAIN, {"type": "pin-4"})),
+        ({"type": "PIN_6"}, "unknown key type PIN_6", (CERTAIN, {"type": "pin-6"})),
+        ({"material": "steel"}, 'unknown material "steel"', (CERTAIN, {"material": "STEEL"})),
+        ({"shade": "red"}, "unsupported shade: red", (CERTAIN, {"shade": "Red"})),
+        # No spelling of what is told, or that of somebody's name: nothing is known.
+        ({"type": "pin8"}, "unknown key type pin8", (ASKED, ["/body/type"])),
+        ({"type": "disc"}, "unknown key type disc", (ASKED, ["/body/type"])),
+        ({"material": "iron"}, 'unknown material "iron"', (ASKED, ["/body/material"])),
+        ({"owner": "anna"}, 'unknown owner "anna"', (ASKED, ["/body/owner"])),
+    ],
+)
+def test_a_value_that_is_not_known(engine: Engine, body: Any, message: str, wanted: tuple[str, Any]) -> None:
+    assert answered(engine, body, message) == wanted
+
+
+def test_a_member_that_is_not_known_may_be_left_out(engine: Engine) -> None:
+    body = {"type": "disc", "weight": "4"}
+    for message in ('unknown field "weight"', "unknown field weight in body"):
+        assert answered(engine, body, message) == (ASKED, ["remove /body/weight"])
+
+
+def test_a_member_of_a_value_that_is_not_known_stays(engine: Engine) -> None:
+    body = {"type": "disc", "weight": "heavy"}
+    assert answered(engine, body, "unknown option weight heavy") == (ASKED, ["/body/weight"])
