@@ -37,6 +37,10 @@ components:
         material: {type: string, default: STEEL}
         owner: {type: string, example: Anna}
         shade: {type: string, example: Red}
+        open_for: {type: string}
+        ttl: {type: integer, format: seconds}
+        delay: {type: integer}
+        unit: {type: string}
 """
 CERTAIN, CONFIRMED, ASKED = "certain", "confirmed", "asked"
 
@@ -81,6 +85,27 @@ def answered(engine: Engine, body: Any, message: str, path: str = "/locks/door")
     ],
 )
 def test_a_value_that_is_not_known(engine: Engine, body: Any, message: str, wanted: tuple[str, Any]) -> None:
+    assert answered(engine, body, message) == wanted
+
+
+UNREAD = 'time: unknown unit " hours" in duration "2 hours"'
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "wanted"),
+    [
+        ({"open_for": "2 hours"}, UNREAD, (CERTAIN, {"open_for": "2h"})),
+        ({"open_for": "2 hours"}, f"error in open_for: {UNREAD}", (CERTAIN, {"open_for": "2h"})),
+        ({"ttl": "2 hours"}, f'field "ttl": {UNREAD}', (CONFIRMED, {"ttl": 7200})),
+        ({"ttl": "2 hours"}, "ttl is invalid", (CONFIRMED, {"ttl": 7200})),
+        # Neither the unit that was not sent nor something that does not exist: the length itself is asked for.
+        ({"delay": "2 hours"}, f"delay: {UNREAD}", (ASKED, ["/body/delay"])),
+        ({"open_for": "2 fortnights"}, UNREAD.replace("hours", "fortnights"), (ASKED, ["/body/open_for"])),
+        ({"open_for": "30"}, 'time: missing unit in duration "30"', (ASKED, ["/body/open_for"])),
+        ({"ttl": "soon"}, 'time: invalid duration "soon"', (ASKED, ["/body/ttl"])),
+    ],
+)
+def test_a_length_of_time_that_is_not_read(engine: Engine, body: Any, message: str, wanted: tuple[str, Any]) -> None:
     assert answered(engine, body, message) == wanted
 
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from corrigible.adapters.formats.message.absence import is_blank, misses, misses_something
+from corrigible.adapters.formats.message.go_duration import is_unread_duration
 from corrigible.adapters.formats.message.member_names import find_subject
 from corrigible.adapters.formats.message.names_told import names_in_message
 from corrigible.adapters.formats.message.sent_values import (
@@ -223,7 +224,9 @@ _OF_SEVERAL: Final = re.compile(r"(?i)\b(?:either|(?:one|any) of)\b")
 
 def _not_given(error: Violation, request: Request, vocabulary: Vocabulary) -> tuple[Violation, str]:
     """Return an error with the declared member of the body that its sentence says was not given, and its place."""
-    if _OF_LACK.search(error.message[:_READ]) is None or _OF_SEVERAL.search(error.message[:_READ]) is not None:
+    if is_unread_duration(error.message) or _OF_LACK.search(error.message[:_READ]) is None:
+        return error, ""
+    if _OF_SEVERAL.search(error.message[:_READ]) is not None:
         return error, ""
     place = place_of_lack(error.message, request, lambda: vocabulary)
     place = place or field_named(error.message, request, vocabulary)

@@ -17,6 +17,7 @@ from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import all_near, is_relisted, signs, spelled
 from corrigible.rules.safety.nearness import letters as _letters
 from corrigible.rules.safety.spelling import Spelling
+from corrigible.rules.safety.time_span import GO_DURATION, counts_seconds, go_duration, span
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
@@ -182,6 +183,8 @@ def _fits_somehow(value: Json, schema: Schema, place: Place) -> bool:
 def _to_integer(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if isinstance(value, str) and re.fullmatch(r"\s*#\s*\d{1,18}\s*", value):
         value = value.strip().lstrip("#")  # "#12": the mark precedes a number
+    if counts_seconds(place.name, schema) and (length := span(value)) is not None:
+        return [Spelling(length)]
     moment = spelling.as_unix(value) if schema.get("format") == "unix-time" else []
     if not moment and isinstance(value, str) and "." in value and _MONEY.search(place.name):
         return []  # "10.00" may be ten cents or ten dollars
@@ -400,6 +403,8 @@ def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     pattern = schema.get("pattern")
     if not isinstance(value, str) or not isinstance(pattern, str):
         return []
+    if pattern == GO_DURATION:
+        return [Spelling(length)] if (length := go_duration(value)) is not None else []
     shape = {"pattern": pattern}
     if not is_fully_checked(shape):
         return []
