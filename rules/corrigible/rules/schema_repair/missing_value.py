@@ -63,7 +63,8 @@ def proposed(violation: SchemaViolation, request: Request, group: str) -> Propos
             return other.proposal
         both = [*other.proposal.suggestions, *question.suggestions]
         return Proposal(both) if other.is_likely else options(both, group)
-    return question
+    longer = renaming.rename_longer(violation, request)
+    return question if longer is None else Proposal([*longer.suggestions, *question.suggestions])
 
 
 def _into_free_map(violation: SchemaViolation, request: Request) -> Suggestion | None:
