@@ -20,7 +20,7 @@ from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json
 
 from . import spelling
-from .json_text import repaired_json
+from .json_text import closed_json, repaired_json
 from .nearness import is_relisted, is_same_spelling, signs, spelled
 from .time_span import span
 
@@ -66,8 +66,11 @@ def is_same_value(one: Json, other: Json, depth: int = 0) -> bool:
 
 
 def _is_mended(text: str, value: Json) -> bool:
-    """Whether a text is the JSON of a value, but for a byte order mark and commas too many."""
-    return text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[") and bool(repaired_json(text) == value)
+    """Whether a text is the JSON of a value, but for a byte order mark, commas too many, or what closes it."""
+    if text.lstrip("\ufeff \t\r\n")[:1] not in ("{", "["):
+        return False
+    closed = closed_json(text)
+    return bool(repaired_json(text) == value) or (closed is not None and closed.value == value)
 
 
 def _numbered(value: Mapping[str, Json]) -> list[Json] | None:
