@@ -27,7 +27,21 @@ paths:
     parameters: [{name: name, in: path, required: true, schema: {type: string}}]
     post:
       requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Lock'}}}}
-      responses: {default: {description: any}}
+      responses: &any {default: {description: any}}
+  /open/{name}:
+    parameters: [{name: name, in: path, required: true, description: Name of the key to use., schema: {type: string}}]
+    post: &take {requestBody: {content: {application/json: {schema: {type: object}}}}, responses: *any}
+  /shut/{key_name}:
+    parameters: [{name: key_name, in: path, required: true, schema: {type: string}}]
+    post: *take
+  /turn/{left}/{right}:
+    parameters:
+    - {name: left, in: path, required: true, description: Name of the key, schema: {type: string}}
+    - {name: right, in: path, required: true, description: ID of the key, schema: {type: string}}
+    post: *take
+  /hide/{name}:
+    parameters: [{name: name, in: path, required: true, description: Name of the door., schema: {type: string}}]
+    post: *take
 components:
   schemas:
     Lock:
@@ -118,3 +132,26 @@ def test_a_member_that_is_not_known_may_be_left_out(engine: Engine) -> None:
 def test_a_member_of_a_value_that_is_not_known_stays(engine: Engine) -> None:
     body = {"type": "disc", "weight": "heavy"}
     assert answered(engine, body, "unknown option weight heavy") == (ASKED, ["/body/weight"])
+
+
+@pytest.mark.parametrize("message", ["encryption key not found", "Key not found.", "the key does not exist"])
+@pytest.mark.parametrize("path", ["/open/k-1", "/shut/k-1"])
+def test_a_kind_of_thing_that_is_not_there_is_what_a_variable_of_the_path_names(
+    engine: Engine, path: str, message: str
+) -> None:
+    assert answered(engine, {"text": "abc"}, message, path) == (ASKED, ["/path"])
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "message"),
+    [
+        ("/open/k-1", {"text": "abc"}, "encryption door not found"),
+        ("/open/k-1", {"text": "abc"}, "key not found in the store of the house"),
+        ("/open/k-1", {"key_id": "abc"}, "encryption key not found"),  # it may be that one
+        ("/open/k-1", {"encryption": "abc"}, "encryption key not found"),
+        ("/turn/k-1/k-2", {"text": "abc"}, "encryption key not found"),  # either
+        ("/hide/k-1", {"text": "abc"}, "encryption key not found"),
+    ],
+)
+def test_otherwise_the_path_is_not_asked_for(engine: Engine, path: str, body: Any, message: str) -> None:
+    assert answered(engine, body, message, path) != (ASKED, ["/path"])
