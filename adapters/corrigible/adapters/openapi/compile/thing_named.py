@@ -12,7 +12,8 @@ _READ: Final = 200
 _NAMED: Final = re.compile(
     r"(?:the |an? )?(?:unique )?(?:name|id|identifier|uuid|slug) of (?:the |an? |this )?(?:[a-z][\w-]{0,40} ){0,3}?"
     r"(?P<thing>[a-z][a-z-]{1,40})"
-    r"(?=[.,;:]| ?\(|\s*$| (?:to|that|which|for|in|of|on|from|with|whose|being|you|this|the|as|by|under|is|must|should)\b)",
+    r"(?=[.,;:]| ?\(|\s*$"
+    r"| (?:to|that|which|for|in|of|on|from|with|whose|being|you|this|the|as|by|under|is|must|should)\b)",
     re.IGNORECASE,
 )
 
