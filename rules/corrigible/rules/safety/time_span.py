@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from corrigible.rules.repair_functions.numerals import seconds
 from corrigible.schema.exchange import Json
 
 from .nearness import split_words
@@ -29,7 +28,26 @@ def span(value: Json) -> int | None:
     A day counts 24 hours, as in all that counts time in seconds.
     """
     days = _DAYS.fullmatch(value.strip()) if isinstance(value, str) else None
-    return int(days[1]) * _A_DAY if days is not None else seconds(value)
+    return int(days[1]) * _A_DAY if days is not None else clock_span(value)
+
+
+def clock_span(value: Json) -> int | None:
+    """Return the seconds that a text in seconds, minutes or hours says; a capital `M` is no sign of minutes."""
+    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None or match[0].endswith(_MONTHS_OR_MEGA):
+        return None
+    digits = match[1]
+    if match[2]:
+        return int(digits)
+    return int(digits) * (60 if match[3] else 3600) if len(digits) <= _LONGEST else None
+
+
+_DURATION: Final = re.compile(
+    r"(\d{1,18}) ?(?:(s|secs?|seconds?)|(m|mins?|minutes?)|(h|hours?))", re.ASCII | re.IGNORECASE
+)
+_MONTHS_OR_MEGA: Final = "M"
+_LONGEST: Final = 6
+"""Digits of minutes and hours: more are no duration that anybody means."""
 
 
 def go_duration(value: Json) -> str | None:
