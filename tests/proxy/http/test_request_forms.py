@@ -14,7 +14,7 @@ from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
-from corrigible.schema.reader import Next, apply
+from corrigible.schema.reader import NeedsInput, Next, apply
 
 ORDER = {
     "type": "object",
@@ -119,7 +119,7 @@ def test_json_that_is_nearly_such_is_sent_as_it_was_meant(
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (b'{"name": "a"', "line 1, column 13 a comma, or the end of the object or list is expected"),
+        (b'{"count": 1', "line 1, column 12 a comma, or the end of the object or list is expected"),
         (b"{'name' 'a'}", "line 1, column 2 a member name in double quotes is expected"),
         (b'{"name": "a" // note\n}', "line 1, column 14 a comma"),
         (b'{\n  "name": "a"\n  "count": 1\n}', "line 3, column 3 a comma"),
@@ -138,6 +138,13 @@ def test_json_that_is_broken_is_asked_for_with_the_place(corrector: HttpCorrecto
     assert refused.asked() == ["/body"]
     assert words in refused.suggestion["message"]
     assert refused.feedback["message"].startswith("The body is no valid JSON")
+
+
+def test_json_that_lacks_only_its_end_is_closed_once_that_is_confirmed(corrector: HttpCorrector) -> None:
+    refused = Refused(corrector, b'{"name": "a"')
+    assert isinstance(apply(refused.feedback, refused.request), NeedsInput)
+    after = apply(refused.feedback, refused.request, confirm=True)
+    assert isinstance(after, Next) and after.request.body == {"name": "a"}
 
 
 @pytest.mark.parametrize("body", [b'"x"', b' "name"\n', b'"{name"', b'""'])

@@ -29,6 +29,9 @@ from corrigible.rules.safety.equivalence import is_near_spelling, is_respelled, 
         ("1 GB", "1G"),
         ("1GiB", "1Gi"),
         ("50 %", "50%"),
+        ("1 hour", "1h"),
+        ('{"a": [{"b": "c"}', {"a": [{"b": "c"}]}),
+        ("2 days", "48h"),
         ("2026-01-02T03:04:05Z", "2026-01-02T04:04:05+01:00"),
         ("2026-01-02", "Jan 2, 2026"),
         ("1893456000000", 1893456000),
@@ -71,6 +74,9 @@ def test_converted_without_loss(one: Any, other: Any) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("1 hour", 3600),  # of what?
+        ("1 month", "1m"),
+        ("1 hour", "1m"),
         ("yes", True),
         ("on", True),
         ("1", True),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.pointer import MISSING
-from corrigible.rules.safety.json_text import LONGEST, fault, repaired_json
+from corrigible.rules.safety.json_text import LONGEST, closed_json, fault, repaired_json
 
 BOM = "\ufeff"
 DEEP = "[" * 100_000
@@ -83,3 +83,53 @@ def test_where_a_text_stops_being_json(text: str, place: tuple[int, int, str] | 
 )
 def test_what_is_read_without_a_guess(text: str, value: Any) -> None:
     assert repaired_json(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "closers", "value"),
+    [
+        ('{"a": {"b": "3"}', "}", {"a": {"b": "3"}}),
+        ('{"a": [{"b": "3"', "}]}", {"a": [{"b": "3"}]}),
+        ('[1, {"a": null', "}]", [1, {"a": None}]),
+        ('{"a": true\n', "}", {"a": True}),
+        ('{"a": []', "}", {"a": []}),
+        ('{"a": "]}"', "}", {"a": "]}"}),
+        ('{"a": "\\""', "}", {"a": '"'}),
+    ],
+)
+def test_what_lacks_only_its_end(text: str, closers: str, value: Any) -> None:
+    closed = closed_json(text)
+    assert closed == (value, closers)
+    assert repaired_json(text) is MISSING
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1}',
+        '{"a": "b',  # inside a text
+        '{"a": "b\\"',
+        '{"a": 12',  # perhaps 123
+        '{"a": 1.5e3',
+        '{"a": tru',
+        '{"a": "b",',
+        '{"a":',
+        '{"a"',  # a name without a value
+        '{"a": "b", "c"',
+        '{"a": {',
+        "[",
+        '{"a": [1}',
+        '{"a": "b"}}',
+        '"a"',
+        "",
+        '{"a": "b", "a": "c"',  # which of them?
+        '{"a": "\\ud800"',
+        "{'a': 'b'",
+        '{a: "b"',
+        '{"a": NaN, "b": "c"',
+        "[" * 9 + '"a"',
+        "[" * 3 + '"' + "a" * LONGEST + '"',
+    ],
+)
+def test_what_lacks_more_or_nothing(text: str) -> None:
+    assert closed_json(text) is None

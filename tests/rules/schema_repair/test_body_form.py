@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.pointer import MISSING
-from corrigible.rules.schema_repair.body_form import BOUNDARY, FORM, MEDIA_TYPE, is_json, repair_body
+from corrigible.rules.schema_repair.body_form import BOUNDARY, FORM, MALFORMED, MEDIA_TYPE, is_json, repair_body
 from corrigible.rules.schema_repair.patch_kind import JSON_PATCH, MERGE_PATCH
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
@@ -97,3 +97,24 @@ def test_what_json_is() -> None:
     assert [is_json(one) for one in (JSON, "application/problem+json", "text/json", "application/jsonl")] == [
         *(True, True, False, False)
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        ('{"name": "a", "sizes": [{"of": "b"}', {"name": "a", "sizes": [{"of": "b"}]}),
+        ('{"name": "a", "size": 3', None),
+        ('{"name": "a", "size":', None),
+        ('{"name": "a', None),
+        ('{"name": "a", "password": "s3cret-12"', None),  # which is not repeated
+    ],
+)
+def test_what_lacks_only_its_end_is_closed_once_that_is_confirmed(text: str, body: Any) -> None:
+    violation = SchemaViolation("/body", MALFORMED, NAMED, text)
+    repaired = repair_body(violation, Request("POST", "/x", body=text), "1.f")
+    *closed, question = repaired.suggestions
+    assert question["placeholders"][0]["pointer"] == "/body"
+    assert [one["patch"] for one in closed] == (
+        [[{"op": "replace", "path": "/body", "value": body}]] if body is not None else []
+    )
+    assert all(one["safety"]["requires_confirmation"] for one in closed)

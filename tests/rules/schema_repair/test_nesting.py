@@ -255,3 +255,65 @@ def test_an_uncertain_move_that_is_the_only_suggestion_is_confirmed(
     assert repaired is not None
     (suggestion,) = repaired.suggestions
     assert suggestion["safety"].get("requires_confirmation") is confirms
+
+
+MAP = {"type": "object", "format": "map"}
+AROUND = {"properties": {"data": MAP, "options": MAP, "version": {"type": "integer"}}}
+FLAT = {"user": "ops", "level": 3}
+
+
+def missing_map(body: Any, schema: Any = MAP, *, form: bool = False, **more: Any) -> tuple[Any, Any]:
+    """Return where the undeclared members of a body go, and whether that is confirmed; of a question nothing."""
+    siblings = more.pop("siblings", ("data", "options", "version"))
+    request = post(body, form=form)
+    violation = SchemaViolation("/body/data", "required", schema, siblings=siblings, parent_schema=more or AROUND)
+    repaired = repair(violation, request, "1.")
+    assert repaired is not None
+    first = repaired.suggestions[0]
+    moves = [(op["from"], op["path"]) for op in first.get("patch", ()) if op["op"] == "move"]
+    return moves, first["safety"].get("requires_confirmation", False)
+
+
+@pytest.mark.parametrize(
+    ("body", "schema"),
+    [
+        (FLAT, MAP),
+        (FLAT, {"type": "object"}),
+        (FLAT, {"type": "object", "additionalProperties": {"type": ["string", "integer"]}}),
+        ({**FLAT, "version": 3}, MAP),  # which is declared, and stays
+        ({**FLAT, "options": {"cas": 0}}, MAP),
+    ],
+)
+def test_what_has_no_place_goes_into_a_missing_map_once_that_is_confirmed(body: Any, schema: Any) -> None:
+    moves = [("/body/user", "/body/data/user"), ("/body/level", "/body/data/level")]
+    assert missing_map(body, schema) == (moves, True)
+
+
+@pytest.mark.parametrize(
+    ("body", "schema", "more"),
+    [
+        ({}, MAP, {}),
+        ({"version": 3}, MAP, {}),
+        ({**FLAT, "more": {"a": 1}}, MAP, {}),  # which may be the map under another name
+        ({**FLAT, "more": [1]}, MAP, {}),
+        ({**FLAT, "verison": 3}, MAP, {}),  # a slip: it belongs where it is
+        (FLAT, {"type": "object", "additionalProperties": {"type": "string"}}, {}),
+        (FLAT, {"type": "object", "additionalProperties": False}, {}),
+        (FLAT, {"type": "object", "properties": {"name": TEXT}}, {}),
+        (FLAT, {"type": "object", "required": ["name"]}, {}),
+        (FLAT, {"type": "object", "oneOf": [MAP]}, {}),
+        (FLAT, {"type": ["object", "string"]}, {}),
+        (FLAT, {}, {}),
+        (FLAT, {"type": "array"}, {}),
+        (FLAT, MAP, {**AROUND, "required": ["data", "version"]}),  # that alone would not do
+        (FLAT, MAP, {"siblings": ()}),  # what is declared there is not known
+        ({str(number): 1 for number in range(17)}, MAP, {}),
+        ([FLAT], MAP, {}),
+    ],
+)
+def test_otherwise_the_map_is_asked_for(body: Any, schema: Any, more: dict[str, Any]) -> None:
+    assert missing_map(body, schema, **more) == ([], False)
+
+
+def test_a_form_has_no_map() -> None:
+    assert missing_map({"user": "ops", "level": "3"}, form=True) == ([], False)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from corrigible.adapters.formats.message.absence import is_blank, misses, misses_something
-from corrigible.adapters.formats.message.limits import choices_in
+from corrigible.adapters.formats.message.go_duration import is_unread_duration
 from corrigible.adapters.formats.message.member_names import find_subject
 from corrigible.adapters.formats.message.names_told import names_in_message
 from corrigible.adapters.formats.message.sent_values import (
@@ -45,7 +45,6 @@ from .place_by_initials import place_by_initials
 from .place_by_label import place_of_reference
 from .place_by_message import (
     assigned_parameter,
-    listed_values,
     place_by_code,
     place_by_object,
     place_by_text,
@@ -59,6 +58,7 @@ from .place_in_call import (
 )
 from .place_of_content import is_of_base64, is_of_query, place_of_content
 from .printed_in_call import identity_printed, place_of_printed_text, place_of_python_call
+from .refused_value import as_value, with_value_behind_name
 from .sent_places import COMPARED_A_STEP, PARTS, PLACES_A_STEP, find_sent, places_in_texts, sent_places
 
 _MOST_COMPARED: Final = 60_000
@@ -107,6 +107,7 @@ def locate_errors(
     for error in errors:
         printed = error.message
         error, code = read_call(error, exchange, declared) if is_rpc else (error, "")
+        error = with_value_behind_name(error, request)
         if _is_there(error, request):
             out.append(_at_its_place(_with_code(error._replace(message=printed), code), request, NOTHING))
             continue
@@ -230,7 +231,9 @@ _OF_SEVERAL: Final = re.compile(r"(?i)\b(?:either|(?:one|any) of)\b")
 
 def _not_given(error: Violation, request: Request, vocabulary: Vocabulary) -> tuple[Violation, str]:
     """Return an error with the declared member of the body that its sentence says was not given, and its place."""
-    if _OF_LACK.search(error.message[:_READ]) is None or _OF_SEVERAL.search(error.message[:_READ]) is not None:
+    if is_unread_duration(error.message) or _OF_LACK.search(error.message[:_READ]) is None:
+        return error, ""
+    if _OF_SEVERAL.search(error.message[:_READ]) is not None:
         return error, ""
     place = place_of_lack(error.message, request, lambda: vocabulary)
     place = place or field_named(error.message, request, vocabulary)
@@ -279,9 +282,7 @@ def _of_value(error: Violation, place: str, request: Request) -> Violation:
         return error
     if value_at(request, place) not in told:
         return error
-    choices = choices_in(error.message)
-    listed = listed_values(error) or (list(choices.items) if choices is not None else [])
-    return error._replace(constraint="enum", stated={"enum": listed} if listed else {})
+    return as_value(error)
 
 
 def _is_there(error: Violation, request: Request) -> bool:

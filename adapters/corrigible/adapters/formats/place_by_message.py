@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from corrigible.adapters.formats.message.go_duration import is_unread_duration
 from corrigible.adapters.formats.message.member_names import find_subject
 from corrigible.adapters.formats.message.names_told import ANYTHING, members_told, name_as_word, names_in_message
 from corrigible.adapters.formats.message.sent_values import (
@@ -186,6 +187,8 @@ def place_by_text(error: Violation, request: Request, vocabulary: Vocabulary, se
     if not message or len(message) > _LONGEST or "\n" in message:
         return ""
     quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(message)][:_MOST_QUOTED]
+    if is_unread_duration(message):
+        quoted = quoted[-1:]  # the first is the unit
     listed = {str(value) for value in listed_values(error)}
     quoted = [one for one in dict.fromkeys(quoted) if one not in listed]
     if request.protocol is Protocol.GRPC and (mask := _mask_of(message, quoted, sent)):

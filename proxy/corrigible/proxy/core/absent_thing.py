@@ -4,6 +4,7 @@
 |--------------------------------------------------------|-----------------------------------------------------|
 | a name in the path                                     | that, unless it only says where something was sought |
 | none, and nothing but the path was sent                | the only name in the path that is left              |
+| a kind of thing and no more                            | the only name in the path that is left, of that kind |
 | none, the path has none, one member refers to something | what that member refers to                          |
 
 That the path of a PUT ends in a name that is not there is no reason to refuse it: it would create it.
@@ -14,9 +15,10 @@ Knows: errors, requests. Does not know: descriptions, rules, suggestions.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, runtime_checkable
+from typing import Protocol as TypingProtocol
 
 from corrigible.adapters.formats.message.sent_values import says_absent, surrounds
 from corrigible.adapters.formats.sent_places import sent_places
@@ -69,12 +71,52 @@ def absent_thing(case: RefusalCase, error: Violation) -> SchemaViolation | None:
     if request.body is None and not request.query:
         return _in_path(left[0]) if len(left) == 1 and _ANOTHER.search(message) is None else None
     if left or case.exchange.status == _SERVER_FAULT:
-        return None
+        meant = _of_kind(case, message, left)
+        return _in_path(meant[0]) if len(meant) == 1 and case.exchange.status != _SERVER_FAULT else None
     referring = [(place, value) for place, value in _sent(case) if refers(place, value)]
     if len(referring) != 1:
         return None
     ((place, value),) = referring
     return SchemaViolation(place, "value", {"not": {"const": value}}, value)
+
+
+@runtime_checkable
+class _NamesThings(TypingProtocol):
+    """A description that says what variables of a path name."""
+
+    def things_named(self, operation: str) -> Mapping[str, str]: ...
+
+
+def _of_kind(case: RefusalCase, message: str, names: Sequence[str]) -> list[str]:
+    """Return the names in the path of a thing of the only kind that a message says is not there.
+
+    `encryption key not found` is about a variable that is the name of a key, by its description or its own name. It may
+    be about what was sent beside the path, if a word of its kind is the name of a member.
+    """
+    told = _KIND_ABSENT.fullmatch(message.strip())
+    kind = told["kind"].lower().split() if told is not None else []
+    members = {word for place, _ in _sent(case) for part in place.split("/") for word in words(part)}
+    if not kind or not members.isdisjoint(kind):
+        return []
+    described = case.profile.described
+    things: Mapping[str, str] = {}
+    if isinstance(described, _NamesThings):
+        things = described.things_named(case.match.operation)
+    meant = []
+    for variable, value in case.match.params.items():
+        parts = words(variable)
+        own = parts[-2] if len(parts) > 1 and parts[-1] in _REFERENCES | _NAMING else ""
+        if value in names and kind[-1] in (own, things.get(variable)):
+            meant.append(value)
+    return meant
+
+
+_KIND_ABSENT: Final = re.compile(
+    r"(?i)(?:the |this )?(?P<kind>[a-z][a-z-]{1,40}(?: [a-z][a-z-]{1,40}){0,2}?)"
+    r" (?:(?:was |is |could )?not (?:be )?found|does(?: not|n't) exist)[.!]?"
+)
+"""A message that says no more than that a thing of one kind is absent."""
+_NAMING: Final = frozenset({"name", "key"})
 
 
 def _in_path(name: str) -> SchemaViolation:

@@ -242,7 +242,7 @@ class ErrorMatcher:
             self._repaired.add(place)
             violation = self._with_name_of_path(violation, error)
             try:
-                is_stated = bool(error.stated) and violation.pointer == error.pointer
+                is_stated = violation.pointer == error.pointer and any(one in violation.schema for one in error.stated)
                 result = self._repair(
                     violation,
                     f"{number + 1}.s{order + 1}.",

@@ -34,6 +34,7 @@ from corrigible.rules.schema_repair.renaming import near_names
 from corrigible.rules.schema_repair.route import BARE, UNSURE
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
+from corrigible.rules.schema_repair.told_spelling import told_spelling
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Protocol
@@ -328,6 +329,8 @@ class ViolationFinder:
         if stated is not None and (error.stated or not there):
             below = [one for one in there if one.pointer != error.pointer]
             return [*below, stated] if not error.stated else [stated]
+        if not there and (otherwise := told_spelling(error, self._request, declared.schema)) is not None:
+            return (otherwise,)
         if there and error.constraint == "required":
             return self._missed(there, error)
         if there:
@@ -373,7 +376,7 @@ class ViolationFinder:
         if (
             error.constraint == "required"
             or not error.message
-            or _UNKNOWN_MEMBER.search(error.message[:_READ]) is not None
+            or (error.constraint != "enum" and _UNKNOWN_MEMBER.search(error.message[:_READ]) is not None)
         ):
             return False
         if any(one.pointer == violation.pointer for one in self._violations_at("")):

@@ -7,11 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from corrigible.rules.functions.builtin import integer
+from corrigible.rules.safety.time_span import clock_span
 
-_DURATION = re.compile(r"(\d{1,18}) ?(?:(s|secs?|seconds?)|(m|mins?|minutes?)|(h|hours?))", re.ASCII | re.IGNORECASE)
-_MONTHS_OR_MEGA = "M"
-_LONGEST = 6
-"""Digits of minutes and hours: more are no duration that anybody means."""
 _WHOLE = re.compile(r"(-?\d+)\.0+", re.ASCII)
 
 
@@ -20,13 +17,7 @@ def seconds(value: Any) -> int | None:
 
     A number without a unit is null as well, and so is a capital `M`, which is no sign of minutes.
     """
-    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
-    if match is None or match[0].endswith(_MONTHS_OR_MEGA):
-        return None
-    digits = match[1]
-    if match[2]:
-        return int(digits)
-    return int(digits) * (60 if match[3] else 3600) if len(digits) <= _LONGEST else None
+    return clock_span(value)
 
 
 def whole_number(value: Any, words: Any) -> int | None:

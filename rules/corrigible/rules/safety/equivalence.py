@@ -20,8 +20,9 @@ from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json
 
 from . import spelling
-from .json_text import repaired_json
+from .json_text import closed_json, repaired_json
 from .nearness import is_relisted, is_same_spelling, signs, spelled
+from .time_span import span
 
 _LONGEST = 4096
 """A longer text is the same only where it is equal: comparing spellings of it would take too long."""
@@ -34,8 +35,8 @@ _SCALARS = frozenset({str, int, float, bool})
 def is_same_value(one: Json, other: Json, depth: int = 0) -> bool:
     """Whether `other` is `one` converted without loss: another type, notation or encoding of the same value.
 
-    `"500"` is 500, `"true"` is true, `"a,b"` is `["a", "b"]`, an element is the list of it, an object is its JSON text
-    (which may have a comma too many).
+    `"500"` is 500, `"true"` is true, `"1 hour"` is `"60m"`, `"a,b"` is `["a", "b"]`, an element is the list of it, an
+    object is its JSON text (which may have a comma too many).
     Neither `"yes"` nor 1 is true: that is a reading. Nor is `"02134"` 2134, or `"1.10"` `"1.1"`: it may be a name.
     """
     if type(one) is str and type(other) is str and one.isdecimal() and other.isdecimal():
@@ -65,8 +66,11 @@ def is_same_value(one: Json, other: Json, depth: int = 0) -> bool:
 
 
 def _is_mended(text: str, value: Json) -> bool:
-    """Whether a text is the JSON of a value, but for a byte order mark and commas too many."""
-    return text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[") and bool(repaired_json(text) == value)
+    """Whether a text is the JSON of a value, but for a byte order mark, commas too many, or what closes it."""
+    if text.lstrip("\ufeff \t\r\n")[:1] not in ("{", "["):
+        return False
+    closed = closed_json(text)
+    return bool(repaired_json(text) == value) or (closed is not None and closed.value == value)
 
 
 def _numbered(value: Mapping[str, Json]) -> list[Json] | None:
@@ -98,6 +102,8 @@ def _same_scalar(one: str | int | float, other: str | int | float) -> bool:
     if _is_same_amount(a, b):
         return True
     if (uuid := _uuid(a)) and uuid == _uuid(b):
+        return True
+    if type(one) is str and type(other) is str and (length := span(one)) is not None and length == span(other):
         return True
     return _encoded(a, b) or _encoded(b, a) or unquote(a) == unquote(b) or _is_same_colour(a, b)
 

@@ -88,6 +88,45 @@ def repaired_json(text: str) -> Json:
         return MISSING
 
 
+class ClosedJson(NamedTuple):
+    """A text of which only the end was missing."""
+
+    value: Json
+    closers: str
+    """What has to be added."""
+
+
+def closed_json(text: str) -> ClosedJson | None:
+    """Return what a text holds that lacks nothing but what closes its objects and lists; else None.
+
+    It has to end behind a whole value that nothing could go on with: a text, an object, a list, or one of JSON's words.
+    Behind that it may have been cut all the same.
+    """
+    if len(text) > LONGEST or not text.rstrip(_BLANK).endswith(_WHOLE):
+        return None
+    open_: list[str] = []
+    for token in _BRACKET.finditer(text):
+        if (closer := _CLOSERS.get(token[0])) is not None:
+            open_.append(closer)
+        elif token[0] in ("}", "]") and (not open_ or open_.pop() != token[0]):
+            return None
+    if not 0 < len(open_) <= _MOST_CLOSERS:
+        return None
+    closers = "".join(reversed(open_))
+    try:
+        value = _loads(text + closers, strict=True)
+        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text: a ValueError
+    except (ValueError, RecursionError, _NoJson):
+        return None
+    return ClosedJson(value, closers)
+
+
+_BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\]]', re.DOTALL)
+_CLOSERS: Final = {"{": "}", "[": "]"}
+_WHOLE: Final = ('"', "}", "]", "true", "false", "null")
+_MOST_CLOSERS: Final = 8
+
+
 def _as_json(token: re.Match[str]) -> str:
     if token[0] == ",":
         return ""

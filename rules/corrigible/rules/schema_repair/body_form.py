@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING
-from corrigible.rules.safety.json_text import JsonFault, fault, repaired_json
+from corrigible.rules.safety.json_text import JsonFault, closed_json, fault, repaired_json
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
@@ -21,7 +21,7 @@ from .patch_kind import JSON_PATCH, MERGE_PATCH, as_json_patch, as_merge_patch, 
 from .repair import Repair
 from .rewriting import may_be_repeated
 from .schema_violation import SchemaViolation
-from .suggestion import Proposal, ask, edit
+from .suggestion import Proposal, Suggestion, ask, edit
 from .trim_schema import trim_schema
 from .wire_text import read
 
@@ -109,7 +109,20 @@ def _malformed(violation: SchemaViolation, request: Request) -> Repair:
             message = "Send valid JSON."
         places = [("/body", trim_schema(violation.schema))]
         proposal = _agent(ask(violation, request, message, places=places))
+        if (closed := _closed(violation, request, text)) is not None:
+            proposal = Proposal([closed, *proposal.suggestions])
     return _repair(proposal, diagnosis, "MALFORMED_JSON")
+
+
+def _closed(violation: SchemaViolation, request: Request, text: str) -> Suggestion | None:
+    """Return the body with what closes it, if only that is missing: it may have been cut, so it is confirmed."""
+    closed = closed_json(text) if "\ufffd" not in text else None
+    if closed is None or not may_be_repeated(closed.value):
+        return None
+    ops: list[Operation] = [{"op": "replace", "path": "/body", "value": closed.value}]
+    message = f"Send the same values with {closed.closers} at the end, if nothing else was to follow."
+    verified = _verified(closed.value, violation.schema)
+    return edit(violation, request, ops, message, requires_confirmation=True, verified=verified)
 
 
 def _text(violation: SchemaViolation, request: Request) -> Repair:

@@ -21,7 +21,7 @@ from .first_violation import first_violation, is_fully_checked
 from .json_schema import choices, types
 from .other_part import into_query
 from .schema_violation import SchemaViolation
-from .suggestion import Proposal, ask, edit, guarded_edit, options
+from .suggestion import Proposal, Suggestion, ask, edit, guarded_edit, options
 from .trim_schema import trim_schema
 
 NAMED: Final = "x-named"
@@ -45,6 +45,8 @@ def proposed(violation: SchemaViolation, request: Request, group: str) -> Propos
     if nested is not None:
         return Proposal([nested])
     value = settled_value(violation.schema)
+    if value is MISSING and (nested := _into_free_map(violation, request)) is not None:
+        return Proposal([nested])
     if value is not MISSING:
         try:
             ops = _added(request, violation.pointer, value)
@@ -61,7 +63,17 @@ def proposed(violation: SchemaViolation, request: Request, group: str) -> Propos
             return other.proposal
         both = [*other.proposal.suggestions, *question.suggestions]
         return Proposal(both) if other.is_likely else options(both, group)
-    return question
+    longer = renaming.rename_longer(violation, request)
+    return question if longer is None else Proposal([*longer.suggestions, *question.suggestions])
+
+
+def _into_free_map(violation: SchemaViolation, request: Request) -> Suggestion | None:
+    """Return the move of all undeclared members into a missing map, unless one of them may be a declared one."""
+    nested = nesting.into_free_map(violation, request)
+    present = value_at(request, violation.pointer.rpartition("/")[0]) if nested is not None else {}
+    free = [one for one in violation.siblings if one not in present]
+    strange = [one for one in present if one not in violation.siblings]
+    return None if any(renaming.near_names(one, free) for one in strange) else nested
 
 
 def _filled_in(violation: SchemaViolation, request: Request, ops: list[Operation], value: Json) -> Proposal:

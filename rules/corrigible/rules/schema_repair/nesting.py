@@ -130,6 +130,42 @@ def wrapped(violation: SchemaViolation, request: Request) -> Suggestion | None:
     return None if edited is None else edited.suggestion
 
 
+def into_free_map(violation: SchemaViolation, request: Request) -> Suggestion | None:
+    """Return the move of all undeclared members into the missing object that takes any names, once that is confirmed.
+
+    `{"user": "ops", "level": "3"}` becomes `{"data": {"user": "ops", "level": "3"}}`. Nothing declares these members
+    there: one of them may be meant for something else, and an object may be the missing one under another name.
+    """
+    parent = violation.pointer.rpartition("/")[0]
+    present = value_at(request, parent)
+    if not violation.pointer.startswith("/body/") or not isinstance(present, Mapping) or request.form:
+        return None
+    if not violation.siblings or not _is_free_map(violation.schema):
+        return None
+    inner = {name: value for name, value in present.items() if name not in violation.siblings}
+    if not 0 < len(inner) <= _MOST or any(isinstance(value, Mapping | list) for value in inner.values()):
+        return None
+    missing = _required(violation.parent_schema) - present.keys() - {segments(violation.pointer)[-1]}
+    if missing or first_violation(inner, violation.schema) is not None:
+        return None
+    moves = [(f"{parent}/{escape(name)}", f"{violation.pointer}/{escape(name)}") for name in inner]
+    made: list[Operation] = [{"op": "add", "path": violation.pointer, "value": {}}]
+    edited = _edited(violation, request, moves, made, is_certain=False, guess=_IF_IT_BELONGS)
+    return None if edited is None else edited.suggestion
+
+
+def _is_free_map(schema: Schema) -> bool:
+    """Whether a schema is that of an object of any names, and says no more of them than what their values are."""
+    is_object = types(schema) == ("object",) and schema.get("additionalProperties") is not False
+    return is_object and _NAMING_MEMBERS.isdisjoint(schema)
+
+
+_IF_IT_BELONGS: Final = "Send what has no place of its own inside the object that is missing, if it belongs there."
+_NAMING_MEMBERS: Final = frozenset(
+    {"properties", "patternProperties", "propertyNames", "required", "allOf", *ALTERNATIVES, "const", "enum"}
+)
+
+
 def into_missing(violation: SchemaViolation, request: Request) -> Suggestion | None:
     """Return the move of an undeclared member, with all like it, into a missing object that must be beside it."""
     parent, around = violation.pointer.rpartition("/")[0], violation.schema
@@ -211,6 +247,7 @@ def _edited(
     is_certain: bool,
     is_first: bool = True,
     is_complete: bool = True,
+    guess: str = "",
 ) -> MemberMove | None:
     document = request.document()
     tests: list[Operation] = []
@@ -224,9 +261,9 @@ def _edited(
     except PatchError:
         return None
     # The server's complaint speaks for moving what is misplaced, where its name means one thing and nothing is missed.
-    asks = violation.keyword == MISPLACED and not (is_first and (is_certain or is_complete))
+    asks = bool(guess) or (violation.keyword == MISPLACED and not (is_first and (is_certain or is_complete)))
     asks = asks or any(is_decisive(segments(source)[-1], request) for source, _ in moves)
-    message = "Send the value where the description has it, one level away."
+    message = guess or "Send the value where the description has it, one level away."
     return MemberMove(
         edit(violation, request, [*tests, *ops], message, requires_confirmation=asks), is_certain, is_first
     )

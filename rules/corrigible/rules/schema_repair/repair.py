@@ -24,6 +24,7 @@ from .json_schema import SELECTS, choices
 from .repair_value import repair_value
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, ask, edit, guarded_edit, guards, is_secret, options
+from .told_spelling import SPELLING
 from .trim_schema import trim_schema
 from .value_place import place_of
 
@@ -176,7 +177,7 @@ def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -
         requires_confirmation=(violation.keyword in _GUESSED and is_decisive_guess(ops, request))
         or _is_guessed(violation, request, spelled)
         or _is_other_word(violation, request, spelled),
-        verified=is_fully_checked(violation.schema),
+        verified=is_fully_checked(violation.schema) and violation.keyword != SPELLING,
     )
 
 
@@ -269,6 +270,7 @@ _ASK_SEGMENT: Final = "Give a path with a value that is allowed in this segment.
 _SAYS: Final = {
     "enum": "Send the value that is allowed",
     "const": "Send the value that is allowed",
+    SPELLING: "Send the value as the description writes it",
     "type": "Send the value in the type that is expected",
     "anyOf": "Send the value in a form that is expected",
     "oneOf": "Send the value in a form that is expected",
@@ -312,6 +314,7 @@ _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     nesting.MISPLACED: ("The operation knows this member one level away.", "UNKNOWN_MEMBER"),
     "anyOf": ("The value has none of the forms that are allowed.", "WRONG_FORM"),
     "oneOf": ("The value has not one of the forms that are allowed.", "WRONG_FORM"),
+    SPELLING: ("The server does not take the value, which the description writes in another way.", "VALUE_REFUSED"),
     "blank": ("A required value is empty.", "VALUE_MISSING"),
     "readOnly": ("Only the server writes this member.", "READ_ONLY_MEMBER"),
     "value": ("The server does not take the value.", "VALUE_REFUSED"),

@@ -17,6 +17,7 @@ from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import all_near, is_relisted, signs, spelled
 from corrigible.rules.safety.nearness import letters as _letters
 from corrigible.rules.safety.spelling import Spelling
+from corrigible.rules.safety.time_span import GO_DURATION, counts_seconds, go_duration, span
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
@@ -24,6 +25,7 @@ from . import repair_number
 from .first_violation import first_violation, is_fully_checked, same
 from .json_schema import SHAPED, Schema, choices, types
 from .rewriting import is_rounded
+from .told_spelling import SPELLING
 from .value_place import Place
 
 
@@ -181,6 +183,8 @@ def _fits_somehow(value: Json, schema: Schema, place: Place) -> bool:
 def _to_integer(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if isinstance(value, str) and re.fullmatch(r"\s*#\s*\d{1,18}\s*", value):
         value = value.strip().lstrip("#")  # "#12": the mark precedes a number
+    if counts_seconds(place.name, schema) and (length := span(value)) is not None:
+        return [Spelling(length)]
     moment = spelling.as_unix(value) if schema.get("format") == "unix-time" else []
     if not moment and isinstance(value, str) and "." in value and _MONEY.search(place.name):
         return []  # "10.00" may be ten cents or ten dollars
@@ -387,6 +391,10 @@ def _respelt(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     return spelling.respelled(value, form) if isinstance(form, str) else []
 
 
+def _respelt_as_told(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    return [Spelling(schema["const"])]
+
+
 def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     """Return the first spelling, from the least change on, that is provably in the pattern.
 
@@ -395,6 +403,8 @@ def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     pattern = schema.get("pattern")
     if not isinstance(value, str) or not isinstance(pattern, str):
         return []
+    if pattern == GO_DURATION:
+        return [Spelling(length)] if (length := go_duration(value)) is not None else []
     shape = {"pattern": pattern}
     if not is_fully_checked(shape):
         return []
@@ -450,6 +460,7 @@ _Repair = Callable[[Json, Schema, Place], list[Spelling]]
 _REPAIRS: Final[Mapping[str, _Repair]] = {
     "enum": _chosen,
     "const": _chosen,
+    SPELLING: _respelt_as_told,
     "type": _cast,
     "minimum": repair_number.raised,
     "exclusiveMinimum": repair_number.raised,

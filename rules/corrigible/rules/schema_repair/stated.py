@@ -11,6 +11,7 @@ from typing import Final
 
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.nearness import letters
+from corrigible.rules.safety.time_span import GO_DURATION
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
@@ -55,7 +56,11 @@ def _plain(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
 
     A list that has nothing in common with the declared one, in whatever spelling, is no list of values for this place.
     """
+    kinds = types(declared)
+    is_text = not kinds or "string" in kinds
     out = {name: inner for name, inner in stated.items() if name != "pattern" or _is_plain(inner, _PATTERN)}
+    if not is_text and out.get("pattern") == GO_DURATION:
+        del out["pattern"]  # the server reads numbers as well, in a unit that the description may say
     for name in _NAMES:
         inner = out.get(name)
         if isinstance(inner, dict):

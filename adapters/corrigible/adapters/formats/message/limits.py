@@ -13,8 +13,10 @@ from typing import Final
 import re2
 
 from corrigible.rules.budget import spend
+from corrigible.rules.safety.time_span import GO_DURATION
 from corrigible.schema.exchange import Json
 
+from .go_duration import is_unread_duration
 from .go_json import BYTES, decode_error
 from .lists import Listed, read_list
 from .pattern_list import PatternList
@@ -192,6 +194,8 @@ def limits_in(message: str) -> dict[str, Json]:
         if go.type == BYTES:
             return {"type": "string", "format": "byte"}
         return {"type": go.type} if go.type else {}
+    if is_unread_duration(message):
+        return {"pattern": GO_DURATION}
     stated: dict[str, Json] = {}
     listed = choices_in(message)
     if listed is not None:

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
 
+from .go_duration import is_unread_duration
 from .lists import names_in
 from .pattern_list import PatternList, PatternMatch
 
@@ -247,7 +248,7 @@ _ABOUT_A_RESPONSE: Final = PatternList(
 
 def find_member(message: str) -> NamedMember:
     """Return the missing or unknown member that a message names, nothing where it names neither."""
-    if _ABOUT_A_RESPONSE.search(message[:_LONGEST]) is not None:
+    if _ABOUT_A_RESPONSE.search(message[:_LONGEST]) is not None or is_unread_duration(message):
         return NamedMember()
     patterns_of = (("required", _MISSING), ("additionalProperties", _UNKNOWN))
     for constraint, patterns in patterns_of if _MISSING_WORD.search(message) is not None else patterns_of[1:]:

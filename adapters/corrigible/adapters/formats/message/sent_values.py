@@ -50,7 +50,7 @@ _VALUE_WORD: Final = re.compile(r"(?i)\b(?:values?|got|received|given|input|pars
 _SENTENCE_END: Final = re.compile(r"(?::[\w.-]{1,128})?[\])>'\"]*(?:[.!;,]?\s*$|[.;] )")
 """A version or a port may have been added to the value: `No such book: atlas:2`."""
 ABSENT: Final = re.compile(
-    r"(?i)\b(?:not found|no such|does ?n.t exist|does not exist|do not exist|unknown"
+    r"(?i)\b(?:not found|no such|does ?n.t exist|does not exist|do not exist|unknown(?! unit\b)"
     r"|(?:could(?: ?n.t| not)|can(?:not|.t| not)) (?:be found|find)|(?:unable|failed) to find"
     r"|non-?existent|inexistent|not exist"
     r"|no .{1,60} (?:found|with)|no \w{1,40} (?:match(?:es|ed)?))\b"

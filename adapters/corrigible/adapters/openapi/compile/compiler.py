@@ -18,6 +18,7 @@ from corrigible.schema.exchange import Json
 from .compiled_file import encode_compiled
 from .error_codes import Codes
 from .schema_translator import Schemas
+from .thing_named import thing_named
 
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 _SUPPORTED = re.compile(r"3\.[012](?:\.|$)")
@@ -200,6 +201,8 @@ def _parameters(
             for key in ("style", "explode", "allowEmptyValue"):
                 if key in parameter:
                     shape[key] = parameter[key]
+            if parameter["in"] == "path" and (thing := thing_named(parameter.get("description"))):
+                shape["thing"] = thing
             if parameter.get("x-multi-segment") is True:
                 shape["multiple"] = True
             schema = parameter.get("schema")

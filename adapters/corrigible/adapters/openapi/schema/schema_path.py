@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, SHAPED, Schema, member, parts
+from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, SHAPED, TOLD, Schema, member, parts
 from corrigible.schema.exchange import Json
 
 _COPIED: Final = (
-    *("type", "enum", "const", "format", "pattern", "default", "readOnly", "uniqueItems", "required", SHAPED),
+    *("type", "enum", "const", "format", "pattern", "default", "readOnly", "uniqueItems", "required", SHAPED, TOLD),
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
 )
