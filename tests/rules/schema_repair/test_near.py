@@ -184,6 +184,8 @@ def test_another_sign_is_never_taken_for_one_of_a_list(allowed: list[str], sign:
         ("'DESC',", ["asc", "desc"], "desc"),
         ("kind-a", ["KIND_A", "KIND_B"], "KIND_A"),
         ("a", ["KIND_A", "KIND_B"], "KIND_A"),
+        ("uncertainty", ["Uncertainty sampling", "Sequential sampling"], "Uncertainty sampling"),
+        ("html", ["html_processor", "json_processor"], "html_processor"),
         ("c++", ["C", "C++"], "C++"),
         ("1|2", ["1,2", "2,1"], "1,2"),
     ],

@@ -310,3 +310,21 @@ def test_the_missing_value_is_asked_for_as_well() -> None:
     renamed, question = repaired.suggestions
     assert renamed["patch"][-1] == {"op": "move", "from": "/body/mount_type", "path": "/body/type"}
     assert question["placeholders"][0]["pointer"] == "/body/type"
+
+
+@pytest.mark.parametrize(
+    ("body", "required", "told", "place"),
+    [
+        ({"task_id": 7}, [], "task", "/body/task"),
+        ({"task_id": 7}, ["project"], "task", None),  # either may be meant
+        ({"task_id": 7, "other": 1}, [], "task", None),
+        ({"task_id": 7, "task": 8}, [], "task", None),
+        ({"task_id": 7}, [], "unknown", None),
+        ({"task_id": "seven"}, [], "task", None),
+    ],
+)
+def test_what_the_server_misses_counts_as_missing(
+    body: dict[str, Json], required: list[str], told: str, place: str | None
+) -> None:
+    schema = {"properties": {"task": {"type": "integer"}, "project": {"type": "integer"}}, "x-required": required}
+    assert only_missing("/body", schema, Request("POST", "/things", body=body), told) == place

@@ -80,14 +80,19 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     return options([*first, *omission.suggestions], group) if first else omission
 
 
-def only_missing(parent: str, around: Schema | None, request: Request) -> str | None:
-    """Return the place of the only missing member of an object with one undeclared member, whose value it takes."""
+def only_missing(parent: str, around: Schema | None, request: Request, told: str = "") -> str | None:
+    """Return the place of the only missing member of an object with one undeclared member, whose value it takes.
+
+    `told`: a declared member that the server misses, whether or not the description requires it.
+    """
     present = value_at(request, parent)
     properties = (around or {}).get("properties")
     if around is None or not isinstance(present, Mapping) or not isinstance(properties, Mapping):
         return None
     required = around.get(level.REQUIRED)
     missing = [str(name) for name in required if name not in present] if isinstance(required, list) else []
+    if told and told not in missing and told not in present and told in properties:
+        missing.append(told)
     strange = [name for name in present if name not in properties]
     if len(missing) != 1 or len(strange) != 1:
         return None
@@ -117,7 +122,8 @@ class Renaming(NamedTuple):
 def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Renaming | None:
     """Return the renaming of the only undeclared member to the only missing one; unless it is sure, it is confirmed."""
     parent = violation.pointer.rpartition("/")[0]
-    if parent == "/headers" or only_missing(parent, violation.parent_schema, request) != violation.pointer:
+    told = segments(violation.pointer)[-1]
+    if parent == "/headers" or only_missing(parent, violation.parent_schema, request, told) != violation.pointer:
         return None
     present = value_at(request, parent)
     name = next(str(one) for one in present if one not in violation.siblings)

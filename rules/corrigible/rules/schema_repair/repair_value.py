@@ -110,7 +110,9 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         return [Spelling(scalars[text])]
     plain = spelled(text)
     begins = spelled(str(schema.get(PREFIX, "")) or _common_beginning(list(scalars)))
-    matches = [value for name, value in scalars.items() if plain and spelled(name) in (plain, begins + plain)]
+    ends = spelled(_common_beginning([name[::-1] for name in scalars], " _-.")[::-1])
+    meant = (plain, begins + plain, plain + ends)
+    matches = [value for name, value in scalars.items() if plain and spelled(name) in meant]
     matches = matches or [value for name, value in scalars.items() if is_relisted(text, name)]
     if len(matches) == 1:
         return [Spelling(matches[0])]
@@ -129,13 +131,13 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     return near
 
 
-def _common_beginning(names: Sequence[str]) -> str:
+def _common_beginning(names: Sequence[str], marks: str = "_-.:/") -> str:
     """Return the word that all names of a list begin with, separator included: `KIND_` of KIND_A and KIND_B."""
     if len(names) < 2:
         return ""
     first, last = min(names), max(names)
     length = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), 0)
-    return first[: max(first.rfind(mark, 0, length) for mark in "_-.:/") + 1]
+    return first[: max(first.rfind(mark, 0, length) for mark in marks) + 1]
 
 
 def _with_second(text: str, near: list[str], names: Iterable[str]) -> list[str]:
