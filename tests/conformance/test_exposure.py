@@ -12,7 +12,7 @@ import pytest
 
 from corrigible.conformance.checks.transparency import others
 from corrigible.conformance.checks.transparency.exposure import CHECKS
-from corrigible.conformance.checks.transparency.framing import ambiguity
+from corrigible.conformance.checks.transparency.framing import ambiguity, from_request
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
@@ -104,3 +104,10 @@ def test_what_can_be_read_in_two_ways(raw: bytes) -> None:
 @pytest.mark.parametrize("raw", PLAIN.values(), ids=PLAIN.keys())
 def test_what_can_be_read_in_one_way(raw: bytes) -> None:
     assert not ambiguity(raw)
+
+
+@pytest.mark.parametrize("before", [b"", b"DELETE /x HTTP/1.1\r\nContent-Length: 12\r\n\r\n" + b'{"ids": [1]}'])
+def test_a_body_before_a_request_is_no_part_of_its_line(before: bytes) -> None:
+    raw = b"POST /conformance/framing HTTP/1.1\r\nHost: a\r\nconformance-case: case-7\r\n\r\n"
+    heard = before + raw
+    assert from_request(heard, heard.index(b"conformance-case")) == raw

@@ -105,9 +105,15 @@ def _with(subject: Subject, case: str) -> list[bytes]:
     for message in subject.suite_upstream.heard:
         place = message.lower().find(mark.lower())
         if place >= 0:
-            start = message.rfind(_TARGET.encode(), 0, place)
-            received.append(message[max(0, message.rfind(b"\n", 0, max(start, 0)) + 1) :])
+            received.append(from_request(message, place))
     return received
+
+
+def from_request(message: bytes, place: int) -> bytes:
+    """Return what a connection heard from the request on that goes on at a place: a body before it may end its line."""
+    target = max(message.rfind(_TARGET.encode(), 0, place), 0)
+    begin = message.rfind(b"\n", 0, target) + 1
+    return message[max(begin, message.rfind(b"POST ", 0, target)) :]
 
 
 def ambiguity(raw: bytes) -> str:
