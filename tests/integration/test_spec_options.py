@@ -120,13 +120,23 @@ def test_a_base_path_that_is_missing_is_told_and_taken(api: str, tmp_path: Path)
     file.write_text(json.dumps(described("/flowers", "red")), "utf-8")
     with proxied(api, "--spec", str(file)) as (url, process):
         for _ in range(2):
-            colour_after(f"{url}/api/flowers")
+            colour_after(f"{url}/garden/flowers")
         process.terminate()
         assert process.stderr is not None
-        hint = "the description has /flowers, requests come to /api/flowers: start with --base /api?\n"
+        hint = "the description has /flowers, requests come to /garden/flowers: start with --base /garden?\n"
         assert process.stderr.read().count(hint) == 1
-    with proxied(api, "--spec", str(file), "--base", "/api/") as (url, _):
-        assert [colour_after(f"{url}/api/flowers"), colour_after(f"{url}/flowers")] == ["red", "red"]
+    with proxied(api, "--spec", str(file), "--base", "/garden/") as (url, _):
+        assert [colour_after(f"{url}/garden/flowers"), colour_after(f"{url}/flowers")] == ["red", "red"]
+
+
+def test_a_base_path_of_a_common_word_is_taken_by_itself(api: str, tmp_path: Path) -> None:
+    file = tmp_path / "flowers.json"
+    file.write_text(json.dumps(described("/flowers", "red")), "utf-8")
+    with proxied(api, "--spec", str(file)) as (url, process):
+        assert colour_after(f"{url}/api/flowers") == "red"
+        process.terminate()
+        assert process.stderr is not None
+        assert "--base" not in process.stderr.read()
 
 
 @pytest.mark.parametrize("base", ["api", "/a?b", "/{x}"])
