@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
@@ -92,6 +93,10 @@ class Operations:
 
         The shortest path of an operation is its own; those that end with it have a base path before it.
         """
+        return list(self._base_paths)
+
+    @cached_property
+    def _base_paths(self) -> list[str]:
         paths: dict[str, list[str]] = {}
         for key, name in self.templates.items():
             paths.setdefault(name, []).append(key.partition(" ")[2])

@@ -121,10 +121,10 @@ class KnownTranslations(Generic[T]):
         self._kept: OrderedDict[Key, T] = OrderedDict()
 
     def get(self, key: Key | None) -> T | None:
-        kept = None if key is None else self._kept.get(key)
-        if kept is not None and key is not None:
-            self._kept.move_to_end(key)
-        return kept
+        if key is None or key not in self._kept:
+            return None
+        self._kept.move_to_end(key)
+        return self._kept[key]
 
     def keep(self, key: Key, translation: T) -> None:
         if key not in self._kept:

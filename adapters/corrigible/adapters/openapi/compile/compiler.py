@@ -53,6 +53,7 @@ def compile_description(path: Path, *, check: bool = False) -> bytes:
     codes = Codes(files)
     table: dict[str, str] = {}
     records: dict[str, Json] = {}
+    told_base = _told_base(document)
     for template, method, operation, item, file in _operations(files, paths):
         name = operation.get("operationId")
         if not isinstance(name, str) or not name or name in records:
@@ -61,7 +62,7 @@ def compile_description(path: Path, *, check: bool = False) -> bytes:
         shape = _shape(
             template.partition("#")[0], parameters
         )  # the part after `#` only distinguishes operations for people
-        for base in _bases(document, item, operation):
+        for base in _bases(told_base, document, item, operation):
             table.setdefault(f"{method.upper()} {base}{shape}", name)
         record = {
             "method": method.upper(),
@@ -133,13 +134,13 @@ def _operations(
                 yield template, method, operation, item, file
 
 
-def _bases(document: Mapping[str, Json], *nearer: Mapping[str, Json]) -> list[str]:
+def _bases(told: str, *places: Mapping[str, Json]) -> list[str]:
     """Return the base paths: the empty one, and that of every server whose variables have defaults.
 
     Where there is no server, also the one that the text of the description tells.
     """
-    servers = [server for place in (document, *nearer) for server in place.get("servers") or ()]
-    bases = ["", *(_told_base(document) if not servers else ())]
+    servers = [server for place in places for server in place.get("servers") or ()]
+    bases = ["", "" if servers else told]
     for server in servers:
         url = server.get("url") if isinstance(server, Mapping) else None
         if not isinstance(url, str):
@@ -162,18 +163,18 @@ _TOLD_BASE: Final = re.compile(
 _LONGEST_TEXT: Final = 4000
 
 
-def _told_base(document: Mapping[str, Json]) -> list[str]:
+def _told_base(document: Mapping[str, Json]) -> str:
     """Return the path that all paths have before them, as a sentence says it: "All API routes are prefixed with /v1/".
 
-    Where paths begin with it already, they are written in full.
+    Empty without one, and where paths begin with it already: they are written in full.
     """
     info = document.get("info")
     text = info.get("description") if isinstance(info, Mapping) else None
     told = _TOLD_BASE.search(text[:_LONGEST_TEXT]) if isinstance(text, str) else None
     paths = document.get("paths")
     if told is None or not isinstance(paths, Mapping) or any(str(one).startswith(told[1]) for one in paths):
-        return []
-    return [told[1]]
+        return ""
+    return told[1]
 
 
 def _shape(template: str, parameters: list[dict[str, Any]]) -> str:
