@@ -99,7 +99,7 @@ suggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: room.free}}]
 
 
 @contextmanager
-def started(bench: Any, folder: Path, seconds: str = "40") -> Iterator[Proxy]:
+def started(bench: Any, folder: Path, seconds: str = "400") -> Iterator[Proxy]:
     pack = folder / "apex"
     pack.mkdir(exist_ok=True)
     for name, text in PACK.items():

@@ -13,8 +13,10 @@ where they come from, that is this page. Knows: HTTP. Does not know: what a judg
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
+import socket
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -32,6 +34,10 @@ _LARGEST: Final = 1 << 20
 """Bytes of a request."""
 _SILENCE: Final = 30.0
 """Seconds that a client may be silent."""
+_LINGERING: Final = 2.0
+"""Seconds that a client whose request was too large may be silent."""
+_MOST_UNREAD: Final = 64 << 20
+"""Bytes of it that are read and dropped."""
 _TOKEN: Final = "x-corrigible-token"
 _FILES: Final = {
     "/": ("annotate.html", "text/html; charset=utf-8"),
@@ -95,6 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not length.isdecimal() or int(length) > _LARGEST:
             self.close_connection = True
             self._json(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"message": "the length is not given, or over 1 MiB"})
+            self._read_on()
             return
         body = self.rfile.read(int(length))
         if not self._is_own():
@@ -140,6 +147,18 @@ class _Handler(BaseHTTPRequestHandler):
     def _has_token(self) -> bool:
         given = self.headers.get(_TOKEN, "")
         return secrets.compare_digest(given.encode(), self.server.token.encode())
+
+    def _read_on(self) -> None:
+        """Read what a client still sends: it may read no answer of a connection that is closed meanwhile.
+
+        RFC 9112 section 9.6: "a server typically closes a connection in stages".
+        """
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(_LINGERING)
+            left = _MOST_UNREAD
+            while left > 0 and (part := self.rfile.read1(1 << 16)):
+                left -= len(part)
 
     def _json(self, status: HTTPStatus, value: Json) -> None:
         self._answer(status, json.dumps(value).encode(), "application/json")

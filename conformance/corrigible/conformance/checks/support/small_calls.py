@@ -8,16 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from corrigible.conformance.model.background import repeated_beside
 from corrigible.conformance.validators.finding import Finding
 from corrigible.schema.exchange import Json
 
+_Result = TypeVar("_Result")
+
 MOST: Final = 1.0
 """Seconds that a small call may take at the worst, beyond what it takes without the subject."""
 LONGEST: Final = 10.0
 """Seconds in which a call has its answer, as it came or explained."""
+TRIES: Final = 3
+"""How often calls are measured until none is late: a busy machine is late at times, a subject that waits each time."""
 STRAIGHT: Final = "straight"
 """The name of a call that goes to the upstream itself."""
 
@@ -56,3 +60,12 @@ def small_calls(call: Callable[[SmallCalls], None]) -> Iterator[SmallCalls]:
     calls = SmallCalls()
     with repeated_beside(lambda: call(calls), every=0.01, timeout=2 * LONGEST, name="others"):
         yield calls
+
+
+def at_its_best(measure: Callable[[], tuple[SmallCalls, _Result]]) -> tuple[SmallCalls, _Result]:
+    """Measure until no call is late, `TRIES` times at most; return what was measured last."""
+    for _ in range(TRIES - 1):
+        noted, result = measure()
+        if noted.wrong or not noted.late():
+            return noted, result
+    return measure()

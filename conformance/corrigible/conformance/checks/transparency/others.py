@@ -19,7 +19,7 @@ from corrigible.conformance.checks.support.known_error import (
     native,
     native_differences,
 )
-from corrigible.conformance.checks.support.small_calls import LONGEST, STRAIGHT, SmallCalls, small_calls
+from corrigible.conformance.checks.support.small_calls import LONGEST, STRAIGHT, SmallCalls, at_its_best, small_calls
 from corrigible.conformance.checks.support.unchanged import differences
 from corrigible.conformance.reference.upstream import Answering, Received, Script, answer
 from corrigible.conformance.suite.subject import Pair, Subject
@@ -96,8 +96,12 @@ def bodies_stop_nobody(subject: Subject) -> Iterator[Finding]:
     for name, make_body in bodies().items():
         target = "/v1/orders/search" if name.startswith("conditions") else KNOWN.target
         request = HttpRequest("POST", target, (JSON, ASK), make_body())
-        with _small_calls(subject) as noted:
-            pair = subject.both(request, as_script(native_response), timeout=LONGEST)
+
+        def measure(request: HttpRequest = request) -> tuple[SmallCalls, Pair]:
+            with _small_calls(subject) as noted:
+                return noted, subject.both(request, as_script(native_response), timeout=LONGEST)
+
+        noted, pair = at_its_best(measure)
         yield from _answered(f"a body with {name}", pair, request)
         yield from _held_up(f"a body with {name}", noted, request)
 
@@ -153,8 +157,15 @@ def bombs_stop_nobody(subject: Subject) -> Iterator[Finding]:
             is_own = received.sent.method == "GET" and received.sent.target != _SMALL.target
             return looked if is_own or is_trial(received.sent) else None
 
-        with answering_for_upstream(subject, says), _small_calls(subject) as noted:
-            pair = subject.both(sent, script, timeout=LONGEST)
+        def measure_unpacking(
+            says: Callable[[Received], Script | None] = says,
+            sent: HttpRequest = sent,
+            script: Script | Answering = script,
+        ) -> tuple[SmallCalls, Pair]:
+            with answering_for_upstream(subject, says), _small_calls(subject) as noted:
+                return noted, subject.both(sent, script, timeout=LONGEST)
+
+        noted, pair = at_its_best(measure_unpacking)
         yield from _answered(name, pair, sent)
         yield from _held_up(name, noted, sent)
 
