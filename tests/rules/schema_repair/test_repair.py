@@ -124,7 +124,6 @@ def test_what_keeps_the_meaning_is_repaired_and_what_only_the_caller_has_is_aske
         ("maximum", {"type": "integer", "maximum": 100, "multipleOf": 30}, 500, 90),
         ("multipleOf", {"type": "number", "multipleOf": 0.01}, 10.999, 11),
         ("type", {"type": "integer", "maximum": 100}, "500", 100),
-        ("maxLength", {"type": "string", "maxLength": 5}, "hello world", "hello"),
         ("format", MOMENT, "2026-03-04", "2026-03-04T00:00:00Z"),
         ("format", MOMENT, "2026-03-04T10:00:00", "2026-03-04T10:00:00Z"),
         ("format", DAY, "2026-03-04T10:00:00Z", "2026-03-04"),
@@ -343,14 +342,14 @@ def test_a_header_is_replaced_by_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("assumed", "message"),
+    ("keyword", "value", "schema", "message"),
     [
-        ("hello world", "Send a text that is short enough: the text is cut to the length that is allowed."),
-        ("hello ", "Send a text that is short enough."),
+        ("maximum", 9, {"maximum": 5}, "Send a number within the limits: the most that is allowed is sent."),
+        ("maxLength", "hello ", {"maxLength": 5}, "Send a text that is short enough."),
     ],
 )
-def test_a_message_says_what_was_assumed(assumed: str, message: str) -> None:
-    repaired = said("/body/a", "maxLength", {"maxLength": 5}, sent(assumed))
+def test_a_message_says_what_was_assumed(keyword: str, value: Any, schema: dict[str, Any], message: str) -> None:
+    repaired = said("/body/a", keyword, schema, sent(value))
     assert repaired.suggestions[0]["message"] == message
 
 
@@ -405,3 +404,8 @@ KEYWORDS = {
 def test_what_is_wrong_has_a_code(code: str, keyword: str) -> None:
     schema = {"formatMinimum": "1s", "formatMaximum": "1s"}
     assert said("/body/a", keyword, schema, sent(["x", "x"])).code == code
+
+
+def test_what_of_a_long_text_can_go_is_asked() -> None:
+    (asked,) = said("/body/a", "maxLength", {"type": "string", "maxLength": 5}, sent("hello world")).suggestions
+    assert asked["applicability"] == "HAS_PLACEHOLDERS"

@@ -96,10 +96,10 @@ ONLY = "another value was asked for, this is the one there is"
         ("type", "500", {"maximum": 100, **INTEGER}, [(100, "the most that is allowed is sent")]),
         # Texts
         ("maxLength", "abc  ", {"maxLength": 3}, [("abc", "")]),
-        ("maxLength", "ab cd", {"maxLength": 3}, [("ab", "the text is cut to the length that is allowed")]),
+        ("maxLength", "ab cd", {"maxLength": 3}, []),
         ("maxLength", "abcd", {"maxLength": 3, "pattern": "^[a-z]+$"}, []),
         ("maxLength", "abcd", {"maxLength": 0}, []),
-        ("maxLength", "x" * 9000, {"maxLength": 1}, [("x", "the text is cut to the length that is allowed")]),
+        ("maxLength", "x" * 9000, {"maxLength": 1}, []),
         ("format", " a@b.co ", {"format": "email"}, [("a@b.co", "")]),
         ("format", " a ", {"format": 5}, []),
         ("pattern", "#ab", {"pattern": "^[a-z]+$"}, [("ab", "")]),
@@ -172,12 +172,6 @@ def test_a_list_as_the_body_is_its_only_list(value: Any, properties: dict[str, A
         ("unit_price", "type", "10.00", INTEGER, []),
         ("count", "type", "10.00", INTEGER, [10]),
         ("amount", "type", "10", INTEGER, [10]),
-        ("customerId", "maxLength", "abcd", {"maxLength": 3}, []),
-        ("customer_ref", "maxLength", "abcd", {"maxLength": 3}, []),
-        ("url", "maxLength", "abcd", {"maxLength": 3}, []),
-        ("note", "maxLength", "abcd", {"maxLength": 3}, ["abc"]),
-        ("queue_name", "maxLength", "abcd", {"maxLength": 3}, []),
-        ("displayName", "maxLength", "abcd", {"maxLength": 3}, []),
         ("owner", "type", {"name": "ann"}, {"type": "string"}, ["ann"]),
         ("owner", "type", {"key": "k"}, {"type": "string"}, []),  # what the text is a key of would be lost
         ("owner", "type", {"code": "k"}, {"type": "string"}, []),
@@ -210,7 +204,6 @@ def test_each_repair_is_counted() -> None:
     assert counted(lambda: repair_value("type", "5", INTEGER, Place()))[1] >= 10
 
 
-@pytest.mark.parametrize("name", ["title", "subject", "pageTitle", "file_name"])
-def test_what_names_a_thing_is_not_cut(name: str) -> None:
+@pytest.mark.parametrize("name", ["title", "note", "file_name"])
+def test_no_words_are_cut(name: str) -> None:
     assert repair_value("maxLength", "a long title", {"maxLength": 6}, Place(name)) == []
-    assert repair_value("maxLength", "a long title", {"maxLength": 6}, Place("note")) != []

@@ -370,22 +370,13 @@ _CASTS: Final[Mapping[str, Callable[[Json, Schema, Place], list[Spelling]]]] = {
 # Texts
 
 
-def _cut(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+def _trimmed(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    """Return the text without blanks around it, if that is short enough: what else can go, its writer knows."""
     most = schema.get("maxLength")
     if not isinstance(value, str) or not isinstance(most, int) or most < 1:
         return []
     trimmed = value.strip()
-    if len(trimmed) <= most:
-        return [Spelling(trimmed)]
-    if schema.get("format") or schema.get("pattern") or schema.get("minLength") == most or _SHAPED.search(place.name):
-        return []  # half an address or identifier is none, half a name or title is another one, one length means a code
-    return [Spelling(value[:most].rstrip(), "the text is cut to the length that is allowed")]
-
-
-_SHAPED = re.compile(
-    r"(?i)(?:^|[_.-]|(?<=[a-z])(?=I))(?:id|ids|key|sha|hash|ref|url|uri|email|code|number|iban|content"
-    r"|name|username|slug|login|title|subject|headline|heading)$|(?<=[a-z])(?-i:Name|Title|Subject)$"
-)
+    return [Spelling(trimmed)] if len(trimmed) <= most else []
 
 
 def _respelt(value: Json, schema: Schema, place: Place) -> list[Spelling]:
@@ -471,7 +462,7 @@ _REPAIRS: Final[Mapping[str, _Repair]] = {
     "multipleOf": repair_number.rounded,
     "formatMaximum": repair_number.longest_span,
     "formatMinimum": repair_number.shortest_span,
-    "maxLength": _cut,
+    "maxLength": _trimmed,
     "format": _respelt,
     "pattern": _patterned,
     "anyOf": _alternative,
