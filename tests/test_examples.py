@@ -28,7 +28,7 @@ def run_example(tmp_path: Path) -> RunExample:
         assert text.count(ADDRESS) == 1
         program.write_text(text.replace(ADDRESS, address), "utf-8")
         command = [sys.executable, str(program)]
-        done = subprocess.run(command, input=typed, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, input=typed, capture_output=True, text=True, timeout=240)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -86,5 +86,5 @@ def test_the_pack() -> None:
     code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
     for verb in ("lint", "test"):
         command = [sys.executable, "-c", code, "pack", verb, str(EXAMPLES / "my-shop")]
-        done = subprocess.run(command, env=os.environ, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, env=os.environ, capture_output=True, text=True, timeout=240)
         assert done.returncode == 0, done.stdout + done.stderr

@@ -36,7 +36,7 @@ def tool(name: str) -> Path:
 def said_by(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a program to its end."""
     command = list(map(str, words))
-    return subprocess.run(command, env=environment or None, capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run(command, env=environment or None, capture_output=True, text=True, timeout=240, check=False)
 
 
 def dockerfile() -> list[tuple[str, str]]:

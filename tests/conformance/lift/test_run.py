@@ -223,7 +223,7 @@ def test_ctrl_c_stops_in_order_even_a_run_that_skips_the_audit(tmp_path: Path) -
             while time.monotonic() < until and (not log.exists() or log.read_bytes().count(b"\n") < 3):
                 time.sleep(0.01)
             process.send_signal(signal.SIGINT)
-            said, _ = process.communicate(timeout=60)
+            said, _ = process.communicate(timeout=240)
         finally:
             process.kill()  # nothing that goes wrong may leave it running: the test would wait for it
     assert process.returncode == 2

@@ -129,7 +129,7 @@ def test_a_process_that_knows_http_only_plays_all_and_is_scored_by_what_came_abo
     server, out = desk
     script = tmp_path / "agent.py"
     script.write_text(AGENT, encoding="utf-8")
-    subprocess.run([sys.executable, "-I", str(script), server.url, json.dumps(BODY)], check=True, timeout=120)
+    subprocess.run([sys.executable, "-I", str(script), server.url, json.dumps(BODY)], check=True, timeout=240)
     log = read(out)
     assert Counter((one.arm, one.outcome) for one in log.episodes) == {
         ("verbose", "failure"): 2,
@@ -366,7 +366,7 @@ def test_the_command_audits_what_it_serves_and_ends_with_its_servers(
             assert servers
         finally:
             serving.terminate()
-            serving.communicate(timeout=60)
+            serving.communicate(timeout=240)
     assert not [pid for pid in servers if Path(f"/proc/{pid}").exists()]
     log = read(out)
     assert len(log.manifest.audit) == 64 and log.episodes == ()

@@ -63,7 +63,7 @@ def run_agent(agent_python: Path, agent_environment: dict[str, str]) -> Callable
 
     def run(script: str, *arguments: str | Path) -> Any:
         command = [str(agent_python), "-W", "error::ImportWarning", str(HERE / script), *map(str, arguments)]
-        done = subprocess.run(command, env=agent_environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, env=agent_environment, capture_output=True, text=True, timeout=240)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 

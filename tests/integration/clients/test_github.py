@@ -115,7 +115,7 @@ def seen_by_octokit(github_server: Running, github_proxy: Running) -> Mapping[st
     def run(server: Running) -> Any:
         # A script from the command line finds its modules from where it is run.
         command = [str(find_node().executable), "--input-type=module", "--eval", script, "--", server.url]
-        done = subprocess.run(command, cwd=modules, capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(command, cwd=modules, capture_output=True, text=True, timeout=240, check=True)
         return json.loads(done.stdout)
 
     return {"direct": run(github_server), "proxied": run(github_proxy)}

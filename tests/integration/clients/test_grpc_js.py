@@ -43,7 +43,7 @@ def seen(rpc: Any, probe: Any, proxied: Any) -> Mapping[str, Mapping[str, Any]]:
         calls = json.dumps({name: {**call, **more} for name, call in CALLS.items()})
         words = [f"127.0.0.1:{port}", calls, str(google), str(own), str(own.parent)]
         command = [str(node.executable), "--input-type=module", "--eval", script, "--", *words]
-        done = subprocess.run(command, cwd=modules, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, cwd=modules, capture_output=True, text=True, timeout=240, check=False)
         assert done.returncode == 0, done.stderr
         answers = json.loads(done.stdout)
         if port == proxied.port and proxied.is_envoy:

@@ -149,7 +149,7 @@ def seen_by_node(stripe_server: Running, stripe_proxy: Running) -> Mapping[str, 
     def run(server: Running) -> Any:
         command = [str(find_node().executable), str(folder / "refusals.js"), str(server.port)]
         environment = {**os.environ, "NODE_PATH": str(modules)}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=True)
         return json.loads(done.stdout.replace(f"node-{server.port}", "node-PORT"))  # the idempotency key
 
     return {"direct": run(stripe_server), "proxied": run(stripe_proxy)}

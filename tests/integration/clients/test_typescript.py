@@ -28,7 +28,7 @@ def run() -> Run:
     def run(*command: str | Path, folder: Path) -> str:
         environment = {**os.environ, "PATH": f"{node.executable.parent}{os.pathsep}{os.environ['PATH']}"}
         words = [str(node.executable), *map(str, command)]
-        done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=240)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

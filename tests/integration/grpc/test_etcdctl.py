@@ -150,11 +150,11 @@ def run(session: Session, endpoint: str, *options: str) -> list[str]:
         ) as process:
             assert process.stdin is not None and process.stdout is not None
             if lines is None or lines == 0:
-                out, err = process.communicate(stdin, timeout=60)
+                out, err = process.communicate(stdin, timeout=240)
                 return f"{process.returncode}|{out}|{err}"
             out = "".join(process.stdout.readline() for _ in range(lines))
             process.terminate()
-            process.communicate(timeout=60)
+            process.communicate(timeout=240)
             return out
 
     return [tidy(text, endpoint) for text in session(etcdctl, endpoint)]

@@ -70,7 +70,7 @@ def test_it_says_how_to_get_in_and_leaves_nothing_behind(monkeypatch: pytest.Mon
             servers = [pid for pid in below(process.pid) if not below(pid)]
             assert len(servers) == 2
             process.send_signal(signal.SIGTERM)
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=240)
             assert (process.returncode, out, err) == (0, "", "")
         finally:
             process.kill()
@@ -131,7 +131,7 @@ def test_a_certificate_is_for_this_machine_only(tmp_path: Path) -> None:
 
 @NEEDS_ASSETS
 def test_the_demo_shows_a_refused_deployment_and_its_correction() -> None:
-    done = subprocess.run([*COMMAND, "demo", "kubernetes"], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([*COMMAND, "demo", "kubernetes"], capture_output=True, text=True, timeout=240, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     out = done.stdout.splitlines()
     verdicts = [line.strip() for line in out if line.startswith("   ") and ("rejected" in line or "accepted" in line)]

@@ -29,7 +29,7 @@ def test_bash_completes_commands_options_and_their_values(capsys: pytest.Capture
         for words in COMPLETED
     ]
     script.write_text("\n".join([capsys.readouterr().out, *asked]))
-    done = subprocess.run(["bash", str(script)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["bash", str(script)], capture_output=True, text=True, timeout=240)
     assert (done.stdout.splitlines(), done.stderr) == (list(COMPLETED.values()), "")
 
 

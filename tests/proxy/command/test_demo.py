@@ -18,7 +18,7 @@ from corrigible.schema.exchange import Json, Request
 def test_the_demo_shows_a_refusal_its_correction_and_success_for_each_sandbox() -> None:
     command = [sys.executable, "-m", "corrigible.proxy.cli", "demo"]
     bare = {name: value for name, value in os.environ.items() if name != "KUBEBUILDER_ASSETS"}
-    done = subprocess.run(command, env=bare, stdout=subprocess.PIPE, text=True, timeout=120, check=True)
+    done = subprocess.run(command, env=bare, stdout=subprocess.PIPE, text=True, timeout=240, check=True)
     out = done.stdout.splitlines()
     assert [line for line in out if line.startswith("===")] == [
         "=== recipe service: pancakes for a person with celiac disease ".ljust(96, "="),
@@ -49,7 +49,7 @@ def test_a_step_that_does_not_hold_ends_the_demo(monkeypatch: pytest.MonkeyPatch
         "demo.proxy_for = lambda upstream, pack, options: demo.SANDBOXES['recipe'][0]\n"  # a proxy that adds nothing
         "sys.exit(demo.run(argparse.Namespace(apis=['recipe'])))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 1
     assert done.stderr == "corrigible demo: the proxy added nothing\n"
 

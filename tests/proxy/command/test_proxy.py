@@ -170,7 +170,7 @@ def test_each_refusal_and_each_kind_of_failure_is_one_line_and_a_summary_ends_it
             bench.ask(port, "/other", "HEAD")
             bench.ask(port, "/other", headers=b"Prefer: recovery-feedback=none\r\n")
             process.terminate()
-            lines = process.communicate(timeout=60)[1].splitlines()
+            lines = process.communicate(timeout=240)[1].splitlines()
     took = r" \[\d+(\.\d+)? (µs|ms|s)\]"
     expected = [
         r"..:..:.. 400 POST /bad corrected: MODIFY_PARAMS, to be confirmed \(apex\.x\)" + took,
@@ -230,7 +230,7 @@ def test_a_taken_port_is_one_line_and_status_1(bench: Any) -> None:
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with started(bench, "--upstream", "http://127.0.0.1:9", "--pack", "http", "--listen", address) as process:
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=240)
     assert (process.returncode, out) == (1, "")
     assert err == f"corrigible proxy: cannot listen on {address}: address already in use\n"
 

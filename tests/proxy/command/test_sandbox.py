@@ -26,7 +26,7 @@ def sandbox(*arguments: str) -> Iterator[subprocess.Popen[str]]:
         yield process
     finally:
         process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=240)
 
 
 def ready(process: subprocess.Popen[str]) -> str:
@@ -69,7 +69,7 @@ def test_it_says_where_it_listens_and_sigterm_ends_it_and_its_server(arguments: 
         assert ready(process) == line.replace("URL", url)
         assert httpx.get(f"{url}/nowhere").status_code in (401, 404)
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=240)
         assert (process.returncode, out, err) == (0, "", "")
         with pytest.raises(httpx.ConnectError):
             httpx.get(f"{url}/nowhere")
@@ -80,7 +80,7 @@ def test_the_death_of_the_server_is_reported(monkeypatch: pytest.MonkeyPatch) ->
     with sandbox("stripe") as process:
         assert re.search(r"listening on http://127\.0\.0\.1:\d+;", ready(process))
         os.kill(child_of(process.pid), signal.SIGKILL)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=240)
         assert process.returncode == 1
         assert err == ("corrigible sandbox: stripe-stateful-mock 0.0.16 ended by SIGKILL:\n    (it printed nothing)\n")
 
@@ -121,7 +121,7 @@ def test_acme_stands_before_the_stripe_that_is_named_at_the_moment_that_is_named
             made = httpx.post(f"{url[1]}/v1/test_helpers/payments", json={"order": "A-1", "amount": 700}, headers=owner)
             assert made.json()["paid_at"] == "2030-01-01T00:00:00Z"
             process.send_signal(signal.SIGTERM)
-            _, err = process.communicate(timeout=30)
+            _, err = process.communicate(timeout=240)
             assert (process.returncode, err) == (0, "")
 
 

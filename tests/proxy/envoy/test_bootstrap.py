@@ -50,7 +50,7 @@ VARIANTS = {
 
 def validated(config: Path) -> None:
     command = [envoy_path(), "--mode", "validate", "--config-path", str(config), "--log-level", "warning"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "deprecated" not in done.stderr.lower(), done.stderr
 

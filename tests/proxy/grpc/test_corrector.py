@@ -57,7 +57,7 @@ def corrected(limits: Limits, loops: SharedLoops, *refusals: CallResult) -> list
 
 def test_a_correction_that_takes_too_long_is_withheld_and_does_not_count() -> None:
     loops = build_loops()
-    (late,) = corrected(Limits(seconds=0.0), loops, refused())
+    (late,) = corrected(Limits(seconds_with_lookups=0.0), loops, refused())
     assert late.outcome.rewrite is None
     assert "over the time limit of 0 s " in str(late.outcome.error)
     in_time = corrected(Limits(seconds=60, seconds_with_lookups=60), loops, refused(), refused())

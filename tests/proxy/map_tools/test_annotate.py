@@ -188,14 +188,14 @@ class TestCrashes:
         out = tmp_path / "said.jsonl"
         with served("--map", str(map_file), "--out", str(out)):
             command = [*CLI, "map", "annotate", "--map", str(map_file), "--out", str(out)]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
             assert (done.returncode, done.stderr) == (2, f"{out}: another process writes to it\n")
 
     def test_a_wrong_line_is_told_with_its_place_and_kept(self, map_file: Path, tmp_path: Path) -> None:
         out = tmp_path / "said.jsonl"
         out.write_text("{}\n")
         command = [*CLI, "map", "annotate", "--map", str(map_file), "--out", str(out)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
         assert done.returncode == 2
         assert f"{out}:1: annotator: Field required" in done.stderr
         assert out.read_text() == "{}\n"

@@ -151,7 +151,7 @@ index = SqliteIndex(file, Letters())
 assert [(h.operation.api, h.operation.name) for h in index.search("aab", 2, api="q")] == [("q", "aab"), ("q", "abb")]
 assert {{h.operation.name for h in index.search("zzz", 2)}} == {{"zzz"}}
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
 
 

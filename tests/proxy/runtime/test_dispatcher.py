@@ -159,6 +159,6 @@ def test_the_time_of_a_correction_begins_with_its_first_step() -> None:
         return Outcome("corrected", "annotated", Mode.REFLECTIVE)
         yield
 
-    outcome = asyncio.run(Dispatcher().run(task("a", slow), at_once, Limits(seconds=0.01)))
+    outcome = asyncio.run(Dispatcher().run(task("a", slow), at_once, Limits(seconds_with_lookups=0.01)))
     assert outcome.rewrite is None
     assert "over the time limit of 0.01 s " in str(outcome.error)

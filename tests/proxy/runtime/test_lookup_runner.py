@@ -124,13 +124,13 @@ def corrects(spend: float, *, ask: bool, path: str = "/a") -> Generator[Lookup, 
     return HttpOutcome(Rewrite([], b"corrected"), "annotated", Mode.REFLECTIVE, feedback={"x": 1}, rules=("a.b",))
 
 
-@pytest.mark.parametrize(("ask", "limit"), [(False, "0.001"), (True, "0.003")])
-def test_a_correction_that_comes_too_late_is_withheld(ask: bool, limit: str) -> None:
+@pytest.mark.parametrize("ask", [False, True])
+def test_a_correction_that_comes_too_late_is_withheld(ask: bool) -> None:
     limits = Limits(seconds=0.001, seconds_with_lookups=0.003)
     outcome = asyncio.run(run_with_lookups(corrects(0.05, ask=ask), Server().fetch_async, limits))
     assert (outcome.rewrite, outcome.feedback, outcome.rules) == (None, None, ())
     assert outcome.error == outcome.reason
-    assert re.fullmatch(rf"over the time limit of {limit} s \(--time-limit\): took \d+ ms", outcome.reason)
+    assert re.fullmatch(r"over the time limit of 0\.003 s \(--time-limit\): took \d+ ms", outcome.reason)
 
 
 @pytest.mark.parametrize("ask", [False, True])

@@ -18,7 +18,7 @@ if sys.platform == "win32":
 @pytest.fixture(scope="module")
 def said() -> dict[str, str | None]:
     command = [sys.executable, "-m", "tests._support.worker_scenarios"]
-    done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     failures: dict[str, str | None] = json.loads(done.stdout)
     return failures

@@ -36,6 +36,11 @@ from corrigible.rules.safety.other_word import may_be_other_word
         ("off", "of"),
         ("use", "user"),
         ("orders:clone", "orders:close"),
+        ("uri", "url"),  # a word of APIs
+        ("acl", "all"),
+        ("tls", "tags"),  # who knows what is short for what
+        ("v1", "v2"),
+        ("x86", "x64"),
     ],
 )
 def test_a_word_of_few_letters_may_be_another_one(text: str, near: str) -> None:
@@ -52,6 +57,15 @@ def test_a_word_of_few_letters_may_be_another_one(text: str, near: str) -> None:
         ("categories", "category"),
         ("statuses", "status"),
         ("nmae", "name"),
+        ("nam", "name"),
+        ("nme", "name"),
+        ("bdy", "body"),
+        ("methd", "method"),
+        ("mthod", "method"),
+        ("respnse", "response"),
+        ("activ", "active"),
+        ("equalsTo", "equalTo"),
+        ("matchesJsonPth", "matchesJsonPath"),
         ("titel", "title"),
         ("recieve", "receive"),
         ("open", "opened"),

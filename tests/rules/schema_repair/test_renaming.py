@@ -328,3 +328,23 @@ def test_what_the_server_misses_counts_as_missing(
 ) -> None:
     schema = {"properties": {"task": {"type": "integer"}, "project": {"type": "integer"}}, "x-required": required}
     assert only_missing("/body", schema, Request("POST", "/things", body=body), told) == place
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "asks"),
+    [
+        ("equalsTo", "equalTo", False),  # what is sent "to" is written as it is meant
+        ("form_name", "from_name", True),
+        ("repli_to", "reply_to", True),
+        ("respnse", "response", False),
+        ("mode", "model", True),
+    ],
+)
+def test_a_name_that_is_no_word_is_put_right_unasked(name: str, known: str, asks: bool) -> None:
+    schema: dict[str, Json] = {"properties": {known: {}}}
+    violation = SchemaViolation(f"/body/{name}", "additionalProperties", schema, "v", siblings=(known,))
+    proposal = undeclared(violation, Request("POST", "/x", body={name: "v"}), "1.")
+    assert proposal is not None
+    (renamed,) = proposal.suggestions
+    assert renamed["patch"][-1] == {"op": "move", "from": f"/body/{name}", "path": f"/body/{known}"}
+    assert renamed["safety"].get("requires_confirmation", False) is asks

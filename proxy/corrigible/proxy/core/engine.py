@@ -22,6 +22,7 @@ from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.functions.builtin import unix
 from corrigible.rules.language.expression import running
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.rules.safety.known_words import known_words
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -86,6 +87,7 @@ class Engine:
     def warm_up(self) -> None:
         """Make now what would be made on first need: the first caller should not wait for it."""
         running(frozenset())
+        known_words()
         for profile in self.profiles:
             _ = profile.described
             if profile.maps is not None:

@@ -26,9 +26,9 @@ class Limits:
     suggestions: int = 16
     feedback: int = 4096
     seconds: float = 0.25
-    """For what is computed. What takes longer is ended, since something is wrong with it."""
+    """Of a processor, for what is computed. What takes more is ended, since something is wrong with it."""
     seconds_with_lookups: float = 1.0
-    """For a correction with look-ups, from its beginning to its end."""
+    """For a correction, from its beginning to its end, look-ups included: a busy machine needs longer for the same."""
     lookups: int = 12
     """Per exchange."""
 

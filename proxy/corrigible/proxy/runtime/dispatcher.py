@@ -207,7 +207,7 @@ class Dispatcher:
         result: T = await workers.run(
             (task.name, task.arguments, task.named),
             answer,
-            seconds=limits.seconds,
+            seconds=limits.seconds_with_lookups,
             wait=limits.seconds_with_lookups / 2,
             caller=task.caller,
             begin=begin,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Generator
 from typing import TypeVar, cast
@@ -76,7 +77,7 @@ class LookupBudget:
     def in_time(self, result: T) -> T:
         """Withhold a correction that took longer than it may: the client has waited enough."""
         seconds = self._clock() - self._started
-        limit = self._limits.seconds_with_lookups if self._answers else self._limits.seconds
+        limit = self._limits.seconds_with_lookups
         if seconds > limit and isinstance(result, Outcome):
             exceeded = f"over the time limit of {limit:.3g} s (--time-limit)"
             return cast(T, result.over_limit(f"{exceeded}: took {seconds * 1000:.0f} ms"))
@@ -102,8 +103,11 @@ def run_with_lookups_sync(
     fetch: Callable[[Lookup], LookupAnswer],
     limits: Limits | None = None,
 ) -> T:
-    """Run a correction to its end without an event loop. `fetch` keeps its own time-out."""
-    budget = LookupBudget(_never, limits or Limits())
+    """Run a correction to its end without an event loop. `fetch` keeps its own time-out.
+
+    Without `limits` it may take any time: answers that are recorded keep nobody waiting.
+    """
+    budget = LookupBudget(_never, limits or Limits(seconds_with_lookups=math.inf))
     try:
         lookup = next(generator)
         while True:

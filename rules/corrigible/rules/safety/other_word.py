@@ -1,6 +1,6 @@
 """Whether a text that is near another one may be a word of its own: `clone` and `close`, `county` and `country`.
 
-Who writes a word that there is means it. Knows: how words are spelt. Does not know: which words there are.
+Who writes a word that there is means it. Knows: how words are spelt, and which words there are.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from rapidfuzz.distance import OSA
 
 from corrigible.schema.cache import cached
 
+from .known_words import known_words
 from .nearness import is_plural, is_same, split_words
 
-_LONG: Final = 10
-"""Letters of a word that no other word is near to, as a rule. (`contracts` and `proscribe` have fewer.)"""
+_SHORT: Final = 3
+"""Letters of what may be somebody's abbreviation, unless they are those of the other word without some: `nme`."""
 _MOST_SLIPS: Final = 2
 """What is farther away is found in other ways than by its letters."""
 _CUT_SHORT: Final = 7
@@ -40,7 +41,8 @@ def may_be_other_word(text: str, near: str) -> bool:
     """Whether a text of which another one is a slip or two away may be meant as it is written.
 
     Not where they are one but for case, separators, the number or the form of a word, two letters in turn, a letter
-    written twice, British and American spelling; nor in long words, which are the only ones that look like themselves.
+    written twice, British and American spelling; nor where it is no known word. (In long words nobody errs by meaning
+    another one, as a rule: `known_words` has none over nine letters.)
     """
     if is_same(text, near) or is_plural(text, near):
         return False
@@ -59,9 +61,17 @@ def _may_be_other(word: str, other: str) -> bool:
         return False
     if _american(word) == _american(other) or (slips == 1 and sorted(word) == sorted(other)):
         return False
+    if not word.isalpha():
+        return True  # a version or a code: another digit is another thing
     if slips == 1 and longer.startswith(shorter):
-        return len(shorter) < _CUT_SHORT
-    return len(longer) < _LONG
+        return word in known_words() and len(shorter) < _CUT_SHORT
+    return word in known_words() or (len(word) <= _SHORT and not _is_shortened(word, other))
+
+
+def _is_shortened(word: str, other: str) -> bool:
+    """Whether a word has the letters of another one, but for some: `nme` of `name`."""
+    letters = iter(other)
+    return word[:1] == other[:1] and all(letter in letters for letter in word)
 
 
 def _is_inflected(shorter: str, longer: str) -> bool:

@@ -383,7 +383,7 @@ def _is_other(source: str, target: str, request: Request) -> bool:
     name, meant = segments(source)[-1], segments(target)[-1]
     if request.method in READS or is_same(name, meant):
         return False
-    return may_be_other_word(name, meant) or not _PARTIES.isdisjoint(words(meant))
+    return may_be_other_word(name, meant) or not _PARTIES.isdisjoint(set(words(meant)).difference(words(name)))
 
 
 _PARTIES: Final = word_set("from to cc bcc sender receiver receivers recipient recipients reply")
