@@ -323,6 +323,7 @@ class Bench:
     proxy: ClassVar[Callable[..., AbstractContextManager[Proxy]]] = staticmethod(proxy_at)
     upstream = staticmethod(upstream_at)
     patience = PATIENCE
+    patient = PATIENT
     is_strict = False
     """Whether an answer with a header that is no token is refused."""
     message, chunks, dechunked = staticmethod(message), staticmethod(chunks), staticmethod(dechunked)

@@ -264,7 +264,9 @@ def test_a_wrong_map_is_told_before_anything_starts(tmp_path: Path, text: str | 
         "--map",
         str(file),
     ]
-    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=240, check=False
+    )
     assert done.returncode == 2
     assert done.stderr.startswith(f"corrigible proxy: {file}")
     assert told in done.stderr

@@ -108,7 +108,7 @@ def test_the_journal_says_what_was_done_in_each_mode(
     with (
         bench.upstream({"/x": refusal}) as upstream,
         bench.proxy(
-            build_corrector([pack], mode=mode),
+            build_corrector([pack], mode=mode, limits=bench.patient),
             upstream=f"http://127.0.0.1:{upstream.port}",
             log=tmp_path / "log.jsonl",
         ) as proxy,
