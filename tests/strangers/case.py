@@ -83,6 +83,8 @@ class Case(_Data):
     """Why the product is not right here; empty where it is."""
     fault: Literal["", "flagged harm", "asked wrong"] = ""
     """What a missed case does that is worse than silence."""
+    confirmed: bool = False
+    """Whether what is right is only sent once the caller has said yes, although the wish is certain."""
     setup: list[Call] = []
     request: Call
     right: list[Call] = []
@@ -115,6 +117,8 @@ class Figures(_Data):
     others: int
     answered: int
     """Of the others: told what to ask for, or that there is no way."""
+    confirmed: int = 0
+    """Of the repaired ones: sent once the caller has said yes, although the wish is certain."""
     harm: int = 0
     flagged_harm: int = 0
     asked_wrong: int = 0
@@ -167,6 +171,7 @@ class Stranger(_Data):
             repaired=sum(not case.missed for case in repairable),
             others=len(others),
             answered=sum(not case.missed for case in others),
+            confirmed=sum(case.confirmed for case in repairable),
             flagged_harm=sum(case.fault == "flagged harm" for case in self.cases),
             asked_wrong=sum(case.fault == "asked wrong" for case in self.cases),
         )
@@ -178,6 +183,13 @@ def total_row(kind: str, servers: Sequence[Stranger]) -> str:
     now = _total([one.figures() for one in servers])
     cells = (f"{len(servers)} {kind}", str(now.refusals), first.right, now.right, first.harms, now.harms)
     return f"| {' | '.join(cells)} |"
+
+
+def confirmed_sentence(servers: Sequence[Stranger]) -> str:
+    """Return what README says of repairs that are confirmed."""
+    counts = [_total([one.figures() for one in servers if one.is_rpc is is_rpc]).confirmed for is_rpc in (False, True)]
+    clause = "are sent only after a confirmation, although the request says what is meant."
+    return f"{counts[0]} of the repairs on HTTP servers and {counts[1]} on gRPC servers {clause}"
 
 
 def _total(figures: Sequence[Figures]) -> Figures:

@@ -303,7 +303,7 @@ def _judge_again(name: str, stranger: Stranger) -> int:
     for case in stranger.cases:
         episode = replay(name, stranger, case)
         verdict = judge(case, episode)
-        if verdict.right is bool(case.missed) or verdict.fault != case.fault:
+        if verdict.right is bool(case.missed) or (verdict.fault, verdict.confirmed) != (case.fault, case.confirmed):
             print(line(case, episode, verdict))
         cases.append(marked(case, case.missed, episode, verdict))
     judged = stranger.model_copy(update={"cases": cases})
@@ -314,7 +314,7 @@ def _judge_again(name: str, stranger: Stranger) -> int:
 
 def marked(case: Case, reason: str, episode: Episode, verdict: Verdict) -> Case:
     missed = "" if verdict.right else reason or f"{episode.result}: say why"
-    return case.model_copy(update={"missed": missed, "fault": verdict.fault})
+    return case.model_copy(update={"missed": missed, "fault": verdict.fault, "confirmed": verdict.confirmed})
 
 
 def line(case: Case, episode: Episode, verdict: Verdict) -> str:

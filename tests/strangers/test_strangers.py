@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .case import FOLDER, Case, Stranger, load, names, total_row
+from .case import FOLDER, Case, Stranger, confirmed_sentence, load, names, total_row
 from .judge import judge
 from .replay import replay
 
@@ -30,7 +30,9 @@ def cases(*, missed: bool) -> list[Any]:
 @pytest.mark.parametrize(("name", "stranger", "case"), cases(missed=False))
 def test_what_is_right_stays_right(name: str, stranger: Stranger, case: Case) -> None:
     episode = replay(name, stranger, case)
-    assert judge(case, episode).right, episode
+    verdict = judge(case, episode)
+    assert verdict.right, episode
+    assert verdict.confirmed is case.confirmed, "`python -m tests.strangers.record NAME` puts it right"
 
 
 @pytest.mark.parametrize(("name", "stranger", "case"), cases(missed=True))
@@ -54,6 +56,11 @@ def test_the_page_has_the_figures_of_the_data(name: str) -> None:
 def test_the_readme_has_the_sums(kind: str, is_rpc: bool) -> None:
     readme = (FOLDER.parents[1] / "README.md").read_text("utf-8")
     assert total_row(kind, [one for one in STRANGERS.values() if one.is_rpc is is_rpc]) in readme.splitlines()
+
+
+def test_the_readme_says_how_many_repairs_take_a_yes() -> None:
+    readme = (FOLDER.parents[1] / "README.md").read_text("utf-8")
+    assert confirmed_sentence(list(STRANGERS.values())) in " ".join(readme.split())
 
 
 def test_the_page_has_no_other_servers() -> None:
