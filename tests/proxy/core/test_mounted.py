@@ -11,7 +11,12 @@ import yaml
 
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.engine import Engine
-from corrigible.schema.exchange import Request
+from corrigible.proxy.core.loop.detector import Loops
+from corrigible.proxy.http.corrector import HttpCorrector
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.lookup import LookupAnswer
+from corrigible.schema.exchange import Json, Request
 from tests._support.by_description import engine_of, feedback_about
 
 DESCRIPTION = """
@@ -104,6 +109,29 @@ def test_a_refusal_before_there_is_a_route_proves_nothing(
     assert engine.profiles is before
     misspelt = Request("POST", "/api/invoices", body=MISSPELT)
     assert is_renamed(feedback_about(engine, misspelt, 422, {"message": "unknown field custmer"}))
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_a_success_ends_a_loop_that_is_counted_by_another_base_path(tmp_path: Path, learns: bool) -> None:
+    """Processes learn each for itself, so that one may know an operation that the other takes for a path."""
+    counting, hearing = (HttpCorrector(engine_of(tmp_path, DESCRIPTION), loops=Loops(b"k")) for _ in range(2))
+    request = RequestHead("POST", "/api/invoices", [("Authorization", "Bearer one")], "127.0.0.1")
+
+    def refuse(corrector: HttpCorrector, member: str) -> Json:
+        native = orjson.dumps({"message": f"unknown field {member}"})
+        response = ResponseHead(422, [("Content-Type", "application/json")])
+        exchange = HttpExchange(request, orjson.dumps({member: "ann"}), response, native)
+        going = corrector.correct(exchange, id="e", started=1000.0)
+        return run_with_lookups_sync(going, lambda _: LookupAnswer(404)).feedback
+
+    if not learns:
+        refuse(hearing, "custmer")
+    for _ in range(2):
+        feedback = refuse(counting, "custmer" if learns else "gross")
+    assert feedback["loop"]["attempt"] == 2
+    hearing.loops = counting.loops
+    hearing.passed(request, 201)
+    assert not counting.loops
 
 
 def test_the_method_has_to_be_described(engine: Engine) -> None:

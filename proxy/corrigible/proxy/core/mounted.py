@@ -61,20 +61,35 @@ def mounted(profiles: Sequence[ApiProfile], exchange: Exchange, limits: Limits) 
     return None if below is None else (*profiles[:number], below, *profiles[number + 1 :])
 
 
-def _proven_base(profile: ApiProfile, exchange: Exchange, limits: Limits) -> str:
-    """Return the base path that a refusal proves for an API, empty where it proves none."""
-    request, description = exchange.request, profile.description
+def operation_below(profiles: Sequence[ApiProfile], request: Request) -> str:
+    """Return the operation of a request below a base path that may be learned, empty where there is none.
+
+    Another process may have learned it, and called the operation so.
+    """
+    found = (below[1].operation for profile in profiles if (below := _below_base(profile, request)) is not None)
+    return next(found, "")
+
+
+def _below_base(profile: ApiProfile, request: Request) -> tuple[str, MatchedOperation] | None:
+    """Return the base path before a path that names nothing, and the operation below it."""
+    description = profile.description
     if description is None or any(description.operations.base_paths()):
-        return ""
+        return None
     spend(len(description.operations.names) // _TEMPLATES_A_STEP)
     base, _ = description.operations.base_of(request.path) or ("", "")
     if not _COMMON.fullmatch(base) or not request.path.startswith(f"{base}/"):
-        return ""
+        return None
     rest = request.path[len(base) :]
     name, params = description.operations.find(request.method, rest) or ("", {})
     if not name or len(params) > rest.strip("/").count("/"):
-        return ""
-    return base if _names_declared(MatchedOperation(profile, name, params), exchange, limits) else ""
+        return None
+    return base, MatchedOperation(profile, name, params)
+
+
+def _proven_base(profile: ApiProfile, exchange: Exchange, limits: Limits) -> str:
+    """Return the base path that a refusal proves for an API, empty where it proves none."""
+    base, match = _below_base(profile, exchange.request) or ("", None)
+    return base if match is not None and _names_declared(match, exchange, limits) else ""
 
 
 def _names_declared(match: MatchedOperation, exchange: Exchange, limits: Limits) -> bool:
