@@ -166,6 +166,16 @@ def test_the_oldest_make_room() -> None:
     assert [known.get(key) for key in keys] == [0, *[None] * 6, 7, 8]
 
 
+def test_short_refusals_count_for_what_is_made_of_them() -> None:
+    """A caller who varies a short request has a page of feedback kept for each."""
+    known: KnownTranslations[int] = KnownTranslations()
+    for number in range(2000):
+        key = key_of(Exchange(Request("GET", f"/{number}"), 400, {}, b"{}"), is_wrapped=False)
+        assert key is not None
+        known.keep(key, number)
+    assert len(known) <= 1024
+
+
 def test_a_watched_exchange_is_the_same_to_who_reads_it() -> None:
     watched = WatchedExchange.of(ASKED)
     assert (watched.request, watched.status, watched.headers, watched.body) == (ASKED.request, 400, {}, REFUSED)

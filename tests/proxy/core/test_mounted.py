@@ -5,11 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 import yaml
 
+from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.engine import Engine
-from corrigible.schema.exchange import Request
+from corrigible.proxy.core.loop.detector import Loops
+from corrigible.proxy.http.corrector import HttpCorrector
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.lookup import LookupAnswer
+from corrigible.schema.exchange import Json, Request
 from tests._support.by_description import engine_of, feedback_about
 
 DESCRIPTION = """
@@ -77,6 +84,103 @@ def test_a_refusal_of_what_is_sent_proves_where_it_is_mounted(engine: Engine, ba
 def test_other_refusals_prove_nothing(engine: Engine, path: str, status: int, body: Any) -> None:
     before = engine.profiles
     feedback_about(engine, Request("POST", path, body=body), status, {"message": "unknown field custmer"})
+    assert engine.profiles is before
+
+
+@pytest.mark.parametrize(
+    ("message", "body", "query", "headers"),
+    [
+        ("Malformed query string", {"query": 1}, {"x": "%zz"}, {}),
+        ("Bad Request", {"total": "x"}, {}, {}),
+        ("No such version", {"version": 1}, {}, {}),
+        ("Malformed: customer is required", {}, {"x": "customer is required"}, {}),
+        ("Invalid header: customer is required", {}, {}, {"x-trace": "customer is required"}),
+        ("Malformed: /v2/invoices?customer=%zz", {}, {"customer": "%zz"}, {}),
+        ("unknown field " + "custmer " * 2000, MISSPELT, {}, {}),
+        ("unknown field custmer", {**MISSPELT, "more": list(range(1000))}, {}, {}),
+    ],
+)
+def test_a_refusal_before_there_is_a_route_proves_nothing(
+    engine: Engine, message: str, body: Any, query: dict[str, str], headers: dict[str, str]
+) -> None:
+    """What one caller has refused anywhere must not tell all others another path."""
+    before = engine.profiles
+    feedback_about(engine, Request("POST", "/v2/invoices", query, headers, body), 400, {"message": message})
+    assert engine.profiles is before
+    misspelt = Request("POST", "/api/invoices", body=MISSPELT)
+    assert is_renamed(feedback_about(engine, misspelt, 422, {"message": "unknown field custmer"}))
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_a_success_ends_a_loop_that_is_counted_by_another_base_path(tmp_path: Path, learns: bool) -> None:
+    """Processes learn each for itself, so that one may know an operation that the other takes for a path."""
+    counting, hearing = (HttpCorrector(engine_of(tmp_path, DESCRIPTION), loops=Loops(b"k")) for _ in range(2))
+    request = RequestHead("POST", "/api/invoices", [("Authorization", "Bearer one")], "127.0.0.1")
+
+    def refuse(corrector: HttpCorrector, member: str) -> Json:
+        native = orjson.dumps({"message": f"unknown field {member}"})
+        response = ResponseHead(422, [("Content-Type", "application/json")])
+        exchange = HttpExchange(request, orjson.dumps({member: "ann"}), response, native)
+        going = corrector.correct(exchange, id="e", started=1000.0)
+        return run_with_lookups_sync(going, lambda _: LookupAnswer(404)).feedback
+
+    if not learns:
+        refuse(hearing, "custmer")
+    for _ in range(2):
+        feedback = refuse(counting, "custmer" if learns else "gross")
+    assert feedback["loop"]["attempt"] == 2
+    hearing.loops = counting.loops
+    hearing.passed(request, 201)
+    assert not counting.loops
+
+
+def test_the_method_has_to_be_described(engine: Engine) -> None:
+    before = engine.profiles
+    request = Request("PUT", "/api/invoices", body=MISSPELT)
+    feedback_about(engine, request, 422, {"message": "customer is required"})
+    assert engine.profiles is before
+
+
+def test_capitals_of_one_caller_are_not_how_all_write_it(engine: Engine) -> None:
+    for base in ("/API/V2", "/api/v2"):
+        request = Request("POST", f"{base}/invoices", body=MISSPELT)
+        assert is_renamed(feedback_about(engine, request, 422, {"message": "unknown field custmer"}))
+
+
+def test_it_is_learned_of_the_api_whose_value_is_named(tmp_path: Path) -> None:
+    specs = []
+    for number, names in enumerate((("customer", "total"), ("client", "sum"))):
+        document = yaml.safe_load(DESCRIPTION.replace("customer", names[0]).replace("total", names[1]))
+        for operation in document["paths"]["/invoices"].values():
+            operation["responses"] = {"200": {"description": "done"}}
+        document["paths"] = {"/invoices": document["paths"]["/invoices"]}
+        specs.append(tmp_path / f"{number}.json")
+        specs[-1].write_bytes(orjson.dumps(document))
+    engine = Engine(load_profiles([], specs))
+    before = engine.profiles
+    for path, body, message in (
+        ("/v2/invoices", {"clint": "ann"}, "unknown field clint"),
+        ("/v1/invoices", MISSPELT, "unknown field custmer"),
+    ):
+        feedback = feedback_about(engine, Request("POST", path, body=body), 422, {"message": message})
+        assert feedback is not None
+        assert [op["path"] for op in feedback["suggestions"][0]["patch"]][-1] in ("/body/client", "/body/customer")
+    bases = [one.description.operations.base_paths() for one in engine.profiles if one.description is not None]
+    assert bases == [["", "/v1"], ["", "/v2"]]
+    assert before is not engine.profiles
+
+
+def test_what_would_prove_it_of_two_apis_proves_it_of_neither(tmp_path: Path) -> None:
+    document = yaml.safe_load(DESCRIPTION)
+    for item in document["paths"].values():
+        for method, operation in item.items():
+            if method != "parameters":
+                operation["responses"] = {"200": {"description": "done"}}
+    spec = tmp_path / "description.json"
+    spec.write_bytes(orjson.dumps(document))
+    engine = Engine(load_profiles([], [spec, spec]))
+    before = engine.profiles
+    feedback_about(engine, Request("POST", "/v2/invoices", body=MISSPELT), 422, {"message": "unknown field custmer"})
     assert engine.profiles is before
 
 

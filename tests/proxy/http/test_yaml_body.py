@@ -51,6 +51,8 @@ from corrigible.proxy.http.yaml_body import MEDIA_TYPES, read_yaml, resolved
         ("-", "-"),
         (".", "."),
         (".inf", ".inf"),
+        ("1e999", "1e999"),
+        ("-1e999", "-1e999"),
         ("1" * 41, "1" * 41),
     ],
 )

@@ -28,10 +28,10 @@ _KEPT_OPERATIONS = 64
 class Description:
     """A compiled description. Records of operations are read, and their schemas compiled, on first need."""
 
-    def __init__(self, stored: CompiledFile, base: str = "") -> None:
-        """`base` is a path below which requests have all of its paths, too."""
+    def __init__(self, stored: CompiledFile, *bases: str) -> None:
+        """`bases` are paths below which requests have all of its paths, too."""
         self._stored = stored
-        self._base = base
+        self._bases = tuple(base for base in bases if base)
         self.title: str = stored.index["title"]
         self.version: str = stored.index["version"]
         self.problems: tuple[str, ...] = tuple(stored.index["problems"] or ())
@@ -46,12 +46,14 @@ class Description:
 
     @functools.cached_property
     def operations(self) -> Operations:
-        described = Operations(self._stored.index["operations"])
-        return described.merged_with(described.with_prefix(self._base)) if self._base else described
+        described = operations = Operations(self._stored.index["operations"])
+        for base in self._bases:
+            operations = operations.merged_with(described.with_prefix(base))
+        return operations
 
     def below(self, base: str) -> Description:
         """Return the description of the same API, where requests have its paths below a base path, too."""
-        return Description(self._stored, base)
+        return Description(self._stored, *self._bases, base)
 
     def schema_violations(self, request: Request, operation: str, at: str = "") -> tuple[SchemaViolation, ...]:
         """Return the violations of a request, misspelt names before missing members.

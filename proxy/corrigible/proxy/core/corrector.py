@@ -21,6 +21,7 @@ from .decision import Annotate, Decision, PassThrough
 from .engine import Engine
 from .limits import Limits
 from .mode import Mode, ModeChoice
+from .mounted import operation_below
 
 Native = TypeVar("Native")
 """What a front end hands over: the messages of one exchange, as they came."""
@@ -161,8 +162,13 @@ class Corrector(Generic[Native, Embedded]):
             caller = self._caller(native)
             if self.loops.has_loop(caller):
                 request = self._codec.target(native)
-                match = match_operation(self.engine.profiles, request)
-                self.loops.succeeded(caller, place_of(match.operation if match is not None else "", request))
+                profiles = self.engine.profiles
+                match = match_operation(profiles, request)
+                operation = match.operation if match is not None else ""
+                # A worker counts by what it knows, which may be another base path than what is known here.
+                names = {"", operation, operation or operation_below(profiles, request)}
+                for place in {place_of(name, request) for name in names}:
+                    self.loops.succeeded(caller, place)
         except Exception:  # a loop that does not end here ends by itself
             return
 

@@ -138,7 +138,7 @@ class Engine:
         match = match_operation(self.profiles, exchange.request)
         if match is None or match.operation:
             return match
-        profiles = mounted(self.profiles, exchange)
+        profiles = mounted(self.profiles, exchange, self.limits)
         if profiles is None:
             return match
         self.profiles = profiles

@@ -21,6 +21,8 @@ _LARGEST: Final = 8 << 10
 """Bytes of a request, and of an answer."""
 _ALL: Final = 2 << 20
 """Bytes of all of them: read, they take some ten times as much."""
+_LEAST: Final = 2 << 10
+"""Bytes that each counts at least: what is made of a short refusal takes as much as what is made of a longer one."""
 
 
 class WatchedExchange(Exchange):
@@ -79,8 +81,8 @@ class Key(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the exchange."""
-        return len(self.path) + len(self.document) + len(self.body)
+        """Bytes of the exchange, as they are counted."""
+        return max(_LEAST, len(self.path) + len(self.document) + len(self.body))
 
 
 def key_of(exchange: Exchange, *, is_wrapped: bool) -> Key | None:
@@ -119,6 +121,9 @@ class KnownTranslations(Generic[T]):
         self._most = most
         self._size = 0
         self._kept: OrderedDict[Key, T] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._kept)
 
     def get(self, key: Key | None) -> T | None:
         if key is None or key not in self._kept:

@@ -6,6 +6,7 @@ Events become values in one pass without recursion, so that depth, aliases and s
 from __future__ import annotations
 
 import re
+from math import isinf
 from typing import Any
 
 import yaml
@@ -194,6 +195,8 @@ def resolved(text: str) -> Any:
         return _integer(digits)
     if _FLOAT.fullmatch(text):
         number = float(text)
+        if isinf(number):
+            return text  # out of range to go-yaml, and so no number; infinity would be null in JSON
         is_integer = number.is_integer() and abs(number) < 1 << 53
         return int(number) if is_integer else number
     return text

@@ -22,6 +22,14 @@ def test_a_success_is_reported_for_callers_with_loops_elsewhere() -> None:
     assert not loops.has_loop("here"), "what is counted here ends here"
 
 
+def test_there_may_be_loops_where_none_is_counted_here() -> None:
+    """Who asks whether a success could end any must hear of those in other processes."""
+    loops = SharedLoops(b"k")
+    assert not loops
+    loops.mark_remote("elsewhere")
+    assert loops
+
+
 def test_without_a_keeper_nothing_is_reported() -> None:
     loops = SharedLoops(b"k")
     loops.mark_remote("elsewhere")

@@ -20,6 +20,10 @@ class SharedLoops(Loops):
         self._remote_callers: OrderedDict[str, None] = OrderedDict()
         self._report: Callable[[str, str], None] | None = None
 
+    def __bool__(self) -> bool:
+        """Whether there may be a loop that a success ends, here or in another process."""
+        return bool(self._remote_callers) or len(self) > 0
+
     def report_successes_to(self, report: Callable[[str, str], None]) -> None:
         """Report successes, by caller and place, to whoever has the other loops."""
         self._report = report

@@ -22,7 +22,7 @@ _NOT_DECLARED = re.compile(_APPLIED + "field not declared in schema")
 _TYPED = re.compile(_APPLIED + r"expected (?P<expected>[\w ()]+?), got (?P<got>[&*]?[\w.]+)")
 _GO_JSON = re.compile(
     r"cannot unmarshal (?P<got>\w+)(?: (?P<value>-?[\d.eE+]+))? into Go "
-    r"(?:struct field (?P<struct>[\w.]+?)\.(?P<field>[\w.\-/]+)|value) of type (?P<type>[\w.\[\]*{}/ ]+)"
+    r"(?:struct field (?P<struct>[\w.]{1,200}?)\.(?P<field>[\w.\-/]{1,200})|value) of type (?P<type>[\w.\[\]*{}/ ]+)"
 )
 _GO_STEP = re.compile(
     r"(?:^|: )(?:(?P<list>\[\])?\w+\.\w+(?:\.(?P<member>\w+))?|(?P<bare>(?!Read[A-Z])[A-Z]\w*))(?=: )"
