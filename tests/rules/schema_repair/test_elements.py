@@ -17,7 +17,7 @@ def test_an_element_is_tested_before_it_is_edited() -> None:
 
 
 def test_a_text_too_long_to_repeat_is_guarded_by_its_element() -> None:
-    request = post({"items": [{"name": "a", "note": "x" * 9 + " " * 300}]})
+    request = post({"items": [{"name": "a", "note": "x" * 300}]})
     (suggestion,) = said("/body/items/0/note", "maxLength", {"type": "string", "maxLength": 9}, request).suggestions
     assert suggestion["patch"] == [
         {"op": "test", "path": "/body/items/0/name", "value": "a"},

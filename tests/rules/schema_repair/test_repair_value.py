@@ -204,6 +204,12 @@ def test_each_repair_is_counted() -> None:
     assert counted(lambda: repair_value("type", "5", INTEGER, Place()))[1] >= 10
 
 
-@pytest.mark.parametrize("name", ["title", "note", "file_name"])
-def test_no_words_are_cut(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["title", "pageTitle", "file_name", "message", "banner_text", "note_id", "customerId", ""]
+)
+def test_only_an_aside_is_cut(name: str) -> None:
     assert repair_value("maxLength", "a long title", {"maxLength": 6}, Place(name)) == []
+    for aside in ("note", "orderNote", "short_description"):
+        (cut,) = repair_value("maxLength", "a long title", {"maxLength": 6}, Place(aside))
+        assert (cut.value, cut.assumption) == ("a long", "the text is cut to the length that is allowed")
+    assert repair_value("maxLength", "abcd", {"maxLength": 3, "pattern": "^[a-z]+$"}, Place("note")) == []

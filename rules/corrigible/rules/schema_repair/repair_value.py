@@ -13,7 +13,7 @@ from typing import Final
 
 from corrigible.rules.budget import spend
 from corrigible.rules.safety import spelling
-from corrigible.rules.safety.decisive import words
+from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.nearness import all_near, is_relisted, signs, spelled
 from corrigible.rules.safety.nearness import letters as _letters
 from corrigible.rules.safety.spelling import Spelling
@@ -370,13 +370,25 @@ _CASTS: Final[Mapping[str, Callable[[Json, Schema, Place], list[Spelling]]]] = {
 # Texts
 
 
-def _trimmed(value: Json, schema: Schema, place: Place) -> list[Spelling]:
-    """Return the text without blanks around it, if that is short enough: what else can go, its writer knows."""
+def _shortened(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    """Return the text without blanks around it; cut only where it is an aside: what else can go, its writer knows."""
     most = schema.get("maxLength")
     if not isinstance(value, str) or not isinstance(most, int) or most < 1:
         return []
     trimmed = value.strip()
-    return [Spelling(trimmed)] if len(trimmed) <= most else []
+    if len(trimmed) <= most:
+        return [Spelling(trimmed)]
+    if schema.get("format") or schema.get("pattern") or schema.get("minLength") == most or not _is_aside(place.name):
+        return []  # half an identifier is none, half a name or a message is another one, one length means a code
+    return [Spelling(value[:most].rstrip(), "the text is cut to the length that is allowed")]
+
+
+_ASIDES: Final = word_set("note notes comment comments memo remark remarks description desc summary details reason")
+
+
+def _is_aside(name: str) -> bool:
+    """Whether a text of this name says something about a thing, and is not the thing, nor its name."""
+    return not _ASIDES.isdisjoint(words(name)[-1:])
 
 
 def _respelt(value: Json, schema: Schema, place: Place) -> list[Spelling]:
@@ -462,7 +474,7 @@ _REPAIRS: Final[Mapping[str, _Repair]] = {
     "multipleOf": repair_number.rounded,
     "formatMaximum": repair_number.longest_span,
     "formatMinimum": repair_number.shortest_span,
-    "maxLength": _trimmed,
+    "maxLength": _shortened,
     "format": _respelt,
     "pattern": _patterned,
     "anyOf": _alternative,
