@@ -307,3 +307,38 @@ def test_a_missing_member_is_not_the_one_that_was_sent_in_another_spelling(
 ) -> None:
     request = Request("POST", "/things", {}, {}, sent)
     assert read({"message": message}, declared=NOTHING, request=request) == [place]
+
+
+@pytest.mark.parametrize(
+    ("query", "place"),
+    [
+        ({"filter[titel]": "x"}, "/query/filter[titel]"),
+        ({"filter[titel]": "x", "filter[size]": "1"}, ""),  # which of them is meant is not said
+        ({"filters": "x"}, "/query/filter"),  # it is missing
+    ],
+)
+def test_an_object_of_the_query_is_there_with_its_members(query: dict[str, str], place: str) -> None:
+    declared = Vocabulary((("query", "filter"), ("query", "limit")))
+    request = Request("GET", "/flows", query)
+    answer = {"errors": [{"param": "filter", "message": "is no filter"}]}
+    assert read(answer, declared=declared, request=request) == [place]
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({"items": [{"sku": "a"}, {"prise": 3}]}, "/body/items/1/prise"),
+        ({"items": [{"prise": 2}, {"prise": 3}]}, "/body/items/0/prise"),  # then the next one
+        ({"items": [{"prise": 2}], "left": {"prise": 3}}, "/body/items"),  # two may be meant
+    ],
+)
+def test_an_unknown_member_of_each_element_is_that_of_the_first(body: Any, place: str) -> None:
+    request = Request("POST", "/flows", body=body)
+    assert read({"message": "Invalid key prise at items"}, request=request) == [place]
+
+
+def test_a_kind_in_the_singular_is_the_member_in_the_plural() -> None:
+    sent = Request("POST", "/books", body={"title": "x", "categories": [88]})
+    message = "1 relation(s) of type api::category.category associated with this entity do not exist"
+    assert suspected_place(message, sent) == "/body/categories"
+    assert suspected_place("1 relation(s) of type api::series do not exist", sent) == ""

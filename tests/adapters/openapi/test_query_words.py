@@ -62,6 +62,8 @@ def mended(articles: Description, query: dict[str, str], message: str = "") -> d
         ({"page[siz]": "5"}, {"page[size]": "5"}),
         ({"pge[size]": "5"}, {"page[size]": "5"}),
         ({"page_size": "5"}, {"page[size]": "5"}),
+        ({"size": "5"}, {"page[size]": "5"}),
+        ({"pageSize": "5"}, {"page[size]": "5"}),  # which is no other spelling of `pagination[pageSize]`
         ({"pagination[page_size]": "5"}, {"pagination[pageSize]": "5"}),
         ({"pagination[pagesize]": "5", "sort": "a"}, {"pagination[pageSize]": "5", "sort": "a"}),
         ({"pagination[pageSize]": "500"}, {"pagination[pageSize]": 50}),
@@ -101,3 +103,28 @@ def test_bounds() -> None:
     query = {f"p{number}": "titel" for number in range(1000)}
     assert list(misspelt_words(query, ("title",), "titel " * 10_000)) == []
     assert list(misspelt_words({"sort": "x" * 10_000 + " titel"}, ("title",), "titel")) == []
+
+
+ORDERS = "Invalid order. order can only be one of asc|desc|ASC|DESC"
+
+
+@pytest.mark.parametrize(
+    ("query", "message", "expected"),
+    [
+        ({"sort": "title:ascending"}, ORDERS, {"sort": "title:asc"}),
+        ({"sort": "views:descending"}, ORDERS, {"sort": "views:desc"}),
+        ({"sort": "title:desc"}, "Unknown order: use ascending or descending", {"sort": "title:descending"}),
+        ({"sort": "title:up"}, ORDERS, None),
+        ({"sort": "title:asc"}, ORDERS, None),  # what the message lists is right
+        ({"sort": "ascending:ascending"}, ORDERS, None),
+        ({"filters[title]": "ascending"}, ORDERS, None),
+        ({"sort": "viewz"}, "Invalid key viewz", None),  # another ending: it may be another word
+        ({"sort": "tibtle"}, "Invalid key tibtle", {"sort": "title"}),
+        ({"sort": "titel"}, "Invalid key titel", {"sort": "title"}),
+        ({"sort": "title:ascending"}, "Only asc and desc are known", None),  # nothing says that it is about the order
+    ],
+)
+def test_a_direction_is_called_as_the_message_calls_it(
+    articles: Description, query: dict[str, str], message: str, expected: dict[str, str] | None
+) -> None:
+    assert mended(articles, query, message) == expected

@@ -102,3 +102,75 @@ def test_of_several_methods_the_one_whose_body_has_what_was_sent(engine: Engine,
     assert feedback is not None
     assert [one["patch"][-1]["value"] for one in feedback["suggestions"]] == methods
     assert all(one["safety"]["changes_intent"] for one in feedback["suggestions"])
+
+
+SHELF = """
+openapi: 3.0.3
+info: {title: Shelf, version: '1'}
+paths:
+  /books:
+    get: {}
+    post: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Book'}}}}}
+  /books/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    put: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Book'}}}}}
+  /shelves:
+    get: {}
+    post: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Shelf'}}}}}
+  /shelves/{name}:
+    parameters: [{name: name, in: path, required: true, schema: {type: string}}]
+    put: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Shelf'}}}}}
+  /rooms:
+    get: {}
+    post: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Shelf'}}}}}
+  /rooms/{room}:
+    parameters: [{name: room, in: path, required: true, schema: {type: string}}]
+    put: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Shelf'}}}}}
+  /volumes:
+    get: {}
+    post: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Shelf'}}}}}
+  /volumes/{volume}:
+    parameters: [{name: volume, in: path, required: true, schema: {type: string}}]
+    put: {requestBody: {content: {application/json: {schema: {type: object, properties: {room: {type: string}}}}}}}
+  /loans:
+    get: {}
+    post: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Book'}}}}}
+  /loans/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    delete: {}
+components:
+  schemas:
+    Book: {type: object, properties: {id: {type: string}, title: {type: string}}}
+    Shelf: {type: object, properties: {name: {type: string}, room: {type: string}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "is_clear"),
+    [
+        ("/books", {"title": "Dune"}, False),
+        ("/books", {"id": "7", "title": "Dune"}, False),  # rather one that is there
+        ("/shelves", {"room": "2"}, False),
+        ("/rooms", {"name": "cellar"}, False),  # it may get this name
+        ("/volumes", {"name": "cellar"}, True),  # which none that is there can get
+        ("/shelves", {"name": "top", "room": "2"}, True),
+        ("/loans", {"title": "Dune"}, True),  # nothing there can be changed
+    ],
+)
+def test_put_on_all_may_mean_one_that_is_not_named(tmp_path: Path, path: str, body: Any, is_clear: bool) -> None:
+    request = sent("PUT", path, body)
+    feedback = feedback_about(engine_of(tmp_path, SHELF), request, 405, b"Method Not Allowed")
+    assert feedback is not None
+    outcome = followed(feedback, request, confirm=is_clear)
+    if is_clear:
+        assert isinstance(outcome, Next)
+        assert outcome.request.method == "POST"
+        assert "requires_confirmation" not in feedback["suggestions"][0]["safety"]
+        return
+    assert isinstance(outcome, NeedsInput)
+    assert [(one.pointer, one.schema_) for one in outcome.placeholders] == [
+        ("/path", {"type": "string", "pattern": f"^{path}/[^/]+$"})
+    ]
+    (posted,) = [one for one in feedback["suggestions"] if "patch" in one]
+    assert posted["patch"][-1]["value"] == "POST"
+    assert posted["safety"]["requires_confirmation"] is True

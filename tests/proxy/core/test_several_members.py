@@ -213,3 +213,24 @@ def test_forms_that_are_not_all_sent_leave_nothing_to_keep(engine: Engine, messa
     request = Request("GET", "/events", query={"page": "2", "from": "abc"})
     feedback = feedback_about(engine, request, 400, {"message": message})
     assert feedback is None or all(op["op"] != "remove" for s in feedback["suggestions"] for op in s.get("patch", ()))
+
+
+@pytest.mark.parametrize(
+    ("message", "pointers"),
+    [
+        ("Name or Id are already taken", ["/body/name", "/body/id"]),
+        ("A user name or an id like this already exists", ["/body/user_name", "/body/id"]),
+        ("name or kind has already been used", ["/body/name", "/body/kind"]),
+        ("The name is already taken", None),
+        ("Name or colour is already taken", None),  # of these only one was sent
+    ],
+)
+def test_one_of_two_is_taken(engine: Engine, message: str, pointers: list[str] | None) -> None:
+    request = post({"name": "a", "id": "b", "kind": "name", "user_name": "c"})
+    feedback = feedback_about(engine, request, 400, {"message": message})
+    outcome = followed(feedback, request)
+    asked = [one.pointer for one in outcome.placeholders] if isinstance(outcome, NeedsInput) else []
+    if pointers is None:
+        assert len(asked) < 2
+    else:
+        assert asked == pointers

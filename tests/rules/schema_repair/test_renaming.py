@@ -33,6 +33,9 @@ from corrigible.schema.exchange import Json, Request
         ("abcdefgh", ["abxdefyh"], ["abxdefyh"]),
         ("abcdefg", ["abxdefy"], []),
         ("x", [], []),
+        ("page", ["pagination[page]", "pagination[pageSize]"], ["pagination[page]"]),
+        ("page", ["pagination[page]", "cursor[page]"], []),
+        ("pageSize", ["pagination[pageSize]", "page[size]"], ["page[size]"]),
     ],
 )
 def test_near_names(name: str, declared: list[str], near: list[str]) -> None:
@@ -348,3 +351,25 @@ def test_a_name_that_is_no_word_is_put_right_unasked(name: str, known: str, asks
     (renamed,) = proposal.suggestions
     assert renamed["patch"][-1] == {"op": "move", "from": f"/body/{name}", "path": f"/body/{known}"}
     assert renamed["safety"].get("requires_confirmation", False) is asks
+
+
+@pytest.mark.parametrize(
+    ("name", "declared", "target", "is_confirmed"),
+    [
+        ("qty", ("quantity", "unitPrice"), "/body/quantity", False),
+        ("cat", ("category", "note"), "/body/category", True),  # a word of its own
+        ("cat", ("category", "catalogue"), None, True),
+        ("max", ("maximum", "note"), None, True),  # without it the call may do more
+    ],
+)
+def test_a_short_form_of_a_declared_name(
+    name: str, declared: tuple[str, ...], target: str | None, is_confirmed: bool
+) -> None:
+    schema = {"type": "object", "properties": {one: {} for one in declared}}
+    request = Request("POST", "/things", body={name: "x"})
+    violation = SchemaViolation(f"/body/{name}", "additionalProperties", schema, "x", declared)
+    proposal = undeclared(violation, request, "1.")
+    assert proposal is not None
+    moves = [one for one in proposal.suggestions if one["patch"][-1]["op"] == "move"]
+    assert [one["patch"][-1]["path"] for one in moves] == ([] if target is None else [target])
+    assert all(("requires_confirmation" in one["safety"]) is is_confirmed for one in moves)

@@ -126,3 +126,15 @@ def test_a_measure_is_not_brought_within_its_limits(name: str) -> None:
     assert lowered(150, schema, Place(name)) == []
     assert raised(3, schema, Place(name)) == []
     assert all(lowered(150, schema, Place(one)) != [] for one in ("limit", "hours", "timeoutSeconds", "restart"))
+
+
+@pytest.mark.parametrize("name", ["pages", "price", "unit_price", "unitPrice", "age", "bodyWeight"])
+def test_what_a_thing_has_is_not_brought_within_limits(name: str) -> None:
+    assert lowered(9000, {"maximum": 5000}, Place(name=name)) == []
+    assert raised(5, {"minimum": 50}, Place(name=name)) == []
+    assert [one.value for one in lowered(9000, {"maximum": 5000}, Place(name=name, reads=True))] == [5000]
+
+
+@pytest.mark.parametrize("name", ["page", "pagesPerCall", "stage", "replicas", "costs_limit"])
+def test_what_is_wished_is_brought_within_limits(name: str) -> None:
+    assert [one.value for one in lowered(9000, {"maximum": 5000}, Place(name=name))] == [5000]

@@ -28,7 +28,7 @@ from corrigible.adapters.formats.message.sent_values import (
 from corrigible.adapters.formats.message.value_kinds import only_number
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.budget import remaining, spend
-from corrigible.rules.pointer import MISSING, segments, value_at
+from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
@@ -257,6 +257,9 @@ def _at_its_place(error: Violation, request: Request, vocabulary: Vocabulary) ->
     there = value_at(request, error.pointer)
     if there is not MISSING:
         return error.at(error.pointer, error.constraint, fit_keywords(error.stated, there)) if error.stated else error
+    inside = [one for one in request.query if one.startswith(f"{names}[")] if part == "query" else []
+    if inside:  # an object whose members are parameters of their own: `filters[title]` of `filters`
+        return error._replace(pointer=f"/query/{escape(inside[0])}" if len(inside) == 1 else "")
     parent = value_at(request, error.pointer.rpartition("/")[0])
     is_absent = isinstance(parent, dict) and error.constraint in _OF_VALUES
     is_absent = is_absent and is_declared(segments(error.pointer), vocabulary)

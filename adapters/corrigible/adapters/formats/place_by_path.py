@@ -115,7 +115,7 @@ def place_by_path(error: Violation, request: Request, vocabulary: Vocabulary, se
             break
         place = find_missing(part, tail, request, vocabulary) if missing else find_sent(part, tail, sent)
         if place is None:
-            return ""
+            return _first_of_list(tail, sent) if error.constraint == "additionalProperties" else ""
         if place:
             return place
         if missing and (place := find_sent(part, tail, sent)) and is_blank(value_at(request, place)):
@@ -123,6 +123,17 @@ def place_by_path(error: Violation, request: Request, vocabulary: Vocabulary, se
         if is_declared((part, names[dropped]), vocabulary):
             break  # no name of a model or wrapper
     return _as_told(error, part, names, request, vocabulary)
+
+
+def _first_of_list(tail: Sequence[str], sent: Sequence[SentValue]) -> str:
+    """Return the first place that ends in some names, where all others are the same in further elements of its list.
+
+    What is wrong with the first is wrong with each: the server complains of the next when that one is mended.
+    """
+    names = tuple(tail)
+    found = [one for one in sent if one.path[-len(names) :] == names]
+    shapes = {tuple(ANY if name.isdecimal() else name for name in one.path) for one in found}
+    return found[0].pointer if len(shapes) == 1 else ""
 
 
 def _as_told(error: Violation, part: str, names: Sequence[str], request: Request, vocabulary: Vocabulary) -> str:

@@ -38,11 +38,12 @@ from .api_profile import Explanation, RefusalCase
 from .body_form import violation_of_form
 from .by_elimination import by_elimination
 from .limits import Limits
-from .request_at_fault import may_be_judged
+from .request_at_fault import OF_UNKNOWN, may_be_judged
 from .several_members import repair_several
 from .state import ReadsState, suggest_by_state
 from .state_refusal import refused_as_a_whole, refused_for_state
 from .stated_limits import with_stated_limits
+from .told_together import moved_from, rank, with_members_told
 from .verify import drop_invalid
 from .violation_finder import ViolationFinder
 from .xml_element import repair_element
@@ -109,6 +110,8 @@ class ErrorMatcher:
         """Places and keywords of the schema violations that were looked at."""
         self._settled: set[str] = set()
         """Places for which the description gave a suggestion."""
+        self._moved: set[str] = set()
+        """Places whose values were suggested to be sent under another name."""
         self._violations: dict[str, tuple[SchemaViolation, ...]] = {}
         """The schema violations of the request, by the place that was asked for: each is validated once."""
         self._validating = 0
@@ -129,7 +132,10 @@ class ErrorMatcher:
         numbers = list(range(len(case.errors[:most])))
         if len(numbers) < 2 or description is None or not case.match.operation:
             return numbers
-        return sorted(numbers, key=lambda number: self._misses_optional(case.errors[number], description))
+        ranks = [
+            rank(one, case.errors, may_follow=self._misses_optional(one, description)) for one in case.errors[:most]
+        ]
+        return sorted(numbers, key=ranks.__getitem__)
 
     def _misses_optional(self, error: Violation, description: Described) -> bool:
         request, operation = self._case.request, self._case.match.operation
@@ -235,12 +241,14 @@ class ErrorMatcher:
         error = self._case.errors[number]
         for order, violation in enumerate(candidates):
             place = violation.pointer, violation.keyword
-            if place in self._repaired:
+            if place in self._repaired or (violation.keyword in OF_UNKNOWN and violation.pointer in self._moved):
                 continue
             if len(self._repaired) >= _MOST_VIOLATIONS or remaining() < _RESERVE + self._validating:
                 return
             self._repaired.add(place)
-            violation = self._with_name_of_path(violation, error)
+            violation = with_members_told(
+                self._with_name_of_path(violation, error), self._case.errors, self._case.request
+            )
             try:
                 is_stated = violation.pointer == error.pointer and any(one in violation.schema for one in error.stated)
                 result = self._repair(
@@ -255,6 +263,8 @@ class ErrorMatcher:
                 raise
             if result is not None:
                 self._settled.add(violation.pointer)
+                self._moved |= moved_from(result)
+                self._settled |= self._moved
                 yield violation, result
 
     def _with_name_of_path(self, violation: SchemaViolation, error: Violation) -> SchemaViolation:

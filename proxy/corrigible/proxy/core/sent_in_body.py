@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from corrigible.adapters.base import Described
+from corrigible.rules.safety.nearness import is_same, last_word
 from corrigible.rules.schema_repair.other_part import NO_BODY, are_parameters
 from corrigible.rules.schema_repair.route import TOLD
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -45,6 +46,32 @@ def is_nothing_sent(request: Request, offered: tuple[Json, ...], description: De
         return False
     match = description.operations.find(writes[0], request.path) if len(writes) == 1 else None
     return match is not None and any(path[0] in ("body", "query") for path in description.vocabulary(match[0]).places)
+
+
+def is_thing_left_out(request: Request, description: Described) -> bool:
+    """Whether the path with one name more has the method that this one lacks, and the body does not say that name.
+
+    `PUT /books` may be meant to add a book, or to change one whose identifier was forgotten. An identifier in the body
+    is rather that of a book that is there than of one to add. What the operation below does not take was not meant
+    for it.
+    """
+    if request.method not in ("PUT", "PATCH"):
+        return False
+    below = description.operations.find(request.method, f"{request.path.rstrip('/')}/{_SOME_NAME}")
+    names = [name for name, value in below[1].items() if value == _SOME_NAME] if below is not None else []
+    if below is None or len(names) != 1:
+        return False
+    known = {path[1] for path in description.vocabulary(below[0]).places if len(path) == 2 and path[0] == "body"}
+    if known and isinstance(request.body, dict) and not request.body.keys() <= known:
+        return False
+    if last_word(names[0]).lower() in _IDENTIFIERS or not isinstance(request.body, dict):
+        return True
+    is_name = last_word(names[0]).lower() == "name"
+    return not any(is_same(str(name), names[0]) or (is_name and str(name) == "name") for name in request.body)
+
+
+_SOME_NAME = "some-name"
+_IDENTIFIERS = frozenset({"id", "uuid", "guid"})
 
 
 def told_method(message: str, request: Request, description: Described) -> SchemaViolation | None:

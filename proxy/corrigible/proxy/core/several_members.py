@@ -8,6 +8,7 @@
 | "only one of page, cursor may be given", "not both"   | a choice which one to keep; leaving out is flagged    |
 | ..., or what was sent "is valid under each of" forms  | the same, of the members that the forms require       |
 | ..., or fits two forms of a `oneOf`, as ajv says      | the same, of the members that tell them apart         |
+| "email or username are already taken"                 | a question at both places: which is taken is not said |
 | "either name or id is required", and neither was sent | a choice of questions; a name near to one is renamed  |
 
 Knows: sentences, the members that were sent or are declared. Does not know: which of them the caller meant.
@@ -50,7 +51,7 @@ _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|<=|>=|[<>,/&]")
 _CUE: Final = PatternList(
     r"\b(?:before|after|earl|later|pre|follow|exceed|at [lm]|match|equal|ident|diff|than|prior|subs|same|cons"
     r"|incons|mism|in the [pf]|now|one of|any of|either|both|mutual|incomp|together|conf|with|along|in comb|if|when"
-    r"|no .{1,60} or )|[<>]"
+    r"|no .{1,60} or |taken|already)|[<>]"
 )
 """The beginnings of words without which a sentence is about no more than one member."""
 _RELATION: Final = re.compile(
@@ -83,6 +84,10 @@ _NEEDED: Final = re.compile(
     r"| (?:required|missing|must (?:set|give|send|include|pass|contain|have)|provide|specify|supply|need)"
     r" .{0,40}(?:either|at least one of|one of|any of) "
 )
+_TAKEN: Final = re.compile(
+    r" or (?:\w+ ){1,6}(?:(?:is|are|has|have|was|were) )?"
+    r"(?:already (?:been )?(?:taken|used|in use|exists?|registered|assigned)|taken|in use) "
+)
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 
 
@@ -108,6 +113,8 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
     if request.protocol is Protocol.GRPC and error.type not in _OF_VALUES:
         return None
     text = _plain(error.message[:_READ])
+    if _TAKEN.search(text) is not None:
+        return _Reader(case, error, description, text).to_differ()
     exclusive, needed = _EXCLUSIVE.search(text), _NEEDED.search(text)
     reader = _Reader(case, error, description, text)
     if not exclusive and not needed and (error.stated or not (_RELATION.search(text) or _TOGETHER.search(text))):
@@ -195,6 +202,16 @@ class _Reader:
         violation = SchemaViolation(places[0], "related", {})
         question = ask(violation, self._request, message, places=questions)
         return Repair(tuple(question.suggestions), question.type, "Two values do not fit together.", "VALUES_DISAGREE")
+
+    def to_differ(self) -> Repair | None:
+        """Return the question at the places of values one of which something else has; None for fewer than two."""
+        places = [one.place for one in self.sent()]
+        if len(places) < 2 or self._error.stated:
+            return None
+        message = "Give other values, unless this was done already. The server does not say which of them is taken."
+        questions = [(place, self._schema(place)) for place in places]
+        question = ask(SchemaViolation(places[0], "taken", {}), self._request, message, places=questions)
+        return Repair(tuple(question.suggestions), question.type, "One of the values is taken.", "VALUE_TAKEN")
 
     def to_give(self, sent: Sequence[_Mention], group: str) -> Repair | None:
         """Return the choice of members one of which is needed; None where fewer than two are declared, or one is sent.

@@ -31,16 +31,17 @@ from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, choices
 from corrigible.rules.schema_repair.nesting import MISPLACED, move_member
 from corrigible.rules.schema_repair.other_part import IN_QUERY
 from corrigible.rules.schema_repair.renaming import near_names
-from corrigible.rules.schema_repair.route import BARE, UNSURE
+from corrigible.rules.schema_repair.route import BARE, UNNAMED, UNSURE
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
 from corrigible.rules.schema_repair.told_spelling import told_spelling
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import scalar_text
-from corrigible.schema.exchange import Protocol
+from corrigible.schema.exchange import Json, Protocol
 
 from .absent_by_name import absent_by_name
 from .api_profile import RefusalCase
+from .kind_of_fault import of_kind
 from .nothing_said import says_no_grpc, says_no_path, says_nothing
 from .only_undeclared import only_undeclared
 from .request_at_fault import (
@@ -52,7 +53,7 @@ from .request_at_fault import (
     SERVER_FAULT,
     UNAUTHORIZED,
 )
-from .sent_in_body import is_nothing_sent, is_read_by_query, noted, told_method
+from .sent_in_body import is_nothing_sent, is_read_by_query, is_thing_left_out, noted, told_method
 
 _ABOUT_THE_ROUTE: Final = frozenset({404, 405, 410, 501})
 """Of these, the ones that say first of all that the path or the method is wrong."""
@@ -164,10 +165,13 @@ class ViolationFinder:
         violations = self._at(error) if is_located else self._anywhere(error)
         violations = [noted(one, self._request, self._operation, self._description) for one in violations]
         if is_located and not violations and not error.constraint and not error.stated:
-            violations = self._mentioned(error)
+            violations = of_kind(error, self._violations_at("")) or self._mentioned(error)
         if not violations and (broken := broken_text(error, self._request)) is not None:
             return (broken,)
-        return violations or self._description.misspelt_words(self._request, error.message)
+        # What stands in brackets may be the name of a field, which no parameter declares.
+        is_inside = error.pointer.startswith("/query/") and "[" in error.pointer
+        words = self._description.misspelt_words(self._request, error.message) if is_inside or not violations else ()
+        return words or violations
 
     def confidence(self, error: Violation, violation: SchemaViolation, candidates: int) -> float | None:
         """Return how likely an error is about one of so many candidates; None where it names the place or the value.
@@ -259,6 +263,8 @@ class ViolationFinder:
             return wrong._replace(schema={**wrong.schema, BARE: True}) if is_bare else wrong
         if is_read_by_query(self._request, offered, self._description):
             return wrong._replace(schema={**wrong.schema, IN_QUERY: True})
+        if is_thing_left_out(self._request, self._description):
+            wrong = wrong._replace(schema={**wrong.schema, UNNAMED: True})
         sent = {("body", str(name)) for name in body}
         matches = {one: self._description.operations.find(str(one), self._request.path) for one in offered}
         takes = {
@@ -266,7 +272,8 @@ class ViolationFinder:
         }
         if not any(takes.values()):
             return wrong
-        return wrong._replace(schema={"enum": [one for one in offered if takes.get(one, True) or one not in _WRITES]})
+        fitting: list[Json] = [one for one in offered if takes.get(one, True) or one not in _WRITES]
+        return wrong._replace(schema={**wrong.schema, "enum": fitting})
 
     def _is_in_body(self, violation: SchemaViolation) -> bool:
         return violation.pointer.startswith(("/body", "/headers"))

@@ -87,6 +87,11 @@ def split_words(name: str) -> tuple[str, ...]:
     return tuple(re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", re.sub(r"[\W_]+", " ", name)).casefold().split())
 
 
+def innermost(name: str) -> str:
+    """Return the name inside of the last brackets of a parameter: `page` of `pagination[page]`; empty without any."""
+    return name[name.rindex("[") + 1 : -1] if name.endswith("]") and "[" in name else ""
+
+
 @cached(8192)
 def letters(text: str) -> str:
     """Return a text without what separates its words, in lower case."""
@@ -163,10 +168,15 @@ def is_plural(name: str, other: str) -> bool:
     return len(shorter) > 1 and two in (shorter + "s", shorter + "es", shorter.removesuffix("y") + "ies")
 
 
+def is_short_form(short: str, name: str) -> bool:
+    """Whether a name is one that everybody writes for another one: `qty`, `msg`."""
+    return letters(name) in _SHORT_FORMS.get(letters(short), ())
+
+
 def abbreviates(short: str, name: str) -> bool:
     """Whether a name is a common short form of another one: the beginning of its only word, or one such as `qty`."""
     one, other = letters(short), letters(name)
-    if other in _SHORT_FORMS.get(one, ()):
+    if is_short_form(short, name):
         return True
     is_beginning = _SHORTEST <= len(one) < len(other) and other.startswith(one) and not is_plural(one, other)
     return is_beginning and last_word(name) == name

@@ -12,7 +12,17 @@ from rapidfuzz.distance import OSA
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive_guess, word_set, words
-from corrigible.rules.safety.nearness import abbreviates, distance, is_plural, is_same, is_slip, letters, nearest
+from corrigible.rules.safety.nearness import (
+    abbreviates,
+    distance,
+    innermost,
+    is_plural,
+    is_same,
+    is_short_form,
+    is_slip,
+    letters,
+    nearest,
+)
 from corrigible.rules.safety.other_word import may_be_other_word
 from corrigible.schema.exchange import Json, Request
 
@@ -58,6 +68,11 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
         schema = properties.get(near[0]) if isinstance(properties, Mapping) else None
         is_one = _is_element(schema, value, text=request.form or not parent.startswith("/body"))
         return _moved(violation, request, violation.pointer, f"{parent}/{escape(near[0])}", value, into_list=is_one)
+    short = [one for one in free if _is_short_form(name, one, free)]
+    if not near and not rivals and len(short) == 1:
+        is_listed = is_short_form(name, short[0])
+        target = f"{parent}/{escape(short[0])}"
+        return _moved(violation, request, violation.pointer, target, value, is_guess=not is_listed)
     if near:
         moves = [_moved(violation, request, violation.pointer, f"{parent}/{escape(one)}", value) for one in near]
         return options([one for move in moves if move is not None for one in move.suggestions], group)
@@ -254,8 +269,13 @@ _PLAIN: Final = re.compile(r"[A-Za-z_][\w.-]{0,39}", re.ASCII)
 def near_names(name: str, declared: Sequence[str]) -> list[str]:
     """Return the declared names that a name can stand for: a slip of the fingers, other separators, an abbreviation.
 
+    `page` stands for `pagination[page]`.
+
     Values are compared less strictly: they are one of few, and all answer the same question.
     """
+    inside = [one for one in declared if innermost(one) == name]
+    if len(inside) == 1 and not any(is_same(name, one) for one in declared):
+        return inside
     near = nearest(name, declared)
     meant = [one for one in near if is_slip(name, one) or _begins(letters(name), letters(one))]
     least = min((distance(name, one) for one in meant), default=-1)

@@ -32,6 +32,9 @@ BARE: Final = "x-bare"
 TOLD: Final = "x-told"
 """In a schema of methods: the server names it, and not what it does."""
 
+UNNAMED: Final = "x-unnamed"
+"""In a schema of methods: the path with one name more has the method that was sent, and nothing says that name."""
+
 ELSEWHERE: Final = "elsewhere"
 """The keyword of a path that lacks the method which a near path has."""
 
@@ -243,6 +246,8 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
     if request.method in READS and methods == ["POST"] and _reads_by_post(request.path):
         message = "Use POST: this operation only reads."
         return Proposal([_to(violation, request, "/method", request.method, "POST", message, intent=True)])
+    if methods == ["POST"] and violation.schema.get(UNNAMED) is True:
+        return _of_one_or_all(violation, request, group)
     if len(methods) == 1 and (request.method, *methods) == ("PATCH", "PUT"):
         return Proposal([_replacing(violation, request, can_read="GET" in offered)])
     if len(methods) == 1 and request.method in _WRITES:
@@ -267,6 +272,16 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
         return Proposal([_to(violation, request, "/method", "POST", "GET", message, intent=True, confirm=True)])
     # Another path may do it: what this one lacks proves nothing.
     return _asked_for_path(violation, request) if offered else None
+
+
+def _of_one_or_all(violation: SchemaViolation, request: Request, group: str) -> Proposal:
+    """Offer to add something, or to name the thing that is to be changed: either may be meant."""
+    message = "Use POST, if something is to be added."
+    adding = _to(violation, request, "/method", request.method, "POST", message, is_choice=True, confirm=True)
+    message = f"Add the name of what is to be changed to the path, if {request.method} is meant."
+    pattern = f"^{literal_pattern(request.path.rstrip('/'))}/[^/]+$"
+    naming = ask(violation, request, message, places=[("/path", {"type": "string", "pattern": pattern})])
+    return options([adding, *naming.suggestions], group)
 
 
 def _asked_for_path(violation: SchemaViolation, request: Request) -> Proposal:

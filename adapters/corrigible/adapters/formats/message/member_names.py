@@ -87,7 +87,7 @@ _MISSING: Final = PatternList(
     # msgspec: "Object missing required field `name`"; serde: "missing field `name` at line 1 column 5"
     rf"\bmissing (?:required )?(?:{_PART} )?{_PLAIN_KIND}:? {_QUOTED}",
     # by hand: 'Missing "since" argument', 'Both the "a" and the "b" fields are missing'
-    rf"\bmissing (?:the )?(?:required |mandatory )?{_QUOTED} {_KIND}\b",
+    rf"\bmissing (?:the )?(?:required |mandatory )?{_QUOTED} (?:{_KIND}|payload|object|entry)\b",
     r"""\bboth (?:the )?(?P<many>['"`][\w$.-]{1,80}['"`] and (?:the )?['"`][\w$.-]{1,80}['"`])"""
     rf""" (?:{_PLAIN_KIND} )?are (?:missing|required|mandatory)\b""",
     # by hand: 'Replacing this requires the "Force" option to be set to true'
@@ -170,6 +170,8 @@ _UNKNOWN: Final = PatternList(
     r"|should not exist)",
     # Yup: "this field has unspecified keys: colour"
     r"\bunspecified keys: (?P<many>\w.{0,400})$",
+    # Strapi: "Invalid key qty at lines"
+    r"^invalid key (?P<a>[A-Za-z_$][\w$-]{0,79})(?: at [\w$.\[\]-]{1,200})?$",
     # Joi: '"nam" is not allowed'
     rf"^{_QUOTED} is not allowed$",
     r"^property (?P<a>[\w$@.-]{1,80}) should not exist$",

@@ -94,6 +94,8 @@ def _is_told(word: str, told: Sequence[str], parts: Sequence[str]) -> bool:
     following = _first_from(word, told)
     if following == word or (word.endswith("s") and _first_from(word[:-1], told) == word[:-1]):
         return True
+    if word.endswith("ies") and _first_from(f"{word[:-3]}y", told) == f"{word[:-3]}y":
+        return True
     return len(parts) > 1 and len(word) >= _SHORTEST_BEGINNING and following.startswith(word)
 
 

@@ -1,0 +1,115 @@
+"""Errors of one refusal that are one mistake: an unknown member and the missing one, an object of what is missed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.core.told_together import moved_from, rank, with_members_told
+from corrigible.rules.pointer import MISSING
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Request
+from corrigible.schema.reader import Next
+from tests._support.by_description import engine_of, feedback_about, followed
+
+DESCRIPTION = """
+openapi: 3.0.3
+info: {title: Users, version: '1'}
+paths:
+  /reset:
+    post: {requestBody: {content: {application/json: {schema: {type: object, properties: {email: {type: string}}}}}}}
+  /users:
+    post:
+      requestBody:
+        content:
+          application/json:
+            schema:
+              type: object
+              required: [email]
+              properties: {email: {type: string}, nick: {type: string}}
+"""
+MISSED = {"path": ["email"], "message": "email is a required field"}
+UNKNOWN = {"path": [], "message": "this field has unspecified keys: mail"}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return engine_of(tmp_path_factory.mktemp("users"), DESCRIPTION)
+
+
+def post(path: str, body: Any) -> Request:
+    return Request("POST", path, headers={"content-type": "application/json"}, body=body)
+
+
+@pytest.mark.parametrize("errors", [[MISSED, UNKNOWN], [UNKNOWN, MISSED]])
+def test_an_unknown_member_that_is_the_missing_one_is_not_left_out(engine: Engine, errors: list[Any]) -> None:
+    request = post("/reset", {"mail": "a@b.de"})
+    feedback = feedback_about(engine, request, 400, {"message": "2 errors occurred", "errors": errors})
+    assert feedback is not None
+    ops = [op["op"] for one in feedback["suggestions"] for op in one.get("patch", ())]
+    assert "remove" not in ops
+    outcome = followed(feedback, request, confirm=True)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {"email": "a@b.de"}
+
+
+def missed(*names: str) -> dict[str, Any]:
+    return {"errors": [{"path": [name], "message": f"{name} is a required field"} for name in names]}
+
+
+@pytest.mark.parametrize(
+    ("inner", "names", "is_moved"),
+    [
+        ({"email": "a@b.de", "role": 1}, ("email", "role"), True),  # a member that only the server knows
+        ({"email": "a@b.de", "nick": "a"}, ("email",), True),
+        ({"email": "a@b.de", "role": 1}, ("email",), False),  # nothing says that it belongs there
+    ],
+)
+def test_an_object_with_all_that_is_missed(engine: Engine, inner: Any, names: tuple[str, ...], is_moved: bool) -> None:
+    request = post("/users", {"data": inner})
+    outcome = followed(feedback_about(engine, request, 400, missed(*names)), request)
+    assert isinstance(outcome, Next) is is_moved
+    if isinstance(outcome, Next):
+        assert outcome.request.body == inner
+
+
+def test_ranks() -> None:
+    unknown = Violation(pointer="/body/mail", constraint="additionalProperties")
+    missing = Violation(pointer="/body/email", constraint="required")
+    elsewhere = Violation(pointer="/body/a/b", constraint="required")
+    assert rank(unknown, [unknown, missing], may_follow=False) == 1
+    assert rank(missing, [unknown, missing], may_follow=True) == 0
+    assert rank(missing, [missing, elsewhere], may_follow=True) == 2
+    assert rank(unknown, [unknown, elsewhere], may_follow=False) == 0
+
+
+def test_only_what_is_missed_beside_it_is_declared() -> None:
+    around = {"properties": {"email": {"type": "string"}}}
+    wrong = SchemaViolation("/body/email", "required", {}, MISSING, parent_schema=around)
+    errors = [Violation(pointer=one, constraint="required") for one in ("/body/role", "/body/a/b")]
+    request = post("/users", {"nick": "a"})
+    told = with_members_told(wrong, errors, request).parent_schema
+    assert told == {"properties": {"email": {"type": "string"}, "role": {}}}
+    assert around == {"properties": {"email": {"type": "string"}}}
+    assert with_members_told(wrong, errors[1:], request) is wrong
+    assert with_members_told(wrong._replace(keyword="type"), errors, request).parent_schema is around
+    # `role` was sent, so that something else is meant by what is missed.
+    assert with_members_told(wrong, errors[:1], post("/users", {"role": ""})) is wrong
+
+
+def test_a_choice_of_edits_moves_nothing() -> None:
+    from corrigible.rules.schema_repair.repair import Repair
+    from corrigible.rules.schema_repair.result import result_of
+
+    move = {"patch": [{"op": "move", "from": "/body/mail", "path": "/body/email"}]}
+    asked: dict[str, Any] = {"placeholders": []}
+
+    def moved(*suggestions: dict[str, Any]) -> set[str]:
+        return moved_from(result_of(Repair(suggestions, "recovery_guidance", "", ""), ""))
+
+    assert moved(move, asked) == {"/body/mail"}
+    assert moved(move, move) == set()
+    assert moved(asked) == set()
