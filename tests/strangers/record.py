@@ -138,12 +138,11 @@ class Recorder:
                 f"{case.name}: {wire.method} {wire.target}: {response.error or 'the server was not asked'}"
             )
         native = self._tap.responses[0]
-        own_header = self._credentials[0].lower() if self._credentials else ""
         exchanges.append(
             Recorded(
                 method=wire.method,
                 target=wire.target,
-                headers=[one for one in wire.headers if one[0].lower() not in _CREDENTIALS | {own_header}],
+                headers=[one for one in wire.headers if one[0].lower() not in _CREDENTIALS],
                 body=wire.body.decode(),
                 status=native.status,
                 response_headers=[one for one in native.headers if one[0].lower() not in _LEFT_OUT],

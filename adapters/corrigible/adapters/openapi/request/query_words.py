@@ -38,6 +38,8 @@ def misspelt_words(query: Mapping[str, Json], fields: Sequence[str], message: st
     spend(1 + len(query) + len(told))
     meant = {word: near for word in told - {*fields} if (near := _field(word, fields))}
     found: list[SchemaViolation] = []
+    own = {near for word, near in meant.items() if word in str(query.get(near, ""))[:_LONGEST]}
+    meant = {word: near for word, near in meant.items() if near not in own}  # what `kinds` holds is not called like it
     for name, value in list(query.items())[:_MOST] if meant else ():
         for word, near in meant.items():
             head, bracket, rest = name.partition("[")
