@@ -30,7 +30,10 @@ paths:
       - {name: kinds, in: query, type: string, description: 'A JSON list of kinds of loans.'}
       - {name: words, in: query, type: string, description: 'Words between commas.'}
     post:
-      parameters: [{name: title, in: query, type: string, required: true}]
+      parameters:
+      - {name: title, in: query, type: string, required: true}
+      - {name: public, in: query, type: boolean}
+      - {name: days, in: query, type: integer}
   /loans/{loan}:
     parameters: [{name: loan, in: path, required: true, type: string}]
     put:
@@ -156,6 +159,27 @@ def test_a_word_for_a_number_that_stands_in_prose(engine: Engine, word: str, num
 def test_words_for_a_json_list_that_stands_in_prose(engine: Engine, text: str, message: str, right: str | None) -> None:
     found = sent(engine, loans(kinds=text), message, confirm=True)
     assert (None if found is None else found.query["kinds"]) == right
+
+
+@pytest.mark.parametrize(
+    ("body", "query", "right"),
+    [
+        ({"title": "a", "public": True, "days": 3}, {}, {"title": "a", "public": "true", "days": "3"}),
+        ({"title": "a", "public": False}, {"days": "3"}, {"title": "a", "public": "false", "days": "3"}),
+        # What is no parameter, does not fit, or stands in both parts is not moved.
+        ({"title": "a", "publik": True}, {}, None),
+        ({"title": "a", "days": "many"}, {}, None),
+        ({"title": "a", "days": [3]}, {}, None),
+        ({"title": "a", "days": 3}, {"days": "4"}, None),
+        ({"public": True, "days": 3}, {}, None),
+    ],
+)
+def test_a_body_of_parameters_is_sent_in_the_query(
+    engine: Engine, body: dict[str, Any], query: dict[str, str], right: dict[str, str] | None
+) -> None:
+    request = Request("POST", "/api/v2/loans", dict(query), {"content-type": "application/json"}, body)
+    found = sent(engine, request, 'Parameter "title" is required.')
+    assert (None if found is None else (found.query, found.body)) == (None if right is None else (right, None))
 
 
 def test_words_for_a_json_list_in_a_form(engine: Engine) -> None:

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from corrigible.adapters.base import Described
+from corrigible.rules.pointer import escape
 from corrigible.rules.schema_repair.json_schema import kind_of, types
-from corrigible.rules.schema_repair.other_part import NO_BODY, are_parameters
+from corrigible.rules.schema_repair.other_part import ALL_DECLARED, NO_BODY, are_moved, are_parameters
 from corrigible.rules.schema_repair.route import TOLD
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
@@ -21,12 +22,23 @@ _WRITES = ("POST", "PUT", "PATCH")
 
 
 def noted(violation: SchemaViolation, request: Request, operation: str, description: Described) -> SchemaViolation:
-    """Note of a parameter that is missing that its operation takes no body, where one was sent."""
+    """Note of a parameter that is missing that its operation takes no body, where one was sent; and what that holds."""
     if violation.keyword != "required" or not violation.pointer.startswith("/query/") or not request.body:
         return violation
     if description.body_schemas(operation):
         return violation
-    return violation._replace(schema={**violation.schema, NO_BODY: True})
+    declared = {path[1] for path in description.vocabulary(operation).places if len(path) == 2 and path[0] == "query"}
+    sent = [str(name) for name in request.body] if isinstance(request.body, dict) else []
+    schemas = {
+        name: description.declared_place(request, operation, f"/query/{escape(name)}").schema
+        for name in sent[:_MOST_MEMBERS]
+        if name in declared
+    }
+    all_declared = {ALL_DECLARED: True} if are_moved(request, schemas) else {}
+    return violation._replace(schema={**violation.schema, NO_BODY: True, **all_declared})
+
+
+_MOST_MEMBERS = 32
 
 
 def is_read_by_query(request: Request, offered: tuple[Json, ...], description: Described) -> bool:
