@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 from urllib.parse import unquote
 
@@ -19,6 +19,7 @@ from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 from .case import Case, document, wire_request
 
 _ATTEMPTS: Final = 5
+_FORM: Final = "application/x-www-form-urlencoded"
 _IGNORED_HEADERS: Final = frozenset({"accept", "user-agent", "prefer", "content-type"})
 
 Result = Literal["done", "ask", "terminal", "silence", "gave up", "no refusal"]
@@ -84,15 +85,22 @@ def follow(request: Request, send: Send, wait: Callable[[float], None] = lambda 
                 return Episode("terminal", tuple(sent), tuple(feedback), flagged)
             case NeedsInput(confirm=confirm):
                 confirmed = apply(feedback[-1], sent[-1], confirm=True) if confirm else None
-                next_request = confirmed.request if isinstance(confirmed, Next) else None
+                next_request = _as_clients_write(confirmed.request, sent[-1]) if isinstance(confirmed, Next) else None
                 return Episode("ask", tuple(sent), tuple(feedback), flagged, next_request)
             case Next() as following:
                 flagged |= any(feedback[-1].suggestions[index].changes_intent for index in following.applied)
                 wait(following.wait_seconds)
                 for step in following.steps:
                     send(step)
-                sent.append(following.request)
+                sent.append(_as_clients_write(following.request, sent[-1]))
     return Episode("gave up", tuple(sent[:-1]), tuple(feedback), flagged)
+
+
+def _as_clients_write(request: Request, before: Request) -> Request:
+    """Return a request whose body is written as its media type says, if an edit made that the one of forms."""
+    media = [one.headers.get("content-type", "").partition(";")[0].strip().lower() for one in (before, request)]
+    is_made_form = media[0] != media[1] == _FORM and isinstance(request.body, Mapping)
+    return replace(request, form=True) if is_made_form else request
 
 
 def _is_only_flagged(suggestion: Suggestion) -> bool:
@@ -154,8 +162,11 @@ def _is_right(case: Case, request: Request) -> bool:
 def _comparable(request: Request) -> tuple[Json, ...]:
     headers = {name: value for name, value in request.headers.items() if name not in _IGNORED_HEADERS}
     query = json.dumps({name: _value(value) for name, value in request.query.items()}, sort_keys=True)
-    body = json.dumps(_value(request.body) if isinstance(request.body, str) else request.body, sort_keys=True)
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = _value(request.body) if isinstance(request.body, str) else request.body
+    if media_type == _FORM and isinstance(body, Mapping):
+        body = {name: _value(value) if isinstance(value, str) else value for name, value in body.items()}
+    body = json.dumps(body, sort_keys=True)
     return (request.method, unquote(request.path), query, headers, body, media_type)
 
 

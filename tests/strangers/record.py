@@ -33,6 +33,7 @@ _LEFT_OUT = frozenset(
     {"connection", "content-length", "date", "keep-alive", "server", "set-cookie", "transfer-encoding"}
 )
 _CREDENTIALS = frozenset({"authorization", "cookie", "host", "content-length", CASE})
+_WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})
 _LONGEST_WAIT = 2.0
 _APART = 1000
 """Between the numbers of the states that one case is tried in."""
@@ -121,6 +122,8 @@ class Recorder:
     def _signed(self, wire: HttpRequest, credentials: str | None) -> HttpRequest:
         name, value = self._credentials or ("Authorization", "")
         value = value if credentials is None else credentials
+        if wire.method in _WITH_LENGTH and not wire.body:  # as most clients do: some servers demand it (411)
+            wire = wire.adding(("content-length", "0"))
         return wire.adding((name, value)) if value and wire.header(name) is None else wire
 
     def _send(self, case: Case, wire: HttpRequest, exchanges: list[Recorded]) -> Reply:
@@ -135,12 +138,11 @@ class Recorder:
                 f"{case.name}: {wire.method} {wire.target}: {response.error or 'the server was not asked'}"
             )
         native = self._tap.responses[0]
-        own_header = self._credentials[0].lower() if self._credentials else ""
         exchanges.append(
             Recorded(
                 method=wire.method,
                 target=wire.target,
-                headers=[one for one in wire.headers if one[0].lower() not in _CREDENTIALS | {own_header}],
+                headers=[one for one in wire.headers if one[0].lower() not in _CREDENTIALS],
                 body=wire.body.decode(),
                 status=native.status,
                 response_headers=[one for one in native.headers if one[0].lower() not in _LEFT_OUT],

@@ -99,6 +99,12 @@ def test_a_word_that_the_message_is_about(
     assert mended(articles, query, message) == expected
 
 
+def test_what_a_parameter_holds_is_not_called_like_it() -> None:
+    assert list(misspelt_words({"kinds": "kind.boat"}, ("kinds", "size"), "Invalid kinds: kind.boat")) == []
+    assert list(misspelt_words({"kinds": "kind", "in": "kind"}, ("kinds", "size"), "Invalid kind")) == []
+    assert len(list(misspelt_words({"sort": "kind"}, ("kinds", "size"), "Invalid sort: kind"))) == 1
+
+
 def test_bounds() -> None:
     query = {f"p{number}": "titel" for number in range(1000)}
     assert list(misspelt_words(query, ("title",), "titel " * 10_000)) == []

@@ -76,6 +76,7 @@ def test_what_takes_all_that_is_left_may_have_taken_a_misspelt_path() -> None:
     [
         ("/api/v1/things/7", ["/api/v2/things/7"]),
         ("/api/v2beta1/things", ["/api/v2/things"]),
+        ("/api/things/7", ["/api/v2/things/7"]),  # a half of the base path
         ("/other/v1/things", []),
         ("/api/old/things", []),
     ],

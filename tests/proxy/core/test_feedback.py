@@ -299,6 +299,18 @@ def test_a_secret_under_a_misspelt_name_is_a_secret(place: str, said: list[dict[
     assert (shown["patch"], shown["parameters"]) == (said, {})
 
 
+def test_a_secret_is_one_if_only_the_misspelt_name_says_so() -> None:
+    body = {"old": "a", "new_password": "open sesame"}
+    edit = suggestion(
+        parameters={"new_password": None, "new": "open sesame"},
+        patch=[{"op": "move", "from": "/body/new_password", "path": "/body/new"}],
+    )
+    feedback = {"message": "m", "recovery": "correctable", "suggestions": [edit]}
+    data = encode(feedback, Request("POST", "/x", body=body), frozenset({"new_password"}), Limits())
+    assert b"open sesame" not in data
+    assert orjson.loads(data)["suggestions"][0]["patch"] == edit["patch"]
+
+
 @pytest.mark.parametrize(
     ("suggestions", "left"),
     [

@@ -54,6 +54,9 @@ def sent_as(
         # A form has the types of the description as JSON, and JSON is a form where it is flat.
         ({"size": "1", "name": "2"}, [JSON], {"form": True}, JSON, {"size": 1, "name": "2"}),
         ({"size": 1, "name": "a"}, [FORM], {"media": JSON}, FORM, {"size": "1", "name": "a"}),
+        # A secret is not repeated: the same texts are the same document, and a number would be another.
+        ({"name": "a", "password": "s3cret-12"}, [FORM], {"media": JSON}, FORM, MISSING),
+        ({"size": 1, "password": "s3cret-12"}, [FORM], {"media": JSON}, None, [FORM]),
         ({"size": {"a": 1}}, [FORM], {"media": JSON}, None, [FORM]),
         ({"size": None}, [FORM], {"media": JSON}, None, [FORM]),
         ({"size": [1]}, [FORM], {"media": JSON}, None, [FORM]),

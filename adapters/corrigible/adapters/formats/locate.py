@@ -307,7 +307,8 @@ def _in_a_text(error: Violation, request: Request, in_texts: Sequence[SentValue]
     place = find_sent(part, names, in_texts) if names else ""
     place = place or place_by_text(error, request, NOTHING, in_texts) or place_by_object(error.message, in_texts)
     if place or request.protocol is not Protocol.GRPC:
-        return place
+        told = [] if place else values_told(error.message, in_texts, any_text=False)
+        return told[0] if len(told) == 1 else place
     return value_mentioned(error.message, in_texts, any_text=True) or place_of_python_call(error.message, in_texts)
 
 

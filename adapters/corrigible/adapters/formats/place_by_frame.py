@@ -198,7 +198,7 @@ def place_of_itself(message: str, sent: Sequence[SentValue], path_parameters: Ma
     return _only(
         one.pointer
         for one in sent
-        if one.path[:1] == ("body",) and isinstance(one.value, str | int) and str(one.value) in values
+        if one.path[:1] in (("body",), ("query",)) and isinstance(one.value, str | int) and str(one.value) in values
     )
 
 

@@ -166,15 +166,16 @@ class ErrorMatcher:
             return [told]
         if result is None and self._case.errors[number].pointer not in self._settled:
             is_rpc = self._case.request.protocol is Protocol.GRPC
-            # Its last resort asks for the whole message, which says less than the member that is likely meant.
-            result = (yield from self._by_suspicion(number)) if is_rpc else None
+            # The last resort asks for the whole message, which says less than the member that is likely meant.
+            is_first = is_rpc or self._case.exchange.status == _FORBIDDEN
+            result = (yield from self._by_suspicion(number)) if is_first else None
             if result is None:
                 result = yield from self._by_rule(number, last_resort=True)
             if result is None and (told := self._about_state(number)) is not None:
                 return [told]
             if result is None and (left := list(self._by_elimination(number))):
                 return left
-            if result is None and not is_rpc:
+            if result is None and not is_first:
                 result = yield from self._by_suspicion(number)
             if result is None:
                 result = self._as_a_whole(number)
@@ -183,7 +184,10 @@ class ErrorMatcher:
     def _by_suspicion(self, number: int) -> Results:
         """Ask at the place that a message is likely about, where no error of the refusal has a place."""
         case, error = self._case, self._case.errors[number]
-        if case.exchange.status not in _ABOUT_VALUES or any(one.pointer for one in case.errors) or self._settled:
+        is_forbidden = case.exchange.status == _FORBIDDEN and case.request.protocol is not Protocol.GRPC
+        if not is_forbidden and case.exchange.status not in _ABOUT_VALUES:
+            return None
+        if any(one.pointer for one in case.errors) or self._settled:
             return None
         is_told = "likely" in error.native  # the few fields of a call that it may be about
         place = suspected_place(error.message, case.request) if case.match.operation and not is_told else ""

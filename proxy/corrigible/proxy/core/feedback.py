@@ -170,12 +170,17 @@ def _leads_away(suggestion: Mapping[str, Json], request: Request) -> bool:
 
 
 def _unnamed_secrets(feedback: dict[str, Json], request: Request, secrets: frozenset[str]) -> list[str]:
-    """Return the secrets that stand under a misspelt name, and take them out of the edits that put them right."""
+    """Return the secrets that stand under a misspelt name, and take them out of the edits that put them right.
+
+    Either name may be the one that tells: `new_password` may become `new`.
+    """
     values: list[str] = []
     for suggestion in feedback["suggestions"]:
         patch = suggestion.get("patch", ())
         from_places = [
-            str(op["from"]) for op in patch if op["op"] == "move" and is_among(segments(op["path"])[-1], secrets)
+            str(op["from"])
+            for op in patch
+            if op["op"] == "move" and any(is_among(segments(op[end])[-1], secrets) for end in ("path", "from"))
         ]
         if from_places:
             values += [text for place in from_places for text in _scalars(value_at(request, place))]

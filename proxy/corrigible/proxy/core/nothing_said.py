@@ -3,7 +3,7 @@
 | status         | says nothing                                            | says that the path leads nowhere         |
 |----------------|---------------------------------------------------------|------------------------------------------|
 | 404, 410       | `Not found`, `Page not found`, `not_found`, `404`       | `Endpoint not found`, `Cannot GET /x`    |
-| any other      | `Bad Request`, `Validation failed`, `HTTP error 422`    |                                          |
+| any other      | `Bad Request`, `Validation failed`, `HTTP error 422`    | `No matching route for "PUT /x"`         |
 | none, of gRPC  |                                                         | `Received http2 header with status: 404` |
 
 Knows: statuses, wordings of frameworks. Does not know: requests, what follows.
@@ -40,6 +40,12 @@ _SAYS_NO_PATH: Final = re.compile(
     r"|(?:unknown|invalid|unrecogni[sz]ed) (?:route|endpoint|path|url|page))\b.{0,300}"
     r"|(?:the )?route \S{1,300}(?: \S{1,300})? (?:was |could )?not (?:be )?found\W*)"
 )
+_SAYS_NO_ROUTE: Final = re.compile(
+    r"(?i)\W*(?:cannot (?:get|head|post|put|patch|delete)\b"
+    r"|(?:no (?:such |matching )?|unknown )(?:route|endpoint)"
+    r"(?:\W*$|:| (?:for|found|match\w*|exists?|at)\b|\W{1,3}[/'\"`])).{0,300}"
+    r"|\W*(?:the )?(?:route|endpoint) \S{1,300}(?: \S{1,300})? (?:was |could )?not (?:be )?found\W*"
+)
 
 _NO_GRPC: Final = re.compile(
     r"(?i)\breceived http2 header with status: (?:404|405|501)\b"
@@ -68,6 +74,14 @@ def says_no_path(message: str) -> bool:
     """Whether all that the message of a 404 says is that nothing is there: what is not there may be the path."""
     text = message[:_READ].strip()
     return _SAYS_ABSENT.fullmatch(text) is not None or _SAYS_NO_PATH.fullmatch(text) is not None
+
+
+def says_no_route(message: str) -> bool:
+    """Whether a message says by itself, under whatever status, that the server has no route for the request.
+
+    What may as well be said of a value, such as `Invalid URL`, does not count.
+    """
+    return _SAYS_NO_ROUTE.fullmatch(message[:_READ].strip()) is not None
 
 
 def says_no_grpc(message: str) -> bool:

@@ -1,29 +1,45 @@
-"""What was sent in another part or by another method than the description has it, noted for the repair.
+"""What was sent in another part or by another method than the description has it, or as another type of body.
 
-Knows: requests, what is declared. Does not know: errors, rules.
+Knows: requests, what is declared, what a sentence says of all of the body. Does not know: rules, repairs.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import Final
 
 from corrigible.adapters.base import Described
+from corrigible.rules.pointer import escape
 from corrigible.rules.safety.nearness import is_same, last_word
-from corrigible.rules.schema_repair.other_part import NO_BODY, are_parameters
+from corrigible.rules.schema_repair.json_schema import kind_of, types
+from corrigible.rules.schema_repair.other_part import ALL_DECLARED, NO_BODY, are_moved, are_parameters
 from corrigible.rules.schema_repair.route import TOLD
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
 _WRITES = ("POST", "PUT", "PATCH")
 
 
 def noted(violation: SchemaViolation, request: Request, operation: str, description: Described) -> SchemaViolation:
-    """Note of a parameter that is missing that its operation takes no body, where one was sent."""
+    """Note of a parameter that is missing that its operation takes no body, where one was sent; and what that holds."""
     if violation.keyword != "required" or not violation.pointer.startswith("/query/") or not request.body:
         return violation
     if description.body_schemas(operation):
         return violation
-    return violation._replace(schema={**violation.schema, NO_BODY: True})
+    declared = {path[1] for path in description.vocabulary(operation).places if len(path) == 2 and path[0] == "query"}
+    sent = [str(name) for name in request.body] if isinstance(request.body, dict) else []
+    schemas = {
+        name: description.declared_place(request, operation, f"/query/{escape(name)}").schema
+        for name in sent[:_MOST_MEMBERS]
+        if name in declared
+    }
+    all_declared = {ALL_DECLARED: True} if are_moved(request, schemas) else {}
+    return violation._replace(schema={**violation.schema, NO_BODY: True, **all_declared})
+
+
+_MOST_MEMBERS = 32
 
 
 def is_read_by_query(request: Request, offered: tuple[Json, ...], description: Described) -> bool:
@@ -85,3 +101,25 @@ def told_method(message: str, request: Request, description: Described) -> Schem
 
 
 _INSTEAD = re.compile(r"\b(?:[Uu]se|[Tt]ry|[Ss]end)(?: an?| the)? (GET|POST|PUT|PATCH|DELETE)\b")
+
+
+def told_body_type(error: Violation, violations: Sequence[SchemaViolation]) -> SchemaViolation | None:
+    """Return the violation of the whole body with the type that the server itself names, if it is the only one.
+
+    The server's word beats the description: some describe a body of any JSON as a text.
+    """
+    told = _JSON_KIND.search(error.message[:_READ])
+    kind = error.stated.get("type") if told is None else "object" if told["kind"].lower() == "object" else "array"
+    if error.pointer or kind not in ("object", "array") or [one.pointer for one in violations] != ["/body"]:
+        return None
+    (only,) = violations
+    if only.keyword != "type" or kind in (*types(only.schema), kind_of(only.value)):
+        return None
+    return only._replace(schema={"type": kind})
+
+
+_JSON_KIND: Final = re.compile(
+    r"(?i)\b(?:must|should|has to|needs to) be (?:an? )?(?:valid )?JSON (?P<kind>object|array|list)\b"
+)
+_READ: Final = 2000
+"""Letters of a message that are looked at."""

@@ -3,6 +3,7 @@
 | the error                              | what is looked at                                                      |
 |----------------------------------------|------------------------------------------------------------------------|
 | 404, 405, 410, 501                     | path and method; a name in the path under which there is nothing       |
+| 400, and says that there is no route   | path and method, where the description has no such operation           |
 | names a place, and states a constraint | what it states: the server's word beats the description                |
 | names a place                          | what the description says of that place, of places below it, around it |
 | names a missing member                 | that member, whatever the description says                             |
@@ -25,14 +26,15 @@ from corrigible.adapters.formats.message.sent_values import has_word
 from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.openapi.path_extension import split_extension
 from corrigible.rules.pointer import MISSING, segments, value_at
-from corrigible.rules.safety.nearness import letters
-from corrigible.rules.schema_repair.inside_text import CONTENT, broken_member, broken_text
+from corrigible.rules.safety.nearness import is_same, letters
+from corrigible.rules.schema_repair.inside_text import CONTENT, broken_member, broken_text, unlisted_text
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, choices
 from corrigible.rules.schema_repair.nesting import MISPLACED, move_member
 from corrigible.rules.schema_repair.other_part import IN_QUERY
 from corrigible.rules.schema_repair.renaming import near_names
 from corrigible.rules.schema_repair.route import BARE, UNNAMED, UNSURE
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.sent_twice import sent_twice
 from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
 from corrigible.rules.schema_repair.told_spelling import told_spelling
 from corrigible.rules.violation import Violation
@@ -42,7 +44,7 @@ from corrigible.schema.exchange import Json, Protocol
 from .absent_by_name import absent_by_name
 from .api_profile import RefusalCase
 from .kind_of_fault import of_kind
-from .nothing_said import says_no_grpc, says_no_path, says_nothing
+from .nothing_said import says_no_grpc, says_no_path, says_no_route, says_nothing
 from .only_undeclared import only_undeclared
 from .request_at_fault import (
     BAD_REQUEST,
@@ -53,7 +55,7 @@ from .request_at_fault import (
     SERVER_FAULT,
     UNAUTHORIZED,
 )
-from .sent_in_body import is_nothing_sent, is_read_by_query, is_thing_left_out, noted, told_method
+from .sent_in_body import is_nothing_sent, is_read_by_query, is_thing_left_out, noted, told_body_type, told_method
 
 _ABOUT_THE_ROUTE: Final = frozenset({404, 405, 410, 501})
 """Of these, the ones that say first of all that the path or the method is wrong."""
@@ -138,11 +140,12 @@ class ViolationFinder:
         if status == NOT_ACCEPTABLE:
             # A parameter may name the form of the answer: `/orders.yaml`, `?format=yaml`.
             return [one for one in self._violations_at("") if one.keyword == "enum" and not self._is_in_body(one)]
-        if status in _ABOUT_THE_ROUTE:
+        is_routeless = status == BAD_REQUEST and not self._operation and says_no_route(error.message)
+        if status in _ABOUT_THE_ROUTE or is_routeless:
             # A gRPC method is its own operation, whether or not it is there.
             if not self._operation or self._request.protocol is not Protocol.HTTP:
                 wrong = self._description.nearest_operation(self._request.method, self._request.path)
-                wrong = wrong or self._beside(error.message[:_READ], status)
+                wrong = wrong or self._beside(error.message[:_READ], 404 if is_routeless else status)
                 is_unsure = wrong is not None and (wrong.keyword == "around" or self._is_below_another_base(wrong))
                 if wrong is None or (is_unsure and not self._is_about_the_path(error.message[:_READ])):
                     return ()
@@ -162,12 +165,18 @@ class ViolationFinder:
         if (told := told_method(error.message[:_READ], self._request, self._description)) is not None:
             return (told,)
         is_located = self._is_located(error)
+        if is_located and (twice := self._sent_twice(error)) is not None:
+            return (twice,)
         violations = self._at(error) if is_located else self._anywhere(error)
         violations = [noted(one, self._request, self._operation, self._description) for one in violations]
         if is_located and not violations and not error.constraint and not error.stated:
             violations = of_kind(error, self._violations_at("")) or self._mentioned(error)
         if not violations and (broken := broken_text(error, self._request)) is not None:
             return (broken,)
+        if not violations and is_located:
+            declared = self._description.declared_place(self._request, self._operation, error.pointer)
+            unlisted = unlisted_text(error, self._request, declared.schema)
+            violations = self._unread_parameters(error) if unlisted is None else [unlisted]
         # What stands in brackets may be the name of a field, which no parameter declares.
         is_inside = error.pointer.startswith("/query/") and "[" in error.pointer
         words = self._description.misspelt_words(self._request, error.message) if is_inside or not violations else ()
@@ -201,6 +210,25 @@ class ViolationFinder:
         violations = [one for one in self._violations_at("") if isinstance(one.value, str | int)]
         told = [one for one in violations if has_word(error.message[:_READ], scalar_text(one.value))]
         return told if len(told) == 1 else ()
+
+    def _unread_parameters(self, error: Violation) -> Sequence[SchemaViolation]:
+        """Return the only parameter that is spelt otherwise than declared, where another one is refused for no fault.
+
+        A server does not read `parenttype` for `parentType`, and does not find the parent among those of another type.
+        """
+        if not error.pointer.startswith("/query/") or error.constraint or error.stated:
+            return ()
+        unknown = [one for one in self._violations_at("") if one.pointer.startswith("/query/")]
+        if len(unknown) != 1 or unknown[0].keyword not in OF_UNKNOWN or unknown[0].pointer == error.pointer:
+            return ()
+        name = segments(unknown[0].pointer)[-1]
+        near = near_names(name, unknown[0].siblings)
+        return unknown if len(near) == 1 and is_same(near[0], name) else ()
+
+    def _sent_twice(self, error: Violation) -> SchemaViolation | None:
+        """Return the violation of a parameter that was sent more than once, if an error says so."""
+        declared = self._description.declared_place(self._request, self._operation, error.pointer)
+        return sent_twice(error, self._request, declared.schema)
 
     def _stated(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return what an error itself says about its place."""
@@ -420,6 +448,8 @@ class ViolationFinder:
             respelt = list(elsewhere) if len(elsewhere) == 1 else []
         if not violations and not respelt:
             respelt = self._of_another_kind(message) or only_undeclared(self._case, message, self._violations_at)
+        if (told := told_body_type(error, violations)) is not None:
+            return [told]
         violations = [*respelt, *violations]
         mentioned = [one for one in violations if _is_mentioned(one, plain)]
         if self._request.method == "PATCH":

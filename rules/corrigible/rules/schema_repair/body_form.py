@@ -159,13 +159,15 @@ def _of_media_type(violation: SchemaViolation, request: Request) -> Proposal:
     if chosen.body is MISSING or (request.body is chosen.body and not may_be_repeated(chosen.body)):
         message = "Send the same body under the media type that the server takes."
         return Proposal([edit(violation, request, ops, message)])
+    values = "Send the same values in the media type that the server takes."
     if not may_be_repeated(chosen.body) or not may_be_repeated(request.body):
+        if chosen.media == FORM and chosen.body == request.body:  # all texts: the document stays, no secret is repeated
+            return Proposal([edit(violation, request, ops, values)])
         message = "Send the same body in the media type that the server takes."
         return _agent(ask(violation, request, message, schema={"type": "string", "enum": [chosen.media]}))
     ops.append({"op": "replace", "path": "/body", "value": chosen.body})
-    message = "Send the same values in the media type that the server takes."
     verified = _verified(chosen.body, chosen.schema)
-    return Proposal([edit(violation, request, ops, message, verified=verified)])
+    return Proposal([edit(violation, request, ops, values, verified=verified)])
 
 
 def _converted(request: Request, media: str, schema: Json) -> _Converted | None:

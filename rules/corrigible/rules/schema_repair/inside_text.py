@@ -15,7 +15,7 @@ import orjson
 
 from corrigible.rules.budget import spend
 from corrigible.rules.engine.guarded_patch import PatchError
-from corrigible.rules.pointer import MISSING, escape, segments
+from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.json_text import fault, repaired_json
 from corrigible.rules.violation import Violation
@@ -26,6 +26,7 @@ from .json_schema import Schema
 from .rewriting import may_be_repeated
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, Suggestion, ask, edit, guarded_edit, options
+from .told_in_prose import HELD
 from .trim_schema import trim_schema
 
 CONTENT: Final = "contentSchema"
@@ -46,6 +47,10 @@ def proposed(violation: SchemaViolation, request: Request, group: str, propose: 
     if not isinstance(text, str):
         return _question(violation, request)
     held = repaired_json(text)
+    if isinstance(words := _words_of(violation, text, held), list):
+        held = words
+    elif held is not MISSING and not isinstance(held, list) and not violation.inside and _held(violation) == _A_LIST:
+        return _question(violation, request)
     if held is MISSING:
         return _ask_for_json(violation, request, text)
     inner = replace(request, query={}, headers={}, body=held, form=False)
@@ -76,18 +81,50 @@ def proposed(violation: SchemaViolation, request: Request, group: str, propose: 
 def broken_text(error: Violation, request: Request) -> SchemaViolation | None:
     """Return the parameter of a query that begins like JSON and is none, where an error about it speaks of JSON.
 
-    A parameter may have a notation of its own that begins like JSON: without a word about JSON it is left alone.
+    A parameter may have a notation of its own that begins like JSON: without a word about JSON it is left alone. A
+    field of a form is one, too, if the error names it: any text of a form may begin so.
     """
     if not _ABOUT_JSON.search(error.message[:_READ]):
         return None
+    fields = request.body if request.form and isinstance(request.body, Mapping) else {}
+    places = {f"/query/{escape(name)}": text for name, text in request.query.items()}
+    places |= {place: text for name, text in fields.items() if (place := f"/body/{escape(name)}") == error.pointer}
     broken = [
-        (f"/query/{escape(name)}", text)
-        for name, text in request.query.items()
+        (place, text)
+        for place, text in places.items()
         if isinstance(text, str) and text.lstrip()[:1] in ("{", "[") and fault(text) is not None
     ]
     if len(broken) != 1 or error.pointer not in ("", broken[0][0]):
         return None
     return SchemaViolation(broken[0][0], CONTENT, text_schema({}), broken[0][1])
+
+
+def unlisted_text(error: Violation, request: Request, schema: Schema) -> SchemaViolation | None:
+    """Return the text at the place of an error that is no JSON list, where the description and the error want one."""
+    if schema.get(HELD) != "array" or not _ABOUT_JSON.search(error.message[:_READ]):
+        return None
+    text = value_at(request, error.pointer)
+    if not isinstance(text, str) or isinstance(repaired_json(text), list):
+        return None
+    return SchemaViolation(error.pointer, CONTENT, text_schema(_A_LIST), text)
+
+
+def _words_of(violation: SchemaViolation, text: str, held: Json) -> list[Json] | None:
+    """Return the list that a text should hold, of which it is the only element, or has all without the marks."""
+    if _held(violation) != _A_LIST:
+        return None
+    if isinstance(held, str):
+        return [held]
+    if held is not MISSING or len(text) > _LONGEST_LIST or _WORDS.fullmatch(text) is None:
+        return None
+    return [*text.split(",")]
+
+
+_A_LIST: Final[Schema] = {"type": "array"}
+_A_WORD: Final = r"(?!(?:true|false|null)\b)[A-Za-z_][\w.:/-]*"
+_WORDS: Final = re.compile(rf"{_A_WORD}(?:,{_A_WORD})*")
+"""Words between commas that are nothing else in JSON."""
+_LONGEST_LIST: Final = 1000
 
 
 def broken_member(error: Violation, request: Request) -> SchemaViolation | None:

@@ -9,14 +9,18 @@ from typing import Final
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import escape, segments
 from corrigible.rules.safety.nearness import is_same
+from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
 from .first_violation import first_violation
+from .json_schema import Schema
 from .schema_violation import SchemaViolation
 from .suggestion import Suggestion, edit, is_secret
 
 NO_BODY: Final = "x-no-body"
 """In a schema of a parameter: its operation takes no body."""
+ALL_DECLARED: Final = "x-all-declared"
+"""In a schema of a parameter, with `NO_BODY`: each member of the body that was sent is a parameter, and fits it."""
 IN_QUERY: Final = "x-in-query"
 """In a schema of methods: the only one takes in its query what was sent as body."""
 _MEDIA_TYPE: Final = "/headers/content-type"
@@ -29,6 +33,9 @@ def into_query(violation: SchemaViolation, request: Request) -> Suggestion | Non
     place, *names = segments(violation.pointer)
     if place != "query" or len(names) != 1 or violation.schema.get(NO_BODY) is not True:
         return None
+    if violation.schema.get(ALL_DECLARED) is True and isinstance(request.body, Mapping) and names[0] in request.body:
+        ops = _operations(request, {str(name): value for name, value in request.body.items()})
+        return edit(violation, request, ops, "Send all of it in the query: this operation takes no body.")
     moved = _moved(request)
     same = [name for name in moved if is_same(name, names[0])]
     if len(same) != 1 or len(moved) != 1 or first_violation(moved[same[0]], violation.schema, text=True) is not None:
@@ -56,6 +63,21 @@ def are_parameters(body: Json) -> bool:
     return isinstance(body, Mapping) and 0 < len(body) <= _MOST and all(map(_is_plain, body.values()))
 
 
+def are_moved(request: Request, parameters: Mapping[str, Schema]) -> bool:
+    """Whether each member of a body is one of some parameters that were not sent in the query, and fits it as text."""
+    body = request.body
+    if not isinstance(body, Mapping) or not 0 < len(body) <= _MOST or request.form:
+        return False
+    return all(
+        isinstance(value, str | int | float)
+        and name in parameters
+        and name not in request.query
+        and not is_secret(f"/body/{escape(str(name))}", value)
+        and first_violation(scalar_text(value), parameters[name], text=True) is None
+        for name, value in body.items()
+    )
+
+
 def _is_plain(value: Json) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
@@ -72,9 +94,12 @@ def _moved(request: Request) -> dict[str, Json]:
 def _operations(request: Request, moved: Mapping[str, Json]) -> list[Operation]:
     ops: list[Operation] = [{"op": "test", "path": "/body", "value": request.body}]
     if not request.query:
-        added: dict[str, Json] = {name: str(value) for name, value in moved.items()}
+        added: dict[str, Json] = {name: scalar_text(value) for name, value in moved.items()}
         ops.append({"op": "add", "path": "/query", "value": added})
     else:
-        ops += [{"op": "add", "path": f"/query/{escape(name)}", "value": str(value)} for name, value in moved.items()]
+        ops += [
+            {"op": "add", "path": f"/query/{escape(name)}", "value": scalar_text(value)}
+            for name, value in moved.items()
+        ]
     ops.append({"op": "remove", "path": "/body"})
     return [*ops, {"op": "remove", "path": _MEDIA_TYPE}] if "content-type" in request.headers else ops

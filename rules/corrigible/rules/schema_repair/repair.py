@@ -18,7 +18,7 @@ from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
-from . import alternative, inside_text, missing_value, nesting, renaming, route
+from . import alternative, inside_text, missing_value, nesting, renaming, route, sent_twice
 from .first_violation import duplicates, first_violation, is_fully_checked
 from .json_schema import SELECTS, choices
 from .repair_value import repair_value
@@ -76,6 +76,8 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
         case nesting.MISPLACED:
             move = nesting.move_member(violation, request)
             return None if move is None else Proposal([move.suggestion])
+        case sent_twice.SENT_TWICE:
+            return sent_twice.proposed(violation, request)
         case "uniqueItems":
             return _without_duplicates(violation, request)
         case _ if violation.value is MISSING:
@@ -308,6 +310,7 @@ _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     "format": ("The value has the wrong format.", "WRONG_FORMAT"),
     "minItems": ("The list has too few elements.", "TOO_FEW"),
     "maxItems": ("The list has too many elements.", "TOO_MANY"),
+    sent_twice.SENT_TWICE: ("The parameter takes one value, and was sent more than once.", "DUPLICATE"),
     "uniqueItems": ("The list holds an element twice.", "DUPLICATE"),
     "additionalProperties": ("The operation does not know this member.", "UNKNOWN_MEMBER"),
     "unevaluatedProperties": ("The operation does not know this member.", "UNKNOWN_MEMBER"),

@@ -25,6 +25,7 @@ from . import repair_number
 from .first_violation import first_violation, is_fully_checked, same
 from .json_schema import SHAPED, Schema, choices, types
 from .rewriting import is_rounded
+from .told_in_prose import number_meant
 from .told_spelling import SPELLING
 from .value_place import Place
 
@@ -185,6 +186,8 @@ def _fits_somehow(value: Json, schema: Schema, place: Place) -> bool:
 def _to_integer(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if isinstance(value, str) and re.fullmatch(r"\s*#\s*\d{1,18}\s*", value):
         value = value.strip().lstrip("#")  # "#12": the mark precedes a number
+    if isinstance(value, str) and (meant := number_meant(value, schema)) is not None:
+        return [Spelling(meant)]
     if counts_seconds(place.name, schema) and (length := span(value)) is not None:
         return [Spelling(length)]
     moment = spelling.as_unix(value) if schema.get("format") == "unix-time" else []

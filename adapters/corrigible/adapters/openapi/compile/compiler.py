@@ -13,6 +13,7 @@ from corrigible.adapters.openapi.document.swagger2 import is_swagger2
 from corrigible.adapters.openapi.document.validation import problems
 from corrigible.adapters.openapi.schema.recursive_choice import Widths
 from corrigible.rules.errors import AuthoringError, Place
+from corrigible.rules.schema_repair.told_in_prose import told_in_prose
 from corrigible.schema.exchange import Json
 
 from .compiled_file import encode_compiled
@@ -220,6 +221,8 @@ def _parameters(
                 # JSON Schema 2020-12, Validation, section 8.5: pydantic describes a text that holds JSON like this.
                 schema, shape["json"] = schema["contentSchema"], True
             shape["schema"] = schemas.translated(schema, where)
+            if isinstance(schema, Mapping) and "$ref" not in schema and "json" not in shape:
+                shape["schema"].update(told_in_prose(parameter.get("description"), schema))
             parameters[(shape["in"], name.lower() if shape["in"] == "header" else name)] = shape
     yield from parameters.values()
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from corrigible.adapters.openapi.document.source_files import SourceFiles
 from corrigible.rules.schema_repair.first_violation import is_fully_checked
 from corrigible.rules.schema_repair.json_schema import SHAPED, TOLD, is_shaped, told_values
+from corrigible.rules.schema_repair.told_in_prose import HELD, MEANT, told_in_prose
 from corrigible.schema.exchange import Json
 
 from .joi import of_joi
@@ -94,6 +95,7 @@ class Schemas:
             out[SHAPED] = True
         if "string" in kinds and "enum" not in node and "const" not in node and (told := told_values(node)):
             out[TOLD] = told
+        out.update(told_in_prose(node.get("description"), node))
         hidden |= self._read_only(node, file)
         self._assertions(node, out, hidden)
         for key in _ONE_SCHEMA:
@@ -128,7 +130,7 @@ class Schemas:
 
     def _or_null(self, out: dict[str, Json]) -> dict[str, Json]:
         """Allow null beside what a schema without a type of its own allows."""
-        asserting = [key for key in out if key not in ("default", "readOnly", SHAPED, TOLD)]
+        asserting = [key for key in out if key not in ("default", "readOnly", SHAPED, TOLD, MEANT, HELD)]
         if not asserting:
             return out
         for key in ("oneOf", "anyOf"):

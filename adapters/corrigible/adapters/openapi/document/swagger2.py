@@ -110,7 +110,7 @@ def _operation(
 
 def _form(form: Mapping[str, Mapping[str, Json]], media: Sequence[str]) -> dict[str, Json]:
     required = [name for name, one in form.items() if one.get("required") is True]
-    schema: dict[str, Json] = {"type": "object", "properties": {name: _typed(one) for name, one in form.items()}}
+    schema: dict[str, Json] = {"type": "object", "properties": {name: _field(one) for name, one in form.items()}}
     if required:
         schema["required"] = required
     has_file = any(one.get("type") == "file" for one in form.values())
@@ -134,6 +134,13 @@ def _parameter(one: Json) -> Json:
         elif written != "csv":
             out["schema"] = {}
     return out
+
+
+def _field(parameter: Mapping[str, Json]) -> Json:
+    """Return the schema of a field of a form, with its description, as a parameter has it beside its schema."""
+    told = parameter.get("description")
+    typed = _typed(parameter)
+    return {"description": told, **typed} if isinstance(told, str) and isinstance(typed, dict) else typed
 
 
 def _typed(parameter: Mapping[str, Json]) -> Json:

@@ -45,6 +45,8 @@ def misspelt_words(query: Mapping[str, Json], fields: Sequence[str], message: st
     directions = {word: other for word, other in _DIRECTIONS.items() if is_of_order and other in listed}
     meant |= {word: other for word, other in directions.items() if word in told - listed}
     found: list[SchemaViolation] = []
+    own = {near for word, near in meant.items() if word in str(query.get(near, ""))[:_LONGEST]}
+    meant = {word: near for word, near in meant.items() if near not in own}  # what `kinds` holds is not called like it
     for name, value in list(query.items())[:_MOST] if meant else ():
         for word, near in meant.items():
             head, bracket, rest = name.partition("[")

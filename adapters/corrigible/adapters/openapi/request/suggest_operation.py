@@ -327,8 +327,9 @@ class OperationSuggester:
         return is_based and match is not None and len(match[1]) < path.count("/")
 
     def _variants(self, parts: list[str]) -> Iterator[tuple[int, list[str]]]:
-        """Yield the path, and the path with what all paths begin with put before it, taken away or exchanged."""
+        """Yield the path, also with what all paths begin with put before it, completed, taken away or exchanged."""
         yield 0, parts
+        is_begun = False
         for base in self._bases:
             length = len(base)
             if tuple(parts[:length]) != base:
@@ -340,14 +341,23 @@ class OperationSuggester:
                     and all(map(_VERSION.fullmatch, (version, *parts[length - 1 : length])))
                 ):
                     yield 1, [*base, *parts[length:]]
+                shared = _count_shared(base, parts)
+                if 0 < shared < len(parts) and not _VERSION.fullmatch(parts[shared]):
+                    is_begun = True  # `/api/orders` of `/api/v1/orders`
+                    yield 1, [*base, *parts[shared:]]
                 if length == 1 and _VERSION.fullmatch(parts[0]) and _VERSION.fullmatch(base[0]):
                     yield 1, [*base, *parts[1:]]
-        if len(parts) > 1:
+        if len(parts) > 1 and not is_begun:
             yield 1, parts[1:]
         if len(parts) > 2 and _COMMON.fullmatch(parts[0]) and _VERSION.fullmatch(parts[1]):
             yield 2, [parts[0], *parts[2:]]
         if len(parts) > 2 and parts[0] == "api":
             yield 1, parts[2:]
+
+
+def _count_shared(base: tuple[str, ...], parts: list[str]) -> int:
+    """Return how many segments of a base path a path begins with."""
+    return next((at for at, pair in enumerate(zip(base, parts, strict=False)) if pair[0] != pair[1]), len(base))
 
 
 def _is_other_number(parts: list[str], others: list[str]) -> bool:
