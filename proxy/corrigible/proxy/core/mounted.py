@@ -17,7 +17,7 @@ from corrigible.schema.exchange import Exchange, Protocol
 
 from .api_profile import ApiProfile
 
-_COMMON: Final = re.compile(r"(?:/(?:apis?|rest|v\d{1,3}(?:\.\d{1,3})?)){1,3}", re.IGNORECASE)
+_COMMON: Final = re.compile(r"(?:/(?:apis?|rest|v\d{1,3}(?:\.\d{1,3}){0,2})){1,3}", re.IGNORECASE)
 _BAD_REQUEST: Final = 400
 _FOUND: Final = frozenset({409, 412, 422})
 """Statuses of what was found, whatever is wrong with it. 401, 403, 405 and 415 may be said of any path."""
