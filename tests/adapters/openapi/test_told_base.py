@@ -8,7 +8,7 @@ import pytest
 
 from corrigible.adapters.openapi.compile.told_base import told_base
 
-PATHS = {"/barns": {}, "/barns/json": {}, "/barns/{barn}": {}, "/": {}}
+PATHS: dict[str, Any] = {"/barns": {}, "/barns/json": {}, "/barns/{barn}": {}, "/": {}}
 
 
 def told(text: str, paths: Any = PATHS) -> str:
