@@ -142,7 +142,7 @@ def locate_errors(
         if not place and is_rpc and error.type in _OF_NAMES:
             of_name = identity_printed if error.type == "NOT_FOUND" else field_quoted
             place = of_name(printed, sent)
-        if not place and is_lacking and not is_rpc and not error.stated:
+        if not error.pointer and not place and is_lacking and not is_rpc and not error.stated:
             error = place_by_rule(error, sent)
             place = error.pointer
         if not place and about_request:
