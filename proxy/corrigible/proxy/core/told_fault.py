@@ -23,7 +23,8 @@ _READ: Final = 1000
 _OF_THE_REQUEST: Final = re.compile(
     r"(?i)\b(?:invalid|illegal|malformed|unsupported|unrecogni[sz]ed|unknown|reserved|mutually exclusive)\b"
     r"|\bnot (?:an? )?(?:\w{1,20} )?(?:valid|allowed|permitted|supported|recogni[sz]ed|known|found)\b"
-    r"|\b(?:must|should|required|simultaneously)\b|\b(?:cannot|can ?not|may not|can only|may only) be\b|\bcan only\b"
+    r"|\b(?:must|should|required|simultaneously)\b"
+    r"|\b(?:cannot|can ?not|may not) be (?!parsed|read|opened|loaded|saved|written|reached|processed)|\bcan only\b"
     r"|\balready (?:exists?|in use|used|taken|associated)\b|\b(?:is|name) (?:being used|in use|taken)\b"
     r"|\bno such\b|\b(?:does ?n[o']t|do not) exist\b|\bno \w+ with\b|\bnot in (?:the )?(?:subnet|range|list)\b"
     r"|\bjson: cannot unmarshal\b|\berror converting value\b|\bunexpected EOF\b"
@@ -36,6 +37,8 @@ _OF_THE_SERVER: Final = re.compile(
     r"|\[errno|\bstatus (?:code )?\d{3}\b"
 )
 """Words of faults that no request is to blame for, or is not known to be."""
+_ABSENT: Final = re.compile(r"(?i)\bnot found\b|\bno such\b|\b(?:does ?n[o']t|do not) exist\b")
+"""What is not there may be the server's own where nothing but the path was sent: it would have been a 404."""
 _ERRNO: Final = re.compile(r"(?i):\s*invalid argument\s*$")
 """How systems and libraries end any of their texts: it says nothing of what was sent."""
 _NAMES: Final = re.compile(r"\b\w+(?:\.\w+)+|\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'")
@@ -50,7 +53,8 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
         return None
     texts = [_ERRNO.sub("", one.message[:_READ].strip()) for one in errors]
     is_told = all(_OF_THE_REQUEST.search(one) is not None or _is_unread(one) for one in texts)
-    is_of_server = any(_is_of_the_server(one) for one in texts)
+    is_bare = exchange.request.body is None and not exchange.request.query
+    is_of_server = any(_is_of_the_server(one) or (is_bare and _ABSENT.search(one) is not None) for one in texts)
     return replace(exchange, status=BAD_REQUEST) if is_told and not is_of_server else None
 
 
