@@ -103,11 +103,12 @@ def test_what_a_server_says_of_itself_is_no_fault_of_the_request(engine: Engine,
         ('"timeout" is an unknown option', True),
         ("unknown host, timeout", False),
         ("no pod with name x found: no such pod", True),
+        ("no pod with name y found: no such pod", False),  # what was sent is x
         ("the barn is gone", False),
     ],
 )
 def test_the_text_says_whose_fault_it_is(message: str, is_told: bool) -> None:
-    request = Request("POST", "/barns", body={})
+    request = Request("POST", "/barns", body={"pod": "name x"})
     told = told_fault(Exchange(request, 500, {}, b"", "e", 1.0), [Violation(message=message)])
     assert (told is not None and told.status == 400) is is_told
 

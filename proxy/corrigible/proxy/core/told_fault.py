@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Protocol
 
@@ -38,7 +39,7 @@ _OF_THE_SERVER: Final = re.compile(
 )
 """Words of faults that no request is to blame for, or is not known to be."""
 _ABSENT: Final = re.compile(r"(?i)\bnot found\b|\bno such\b|\b(?:does ?n[o']t|do not) exist\b")
-"""What is not there may be the server's own where nothing but the path was sent: it would have been a 404."""
+"""What is not there may be the server's own where a text repeats nothing that was sent."""
 _ERRNO: Final = re.compile(r"(?i):\s*invalid argument\s*$")
 """How systems and libraries end any of their texts: it says nothing of what was sent."""
 _NAMES: Final = re.compile(r"\b\w+(?:\.\w+)+|\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'")
@@ -53,13 +54,18 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
         return None
     texts = [_ERRNO.sub("", one.message[:_READ].strip()) for one in errors]
     is_told = all(_OF_THE_REQUEST.search(one) is not None or _is_unread(one) for one in texts)
-    is_bare = exchange.request.body is None and not exchange.request.query
-    is_of_server = any(_is_of_the_server(one) or (is_bare and _ABSENT.search(one) is not None) for one in texts)
+    sent = [one.value for one in sent_places(exchange.request) if isinstance(one.value, str) and one.value]
+    is_of_server = any(_is_of_the_server(one) or _is_absent(one, sent) for one in texts)
     return replace(exchange, status=BAD_REQUEST) if is_told and not is_of_server else None
 
 
 def _is_of_the_server(text: str) -> bool:
     return _ADDRESS.search(text) is not None or _OF_THE_SERVER.search(_NAMES.sub(" ", text)) is not None
+
+
+def _is_absent(text: str, sent: Sequence[str]) -> bool:
+    """Whether a text says that something is not there, and repeats nothing of what was sent beside the path."""
+    return _ABSENT.search(text) is not None and not any(one in text for one in sent)
 
 
 def _is_unread(text: str) -> bool:
