@@ -20,6 +20,8 @@ from corrigible.adapters.formats.message.literals import find_literal
         ("Available inputs are 'first', 'second'", {"enum": ["first", "second"]}),
         ("unknown variant `x`, expected `a` or `b`", {"enum": ["a", "b"]}),
         ("allowed values: red, green", {"enum": ["red", "green"]}),
+        ('invalid roof value "starw": must be straw, tile or slate', {"enum": ["straw", "tile", "slate"]}),
+        ('invalid roof value "starw": must be a tile', {}),
         ("must be one of: 1, 2, 3.", {"enum": [1, 2, 3]}),
         ("status in body should be one of [active inactive]", {"enum": ["active", "inactive"]}),
         ("Invalid enum value. Expected 'a' | 'b', received 'c'", {"enum": ["a", "b"]}),

@@ -111,3 +111,15 @@ def test_a_long_message_takes_no_longer(piece: str) -> None:
     start = time.thread_time()
     told_reason(text)
     assert time.thread_time() - start < 0.05
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        '"front" has associated containers with it. Use -f to delete them: network is being used',
+        "the barn is being used",
+    ],
+)
+def test_what_is_being_used_is_in_use(message: str) -> None:
+    assert told_reason(message) is Reason.IN_USE
+    assert told_reason(message.replace("being used", "being used as a name").replace("has associated", "has")) is None

@@ -53,7 +53,7 @@ def is_renamed(feedback: dict[str, Any] | None) -> bool:
     return any("/body/customer" in [op["path"] for op in one.get("patch", ())] for one in suggestions)
 
 
-@pytest.mark.parametrize("base", ["/api", "/v1", "/API/v2", "/api/rest/v1.43"])
+@pytest.mark.parametrize("base", ["/api", "/v1", "/API/v2", "/api/rest/v1.43", "/v4.0.0"])
 @pytest.mark.parametrize("status", [400, 409, 422])
 def test_a_refusal_of_what_is_sent_proves_where_it_is_mounted(engine: Engine, base: str, status: int) -> None:
     request = Request("POST", f"{base}/invoices", body=MISSPELT)

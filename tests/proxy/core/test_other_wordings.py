@@ -391,7 +391,7 @@ def test_a_fault_of_the_server_that_refuses_a_value_is_a_question(
     request = post({"Name": "A", "Papers": "data:image/gif;base64,R0lGODlhAQABAAAAACw="})
     assert asked(engine, request, message, 500) == places
     given = feedback(engine, request, message, 500)
-    assert given is None or [one["confidence"]["value"] for one in given["suggestions"]] == [0.5]
+    assert given is None or all("patch" not in one for one in given["suggestions"])  # no value is guessed
 
 
 def test_what_is_not_offered_is_said(engine: Engine) -> None:

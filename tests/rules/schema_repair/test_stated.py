@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
-from corrigible.rules.schema_repair.stated import stated_violation
+from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
 
@@ -141,3 +141,21 @@ def test_sentences_that_the_description_has_are_none_of_the_answer() -> None:
 def test_a_list_that_has_nothing_of_the_declared_one_is_none_for_this_place(listed: list[str]) -> None:
     assert found("/body/a", "enum", {"enum": listed}, {"enum": ["eur", "usd"]}) is None
     assert found("/body/a", "enum", {"enum": [*listed, "EUR"]}, {"enum": ["eur", "usd"]}) is not None
+
+
+@pytest.mark.parametrize(
+    ("message", "is_barred"),
+    [
+        ("ID can not be set for network create: invalid argument", True),
+        ("the id cannot be specified", True),
+        ("id cannot be set to 7", False),  # another value may do
+        ("id cannot be set together with name", False),
+        ("id cannot be set unless the barn is empty", False),
+        ("id cannot be empty", False),
+    ],
+)
+def test_a_member_that_may_not_be_sent_at_all(message: str, is_barred: bool) -> None:
+    request = Request("POST", "/barns", body={"id": "7", "name": "north"})
+    declared = DeclaredPlace({"type": "string"}, siblings=("id", "name"))
+    violation = unknown_member(Violation(message=message, pointer="/body/id"), request, declared)
+    assert (violation is not None and violation.keyword == "readOnly") is is_barred

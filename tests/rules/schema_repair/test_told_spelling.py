@@ -122,3 +122,19 @@ def test_the_edit_does_not_claim_that_the_value_is_allowed() -> None:
 )
 def test_values_are_told_by_examples_and_in_quotes(schema: Any, wanted: list[str]) -> None:
     assert told_values(schema) == wanted
+
+
+@pytest.mark.parametrize(
+    ("value", "told", "wanted"),
+    [
+        ("tpc", ["tcp", "udp", "sctp"], "tcp"),
+        ("awlays", ["always", "never"], "always"),
+        ("tpc", ["tcp"], None),  # one alone is an example
+        ("http", ["https", "ftp"], None),  # may well be meant
+        ("int5", ["int4", "int8"], None),
+        ("far", ["near", "next"], None),
+        ("tp", ["tcp", "udp"], None),
+    ],
+)
+def test_a_slip_away_from_what_the_description_tells(value: str, told: list[str], wanted: str | None) -> None:
+    assert found(value, {**TEXT, TOLD: told}) == wanted

@@ -51,6 +51,7 @@ from .place_by_message import (
     repeats_body,
 )
 from .place_by_path import is_declared, place_by_path
+from .place_by_rule import place_by_rule
 from .place_in_call import (
     field_named,
     identifier_in,
@@ -141,6 +142,9 @@ def locate_errors(
         if not place and is_rpc and error.type in _OF_NAMES:
             of_name = identity_printed if error.type == "NOT_FOUND" else field_quoted
             place = of_name(printed, sent)
+        if not error.pointer and not place and is_lacking and not is_rpc and not error.stated:
+            error = place_by_rule(error, sent)
+            place = error.pointer
         if not place and about_request:
             every = [*sent, *(SentValue((), (), value) for value in path_parameters.values())]
             any_text = exchange.status in _ABOUT_WHAT_IS_THERE or bool(code) or says_unread(error.message)

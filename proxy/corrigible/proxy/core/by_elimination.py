@@ -23,6 +23,7 @@ from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import is_secret
+from corrigible.rules.schema_repair.told_spelling import told_spelling
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
@@ -140,7 +141,9 @@ def _only_parameter(case: RefusalCase, error: Violation, description: Described)
     broken = first_violation(value, stated, text=True) if is_named else None
     if broken is not None and not isinstance(value, list):
         return SchemaViolation(place, broken, dict(stated), value)
-    return SchemaViolation(place, "value", {"type": "string", "not": {"const": value}}, value)
+    declared = description.declared_place(request, case.match.operation, place).schema
+    otherwise = told_spelling(error._replace(pointer=place), request, declared)
+    return otherwise or SchemaViolation(place, "value", {"type": "string", "not": {"const": value}}, value)
 
 
 def _text_body(case: RefusalCase, error: Violation) -> SchemaViolation | None:

@@ -50,6 +50,7 @@ from .mounted import mounted
 from .relay_seal import Relay
 from .relayed_feedback import relayed_feedback
 from .request_at_fault import ABOUT_THE_REQUEST
+from .told_fault import told_fault
 from .translation import Translation
 
 Decisions = Generator[Lookup, LookupAnswer, Decision]
@@ -233,6 +234,8 @@ class Engine:
                 errors = (Violation(),)
             if explanation is not None:
                 explanation.read(match, text, errors[: self.limits.errors], is_json=answer.is_json)
+            if profile.description is not None and (told := told_fault(exchange, errors)) is not None:
+                yield RefusalCase(told, match, body, text, parse_errors(match, told, text)[: self.limits.errors])
             if errors:
                 yield RefusalCase(exchange, match, body, text, errors[: self.limits.errors])
 

@@ -26,7 +26,7 @@ from .api_profile import ApiProfile, MatchedOperation, parse_errors
 from .document_size import measured, readable
 from .limits import Limits
 
-_COMMON: Final = re.compile(r"(?:/(?:apis?|rest|v\d{1,3}(?:\.\d{1,3})?)){1,3}", re.IGNORECASE)
+_COMMON: Final = re.compile(r"(?:/(?:apis?|rest|v\d{1,3}(?:\.\d{1,3}){0,2})){1,3}", re.IGNORECASE)
 _BAD_REQUEST: Final = 400
 _FOUND: Final = frozenset({409, 412, 422})
 """Statuses of what was found, whatever is wrong with it. 401, 403, 405 and 415 may be said of any path."""

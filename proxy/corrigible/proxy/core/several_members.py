@@ -73,6 +73,8 @@ _EXCLUSIVE: Final = re.compile(
     r" (?:(?:only|exactly|at most|no more than|just) one of|mutually exclusive|incompatible with"
     r"|(?:but )?not both(?! be (?:empty|null|missing|blank|absent|unset|omitted|zero))"
     r"|can ?(?:not|t) (?:specify|set|use|provide|combine|have|be|give|send|pass) both"
+    r"|both .{1,80} (?:can ?not|can t|must not|may not) (?:be )?.{0,40}"
+    r"(?:simultaneously|together|at (?:the same time|once))"
     r"|(?:can ?not|can t|must not|may not|should not) be (?:used|set|specified|combined|given|provided|present|sent)"
     r" (?:(?:together|with|in combination|at the same time|along|alongside)|(?:if|when) .{1,80}"
     r" (?:is|are) (?:also |already )?(?:used|set|specified|given|provided|present|sent))) "

@@ -71,6 +71,7 @@ _ABOUT_FORM: Final = re.compile(
 _ABOUT_ABSENCE: Final = re.compile(
     r"(?i)\b(?:missing|required?|no \S{1,40}(?: \S{1,40}){0,2} (?:specified|provided|given|supplied|set|found)"
     r"|not (?:be )?(?:specified|provided|given|supplied|set|empty)|must be (?:specified|provided|given|supplied|set)"
+    r"|can(?:not|'t) be (?:empty|blank)"
     r"|(?:must|please) (?:specify|provide|give|supply))\b"
 )
 """Words of complaints about what was not sent: it may have been sent under another name."""
@@ -153,6 +154,8 @@ class ViolationFinder:
             if (thing := absent_by_name(self._case, error, self._violations_at)) is not None:
                 return (thing,)
             route = list(self._of_route(error, status))
+            if not route and self._is_nothing_given(error, status):
+                return self._anywhere(error)
             if route or status != 405:
                 return route if route or not self._is_located(error) else self._at(error)
         if self._operation and _ABOUT_THE_SLASH.search(error.message[:_READ]) is not None:
@@ -343,6 +346,11 @@ class ViolationFinder:
             written = self._description.written_paths(self._request.method, self._request.path)
             if written is not None:
                 yield written
+
+    def _is_nothing_given(self, error: Violation, status: int) -> bool:
+        """Whether a 404 of a path without names misses something: there was nothing to look for."""
+        is_about_names = bool(self._case.match.params) or error.pointer != ""
+        return status == 404 and not is_about_names and _ABOUT_ABSENCE.search(error.message[:_READ]) is not None
 
     def _is_located(self, error: Violation) -> bool:
         """Whether an error names a place that is there, or one that is missing."""

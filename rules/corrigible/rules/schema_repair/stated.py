@@ -25,6 +25,12 @@ _UNKNOWN: Final = ("additionalProperties", "unevaluatedProperties")
 _NAMES: Final = ("propertyNames", "enum")
 """Where a complaint about an unknown member keeps the names that are known there."""
 
+_BARRED: Final = re.compile(
+    r"(?i)^[\w .'\"`-]{1,60}? can ?not be (?:set|specified|given|provided|sent)"
+    r"(?: (?:for|on|in|by) (?:a |an |the )?[a-z]+(?: [a-z]+)?)?(?:: invalid \w+)?[.!]?$"
+)
+"""A sentence by which a member may not be sent at all: `ID can not be set for network create`."""
+_READ: Final = 300
 _NOT_THERE: Final = ("undefined", "undefined.")
 _OF_NUMBERS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 
@@ -119,10 +125,13 @@ def unknown_member(error: Violation, request: Request, declared: DeclaredPlace) 
     """
     value = value_at(request, error.pointer)
     where, *names = segments(error.pointer) or [""]
-    if error.constraint not in _UNKNOWN or value is MISSING or not names or where not in ("body", "query"):
+    is_barred = not error.constraint and not error.stated and _BARRED.search(error.message[:_READ]) is not None
+    if not (error.constraint in _UNKNOWN or is_barred) or value is MISSING or not names:
+        return None
+    if where not in ("body", "query"):
         return None
     if names[-1] in declared.siblings:
-        is_of_the_server = declared.schema.get("readOnly") is True or error.message.endswith(_NOT_THERE)
+        is_of_the_server = declared.schema.get("readOnly") is True or error.message.endswith(_NOT_THERE) or is_barred
         return SchemaViolation(error.pointer, "readOnly", declared.schema, value) if is_of_the_server else None
     around = {"type": "object", **(declared.parent_schema or {})}
     return SchemaViolation(

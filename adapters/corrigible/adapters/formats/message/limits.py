@@ -125,7 +125,9 @@ _CHOICES: Final = re.compile(
     r"|\benum value set|\bexpected values?(?: are| is)?|\bvalue in(?= ?[\[(])|\bin (?:the )?(?:list|enumeration|"
     r"enum|set)|"
     r"\bchoose (?:from|between|one of)"
-    r"|\b(?:allowed|permitted|valid|accepted|supported|options|choices)(?: are)?:)"
+    r"|\b(?:allowed|permitted|valid|accepted|supported|options|choices)(?: are)?:"
+    r"|\b(?:invalid|unknown|unsupported) [\w ]{1,40} (?:\"[^\"\n]{0,60}\"|'[^'\n]{0,60}'): "
+    r"(?:must|should) be(?: either)?)"
     r"(?: of)?:? ?(?=\S)",
     re.IGNORECASE,
 )

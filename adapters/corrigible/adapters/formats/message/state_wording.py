@@ -217,6 +217,7 @@ WORDINGS: Final = (
         r"\b(?:is|are) (?:still |currently |being |already )*(?:used|referenced|attached|associated|mounted"
         r"|linked|bound|required|needed|depended on) (?:by|with|to|on|in)\b|\b(?:is|are|still|currently) (?:still "
         r"|currently )?in use\b"
+        r"|\b(?:is|are) (?:still )?being used\W*$|\bhas associated \w"
         r"|\bstill (?:being )?used\b|\b(?:still has|has (?:open|active|running|pending|unpaid|outstanding"
         r"|dependent|unfinished|attached)) \w|\bdepends? on (?!itself)|\bdependen(?:t|ts|cies)\b",
         "The Artifact cannot be deleted because it is associated with Content.",

@@ -13,13 +13,16 @@ from corrigible.adapters.openapi.document.swagger2 import is_swagger2
 from corrigible.adapters.openapi.document.validation import problems
 from corrigible.adapters.openapi.schema.recursive_choice import Widths
 from corrigible.rules.errors import AuthoringError, Place
+from corrigible.rules.schema_repair.json_schema import TOLD, told_values
 from corrigible.rules.schema_repair.told_in_prose import told_in_prose
+from corrigible.rules.schema_repair.told_names import told_names
 from corrigible.schema.exchange import Json
 
 from .compiled_file import encode_compiled
 from .error_codes import Codes
 from .schema_translator import Schemas
 from .thing_named import thing_named
+from .told_base import told_base
 
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 _SUPPORTED = re.compile(r"3\.[012](?:\.|$)")
@@ -54,7 +57,7 @@ def compile_description(path: Path, *, check: bool = False) -> bytes:
     codes = Codes(files)
     table: dict[str, str] = {}
     records: dict[str, Json] = {}
-    told_base = _told_base(document)
+    told = told_base(document)
     for template, method, operation, item, file in _operations(files, paths):
         name = operation.get("operationId")
         if not isinstance(name, str) or not name or name in records:
@@ -63,7 +66,7 @@ def compile_description(path: Path, *, check: bool = False) -> bytes:
         shape = _shape(
             template.partition("#")[0], parameters
         )  # the part after `#` only distinguishes operations for people
-        for base in _bases(told_base, document, item, operation):
+        for base in _bases(told, document, item, operation):
             table.setdefault(f"{method.upper()} {base}{shape}", name)
         record = {
             "method": method.upper(),
@@ -138,10 +141,10 @@ def _operations(
 def _bases(told: str, *places: Mapping[str, Json]) -> list[str]:
     """Return the base paths: the empty one, and that of every server whose variables have defaults.
 
-    Where there is no server, also the one that the text of the description tells.
+    Where no server has one, also the one that the text of the description tells.
     """
     servers = [server for place in places for server in place.get("servers") or ()]
-    bases = ["", "" if servers else told]
+    bases = [""]
     for server in servers:
         url = server.get("url") if isinstance(server, Mapping) else None
         if not isinstance(url, str):
@@ -152,30 +155,7 @@ def _bases(told: str, *places: Mapping[str, Json]) -> list[str]:
                 url = url.replace(f"{{{name}}}", variable["default"])
         if "{" not in url:
             bases.append(urlsplit(url).path.rstrip("/"))
-    return list(dict.fromkeys(bases))
-
-
-_TOLD_BASE: Final = re.compile(
-    r"(?i)\ball (?:[\w-]+ ){0,3}?(?:routes?|paths?|endpoints?|urls?|requests?)"
-    r"(?: (?:are|is|have|has|must|should|be|use|the|a|common|base|of|our|this|api|here|below|listed|described)){0,6}"
-    r" (?:prefixed (?:with|by)|start with|begin with|relative to|prefix)\W{0,4}"
-    r"(/[a-z][\w-]{0,30}(?:/[a-z0-9][\w-]{0,30}(?:\.\d{1,3})?){0,2})"
-)
-_LONGEST_TEXT: Final = 4000
-
-
-def _told_base(document: Mapping[str, Json]) -> str:
-    """Return the path that all paths have before them, as a sentence says it: "All API routes are prefixed with /v1/".
-
-    Empty without one, and where paths begin with it already: they are written in full.
-    """
-    info = document.get("info")
-    text = info.get("description") if isinstance(info, Mapping) else None
-    told = _TOLD_BASE.search(text[:_LONGEST_TEXT]) if isinstance(text, str) else None
-    paths = document.get("paths")
-    if told is None or not isinstance(paths, Mapping) or any(str(one).startswith(told[1]) for one in paths):
-        return ""
-    return told[1]
+    return list(dict.fromkeys(bases if any(bases) else ["", told]))
 
 
 def _shape(template: str, parameters: list[dict[str, Any]]) -> str:
@@ -220,11 +200,19 @@ def _parameters(
             ):
                 # JSON Schema 2020-12, Validation, section 8.5: pydantic describes a text that holds JSON like this.
                 schema, shape["json"] = schema["contentSchema"], True
-            shape["schema"] = schemas.translated(schema, where)
+            shape["schema"] = _with_told(schemas.translated(schema, where), parameter.get("description"))
             if isinstance(schema, Mapping) and "$ref" not in schema and "json" not in shape:
-                shape["schema"].update(told_in_prose(parameter.get("description"), schema))
+                shape["schema"] = {**shape["schema"], **told_in_prose(parameter.get("description"), schema)}
             parameters[(shape["in"], name.lower() if shape["in"] == "header" else name)] = shape
     yield from parameters.values()
+
+
+def _with_told(schema: Json, description: Json) -> Json:
+    """Return the schema of a text with the values and names that the description of its parameter tells."""
+    if not isinstance(schema, Mapping) or schema.get("type") != "string" or "enum" in schema or "const" in schema:
+        return schema
+    told = told_values({"description": description})
+    return {**({TOLD: told} if told else {}), **told_names(description), **schema}
 
 
 def _body(files: SourceFiles, schemas: Schemas, operation: Mapping[str, Json], file: Path) -> dict[str, Json]:

@@ -1,0 +1,73 @@
+"""Whether an answer with 500 tells that the request is at fault: many servers answer mistakes of callers so.
+
+Such an answer is read as if its status were 400. What a server says of itself
+(a crash, a time-out, another machine) is none of the request's.
+
+Knows: texts of errors, statuses. Does not know: descriptions, rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Protocol
+
+from .request_at_fault import BAD_REQUEST, SERVER_FAULT
+
+_READ: Final = 1000
+"""Letters of a message that are looked at."""
+_OF_THE_REQUEST: Final = re.compile(
+    r"(?i)\b(?:invalid|illegal|malformed|unsupported|unrecogni[sz]ed|unknown|reserved|mutually exclusive)\b"
+    r"|\bnot (?:an? )?(?:\w{1,20} )?(?:valid|allowed|permitted|supported|recogni[sz]ed|known|found)\b"
+    r"|\b(?:must|should|required|simultaneously)\b"
+    r"|\b(?:cannot|can ?not|may not) be (?!parsed|read|opened|loaded|saved|written|reached|processed)|\bcan only\b"
+    r"|\balready (?:exists?|in use|used|taken|associated)\b|\b(?:is|name) (?:being used|in use|taken)\b"
+    r"|\bno such\b|\b(?:does ?n[o']t|do not) exist\b|\bno \w+ with\b|\bnot in (?:the )?(?:subnet|range|list)\b"
+    r"|\bjson: cannot unmarshal\b|\berror converting value\b|\bunexpected EOF\b"
+)
+_OF_THE_SERVER: Final = re.compile(
+    r"(?i)exception|traceback|\b(?:(?<!literal )null|nil|none|undefined|internal|panic\w*|tim(?:ed|e)[ -]?out|deadline"
+    r"|connect\w*|refused|unreachable|remote|socket|tls|certificate|handshake|permission denied"
+    r"|no such (?:host|device|process|file)|operation not permitted|not implemented|database|sql\w*|syscall|stack"
+    r"|out of memory|no space|disk|broken pipe|unhandled|unexpected error|crash\w*|deadlock|lock(?:ed)?)\b"
+    r"|\[errno|\bstatus (?:code )?\d{3}\b"
+)
+"""Words of faults that no request is to blame for, or is not known to be."""
+_ABSENT: Final = re.compile(r"(?i)\bnot found\b|\bno such\b|\b(?:does ?n[o']t|do not) exist\b")
+"""What is not there may be the server's own where a text repeats nothing that was sent."""
+_ERRNO: Final = re.compile(r"(?i):\s*invalid argument\s*$")
+"""How systems and libraries end any of their texts: it says nothing of what was sent."""
+_NAMES: Final = re.compile(r"\b\w+(?:\.\w+)+|\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'")
+"""Names of types and members, and what was sent: they may have any word of a server."""
+_ADDRESS: Final = re.compile(r"\w://")
+_JSON: Final = re.compile(r"(?i)\bdecod\w*|\bjson\b|\bunmarshal\w*|\bpayload\b|\bbody\b")
+
+
+def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | None:
+    """Return the exchange as one with status 400; None where its text does not say that the request is at fault."""
+    if exchange.status != SERVER_FAULT or exchange.request.protocol is not Protocol.HTTP or not errors:
+        return None
+    texts = [_ERRNO.sub("", one.message[:_READ].strip()) for one in errors]
+    is_told = all(_OF_THE_REQUEST.search(one) is not None or _is_unread(one) for one in texts)
+    sent = [one.value for one in sent_places(exchange.request) if isinstance(one.value, str) and one.value]
+    is_of_server = any(_is_of_the_server(one) or _is_absent(one, sent) for one in texts)
+    return replace(exchange, status=BAD_REQUEST) if is_told and not is_of_server else None
+
+
+def _is_of_the_server(text: str) -> bool:
+    return _ADDRESS.search(text) is not None or _OF_THE_SERVER.search(_NAMES.sub(" ", text)) is not None
+
+
+def _is_absent(text: str, sent: Sequence[str]) -> bool:
+    """Whether a text says that something is not there, and repeats nothing of what was sent beside the path."""
+    return _ABSENT.search(text) is not None and not any(one in text for one in sent)
+
+
+def _is_unread(text: str) -> bool:
+    """Whether a text says that JSON was not understood, as parsers put it: `invalid character`, `EOF`."""
+    return _JSON.search(text) is not None and re.search(r"\bEOF\s*$", text) is not None

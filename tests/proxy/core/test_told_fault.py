@@ -1,0 +1,127 @@
+"""Answers with 500 that say what is wrong with the request, and others that are faults of the server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.core.told_fault import told_fault
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Request
+from tests._support.by_description import engine_of, feedback_about
+
+DESCRIPTION = """
+openapi: 3.0.3
+info: {title: Barns, version: '1'}
+paths:
+  /barns:
+    get:
+      parameters:
+      - {name: limit, in: query, schema: {type: integer}}
+    post: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Barn'}}}}}
+  /copies:
+    post:
+      parameters:
+      - {name: barn, in: query, required: true, schema: {type: string}}
+      - {name: note, in: query, schema: {type: string}}
+components:
+  schemas:
+    Barn:
+      type: object
+      properties:
+        label: {type: string}
+        floor: {type: string}
+        roof: {type: string}
+        doors: {type: integer}
+        timeout: {type: integer}
+"""
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Engine:
+    return engine_of(tmp_path, DESCRIPTION)
+
+
+def patches(feedback: dict[str, Any] | None) -> list[Any]:
+    return [one.get("patch", []) for one in (feedback or {}).get("suggestions", ())]
+
+
+def test_a_misspelt_member_is_renamed(engine: Engine) -> None:
+    request = Request("POST", "/barns", body={"lable": "North"})
+    feedback = feedback_about(engine, request, 500, {"message": "the label cannot be empty"})
+    assert any("/body/label" in [op["path"] for op in patch] for patch in patches(feedback))
+
+
+def test_a_value_is_asked_for_where_go_cannot_read_it(engine: Engine) -> None:
+    request = Request("POST", "/barns", body={"label": "North", "timeout": -5})
+    message = "json: cannot unmarshal number -5 into Go struct field Barn.timeout of type uint"
+    feedback = feedback_about(engine, request, 500, {"message": message})
+    assert feedback is not None and "/body/timeout" in str(feedback["suggestions"])
+
+
+def test_members_that_exclude_each_other_are_a_choice(engine: Engine) -> None:
+    request = Request("POST", "/barns", body={"label": "North", "floor": "stone", "roof": "straw"})
+    message = {"message": "both floor and roof cannot be set simultaneously: invalid configuration"}
+    feedback = feedback_about(engine, request, 500, message)
+    assert sorted(op["path"] for patch in patches(feedback) for op in patch if op["op"] == "remove") == [
+        "/body/floor",
+        "/body/roof",
+    ]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Internal Server Error",
+        "unexpected error: invalid label",
+        "invalid memory address or nil pointer dereference",
+        "label must be read: dial tcp: connection refused",
+        'unknown barn: Get "https://barns.example/v1/": no route',
+        "open /var/lib/barns: no such file or directory",
+        "ValueError: label is invalid (Traceback follows)",
+        "SQL: unknown column label",
+        "saving the barn: invalid argument",
+    ],
+)
+def test_what_a_server_says_of_itself_is_no_fault_of_the_request(engine: Engine, message: str) -> None:
+    request = Request("POST", "/barns", body={"lable": "North", "doors": "2"})
+    assert not any(patches(feedback_about(engine, request, 500, {"message": message})))
+
+
+@pytest.mark.parametrize(
+    ("message", "is_told"),
+    [
+        ("unsupported driver brdige: invalid argument", True),
+        ("mounting it: invalid argument", False),
+        ("Decode(): EOF", True),
+        ("reading the tape: EOF", False),
+        ("Decode(): invalid character 'a' in literal null (expecting 'u')", True),
+        ("the value is null, and must not be", False),
+        ('"timeout" is an unknown option', True),
+        ("unknown host, timeout", False),
+        ("no pod with name x found: no such pod", True),
+        ("no pod with name y found: no such pod", False),  # what was sent is x
+        ("the barn is gone", False),
+    ],
+)
+def test_the_text_says_whose_fault_it_is(message: str, is_told: bool) -> None:
+    request = Request("POST", "/barns", body={"pod": "name x"})
+    told = told_fault(Exchange(request, 500, {}, b"", "e", 1.0), [Violation(message=message)])
+    assert (told is not None and told.status == 400) is is_told
+
+
+@pytest.mark.parametrize("status", [400, 404, 502, 503])
+def test_other_statuses_stay_what_they_are(status: int) -> None:
+    exchange = Exchange(Request("POST", "/barns", body={}), status, {}, b"", "e", 1.0)
+    assert told_fault(exchange, [Violation(message="unknown label")]) is None
+
+
+def test_a_404_that_misses_a_parameter_is_about_its_name(engine: Engine) -> None:
+    request = Request("POST", "/copies", query={"bran": "North", "note": "x"})
+    feedback = feedback_about(engine, request, 404, {"message": "name or ID cannot be empty"})
+    assert any("/query/barn" in [op["path"] for op in patch] for patch in patches(feedback))
+    absent = feedback_about(engine, request, 404, {"message": "no barn of that name"})
+    assert not any(patches(absent))
