@@ -30,7 +30,7 @@ from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import ask, is_secret
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Exchange, Json, Protocol, Request
+from corrigible.schema.exchange import Json, Protocol, Request
 
 from .absent_thing import EVEN
 from .answer_form import violation_of_accept
@@ -39,6 +39,7 @@ from .body_form import violation_of_form
 from .by_elimination import by_elimination
 from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, may_be_judged
+from .rule_scope import scope_of, told_apart
 from .several_members import repair_several
 from .state import ReadsState, suggest_by_state
 from .state_refusal import refused_as_a_whole, refused_for_state
@@ -120,7 +121,7 @@ class ErrorMatcher:
     def _names(self) -> dict[str, Any]:
         """Return the names that expressions of rules see, made where the first rule asks."""
         if self._scope is None:
-            self._scope = _scope(self._case, self._description)
+            self._scope = scope_of(self._case, self._description)
         return self._scope
 
     def in_order(self, most: int) -> list[int]:
@@ -211,7 +212,7 @@ class ErrorMatcher:
             members = self._names()["errors"][number] if suspected is None else {**suspected.scope(), "number": number}
             scope = {**self._names(), "error": members}
             if "exchange" in rule.bindings.names or settings.idempotency_header in case.request.headers:
-                scope["exchange"] = _told_apart(case.exchange)
+                scope["exchange"] = told_apart(case.exchange)
             results = evaluate(rule, case.request, scope, settings, f"{number + 1}.", notes)
             result = yield from (_without_lookups(results) if match.is_wrapped else results)
             verdict = "matched" if result is not None else "no match"
@@ -454,40 +455,6 @@ def _edits_file(suggestion: Mapping[str, Any], files: frozenset[str]) -> bool:
     """Whether an edit touches a file of a multipart form, of which only the name is known."""
     places = [str(op[name]) for op in suggestion.get("patch", ()) for name in ("path", "from") if name in op]
     return bool(files) and any(place == "/body" or not files.isdisjoint(segments(place)[1:2]) for place in places)
-
-
-def _scope(case: RefusalCase, description: Described | None) -> dict[str, Any]:
-    """Return the names that expressions of rules see."""
-    exchange, match, request = case.exchange, case.match, case.request
-    facts: Json = None
-    if match.operation and match.profile.adapter.facts is not None:
-        facts = match.profile.adapter.facts(match.operation)
-    elif match.operation and description is not None:
-        facts = description.facts(match.operation)
-    return {
-        "body": request.body if isinstance(request.body, dict) else {},
-        "query": request.query,
-        "headers": request.headers,
-        "request": {
-            "method": request.method,
-            "path": request.path,
-            "query": request.query,
-            "headers": request.headers,
-            "body": {} if request.body is None else request.body,
-        },
-        "response": {"status": exchange.status, "headers": exchange.headers, "body": case.text},
-        "errors": [{**error.scope(), "number": number} for number, error in enumerate(case.errors)],
-        "captures": {},
-        "tables": case.pack.tables,
-        "params": match.params,
-        "operation": match.operation,
-        "spec": facts or {},
-    }
-
-
-def _told_apart(exchange: Exchange) -> dict[str, Json]:
-    """Return what tells an exchange from others that are the same: who looks at it is answered for this one alone."""
-    return {"id": exchange.id, "started": exchange.started, "elapsed": exchange.elapsed}
 
 
 def _without_lookups(results: Results) -> Results:

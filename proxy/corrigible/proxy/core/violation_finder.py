@@ -26,7 +26,7 @@ from corrigible.adapters.formats.message.sent_values import has_word
 from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.openapi.path_extension import split_extension
 from corrigible.rules.pointer import MISSING, segments, value_at
-from corrigible.rules.safety.nearness import is_same, letters
+from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.schema_repair.inside_text import CONTENT, broken_member, broken_text, unlisted_text
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, choices
 from corrigible.rules.schema_repair.nesting import MISPLACED, move_member
@@ -41,6 +41,15 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Protocol
 
+from .about_what import (
+    ABOUT_ABSENCE,
+    UNKNOWN_MEMBER,
+    is_meant_name_mentioned,
+    is_mentioned,
+    may_be_about_names,
+    plain_words,
+    says_little,
+)
 from .absent_by_name import absent_by_name
 from .api_profile import RefusalCase
 from .kind_of_fault import of_kind
@@ -61,31 +70,7 @@ _ABOUT_THE_ROUTE: Final = frozenset({404, 405, 410, 501})
 """Of these, the ones that say first of all that the path or the method is wrong."""
 _READ: Final = 2000
 """Letters of a message that are looked at."""
-_SHORTEST_NAME: Final = 2
 _WRITES: Final = frozenset({"POST", "PUT", "PATCH"})
-_ABOUT_FORM: Final = re.compile(
-    r"(?i)invalid|unknown|unexpected|unrecogni|unsupported|validat|bad request|malformed|schema|fields?\b|propert|param"
-    r"|attribute|argument|member|\bkeys?\b|\b(?:string|number|numeric|integer|boolean|object|list) values?\b"
-    r"|could not be processed|json|body|payload|request"
-)
-_ABOUT_ABSENCE: Final = re.compile(
-    r"(?i)\b(?:missing|required?|no \S{1,40}(?: \S{1,40}){0,2} (?:specified|provided|given|supplied|set|found)"
-    r"|not (?:be )?(?:specified|provided|given|supplied|set|empty)|must be (?:specified|provided|given|supplied|set)"
-    r"|can(?:not|'t) be (?:empty|blank)"
-    r"|(?:must|please) (?:specify|provide|give|supply))\b"
-)
-"""Words of complaints about what was not sent: it may have been sent under another name."""
-_UNKNOWN_MEMBER: Final = re.compile(
-    r"(?i)unknown|unexpected|unrecogni|undeclared|undefined|unpermitted|unsupported|extra|additional|forbidden|no such"
-    r"|does ?n[o']t exist|read-?only|not (?:allowed|permitted)(?! to\b)"
-    r"|not (?:supported|known|defined|expected|recogni)"
-    r"|(?:should|must) not (?:be )?(?:exist|set|given|sent|present|specified|provided)"
-    r"|(?:invalid|wrong|bad) (?:\w+ )?(?:field|propert|param|key|attribute|member|argument)"
-)
-"""Words of complaints about a member, whatever its value is."""
-_FEW_WORDS: Final = 3
-
-
 _OF_THE_ROUTE: Final = re.compile(
     r"(?i)\b(?:routes?|endpoint|url|uri|handler|page|method)\b|\bcannot (?:get|head|post|put|patch|delete)\b"
     r"|\b(?:unsupported|unknown|invalid|unrecogni[sz]ed|no such) (?:\w{1,20} ){0,2}"
@@ -192,7 +177,7 @@ class ViolationFinder:
         """
         if self._case.exchange.status in _ABOUT_THE_ROUTE or self._is_located(error) or not self._operation:
             return None
-        if _is_mentioned(violation, _plain(error.message[:_READ])):
+        if is_mentioned(violation, plain_words(error.message[:_READ])):
             return None
         return round(1 / (candidates + 1), 2)
 
@@ -204,7 +189,7 @@ class ViolationFinder:
         if self._request.protocol is not Protocol.GRPC or error.type not in CHOSE_NONE:
             return None
         is_of_client = says_no_grpc(error.message) or _NO_HANDLER.search(error.message[:_READ]) is not None
-        if not is_of_client and not _says_little(error.message):
+        if not is_of_client and not says_little(error.message):
             return None
         return self._description.nearest_operation(self._request.method, self._request.path)
 
@@ -350,7 +335,7 @@ class ViolationFinder:
     def _is_nothing_given(self, error: Violation, status: int) -> bool:
         """Whether a 404 of a path without names misses something: there was nothing to look for."""
         is_about_names = bool(self._case.match.params) or error.pointer != ""
-        return status == 404 and not is_about_names and _ABOUT_ABSENCE.search(error.message[:_READ]) is not None
+        return status == 404 and not is_about_names and ABOUT_ABSENCE.search(error.message[:_READ]) is not None
 
     def _is_located(self, error: Violation) -> bool:
         """Whether an error names a place that is there, or one that is missing."""
@@ -419,7 +404,7 @@ class ViolationFinder:
         if (
             error.constraint == "required"
             or not error.message
-            or (error.constraint != "enum" and _UNKNOWN_MEMBER.search(error.message[:_READ]) is not None)
+            or (error.constraint != "enum" and UNKNOWN_MEMBER.search(error.message[:_READ]) is not None)
         ):
             return False
         if any(one.pointer == violation.pointer for one in self._violations_at("")):
@@ -428,10 +413,10 @@ class ViolationFinder:
 
     def _mentioned(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return the only misspelt or wrong member that a message names besides a place at which nothing is wrong."""
-        plain = _plain(error.message[:_READ])
+        plain = plain_words(error.message[:_READ])
         respelt = self._description.misspellings(self._request, self._operation)
-        meant = [one for one in respelt if _is_meant_name_mentioned(one, plain)]
-        named = meant or [one for one in self._violations_at("") if _is_mentioned(one, plain)]
+        meant = [one for one in respelt if is_meant_name_mentioned(one, plain)]
+        named = meant or [one for one in self._violations_at("") if is_mentioned(one, plain)]
         return named if len(named) == 1 else ()
 
     def _anywhere(self, error: Violation) -> Sequence[SchemaViolation]:
@@ -445,13 +430,13 @@ class ViolationFinder:
             for one in self._description.misspellings(self._request, self._operation)
             if one.pointer not in known and (not violations or one.pointer.rpartition("/")[0] in missing)
         ]
-        plain = _plain(message)
+        plain = plain_words(message)
         if not violations:
             # The name that was meant may be what the message misses.
-            meant = [one for one in respelt if _is_meant_name_mentioned(one, plain)]
-            about_names = len(respelt) == 1 and _may_be_about_names(message)
+            meant = [one for one in respelt if is_meant_name_mentioned(one, plain)]
+            about_names = len(respelt) == 1 and may_be_about_names(message)
             respelt = meant if len(meant) == 1 else respelt if about_names else []
-        if not violations and not respelt and _may_be_about_names(message):
+        if not violations and not respelt and may_be_about_names(message):
             elsewhere = self._description.misplaced_members(self._request, self._operation)
             respelt = list(elsewhere) if len(elsewhere) == 1 else []
         if not violations and not respelt:
@@ -459,7 +444,7 @@ class ViolationFinder:
         if (told := told_body_type(error, violations)) is not None:
             return [told]
         violations = [*respelt, *violations]
-        mentioned = [one for one in violations if _is_mentioned(one, plain)]
+        mentioned = [one for one in violations if is_mentioned(one, plain)]
         if self._request.method == "PATCH":
             # What a change leaves out stays as it is, though many descriptions have the schema of the whole.
             of_values = [one for one in violations if one.keyword != "required" or one in mentioned]
@@ -479,22 +464,11 @@ class ViolationFinder:
         return [SchemaViolation("/body", "type", {**declared, "type": "object"}, body)]
 
 
-def _says_little(message: str) -> bool:
-    return len(message.split()) <= _MOST_OF_LITTLE and not any(mark in message for mark in "'\"`0123456789:")
-
-
-_MOST_OF_LITTLE: Final = 5
 _NO_HANDLER: Final = re.compile(
     r"'NoneType' object has no attribute '(?:unary_unary|unary_stream|stream_unary|stream_stream"
     r"|request_streaming|response_streaming)'"
 )
 """How interceptors of grpcio fail for a method that has no handler."""
-
-
-def _may_be_about_names(message: str) -> bool:
-    """Whether a message that names no place may mean that a name is unknown: it says next to nothing, or so."""
-    is_short = len(message.split()) < _FEW_WORDS
-    return is_short or _ABOUT_FORM.search(message) is not None or _ABOUT_ABSENCE.search(message) is not None
 
 
 def _is_other_version(parts: Sequence[str], path: str) -> bool:
@@ -507,24 +481,3 @@ def _is_other_version(parts: Sequence[str], path: str) -> bool:
 
 
 _VERSION: Final = re.compile(r"v\d[\w.-]{0,9}")
-
-
-def _plain(message: str) -> str:
-    """Return a message with its words apart, names in any spelling alike."""
-    return " " + " ".join(letters(word) for word in re.split(r"[^\w$-]+", message)) + " "
-
-
-def _is_meant_name_mentioned(violation: SchemaViolation, message: str) -> bool:
-    """Whether a message has the declared name that an undeclared one is near to."""
-    near = near_names(segments(violation.pointer)[-1], violation.siblings)
-    return len(near) == 1 and f" {letters(near[0])} " in message
-
-
-def _is_mentioned(violation: SchemaViolation, message: str) -> bool:
-    """Whether a message has the name of a place, or the value there."""
-    names = [name for name in segments(violation.pointer)[1:] if not name.isdecimal()][-1:]
-    value = violation.value
-    if value is not MISSING and not isinstance(value, list | dict | bool) and value is not None:
-        names.append(scalar_text(value))
-    plain = [letters(name) for name in names]
-    return any(len(name) >= _SHORTEST_NAME and f" {name} " in message for name in plain)
