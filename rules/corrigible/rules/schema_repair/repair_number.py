@@ -27,13 +27,10 @@ _MEASURE: Final = re.compile(
 """Names of what is told as it is: 150 of 100 percent, a latitude of 95 degrees, the hour 25 or a factor of 0.5 is no
 wish for the most or the least there is."""
 _FACT: Final = re.compile(
-    r"(?i)(?:^|[_.-])(?:age|pages|quantity|prices?|cost|fee|salary|wage|vat|tax|discount|mileage|altitude|temperature|humidity"
-    r"|height|width|depth|weight)$"
-    r"|(?<=[a-z])(?-i:Age|Pages|Quantity|Prices?|Cost|Fee|Salary|Wage|Vat|VAT|Tax|Discount|Mileage|Altitude|Temperature"
-    r"|Humidity|Height|Width|Depth|Weight)$"
+    r"(?i)(?:^|[_.-])(?:age|pages|prices?|salary|wage|mileage|altitude|temperature|humidity|height|width|depth|weight)$"
+    r"|(?<=[a-z])(?-i:Age|Pages|Prices?|Salary|Wage|Mileage|Altitude|Temperature|Humidity|Height|Width|Depth|Weight)$"
 )
-"""Names of what a thing has, whatever is wished: a book of 9000 pages is none of 5000, and who orders 150 does not want
-99. In a query they only look."""
+"""Names of what a thing has, whatever is wished: a book of 9000 pages is none of 5000. In a query they only look."""
 _NAMING: Final = re.compile(
     r"(?i)(?:^|[_.-])(?:ports?|id|uid|gid|pid|asn|vlan|vni)$|(?<=[a-z])(?-i:Ports?|Id|ID|Uid|Gid|Pid|Asn|Vlan|Vni)$"
 )
