@@ -62,7 +62,7 @@ def test_who_does_one_thing_at_a_time_holds_others_up(conforming: Subject, monke
 
     def slow(request: Request) -> Request:
         with one_at_a_time:
-            time.sleep(1.3 if len(request.body) > 30_000 else 0)
+            time.sleep(3 if len(request.body) > 30_000 else 0)
         return request
 
     name = "three thousand members that nobody knows"
@@ -72,7 +72,7 @@ def test_who_does_one_thing_at_a_time_holds_others_up(conforming: Subject, monke
         subject = replace(conforming, target=HttpClient(f"http://127.0.0.1:{port}"))
         said = found(BY_NAME["exposure/others/body"], subject)
     assert {one.requirement for one in said} == {"SRF-TRN-13"}
-    assert all(name in one.message and "takes others 1." in one.message for one in said)
+    assert all(name in one.message and "takes others " in one.message for one in said)
 
 
 HEAD = b"POST /x HTTP/1.1\r\nHost: a\r\n"

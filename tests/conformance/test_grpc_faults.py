@@ -124,7 +124,7 @@ def test_who_does_one_thing_at_a_time_holds_others_up(box: tuple[Box, str], upst
     def slow(requests: Iterator[bytes]) -> Iterator[bytes]:
         for message in requests:
             with one_at_a_time:
-                time.sleep(1.5 if len(message) > 1 << 20 else 0)
+                time.sleep(3 if len(message) > 1 << 20 else 0)
             yield message
 
     box[0].fault = Fault("one thing at a time", "SRF-TRN-13", requests=slow)

@@ -124,7 +124,7 @@ ORDERS = "Invalid order. order can only be one of asc|desc|ASC|DESC"
         ({"sort": "title:asc"}, ORDERS, None),  # what the message lists is right
         ({"sort": "ascending:ascending"}, ORDERS, None),
         ({"filters[title]": "ascending"}, ORDERS, None),
-        ({"sort": "viewz"}, "Invalid key viewz", None),  # another ending: it may be another word
+        ({"sort": "viewz"}, "Invalid key viewz", {"sort": "views"}),  # another ending, and no word
         ({"sort": "tibtle"}, "Invalid key tibtle", {"sort": "title"}),
         ({"sort": "titel"}, "Invalid key titel", {"sort": "title"}),
         ({"sort": "title:ascending"}, "Only asc and desc are known", None),  # nothing says that it is about the order

@@ -61,7 +61,6 @@ REPAIRED = [
     ),
     ({"uuid": "{3F2504E04F8941D39A0C0305E82C3301}"}, {"uuid": "3f2504e0-4f89-41d3-9a0c-0305e82c3301"}, False),
     ({"ip": " 10.0.0.1"}, {"ip": "10.0.0.1"}, False),
-    ({"short": "äää"}, {"short": "ää"}, True),
     ({"slug": "HELLO"}, {"slug": "hello"}, True),
     ({"mail": "Bob <bob@example.com>"}, {"mail": "bob@example.com"}, True),
     ({"languages": ["en", "De", "frenhc"]}, {"languages": ["en", "de", "french"]}, False),
@@ -93,6 +92,7 @@ def test_what_a_machine_repairs(
 
 ASKED: list[tuple[dict[str, Any], list[str]]] = [
     ({"name": None}, ["/body/name"]),
+    ({"short": "äää"}, ["/body/short"]),  # which letters can go?
     ({"parts": None}, ["/body/parts"]),
     ({"parts": [{"code": "toolong"}]}, ["/body/parts/0/code"]),
     ({"parts": [{"code": "ab", "count": "-5"}]}, ["/body/parts/0/count"]),

@@ -129,7 +129,7 @@ def test_who_waits_too_long_for_a_turn_is_shed() -> None:
     async def main() -> list[str]:
         limits = Limits(seconds_with_lookups=0.04)
         return await ended(
-            begun(Dispatcher(), [task("a", burns, 0.005, [], str(n)) for n in range(30)], at_once, limits)
+            begun(Dispatcher(), [task("a", burns, 0.02, [], str(n)) for n in range(30)], at_once, limits)
         )
 
     said = asyncio.run(main())

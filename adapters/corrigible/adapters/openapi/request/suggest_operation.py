@@ -342,7 +342,8 @@ class OperationSuggester:
                 ):
                     yield 1, [*base, *parts[length:]]
                 shared = _count_shared(base, parts)
-                if 0 < shared < len(parts) and not _VERSION.fullmatch(parts[shared]):
+                lacks_version = all(map(_VERSION.fullmatch, base[shared:])) and shared < length
+                if 0 < shared < len(parts) and lacks_version and not _VERSION.fullmatch(parts[shared]):
                     is_begun = True  # `/api/orders` of `/api/v1/orders`
                     yield 1, [*base, *parts[shared:]]
                 if length == 1 and _VERSION.fullmatch(parts[0]) and _VERSION.fullmatch(base[0]):
