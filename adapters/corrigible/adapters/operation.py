@@ -6,12 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote
 
 import re2
 import yaml
 
+COMMON_BASE: Final = re.compile(r"(?:/(?:apis?|rest|v\d{1,3}(?:\.\d{1,3}){0,2})){1,3}", re.IGNORECASE)
+"""A base path of common words. Another one may be the place of somebody's own server."""
 MixedPattern = Any
 """A compiled pattern of RE2, which has no types."""
 _BRACES = "{}"

@@ -10,12 +10,9 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.build import build_corrector, build_loops
-from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.envoy.gateway import RefusingOperation
 from tests._support.envoy_proxy import EnvoyBench as Bench
-
-LIMITS = Limits(seconds=60, seconds_with_lookups=60)
-"""A busy machine is slow."""
+from tests._support.raw_proxy import PATIENT
 
 JSON = b"Content-Type: application/json\r\n"
 RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"
@@ -186,7 +183,7 @@ def refusing(port: int, method: str, path: str, who: bytes = TOKEN) -> Any:
 def test_a_success_ends_the_loop_of_its_caller(write_pack: Any, method: str) -> None:
     answers: dict[str, Any] = {"/x": Bench.message(b"400 No", JSON, BAD)}
     with Bench.upstream(answers) as up:
-        corrector = build_corrector([write_pack(x=RULE)], loops=build_loops(), limits=LIMITS)
+        corrector = build_corrector([write_pack(x=RULE)], loops=build_loops(), limits=PATIENT)
         with Bench.proxy(corrector, upstream=f"http://127.0.0.1:{up.port}") as proxy:
             assert "loop" not in refusing(proxy.port, method, "/x")
             assert refusing(proxy.port, method, "/x")["loop"]["attempt"] == 2
@@ -218,9 +215,8 @@ def test_a_success_ends_the_loop_of_its_caller(write_pack: Any, method: str) -> 
 )
 def test_callers_with_loops_are_told_apart(who: bytes, other: bytes, write_pack: Any) -> None:
     answers: dict[str, Any] = {"/x": Bench.message(b"400 No", JSON, BAD)}
-    limits = Limits(seconds=60, seconds_with_lookups=60)
     with Bench.upstream(answers) as up:
-        corrector = build_corrector([write_pack(x=RULE)], loops=build_loops(), limits=limits)
+        corrector = build_corrector([write_pack(x=RULE)], loops=build_loops(), limits=PATIENT)
         with Bench.proxy(corrector, upstream=f"http://127.0.0.1:{up.port}") as proxy:
 
             def refused() -> Any:
@@ -241,7 +237,7 @@ def test_callers_with_loops_are_told_apart(who: bytes, other: bytes, write_pack:
 def test_successes_elsewhere_are_told_once_while_a_loop_lasts(write_pack: Any) -> None:
     answers = {"/x": Bench.message(b"400 No", JSON, BAD), "/ok": ANSWERS["/ok"]}
     with Bench.upstream(answers) as up:
-        corrector = build_corrector([write_pack(x=RULE)], loops=build_loops(), limits=LIMITS)
+        corrector = build_corrector([write_pack(x=RULE)], loops=build_loops(), limits=PATIENT)
         asked: list[bytes] = []
         corrector.asked = asked  # type: ignore[attr-defined]
         with Bench.proxy(corrector, upstream=f"http://127.0.0.1:{up.port}") as proxy:

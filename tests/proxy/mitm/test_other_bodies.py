@@ -11,12 +11,9 @@ import pytest
 
 from corrigible.proxy.asgi import ReflectiveMiddleware
 from corrigible.proxy.build import build_corrector, build_loops
-from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import HttpCorrector
-
-LIMITS = Limits(seconds=60, seconds_with_lookups=60)
-"""A busy machine is slow."""
+from tests._support.raw_proxy import PATIENT
 
 DESCRIPTION = {
     "openapi": "3.0.3",
@@ -66,7 +63,7 @@ def description(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def corrector_of(description: Path, **more: Any) -> HttpCorrector:
-    return build_corrector([], spec=description, loops=build_loops(), limits=LIMITS, **more)
+    return build_corrector([], spec=description, loops=build_loops(), limits=PATIENT, **more)
 
 
 def link_of(head: bytes) -> str | None:

@@ -23,6 +23,8 @@ from corrigible.schema.exchange import Json, Request
     ("name", "declared", "near"),
     [
         ("titel", ["title", "body"], ["title"]),
+        ("page", ["pagination[page]", "sort"], ["pagination[page]"]),
+        ("", ["title"], []),
         ("first-name", ["firstName", "last_name"], ["firstName"]),
         ("tags", ["tag"], ["tag"]),
         ("desc", ["description"], ["description"]),

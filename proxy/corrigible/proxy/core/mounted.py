@@ -16,6 +16,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from corrigible.adapters.bodies.answer import read_answer
+from corrigible.adapters.operation import COMMON_BASE
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import segments
@@ -26,7 +27,6 @@ from .api_profile import ApiProfile, MatchedOperation, parse_errors
 from .document_size import measured, readable
 from .limits import Limits
 
-_COMMON: Final = re.compile(r"(?:/(?:apis?|rest|v\d{1,3}(?:\.\d{1,3}){0,2})){1,3}", re.IGNORECASE)
 _BAD_REQUEST: Final = 400
 _FOUND: Final = frozenset({409, 412, 422})
 """Statuses of what was found, whatever is wrong with it. 401, 403, 405 and 415 may be said of any path."""
@@ -77,7 +77,7 @@ def _below_base(profile: ApiProfile, request: Request) -> tuple[str, MatchedOper
         return None
     spend(len(description.operations.names) // _TEMPLATES_A_STEP)
     base, _ = description.operations.base_of(request.path) or ("", "")
-    if not _COMMON.fullmatch(base) or not request.path.startswith(f"{base}/"):
+    if not COMMON_BASE.fullmatch(base) or not request.path.startswith(f"{base}/"):
         return None
     rest = request.path[len(base) :]
     name, params = description.operations.find(request.method, rest) or ("", {})

@@ -15,7 +15,7 @@ from typing import Final
 
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Exchange, Protocol
+from corrigible.schema.exchange import Exchange, Protocol, Request
 
 from .request_at_fault import BAD_REQUEST, SERVER_FAULT
 
@@ -54,18 +54,22 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
         return None
     texts = [_ERRNO.sub("", one.message[:_READ].strip()) for one in errors]
     is_told = all(_OF_THE_REQUEST.search(one) is not None or _is_unread(one) for one in texts)
-    sent = [one.value for one in sent_places(exchange.request) if isinstance(one.value, str) and one.value]
-    is_of_server = any(_is_of_the_server(one) or _is_absent(one, sent) for one in texts)
-    return replace(exchange, status=BAD_REQUEST) if is_told and not is_of_server else None
+    if not is_told or any(_is_of_the_server(one) for one in texts):
+        return None
+    absent = [one for one in texts if _ABSENT.search(one) is not None]
+    if absent and not _repeat_sent(absent, exchange.request):
+        return None
+    return replace(exchange, status=BAD_REQUEST)
 
 
 def _is_of_the_server(text: str) -> bool:
     return _ADDRESS.search(text) is not None or _OF_THE_SERVER.search(_NAMES.sub(" ", text)) is not None
 
 
-def _is_absent(text: str, sent: Sequence[str]) -> bool:
-    """Whether a text says that something is not there, and repeats nothing of what was sent beside the path."""
-    return _ABSENT.search(text) is not None and not any(one in text for one in sent)
+def _repeat_sent(texts: Sequence[str], request: Request) -> bool:
+    """Whether each text repeats something of what was sent beside the path."""
+    sent = [one.value for one in sent_places(request) if isinstance(one.value, str) and one.value]
+    return all(any(one in text for one in sent) for text in texts)
 
 
 def _is_unread(text: str) -> bool:

@@ -215,6 +215,8 @@ class ViolationFinder:
 
     def _sent_twice(self, error: Violation) -> SchemaViolation | None:
         """Return the violation of a parameter that was sent more than once, if an error says so."""
+        if not isinstance(value_at(self._request, error.pointer), list):
+            return None
         declared = self._description.declared_place(self._request, self._operation, error.pointer)
         return sent_twice(error, self._request, declared.schema)
 

@@ -87,9 +87,10 @@ def split_words(name: str) -> tuple[str, ...]:
     return tuple(re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", re.sub(r"[\W_]+", " ", name)).casefold().split())
 
 
-def innermost(name: str) -> str:
-    """Return the name inside of the last brackets of a parameter: `page` of `pagination[page]`; empty without any."""
-    return name[name.rindex("[") + 1 : -1] if name.endswith("]") and "[" in name else ""
+def in_brackets(name: str, declared: Sequence[str]) -> str:
+    """Return the only declared name that ends with another one in brackets (`pagination[page]`), where none is that."""
+    inside = [one for one in declared if one.endswith(f"[{name}]")] if name and "[" not in name else []
+    return inside[0] if len(inside) == 1 and not any(is_same(name, one) for one in declared) else ""
 
 
 @cached(8192)

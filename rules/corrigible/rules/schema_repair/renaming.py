@@ -15,7 +15,7 @@ from corrigible.rules.safety.decisive import READS, is_decisive_guess, word_set,
 from corrigible.rules.safety.nearness import (
     abbreviates,
     distance,
-    innermost,
+    in_brackets,
     is_plural,
     is_same,
     is_short_form,
@@ -273,9 +273,8 @@ def near_names(name: str, declared: Sequence[str]) -> list[str]:
 
     Values are compared less strictly: they are one of few, and all answer the same question.
     """
-    inside = [one for one in declared if innermost(one) == name]
-    if len(inside) == 1 and not any(is_same(name, one) for one in declared):
-        return inside
+    if inside := in_brackets(name, declared):
+        return [inside]
     near = nearest(name, declared)
     meant = [one for one in near if is_slip(name, one) or _begins(letters(name), letters(one))]
     least = min((distance(name, one) for one in meant), default=-1)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
+from corrigible.adapters.operation import COMMON_BASE
 from corrigible.schema.exchange import Json
 
 _SENTENCE: Final = re.compile(
@@ -20,8 +21,6 @@ _SENTENCE: Final = re.compile(
 )
 _COMMAND: Final = re.compile(r"(?:^|\W)(?:curl|wget|GET|POST|PUT|PATCH|DELETE)\s")
 _ADDRESS: Final = re.compile(r"https?://[^\s'\"`<>)\]]{1,300}")
-_COMMON: Final = re.compile(r"(?:/(?:apis?|rest|v\d{1,3}(?:\.\d{1,3}){0,2})){1,3}", re.IGNORECASE)
-"""What is no common word may be the place of somebody's own server."""
 _LONGEST_TEXT: Final = 4000
 
 
@@ -45,7 +44,7 @@ def _base_of_examples(text: str, paths: Mapping[str, Json]) -> str:
     """Return what the addresses of all commands have before a path of the description; empty where they differ."""
     bases = set(_bases(text, [str(one) for one in paths if "{" not in str(one)]))
     base = bases.pop() if len(bases) == 1 else ""
-    return base if _COMMON.fullmatch(base) else ""
+    return base if COMMON_BASE.fullmatch(base) else ""
 
 
 def _bases(text: str, paths: list[str]) -> Iterator[str]:

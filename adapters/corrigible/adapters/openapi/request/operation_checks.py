@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from corrigible.adapters.openapi.schema.schema_path import declared, small
 from corrigible.rules.pointer import MISSING, escape, resolve_segments, segments, to_pointer, value_at
-from corrigible.rules.safety.nearness import innermost, is_same, is_slip, nearest
+from corrigible.rules.safety.nearness import in_brackets, is_same, is_slip, nearest
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.inside_text import CONTENT, text_schema
 from corrigible.rules.schema_repair.json_schema import Schema, all_types, choices, parts
@@ -179,9 +179,8 @@ class OperationChecker:
         absent = [one for one in absent if one not in inside]
         for name in unknown[:_MOST_UNKNOWN]:
             head, bracket, _ = name.partition("[")
-            inside = [one for one in bracketed if innermost(one) == name]
-            if len(inside) == 1 and not any(is_same(name, one) for one in bracketed):
-                yield self._unknown_parameter(request, name, (inside[0],))
+            if meant := in_brackets(name, bracketed):
+                yield self._unknown_parameter(request, name, (meant,))
                 continue
             near = nearest(name, bracketed) if bracketed else []
             if len(near) == 1 and (is_same(name, near[0]) or (bracket and is_slip(name, near[0]))):
