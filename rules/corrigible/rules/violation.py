@@ -26,6 +26,14 @@ class Violation(NamedTuple):
     stated: Mapping[str, Json] = MappingProxyType({})
     """JSON Schema keywords that the answer itself gives for the place: `{"enum": ["a", "b"]}`, `{"maximum": 200}`."""
 
+    printed: str = ""
+    """The text as the API wrote it, where `message` has other words for the same; empty where they are equal."""
+
+    @property
+    def written_text(self) -> str:
+        """The text as the API wrote it."""
+        return self.printed or self.message
+
     @property
     def written_code(self) -> str:
         """The code as the API writes it, where `code` is another spelling of it: `not_found` for NOT_FOUND."""
@@ -33,15 +41,15 @@ class Violation(NamedTuple):
 
     def at(self, pointer: str, constraint: str, stated: Mapping[str, Json]) -> Violation:
         """Return the same error at a place, with what it says of it. (`_replace` takes four times as long.)"""
-        code, message, _, _, type, param, native, _ = self
-        return Violation(code, message, pointer, constraint, type, param, native, stated)
+        code, message, _, _, type, param, native, _, printed = self
+        return Violation(code, message, pointer, constraint, type, param, native, stated, printed)
 
     def scope(self) -> dict[str, Json]:
         """Return the map that expressions see as `error`: the six names always there, native extras beside them."""
         return {
             **self.native,
             "code": self.code,
-            "message": self.message,
+            "message": self.written_text,
             "pointer": self.pointer,
             "constraint": self.constraint,
             "type": self.type,

@@ -15,7 +15,7 @@ REQUEST = Request("POST", "/things", query={"page": "x"}, body={"email": "x", "i
 
 def read(body: Any, request: Request = REQUEST) -> list[tuple[str, str, str]]:
     exchange = Exchange(request, 422, {"content-type": "application/json"}, b"")
-    return [(v.pointer, v.constraint, v.message) for v in GenericFormat().read(exchange, body)]
+    return [(v.pointer, v.constraint, v.written_text) for v in GenericFormat().read(exchange, body)]
 
 
 HOOK = Request("POST", "/hooks", query={"q": "x"}, body={"headers": "X-Key: abc", "path": 7, "body": "x"})

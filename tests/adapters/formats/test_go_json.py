@@ -98,4 +98,4 @@ def test_a_type_is_stated_for_the_value_that_has_the_kind(
 def test_a_printed_status_of_grpc_is_read_for_its_sentence(message: str) -> None:
     exchange = Exchange(Request("POST", "/things", body={"size": 1}), 400, {}, b"")
     (read,) = GenericFormat().read(exchange, {"message": message})
-    assert read.message == "name must be provided"
+    assert read.message == "name is required"

@@ -20,8 +20,10 @@ from .graphql import GRAPHQL
 from .json_errors import find_errors
 from .jsonapi import JSONAPI
 from .members import without_namespace
+from .message.usual_words import in_usual_words
 from .problem import PROBLEM
 from .spring import SPRING
+from .usual_names import with_usual_names
 
 _MOST: Final = 64
 """Errors of one answer, those that texts hold included."""
@@ -53,7 +55,7 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
         if of_dialect:
             break
     if not any(one.pointer for one in of_dialect):
-        found = find_errors(body, request)
+        found = find_errors(with_usual_names(body, request), request)
         if not of_dialect or any(one.pointer for one in found):
             of_dialect = found
     if any(not one.code for one in of_dialect) and (code := _code_in_headers(exchange.headers)):
@@ -68,7 +70,12 @@ def _completed(violations: Sequence[Violation], request: Request) -> list[Violat
     for one in violations:
         if found and remaining() < enough:
             break
-        found += complete(one, request)
+        usual = in_usual_words(one.message)
+        if usual == one.message:
+            found += complete(one, request)
+        else:
+            inside = complete(one._replace(message=usual), request)
+            found += (each._replace(printed=one.message) if each.message == usual else each for each in inside)
         if len(found) >= _MOST:
             break
     return found[:_MOST]

@@ -67,7 +67,7 @@ class RuleIndex:
         keys = [(status, code), (status, ANY), (0, code), (0, ANY)] if code else [(status, ANY), (0, ANY)]
         if written := violation.written_code:
             keys += [(status, written), (0, written)]
-        message = violation.message.encode("utf-8", "surrogatepass")
+        message = violation.written_text.encode("utf-8", "surrogatepass")
         for shelf in (self._buckets.get(operation), self._buckets.get(ANY) if operation else None):
             if shelf is None:
                 continue
