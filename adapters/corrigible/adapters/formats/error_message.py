@@ -25,6 +25,7 @@ from corrigible.schema.exchange import Json, Request
 from .json_errors import find_errors, is_error_text
 from .keywords import KEYWORDS, keyword_of, stated_keywords
 from .locate import fit_keywords
+from .path_in_prose import path_in_prose
 from .place_by_path import place_of_failure, respell_missing, respell_pointer
 from .pointers import member_pointer, part_of, pointer, steps
 
@@ -142,7 +143,7 @@ def _inside(violation: Violation, request: Request) -> list[Violation]:
                 for done in complete(one, request)
             ]
     if "\n" not in violation.message:
-        return []
+        return _each_clause(violation, request) if "; " in violation.message else []
     pydantic = [
         violation._replace(code=one["type"], message=one["message"], pointer=pointer(steps(one["place"]), request))
         for one in _PYDANTIC.finditer(violation.message)
@@ -156,6 +157,16 @@ def _inside(violation: Violation, request: Request) -> list[Violation]:
     placed = [one for listed in each for one in listed if one.pointer]
     is_headed = len(placed) == 1 and all(line.endswith(":") for line in lines if line and line != placed[0].message)
     return [_with_statement(one, request) for one in placed] if len(placed) > 1 or is_headed else []
+
+
+def _each_clause(violation: Violation, request: Request) -> list[Violation]:
+    """Return the errors that a text tells one behind the other, where each has a place of its own."""
+    clauses = violation.message.rstrip(". ").split("; ")
+    if len(clauses) > _MOST_LINES:
+        return []
+    each = [one for clause in clauses for one in _with_places(violation._replace(message=clause), request)]
+    is_each_placed = len({one.pointer for one in each}) == len(each) and all(one.pointer for one in each)
+    return [_with_statement(one, request) for one in each] if is_each_placed else []
 
 
 def _by_value(violation: Violation, failed: JsonschemaError, request: Request) -> list[Violation]:
@@ -216,6 +227,9 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
         is_there = value_at(request, whole) is not MISSING
         return [violation._replace(pointer=whole if is_there else "")]
     name = find_member(message)
+    if not place and not name.member and (told := path_in_prose(message, request)).place:
+        violation = violation._replace(pointer=told.place, message=told.sentence, printed=violation.written_text)
+        place, message, name = told.place, told.sentence, find_member(told.sentence)
     if place:
         constraint = violation.constraint or name.constraint
         if not place.endswith(_tail(name.member)) and constraint in (

@@ -70,15 +70,16 @@ def _completed(violations: Sequence[Violation], request: Request) -> list[Violat
     for one in violations:
         if found and remaining() < enough:
             break
-        usual = in_usual_words(one.message)
-        if usual == one.message:
-            found += complete(one, request)
-        else:
-            inside = complete(one._replace(message=usual), request)
-            found += (each._replace(printed=one.message) if each.message == usual else each for each in inside)
+        inside = complete(one._replace(message=in_usual_words(one.message)), request)
+        found += (each._replace(printed=_as_written(each, one)) for each in inside)
         if len(found) >= _MOST:
             break
     return found[:_MOST]
+
+
+def _as_written(error: Violation, around: Violation) -> str:
+    """Return what the API wrote for an error whose text is in other words, or is not all that is said of it."""
+    return "" if not error.printed and error.message in around.message else around.message
 
 
 def _of_alternatives(errors: list[Violation]) -> list[Violation]:
