@@ -11,6 +11,7 @@ from corrigible.rules.pointer import escape
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
+from .ajv_choice import of_one_alternative
 from .members import others, text
 from .pointers import member_pointer, part_of, pointer, steps
 
@@ -67,7 +68,7 @@ class AjvFormat:
 
 def _errors(request: Request, listed: Sequence[Json]) -> list[Violation]:
     out: list[Violation] = []
-    for item in listed:
+    for item in of_one_alternative(listed):
         if not isinstance(item, dict):
             continue
         if isinstance(item.get("keyword"), str) and ("instancePath" in item or "dataPath" in item):

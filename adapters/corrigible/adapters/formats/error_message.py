@@ -197,6 +197,15 @@ def _is_sent(value: Json, request: Request) -> bool:
     return places is None or bool(places)
 
 
+def _place_quoted(message: str, request: Request) -> str:
+    """Return the only place of the body whose object or list a text quotes, empty where there is none."""
+    literal = find_literal(message)
+    if literal is None or not isinstance(literal.value, (dict, list)) or not literal.value:
+        return ""
+    places = _places_of(literal.value, request) or []
+    return places[0] if len(places) == 1 and places[0] != "/body" else ""
+
+
 def _places_of(value: Json, request: Request) -> list[str] | None:
     """Return the places of the objects and lists of the body with this value; None where it is too large to say."""
     waiting: list[tuple[str, Json]] = [("/body", request.body)]
@@ -252,6 +261,8 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
     if place and (about.part or value_at(request, place) is not MISSING):
         is_missed = misses(message, about.member, place, request)
         return [violation._replace(pointer=place, constraint="required" if is_missed else violation.constraint)]
+    if "{" in message and (quoted := _place_quoted(message, request)):
+        return [violation._replace(pointer=quoted)]
     item = _ITEM.search(message)
     if item is not None and isinstance(request.body, list) and int(item["index"]) < len(request.body):
         return [violation._replace(pointer=f"/body/{item['index']}")]

@@ -18,6 +18,7 @@ from corrigible.schema.exchange import Json, Request
 from corrigible.schema.form import parameter_segments
 
 from .ajv import read_error
+from .ajv_choice import of_one_alternative
 from .error_shapes import (
     ABOUT_THE_ANSWER,
     CODES,
@@ -83,7 +84,7 @@ def _of(value: Json, key: str, around: Place, depth: int, walk: _Walk) -> Iterat
         if value.strip():
             yield _violation(value, around, walk)
     elif isinstance(value, list):
-        for item in value:
+        for item in of_one_alternative(value):
             is_one = key in MAPS and isinstance(item, dict) and _is_one_error(item)
             yield from _of(item, "" if is_one else key, around, depth + 1, walk)
     elif isinstance(value, dict):

@@ -1,0 +1,70 @@
+"""A path before or behind a sentence is its place, where the request has it."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrigible.adapters.formats.generic import GenericFormat
+from corrigible.adapters.formats.path_in_prose import path_in_prose
+from corrigible.schema.exchange import Exchange, Request
+
+REQUEST = Request(
+    "POST",
+    "/boxes",
+    query={"page": "x"},
+    body={"box": {"sizes": "small", "lid": {}}, "labels": [{"text": 7}], "file": "notes.txt", "wide": {"a": 1}},
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "place", "sentence"),
+    [
+        ("must be a list (at /box/sizes)", "/body/box/sizes", "must be a list"),
+        ("must be a list at 'box.sizes'", "/body/box/sizes", "must be a list"),
+        ("Not a text in labels[0].text.", "/body/labels/0/text", "Not a text"),
+        ("Validation failed: box.sizes - not a list", "/body/box/sizes", "not a list"),
+        ('Field "box.sizes" was rejected. It is no list.', "/body/box/sizes", "It is no list."),
+        ("The `/body/box/sizes` property must be array", "/body/box/sizes", "must be array"),
+        ("is required (at /box/lid/colour)", "/body/box/lid/colour", "is required"),
+        ("is required (at /colour)", "/body/colour", "is required"),
+        ("Box.Sizes: not a list", "/body/box/sizes", "not a list"),
+    ],
+)
+def test_a_told_path(message: str, place: str, sentence: str) -> None:
+    assert path_in_prose(message, REQUEST) == (place, sentence)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "cannot read 'notes.txt'",
+        "see https://example.com/box/sizes",
+        "no such thing at /boxes",
+        "unknown shelf (at /shelf/colour)",
+        "version 1.2.3 is too old",
+        "is too wide (at /colour)",
+        "/box/sizes",
+    ],
+)
+def test_what_is_no_place_of_the_request(message: str) -> None:
+    assert path_in_prose(message, REQUEST).place == ""
+
+
+def read(message: str) -> list[tuple[str, str]]:
+    exchange = Exchange(REQUEST, 400, {}, b"")
+    return [(one.pointer, one.written_text) for one in GenericFormat().read(exchange, {"message": message})]
+
+
+def test_errors_one_behind_the_other_have_a_place_each() -> None:
+    assert read("box.sizes: not a list; labels[0].text: not a text") == [
+        ("/body/box/sizes", "box.sizes: not a list; labels[0].text: not a text"),
+        ("/body/labels/0/text", "box.sizes: not a list; labels[0].text: not a text"),
+    ]
+
+
+def test_a_text_with_a_part_that_has_no_place_is_one_error() -> None:
+    assert len(read("box.sizes: not a list; please try again later")) == 1
+
+
+def test_an_object_that_the_text_quotes_is_the_place() -> None:
+    assert [place for place, _ in read('That must be an array. You sent {"a":1}.')] == ["/body/wide"]
