@@ -105,8 +105,15 @@ def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int,
         yield read_error(walk.request, members)
         return
     inner: list[Violation] = []
+    things = [name for name, value in members.items() if _is_thing(value, walk)] if _SENTENCES & members.keys() else []
     for name, value in members.items():
-        if name not in NO_ERRORS and isinstance(value, (dict, list)) and value and name not in ("path", "loc"):
+        if (
+            name not in NO_ERRORS
+            and name not in things
+            and isinstance(value, (dict, list))
+            and value
+            and name not in ("path", "loc")
+        ):
             inner += _below_member(name, value, around, below, depth, walk)
     message = sentence(members, TEXTS, TEXTS_BESIDE, walk.names)
     says_more = any(one.message for one in inner) or not message
@@ -228,6 +235,23 @@ def _is_by_place(members: Mapping[str, Json], walk: _Walk) -> bool:
 def _begins_with_sent(members: Mapping[str, Json], walk: _Walk) -> bool:
     """Whether a name, perhaps one of a place further inside, begins with one of the request."""
     return any(_is_sent(name.partition(".")[0].partition("[")[0], walk) for name in members)
+
+
+def _is_thing(value: Json, walk: _Walk) -> bool:
+    """Whether a value beside a sentence is what was sent, or what exists already: it repeats a member with its value.
+
+    What another member of it says ("must be tidied up") is then no error, whatever its words.
+    """
+    body = walk.request.body
+    if not isinstance(value, dict) or not isinstance(body, dict):
+        return False
+    if any(isinstance(value.get(name), str) and name not in body for name in _SENTENCES):
+        return False
+    return any(
+        isinstance(one, str | int) and one not in ("", True, False) and value.get(name) == one
+        for name, one in body.items()
+        if name not in _CODE_NAMES
+    )
 
 
 def _is_one_error(members: Mapping[str, Json]) -> bool:
