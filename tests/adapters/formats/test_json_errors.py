@@ -79,6 +79,7 @@ def test_a_large_answer_is_read_in_part() -> None:
         # Errors by the names of members do not repeat what was sent.
         ({"message": "Refused", "data": {"name": ["is required"]}}, ["is required"]),
         ({"message": "Refused", "detail": {"message": "bad name", "name": "ann"}}, ["bad name"]),
+        ({"message": "Refused", "info": {"reason": "must be longer", "name": "ann"}}, ["must be longer"]),
     ],
 )
 def test_a_thing_beside_a_sentence_is_no_error(answer: Any, messages: list[str]) -> None:

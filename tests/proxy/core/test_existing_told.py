@@ -58,6 +58,9 @@ def test_what_exists_otherwise_is_no_goal_reached(engine: Engine) -> None:
         ({"message": "Existing value", "object": dict(SENT)}, None),  # it repeats what was sent: nothing exists of it
         ({"message": "Existing value", "request": {"id": 7, **SENT}}, None),
         ({"message": "Existing value", "object": {"id": 7, "rack": "r-13"}}, None),  # another one
+        # Somebody else may have it.
+        ({"message": "Shelf is already in use", "object": {"id": 7, **SENT}}, None),
+        ({"message": "Rack is already taken", "object": {"id": 7, **SENT}}, None),
         ({"message": "The pending request already exists", "object": {"id": 7, **SENT}}, None),
         ({"message": "Existing value", "a": {"id": 7, **SENT}, "b": {"id": 8, **SENT}}, None),
         ({"message": "Existing value", "object": {"id": 7, "password": "x"}}, {"password": "x"}),

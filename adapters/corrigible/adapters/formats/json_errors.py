@@ -6,7 +6,6 @@ is bounded in depth and in the number of values.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -18,6 +17,7 @@ from corrigible.schema.exchange import Json, Request
 from corrigible.schema.form import parameter_segments
 
 from .ajv import read_error
+from .error_or_thing import is_error_text, is_thing
 from .error_shapes import (
     ABOUT_THE_ANSWER,
     CODES,
@@ -31,6 +31,7 @@ from .error_shapes import (
     PLACES_BESIDE_TEXT,
     PLACES_OF_ANSWERS,
     RELATIVE,
+    SENTENCES,
     TEXTS,
     TEXTS_BESIDE,
     WHOLE,
@@ -105,7 +106,11 @@ def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int,
         yield read_error(walk.request, members)
         return
     inner: list[Violation] = []
-    things = [name for name, value in members.items() if _is_thing(value, walk)] if _SENTENCES & members.keys() else []
+    things = (
+        [name for name, value in members.items() if is_thing(value, walk.request.body)]
+        if SENTENCES & members.keys()
+        else []
+    )
     for name, value in members.items():
         if (
             name not in NO_ERRORS
@@ -237,29 +242,12 @@ def _begins_with_sent(members: Mapping[str, Json], walk: _Walk) -> bool:
     return any(_is_sent(name.partition(".")[0].partition("[")[0], walk) for name in members)
 
 
-def _is_thing(value: Json, walk: _Walk) -> bool:
-    """Whether a value beside a sentence is what was sent, or what exists already: it repeats a member with its value.
-
-    What another member of it says ("must be tidied up") is then no error, whatever its words.
-    """
-    body = walk.request.body
-    if not isinstance(value, dict) or not isinstance(body, dict):
-        return False
-    if any(isinstance(value.get(name), str) and name not in body for name in _SENTENCES):
-        return False
-    return any(
-        isinstance(one, str | int) and one not in ("", True, False) and value.get(name) == one
-        for name, one in body.items()
-        if name not in _CODE_NAMES
-    )
-
-
 def _is_one_error(members: Mapping[str, Json]) -> bool:
     """Whether texts stand under the usual names of one error only: a chat's `message` is sent, and told of as well."""
     names = {name for name, value in members.items() if isinstance(value, str)}
     if not all(name in _USUAL or (name in PLACES and " " not in members[name]) for name in names):
         return False
-    return not names.isdisjoint(_SENTENCES) or (not names.isdisjoint(TEXTS) and not names.isdisjoint(CODES))
+    return not names.isdisjoint(SENTENCES) or (not names.isdisjoint(TEXTS) and not names.isdisjoint(CODES))
 
 
 def _is_tree(value: Json, depth: int) -> bool:
@@ -275,22 +263,6 @@ def _is_tree(value: Json, depth: int) -> bool:
     return isinstance(value, dict) and bool(value) and all(_is_tree(one, depth + 1) for one in value.values())
 
 
-_COMPLAINING: Final = re.compile(
-    r"\b(?:requir|missing|must|should|invalid|not|cannot|can't|expected|unknown|unexpected|too (?:long|short|"
-    r"large|small)"
-    r"|at least|at most|already|wrong|blank|empty|greater|less)",
-    re.IGNORECASE,
-)
-
-
-def is_error_text(message: str) -> bool:
-    """Whether a text is worded like an error, where nothing but its words tells it from a value."""
-    return _COMPLAINING.search(message[:_MOST_LETTERS]) is not None
-
-
-_MOST_LETTERS: Final = 500
-
-
 def _is_sent(name: str, walk: _Walk) -> bool:
     return name in walk.names
 
@@ -303,8 +275,6 @@ def _is_complaint(members: Mapping[str, Json], walk: _Walk) -> bool:
     return not _CODE_NAMES.isdisjoint(members) and not _RANK.keys().isdisjoint(members)
 
 
-_SENTENCES: Final = frozenset({"message", "detail", "error", "msg", "Message", "errorMessage", "error_message"})
-"""Names under which almost every API has the sentence of its error, and hardly any the sentences of a map."""
 _USUAL: Final = frozenset({*TEXTS, *CODES, *ABOUT_THE_ANSWER})
 _OF_ONE: Final = frozenset(
     {"message", "msg", "detail", "description", "code", "defaultMessage", "errorMessage", "reason", "title"}

@@ -71,7 +71,8 @@ class Conflicts(StateReader):
         if self._is_of_the_call() and not self._is_told():
             return None
         told = existing_told(self._case.exchange)
-        if told is not None and not self._is_of_the_call() and is_as_asked(self._request, told):
+        is_held = _HELD.search(self._message) is not None or self._is_of_the_call()  # perhaps by somebody else
+        if told is not None and not is_held and is_as_asked(self._request, told):
             return self._terminal("ALREADY_DONE", _AS_ASKED, {}, EXISTS_ALREADY)
         place = self._conflicting(creation)
         if place is None:
