@@ -65,3 +65,23 @@ def test_a_large_answer_is_read_in_part() -> None:
     exchange = Exchange(Request("POST", "/x", {}, {}, {}), 400, {}, b"")
     body = {"errors": [{"field": f"f{number}", "message": "is wrong"} for number in range(2000)]}
     assert len(GenericFormat().read(exchange, body)) == 64
+
+
+@pytest.mark.parametrize(
+    ("answer", "messages"),
+    [
+        # What exists, or what was sent, stands beside the sentence.
+        (
+            {"message": "Existing value", "object": {"id": 1, "name": "ann", "note": "must be tidied up"}},
+            ["Existing value"],
+        ),
+        ({"message": "Refused", "data": {"name": "ann"}}, ["Refused"]),
+        # Errors by the names of members do not repeat what was sent.
+        ({"message": "Refused", "data": {"name": ["is required"]}}, ["is required"]),
+        ({"message": "Refused", "detail": {"message": "bad name", "name": "ann"}}, ["bad name"]),
+        ({"message": "Refused", "info": {"reason": "must be longer", "name": "ann"}}, ["must be longer"]),
+    ],
+)
+def test_a_thing_beside_a_sentence_is_no_error(answer: Any, messages: list[str]) -> None:
+    exchange = Exchange(Request("POST", "/x/7", {}, {}, {"name": "ann"}), 409, {}, b"")
+    assert [one.message for one in GenericFormat().read(exchange, answer)] == messages

@@ -342,3 +342,52 @@ def test_a_kind_in_the_singular_is_the_member_in_the_plural() -> None:
     message = "1 relation(s) of type api::category.category associated with this entity do not exist"
     assert suspected_place(message, sent) == "/body/categories"
     assert suspected_place("1 relation(s) of type api::series do not exist", sent) == ""
+
+
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        # marshmallow gives what a schema checks as a whole to `_schema`
+        ("Flow with id f-1 not found", "/body/flow_id"),
+        ("Unknown title", "/body/title"),
+        ("Parent flow id is required when creating a run.", "/body/parent_flow"),
+        ("Must have at least one of title or flow_id", "/body"),  # several would do
+        ("Invalid input type.", "/body"),
+        ("This is no run.", "/body"),
+    ],
+)
+def test_a_sentence_about_the_whole_body_may_be_about_one_place_in_it(message: str, place: str) -> None:
+    assert read({"messages": {"json": {"_schema": [message]}}}) == [place]
+
+
+@pytest.mark.parametrize(
+    ("variable", "message", "place"),
+    [
+        ("shop_name", "Can't comment non-existent object", "/body/object_id"),
+        ("shop_name", "This needs an object, and there is no such object", "/body/object_id"),
+        ("shop_name", "No such shop", ""),
+        ("object_name", "Can't comment non-existent object", ""),  # the path's own may be meant
+        ("id", "Can't comment non-existent object", ""),  # of what, is not known
+    ],
+)
+def test_what_is_absent_is_not_in_a_path_that_names_another_kind(variable: str, message: str, place: str) -> None:
+    request = Request("POST", "/shops/s-1/comments", {}, {}, {"text": "x", "object_id": 7})
+    exchange = Exchange(request, 400, {}, b"")
+    errors = GenericFormat().read(exchange, {"message": message})
+    assert [one.pointer for one in locate_errors(errors, exchange, lambda: NOTHING, {variable: "s-1"})] == [place]
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "place"),
+    [
+        ({"parent": 7}, "Parent id must exist", "/body/parent"),
+        ({"parent": {"name": "x"}}, "Parent id must exist", ""),  # its own identifier may be meant
+        ({"name": "x"}, "Owner key is required", "/body/owner"),
+        ({"name": "x"}, "Shelf id is required", ""),
+    ],
+)
+def test_what_is_called_by_its_kind_and_its_identifier(body: Any, message: str, place: str) -> None:
+    exchange = Exchange(Request("POST", "/things", {}, {}, body), 400, {}, b"")
+    declared = Vocabulary((("body",), ("body", "parent"), ("body", "owner"), ("body", "name")))
+    errors = GenericFormat().read(exchange, {"message": message})
+    assert [one.pointer for one in locate_errors(errors, exchange, lambda: declared)] == [place]

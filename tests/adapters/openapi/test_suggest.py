@@ -114,3 +114,46 @@ def test_a_value_that_cannot_be_one_may_be_a_misspelt_path_that_ends_in_a_slash(
         found = suggester.alternatives("GET", path, "serch")
         assert found is not None
         assert found.schema["enum"] == ["/users/search/"]
+
+
+WITHIN = Operations(
+    {
+        "GET /api/hosts": "all-hosts",
+        "PATCH /api/hosts": "change-hosts",
+        "DELETE /api/hosts": "delete-hosts",
+        "POST /api/sites/{site}/hosts": "add-host",
+        "GET /api/hosts/{host}": "host",
+        "DELETE /api/sites/{site}/hosts/{host}": "delete-host",
+        "GET /api/racks": "all-racks",
+        "POST /api/sites/{site}/racks": "add-rack",
+        "POST /api/rooms/{room}/racks": "add-rack-to-room",
+        "GET /api/logs": "logs",
+        "PUT /api/logs": "set-logs",
+        "PATCH /api/sites/{site}/logs": "change-logs",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "pattern"),
+    [
+        ("POST", "/api/hosts", "^/api/sites/[^/]+/hosts$"),
+        ("DELETE", "/api/hosts/7", "^/api/sites/[^/]+/hosts/[^/]+$"),
+    ],
+)
+def test_a_path_that_leaves_out_where_the_resource_belongs(method: str, path: str, pattern: str) -> None:
+    found = OperationSuggester(WITHIN).nearest(method, path)
+    assert found is not None
+    assert (found.keyword, found.schema) == ("elsewhere", {"type": "string", "pattern": pattern})
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/api/racks"),  # two have it: which is meant is not known
+        ("PATCH", "/api/logs"),  # PUT of the same path may be meant
+    ],
+)
+def test_a_path_of_which_another_method_may_be_meant(method: str, path: str) -> None:
+    found = OperationSuggester(WITHIN).nearest(method, path)
+    assert found is None or found.keyword == "method"

@@ -76,6 +76,10 @@ def asked(engine: Engine, request: Request, answer: Any, status: int = 400) -> s
         (DATES, "Start date must be earlier than the end date."),
         (DATES, "'end_date' should not precede 'startDate'"),
         (DATES, "Value error, endDate has to be after start_date"),
+        # said as it is, and not as it has to be
+        (DATES, "start_date is bigger than end_date."),
+        (DATES, "startDate is after the end date"),
+        (LIMITS, "min is greater than max"),
         (LIMITS, "min must be less than or equal to max"),
         (LIMITS, "max (3) must be greater than min (5)"),
         (LIMITS, "min can't exceed max"),

@@ -177,3 +177,17 @@ def test_credentials_that_are_missed_under_another_status_are_told(engine: Engin
     answer = feedback(engine, FIRE, message, 400)
     assert answer is not None
     assert [one["parameters"]["needed"] for one in answer["suggestions"]] == ["credentials"]
+
+
+@pytest.mark.parametrize("message", ["Kiln is offline", "The kiln is currently paused.", "Kiln is out of order"])
+@pytest.mark.parametrize("status", [400, 409, 410])
+def test_a_short_sentence_tells_a_state(engine: Engine, message: str, status: int) -> None:
+    told = feedback(engine, FIRE, message, status)
+    assert told is not None
+    assert told["suggestions"][0]["action"] == "ESCALATE"
+
+
+@pytest.mark.parametrize("message", ["Kiln was deleted", "The kiln has expired", "Kiln is no longer connected"])
+def test_what_is_gone_for_good_gets_no_other_state(engine: Engine, message: str) -> None:
+    told = feedback(engine, FIRE, message, 410)
+    assert told is None or all(one["action"] != "ESCALATE" for one in told["suggestions"])

@@ -22,7 +22,8 @@ from corrigible.rules.pointer import MISSING, escape, parameters_at, to_pointer,
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
-from .json_errors import find_errors, is_error_text
+from .error_or_thing import is_error_text
+from .json_errors import find_errors
 from .keywords import KEYWORDS, keyword_of, stated_keywords
 from .locate import fit_keywords
 from .path_in_prose import path_in_prose

@@ -61,6 +61,8 @@ _BESIDE: Final = (
     *("details", "detail", "description", "errorDescription", "error_description", "reason", "cause", "error"),
     *("message", "msg", "errorMessage", "error_message", "developerMessage", "developer_message", "info", "hint"),
 )
+SENTENCES: Final = frozenset({"message", "detail", "error", "msg", "Message", "errorMessage", "error_message"})
+"""Names under which almost every API has the sentence of its error, and hardly any the sentences of a map."""
 TEXTS_BESIDE: Final = {
     spelt: rank
     for rank, name in enumerate(_BESIDE)

@@ -6,7 +6,6 @@ is bounded in depth and in the number of values.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -19,6 +18,7 @@ from corrigible.schema.form import parameter_segments
 
 from .ajv import read_error
 from .ajv_choice import of_one_alternative
+from .error_or_thing import is_error_text, is_thing
 from .error_shapes import (
     ABOUT_THE_ANSWER,
     CODES,
@@ -32,6 +32,7 @@ from .error_shapes import (
     PLACES_BESIDE_TEXT,
     PLACES_OF_ANSWERS,
     RELATIVE,
+    SENTENCES,
     TEXTS,
     TEXTS_BESIDE,
     WHOLE,
@@ -106,8 +107,19 @@ def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int,
         yield read_error(walk.request, members)
         return
     inner: list[Violation] = []
+    things = (
+        [name for name, value in members.items() if is_thing(value, walk.request.body)]
+        if SENTENCES & members.keys()
+        else []
+    )
     for name, value in members.items():
-        if name not in NO_ERRORS and isinstance(value, (dict, list)) and value and name not in ("path", "loc"):
+        if (
+            name not in NO_ERRORS
+            and name not in things
+            and isinstance(value, (dict, list))
+            and value
+            and name not in ("path", "loc")
+        ):
             inner += _below_member(name, value, around, below, depth, walk)
     message = sentence(members, TEXTS, TEXTS_BESIDE, walk.names)
     says_more = any(one.message for one in inner) or not message
@@ -236,7 +248,7 @@ def _is_one_error(members: Mapping[str, Json]) -> bool:
     names = {name for name, value in members.items() if isinstance(value, str)}
     if not all(name in _USUAL or (name in PLACES and " " not in members[name]) for name in names):
         return False
-    return not names.isdisjoint(_SENTENCES) or (not names.isdisjoint(TEXTS) and not names.isdisjoint(CODES))
+    return not names.isdisjoint(SENTENCES) or (not names.isdisjoint(TEXTS) and not names.isdisjoint(CODES))
 
 
 def _is_tree(value: Json, depth: int) -> bool:
@@ -252,22 +264,6 @@ def _is_tree(value: Json, depth: int) -> bool:
     return isinstance(value, dict) and bool(value) and all(_is_tree(one, depth + 1) for one in value.values())
 
 
-_COMPLAINING: Final = re.compile(
-    r"\b(?:requir|missing|must|should|invalid|not|cannot|can't|expected|unknown|unexpected|too (?:long|short|"
-    r"large|small)"
-    r"|at least|at most|already|wrong|blank|empty|greater|less)",
-    re.IGNORECASE,
-)
-
-
-def is_error_text(message: str) -> bool:
-    """Whether a text is worded like an error, where nothing but its words tells it from a value."""
-    return _COMPLAINING.search(message[:_MOST_LETTERS]) is not None
-
-
-_MOST_LETTERS: Final = 500
-
-
 def _is_sent(name: str, walk: _Walk) -> bool:
     return name in walk.names
 
@@ -280,8 +276,6 @@ def _is_complaint(members: Mapping[str, Json], walk: _Walk) -> bool:
     return not _CODE_NAMES.isdisjoint(members) and not _RANK.keys().isdisjoint(members)
 
 
-_SENTENCES: Final = frozenset({"message", "detail", "error", "msg", "Message", "errorMessage", "error_message"})
-"""Names under which almost every API has the sentence of its error, and hardly any the sentences of a map."""
 _USUAL: Final = frozenset({*TEXTS, *CODES, *ABOUT_THE_ANSWER})
 _OF_ONE: Final = frozenset(
     {"message", "msg", "detail", "description", "code", "defaultMessage", "errorMessage", "reason", "title"}

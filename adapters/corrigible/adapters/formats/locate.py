@@ -17,7 +17,9 @@ from corrigible.adapters.formats.message.go_duration import is_unread_duration
 from corrigible.adapters.formats.message.member_names import find_subject
 from corrigible.adapters.formats.message.names_told import names_in_message
 from corrigible.adapters.formats.message.sent_values import (
+    REFERENCES,
     SentValue,
+    has_word,
     places_alike,
     places_around,
     reference_in_message,
@@ -29,6 +31,7 @@ from corrigible.adapters.formats.message.value_kinds import only_number
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.budget import remaining, spend
 from corrigible.rules.pointer import MISSING, escape, segments, value_at
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
@@ -106,6 +109,9 @@ def locate_errors(
     left = _MOST_COMPARED
     is_rpc = request.protocol is Protocol.GRPC
     for error in errors:
+        if (inner := _inside_the_body(error, exchange, declared, path_parameters)) is not None:
+            out.append(inner)
+            continue
         printed = error.message
         error, code = read_call(error, exchange, declared) if is_rpc else (error, "")
         error = with_value_behind_name(error, request)
@@ -151,7 +157,9 @@ def locate_errors(
             if is_rpc:
                 error, place = told_in_call(error, code, request, vocabulary, sent, any_text=any_text)
             else:
-                *others, place = _told_by_text(error, request, vocabulary, every, sent, any_text=any_text)
+                *others, place = _told_by_text(
+                    error, request, vocabulary, every, sent, path_parameters, any_text=any_text
+                )
                 out += [_at_its_place(error._replace(pointer=one), request, vocabulary) for one in others]
                 if not place and exchange.status in _OF_CONTENT and isinstance(request.body, Mapping):
                     error, place = _not_given(error, request, vocabulary)
@@ -197,6 +205,22 @@ def locate_errors(
     return out
 
 
+def _inside_the_body(
+    error: Violation, exchange: Exchange, declared: Callable[[], Vocabulary], path_parameters: Mapping[str, str]
+) -> Violation | None:
+    """Return an error about the whole body with the one place in it that its sentence is about; None where it has none.
+
+    Validators give what they check of several members together, or by hand, to the whole: marshmallow's `_schema`.
+    """
+    is_whole = error.pointer == "/body" and isinstance(exchange.request.body, Mapping)
+    if not is_whole or error.constraint or error.stated or exchange.request.protocol is not Protocol.HTTP:
+        return None
+    if _OF_SEVERAL.search(error.message[:_READ]) is not None:
+        return None
+    found = locate_errors([error._replace(pointer="")], exchange, declared, path_parameters)
+    return found[0] if len(found) == 1 and found[0].pointer.startswith("/body/") else None
+
+
 def _missed_at(error: Violation, place: str, request: Request, vocabulary: Vocabulary) -> Violation:
     return _at_its_place(error.at(place, "required", {}), request, vocabulary)
 
@@ -207,6 +231,7 @@ def _told_by_text(
     vocabulary: Vocabulary,
     every: Sequence[SentValue],
     sent: Sequence[SentValue],
+    path_parameters: Mapping[str, str],
     *,
     any_text: bool,
 ) -> list[str]:
@@ -220,7 +245,20 @@ def _told_by_text(
     worded = names_in_message(error.message, sent)
     if len(worded) == 1:
         return worded
-    return [reference_in_message(error.message, every) or place_by_initials(error.message, sent)]
+    reference = reference_in_message(error.message, every)
+    if not reference and not _may_be_in_path(error.message, path_parameters):
+        reference = reference_in_message(error.message, sent)
+    return [reference or place_by_initials(error.message, sent)]
+
+
+def _may_be_in_path(message: str, path_parameters: Mapping[str, str]) -> bool:
+    """Whether what a message says is absent may be what the path names: the `house_name` of a path is no `Room`."""
+    told = set(words(message[:_READ]))
+    for name, value in path_parameters.items():
+        kinds = [word for word in words(name) if word not in REFERENCES]
+        if not kinds or not told.isdisjoint(kinds) or has_word(message[:_READ], value):
+            return True
+    return False
 
 
 _READ: Final = 500

@@ -3,6 +3,7 @@
 | what is told                  | the member       | how it is found                                        |
 |-------------------------------|------------------|--------------------------------------------------------|
 | `Author`, `author`            | `author_id`      | the only one that is called so, with a last word more  |
+| `Parent id`                   | `parent`         | the one of that name without the last word             |
 | `Due on`                      | `due_date`       | the only one with the most of its words: for a question |
 
 Knows: labels, the request, what its operation declares. Does not know: formats, what is suggested.
@@ -55,6 +56,22 @@ def place_of_reference(
         return next(iter(there)) if len(there) == 1 else ""
     absent = {place for one in names if (place := find_missing("body", [one], request, vocabulary))}
     return next(iter(absent)) if len(absent) == 1 else ""
+
+
+def place_of_identifier(name: str, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> str:
+    """Return the member that a message calls by its kind and the word for an identifier: `Parent id` of `parent`.
+
+    Of an object the identifier may be meant: that one has more.
+    """
+    told = words(name.replace(" ", "_"))
+    if len(told) < 2 or told[-1] not in _ENDINGS:
+        return ""
+    member = "_".join(told[:-1])
+    spend(len(sent) // COMPARED_A_STEP)
+    there = [one for one in sent if len(one.path) == 2 and one.path[0] == "body" and one.folded[-1] == fold(member)]
+    if there:
+        return there[0].pointer if len(there) == 1 and isinstance(there[0].value, str | int) else ""
+    return find_missing("body", [member], request, vocabulary) or ""
 
 
 def _referring(name: str) -> Iterator[str]:

@@ -26,7 +26,7 @@ from corrigible.rules.safety.json_text import repaired_json
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
 
-from .place_by_label import ABOUT_RIGHTS, place_like_label, place_of_reference
+from .place_by_label import ABOUT_RIGHTS, place_like_label, place_of_identifier, place_of_reference
 from .place_by_path import find_missing
 from .sent_places import COMPARED_A_STEP, PLACES_A_STEP, find_sent, sent_places
 
@@ -228,6 +228,7 @@ def place_by_text(error: Violation, request: Request, vocabulary: Vocabulary, se
         place = find_missing("body", names, request, vocabulary) if there == "" else there
         if place == "" and len(names) == 1:
             place = place_of_reference(about["name"], message, request, vocabulary, sent)
+            place = place or place_of_identifier(about["name"], request, vocabulary, sent)
         if place:
             return place
     if (headed := _HEADED.match(message)) is not None and len(places := _named(headed["name"], sent)) == 1:

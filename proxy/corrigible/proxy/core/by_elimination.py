@@ -29,7 +29,8 @@ from corrigible.schema.exchange import Json, Request
 
 from .absent_thing import absent_thing
 from .api_profile import RefusalCase
-from .nothing_said import says_no_path
+from .nothing_said import says_no_path, says_nothing
+from .refused_parameter import refused_parameter
 
 _READ: Final = 2000
 """Letters of a message that are looked at."""
@@ -56,10 +57,26 @@ _SHORTEST_VALUE: Final = 3
 
 def by_elimination(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:
     """Return what is left for an error to be about, None where that is nothing or too much."""
+    if (parameter := refused_parameter(case, error)) is not None:
+        return parameter
     in_path = _missing_name(case, error) or _refused_name(case, error)
     elsewhere = _absent(case, error) or _only_parameter(case, error, description) or _faulty_value(case, error)
     elsewhere = elsewhere or _text_body(case, error)
-    return in_path or elsewhere or _only_member(case, error, description)
+    left = _only_member(case, error, description) or _undescribed_body(case, error, description)
+    return in_path or elsewhere or left
+
+
+def _undescribed_body(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:
+    """Return the body of which neither the description nor the answer says anything, where nothing else was sent."""
+    request, operation = case.request, case.match.operation
+    if error.pointer or len(case.errors) > 1 or not operation or request.query or request.files:
+        return None
+    if case.exchange.status not in _ABOUT_VALUES or not says_nothing(error.message, case.exchange.status):
+        return None
+    is_described = any(place[:1] == ("body",) for place in description.vocabulary(operation).places)
+    if not isinstance(request.body, Mapping) or not request.body or is_described:
+        return None
+    return SchemaViolation("/body", "value", {"type": "object"}, request.body)
 
 
 def _absent(case: RefusalCase, error: Violation) -> SchemaViolation | None:

@@ -28,7 +28,8 @@ _SAYS_REFUSED: Final = re.compile(
     r"|invalid request (?:payload|query|params|headers|path|body) input"
     r"|(?:invalid|wrong|bad) (?:request|input|data|format|file format)(?: supplied| provided| given)?"
     r"|(?:i |we )?(?:do(?: not|n't)|could(?: not|n't)|can(?:not|'t)) understand(?: (?:you|(?:this|the|your) request))?"
-    r"|validation (?:error|failed)|(?:request )?error)?\W*"
+    r"|validation (?:error|failed)|(?:request )?error"
+    r"|the browser \(or proxy\) sent a request that this server could not understand)?\W*"  # Werkzeug, of any 400
 )
 _SAYS_CONFLICT: Final = re.compile(rf"(?i){_STATUS}(?:(?:resource |request )?conflict(?: error)?)?\W*")
 _SAYS_NO_PATH: Final = re.compile(

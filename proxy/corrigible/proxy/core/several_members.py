@@ -60,6 +60,11 @@ _RELATION: Final = re.compile(
     r"|(?:greater|less|higher|lower|larger|smaller|more|fewer|longer|shorter|older|newer) than|(?:prior|subsequent) to"
     r"|same|<|>|<=|>=|inconsistent|consistent) "
 )
+_STATED: Final = re.compile(
+    r" (?:is|are|was|comes?|lies) (?:(?:greater|less|higher|lower|larger|smaller|bigger|more|fewer|longer|shorter|older"
+    r"|newer|later|earlier|sooner) than|after|before|equal to|the same as) (?:the )?"
+)
+"""What a complaint says of two members as they are, where another says what they must be: `start is after end`."""
 _TOGETHER: Final = re.compile(
     r" (?:same|equal|identical|match|differ\w*|consistent|inconsistent|mismatch\w*"
     r"|(?:go|fit|work) together|incompatible|compatible|conflict(?:s|ing)?) "
@@ -119,7 +124,8 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
         return _Reader(case, error, description, text).to_differ()
     exclusive, needed = _EXCLUSIVE.search(text), _NEEDED.search(text)
     reader = _Reader(case, error, description, text)
-    if not exclusive and not needed and (error.stated or not (_RELATION.search(text) or _TOGETHER.search(text))):
+    is_compared = any(one.search(text) for one in (_RELATION, _STATED, _TOGETHER))
+    if not exclusive and not needed and (error.stated or not is_compared):
         moments = [] if error.stated or error.pointer.count("/") > 1 else places_of_moments(text, _values(request))
         return reader.to_fit(moments) if moments else None
     if needed or exclusive:  # what is listed may be members
@@ -187,6 +193,7 @@ class _Reader:
             return []
         between, after = self._text[named[0].end - 1 : named[1].start + 1], self._text[named[1].end - 1 :]
         is_related = _OBLIGED.search(between) is not None and _RELATION.search(between) is not None
+        is_related = is_related or _STATED.fullmatch(between) is not None
         is_joined = _JOINED.fullmatch(between) is not None and _TOGETHER.search(after) is not None
         is_joined = is_joined and _OBLIGED.search(after) is not None
         return [one.place for one in named] if is_related or is_joined else []

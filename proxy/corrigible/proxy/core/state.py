@@ -30,6 +30,7 @@ from corrigible.schema.exchange import Protocol as Wire
 from .absent_thing import EVEN, absent_thing
 from .api_profile import RefusalCase
 from .nothing_said import says_no_conflict, says_nothing
+from .refused_parameter import refused_parameter
 from .state_conflict import Conflicts
 from .state_reader import (
     ABSENT_HERE,
@@ -49,6 +50,7 @@ _EXISTS: Final = re.compile(
     r"(?i)\balready (?:exists?|in use|used|taken|registered|been (?:taken|used))\b|\bduplicate\b|\bis taken\b"
     r"|\b(?:must be|not|is) unique\b|\bunique constraint\b|\btwo [\w -]{1,80} (?:with|of|having) [\w -]{0,40}\bsame\b"
     r"|\banother [\w -]{1,60} (?:with|of|has|have|having) (?:the|this|that) (?:same )?(?:name|id|identifier|key)\b"
+    r"|^\W*(?:pre-?)?existing (?:[\w-]+ ){0,2}(?:value|object|record|resource|entry|entity|item|row|key|name)\W*$"
 )
 _HAS: Final = re.compile(r"(?i)\balready ha(?:s|ve) (.{1,200})")
 _INVALID: Final = re.compile(r"(?i)\b(?:invalid|not (?:an? )?valid|malformed|must be an?)\b")
@@ -103,6 +105,8 @@ class _State(References, Conflicts):
         if unmet and (status == 404 or (status in (400, 409, 422) and ABSENT.search(self._message))):
             return (yield from self._reference(self._error.pointer))
         refuses_value = ABSENT.search(self._message) or _INVALID.search(self._message)
+        if refused_parameter(self._case, self._error) is not None:
+            return None  # the path leads where it should
         if not in_parameters and (status == 404 or (status in (400, 422) and refuses_value)):
             if told_reason(self._message) in (Reason.CREDENTIALS, Reason.FEATURE, Reason.RIGHT, Reason.LIMIT):
                 return None  # the path may well be right

@@ -25,6 +25,7 @@ from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask,
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
+from .existing_told import ask_for_others, existing_told, is_as_asked
 from .state_reader import (
     EXISTS_ALREADY,
     MOST_OFFERED,
@@ -50,6 +51,7 @@ _VERSIONS: Final = frozenset(
 _WRAPPED: Final = 3
 """Slashes in the place of a member of an object under a name."""
 _MOST_CREATED: Final = 50
+_AS_ASKED: Final = "It exists, with everything that was asked for."
 _OF_THE_CALL: Final = re.compile(
     r"(?i)\b(?:idempoten\w*|nonce|requests?|submission|transaction|(?:time[ -]?)?slots?|times?|period|interval|dates?"
     r"|day|window|schedule|overlap\w*|pending|in progress)\b"
@@ -68,11 +70,17 @@ class Conflicts(StateReader):
         """Compare what exists with what was sent. `is_seen`: only what a look-up shows is known to exist."""
         if self._is_of_the_call() and not self._is_told():
             return None
+        told = existing_told(self._case.exchange)
+        is_held = _HELD.search(self._message) is not None or self._is_of_the_call()  # perhaps by somebody else
+        if told is not None and not is_held and is_as_asked(self._request, told):
+            return self._terminal("ALREADY_DONE", _AS_ASKED, {}, EXISTS_ALREADY)
         place = self._conflicting(creation)
         if place is None:
             if is_seen:
                 return None
             here = yield from self._existing_here()
+            if here is None and told is not None and (question := ask_for_others(self._request, told)) is not None:
+                return self._done(question, EXISTS_ALREADY)
             return here if here is not None or creation is None else (yield from self._existing_as_sent(creation))
         sent = value_at(self._request, place)
         value, member = scalar_text(sent), segments(place)[-1]
@@ -83,8 +91,7 @@ class Conflicts(StateReader):
             return None
         lost = self._lost(place, existing) if existing is not None else ()
         if existing is not None and not lost and self._is_meant(member, creation):
-            message = "It exists, with everything that was asked for."
-            return self._terminal("ALREADY_DONE", message, {"path": path} if path else {}, EXISTS_ALREADY)
+            return self._terminal("ALREADY_DONE", _AS_ASKED, {"path": path} if path else {}, EXISTS_ALREADY)
         violation = SchemaViolation(place, "enum", {}, sent)
         message = "Give a value that is free." if existing is None else "Create another one, under a name that is free."
         other = ask(violation, self._request, message, schema={"not": {"const": sent}}).suggestions[0]
@@ -135,8 +142,7 @@ class Conflicts(StateReader):
         existing = (yield from self._answered(path)) if path else None
         lost = unmet_values(request, existing) if isinstance(existing, Mapping) and request.body is not None else ()
         if isinstance(existing, Mapping) and not lost:
-            message = "It exists, with everything that was asked for."
-            return self._terminal("ALREADY_DONE", message, {"path": request.path}, EXISTS_ALREADY)
+            return self._terminal("ALREADY_DONE", _AS_ASKED, {"path": request.path}, EXISTS_ALREADY)
         if not is_repeated:
             return None
         violation = SchemaViolation("/path", "path", {"type": "string"}, request.path)
@@ -171,8 +177,7 @@ class Conflicts(StateReader):
             found.append(len(same) == 1)
         is_of_names = all(isinstance(one, str) for one in elements)
         if all(found) and self._is_meant("name" if is_of_names else ""):
-            message = "It exists, with everything that was asked for."
-            return self._terminal("ALREADY_DONE", message, {"path": creation.collection}, EXISTS_ALREADY)
+            return self._terminal("ALREADY_DONE", _AS_ASKED, {"path": creation.collection}, EXISTS_ALREADY)
         return self._of_list(place, elements, [one for one, is_there in zip(elements, found, strict=True) if is_there])
 
     def _of_list(self, place: str, elements: Json, existing: Sequence[Json]) -> RuleResult | None:

@@ -94,7 +94,7 @@ class StateReader:
             "message": message,
             "parameters": dict(parameters),
             "safety": {"side_effects": "none", "changes_intent": False},
-            "evidence": {"kind": "lookup"},
+            "evidence": {"kind": "lookup" if self._seen else "mapping"},
         }
         return self._done(Proposal([suggestion], recovery="terminal"), why)
 

@@ -63,6 +63,12 @@ _OF_THE_REQUEST: Final = frozenset({400, 409, 422, 423})
 _OF_THE_PATH: Final = frozenset({404, 405, 501})
 """Statuses under which the path may be wrong all the same."""
 _FORBIDDEN: Final = 403
+_GONE: Final = 410
+"""Of what is not there any more. Some servers answer so for what cannot be had now: a device that is offline."""
+_FOR_GOOD: Final = re.compile(
+    r"(?i)\b(?:deleted|removed|gone|expired|ended|retired|discontinued|revoked|destroyed|terminated|closed|no longer)\b"
+)
+"""Words of what does not come back."""
 _SERVER_FAULT: Final = 500
 _OF_ANY_PATH: Final = frozenset({Reason.CREDENTIALS, Reason.FEATURE, Reason.RIGHT, Reason.LIMIT})
 _OF_THE_STATUS: Final = frozenset({Reason.RIGHT, Reason.FIXED})
@@ -173,6 +179,8 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
         reason = None
     denied = denied_reason(error.message, action, sends_values=sends_values)
     reason = reason or denied
+    if case.exchange.status == _GONE and _FOR_GOOD.search(error.message[:_READ]) is not None:
+        return None
     if reason is None or not _may_be_told(reason, case.exchange.status) or suspected_place(error.message, request):
         return None
     if reason is Reason.STATE and not sends_values and is_told_as_done(error.message, action, *_acted_on(case)):
@@ -318,4 +326,6 @@ def _may_be_told(reason: Reason, status: int) -> bool:
         return reason not in _OF_THE_STATUS
     if status == _SERVER_FAULT:
         return reason is not Reason.FIXED
+    if status == _GONE:
+        return reason is Reason.STATE or reason in _OF_ANY_PATH
     return status in _OF_THE_REQUEST or (status in _OF_THE_PATH and reason in _OF_ANY_PATH)

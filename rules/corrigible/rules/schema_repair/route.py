@@ -56,6 +56,9 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
     if violation.keyword == "around":
         message = "The description has no operation of this path. Use one that does what was meant."
         return ask(violation, request, message)
+    if violation.keyword == ELSEWHERE and not offered:
+        message = "Use the path that has this method: it says where the resource belongs, which this path leaves out."
+        return ask(violation, request, message)
     if all(_RPC.fullmatch(one) for one in offered) and _CALL.fullmatch(str(violation.value)):
         return _rpc(violation, request, offered, group)
     if violation.keyword == ELSEWHERE:

@@ -62,7 +62,7 @@ _NOT_READ: Final = re.compile(
 )
 """What says that what a value refers to could not be had."""
 _NONE: Final = re.compile(r"(?i)(?:there is |error: )?no [a-z]")
-_REFERENCES: Final = frozenset({"id", "ids", "name", "key", "slug", "uuid", "code", "ref", "number"})
+REFERENCES: Final = frozenset({"id", "ids", "name", "key", "slug", "uuid", "code", "ref", "number"})
 """Last words of names that refer to something."""
 _ENDINGS: Final = frozenset({"id", "name", "key"})
 """Last words of names that a sentence leaves out: `Shelf top` of `shelf_name`."""
@@ -248,7 +248,7 @@ def reference_in_message(message: str, sent: Sequence[SentValue]) -> str:
                 return ""
             continue
         parts = words(one.path[-1])
-        stem = parts[:-1] if len(parts) > 1 and parts[-1] in _REFERENCES else ()
+        stem = parts[:-1] if len(parts) > 1 and parts[-1] in REFERENCES else ()
         name = stem or parts
         if name not in has_name:
             has_name[name] = _has_name(name, lower)

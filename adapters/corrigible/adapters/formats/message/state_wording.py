@@ -290,6 +290,12 @@ WORDINGS: Final = (
         r"|^(?:already )?(?:completed|closed|terminated|stopped|finished|archived|cancell?ed) [\w-]+\W*$",
         "The room has been deleted",
     ),
+    Wording(
+        Reason.STATE,
+        r"^(?:the |this |that )?(?:[\w-]+ ){1,2}(?:is|are) (?:currently |now )?(?:offline|paused|suspended|stopped"
+        r"|archived|unreachable|disconnected|asleep|powered off|out of (?:service|order))\W*$",
+        "Agent is offline",
+    ),
     # What takes no changes.
     Wording(
         Reason.FIXED,

@@ -40,6 +40,8 @@ _MOST_LETTERS: Final = 2048
 _BASE_LENGTHS: Final = (1, 2, 3)
 """Segments before all paths of an API: `/api`, `/apis/shop/v1`."""
 _SHORTEST_WORD: Final = 4
+_MOST_INSIDE: Final = 2
+"""Segments of a thing that a path may have left out: `/shops/{shop}`."""
 
 
 class _Candidate(NamedTuple):
@@ -103,7 +105,7 @@ class OperationSuggester:
         wrong = SchemaViolation("/method", "method", {"enum": others}, method) if others else None
         below = None if wrong is None or _may_become(method, others) else self._below(method, path)
         if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
-            return below or self._elsewhere(method, path, others) or wrong
+            return below or self._elsewhere(method, path, others) or self._within(method, path, others) or wrong
         near = self._near_path(method, path) or below or wrong or self._lacking(method, path)
         return near or self._siblings(method, path) or self._around(path)
 
@@ -116,6 +118,22 @@ class OperationSuggester:
         if len(offered) != 1 or not _is_other_number(path.strip("/").split("/"), offered[0].strip("/").split("/")):
             return None
         return SchemaViolation("/path", ELSEWHERE, {"enum": offered}, path)
+
+    def _within(self, method: str, path: str, others: list[str]) -> SchemaViolation | None:
+        """Return the only path that has the method and one thing more inside: `/shops/{shop}/orders` for `/orders`.
+
+        Whoever adds to all of them at once, or deletes one of them, has left out where it belongs.
+        """
+        if method in _READS or (method != "POST" and not _WRITES.isdisjoint(others)):
+            return None
+        parts = path.strip("/").split("/")
+        paths = [one for (other, _), each in self._templates.items() if other == method for one in each]
+        spend(len(paths))
+        longer = [one for one in paths if _is_within(parts, one.strip("/").split("/"))]
+        if len(longer) != 1:
+            return None
+        pattern = "/".join("[^/]+" if "{" in part else re.escape(part) for part in longer[0].split("/"))
+        return SchemaViolation("/path", ELSEWHERE, {"type": "string", "pattern": f"^{pattern}$"}, path)
 
     def beside(self, method: str, path: str) -> SchemaViolation | None:
         """Return the paths that have the method, where they are few; None where the path is not one below the API's.
@@ -365,6 +383,22 @@ def _is_other_number(parts: list[str], others: list[str]) -> bool:
     """Whether two paths differ in one word, of which one is the plural of the other's."""
     different = [(one, two) for one, two in zip(parts, others, strict=False) if one != two]
     return len(parts) == len(others) and len(different) == 1 and is_plural(*different[0])
+
+
+def _is_within(parts: list[str], longer: list[str]) -> bool:
+    """Whether a path of the description is this one with a thing of its own inside: a word and its name, or the name.
+
+    What follows the thing has to be a word that both have.
+    """
+    more = len(longer) - len(parts)
+    if not 0 < more <= _MOST_INSIDE:
+        return False
+    for at in range(1, len(parts)):
+        inside, after = longer[at : at + more], longer[at + more :]
+        is_thing = "{" in inside[-1] and not any("{" in part for part in inside[:-1])
+        if is_thing and after[0] == parts[at] and longer[:at] == parts[:at]:
+            return all("{" in two or one == two for one, two in zip(parts[at:], after, strict=True))
+    return False
 
 
 def _may_become(method: str, others: list[str]) -> bool:
