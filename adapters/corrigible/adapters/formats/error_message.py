@@ -24,6 +24,7 @@ from corrigible.schema.exchange import Json, Request
 
 from .json_errors import find_errors, is_error_text
 from .keywords import KEYWORDS, keyword_of, stated_keywords
+from .listed_lines import listed_complaints
 from .locate import fit_keywords
 from .place_by_path import place_of_failure, respell_missing, respell_pointer
 from .pointers import member_pointer, part_of, pointer, steps
@@ -149,6 +150,9 @@ def _inside(violation: Violation, request: Request) -> list[Violation]:
     ]
     if pydantic:
         return [_with_statement(one, request) for one in pydantic[:_MOST_LINES]]
+    if listed_lines := listed_complaints(violation.message, request):
+        each_line = [violation._replace(message=one.text, pointer=one.pointer) for one in listed_lines]
+        return [_with_statement(one, request) for one in each_line]
     if _CONTINUED.search(violation.message) is not None:
         return []
     lines = [line.strip(" -*•\t\r") for line in violation.message.splitlines()[:_MOST_LINES]]
