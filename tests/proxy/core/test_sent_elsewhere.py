@@ -131,8 +131,12 @@ def test_a_path_that_says_what_it_does_needs_no_method_for_it(engine: Engine) ->
 
 def test_a_path_that_is_near_to_none_is_asked_for(engine: Engine) -> None:
     sent = Request("POST", "/billing/invoices", body={"amount": 3})
-    assert asked(engine, sent, 404, "404 Not Found") == ["/path"]
-    assert not asked(engine, sent, 404, "Invoice 7 is not there")
+    plain = {"content-type": "text/plain; charset=UTF-8"}
+    by_router = feedback_about(engine, sent, 404, b"404 Not Found", plain)
+    assert by_router is not None
+    assert [one["pointer"] for one in by_router["suggestions"][0]["placeholders"]] == ["/path"]
+    assert feedback_about(engine, sent, 404, b"Invoice 7 is not there", plain) is None
+    assert not asked(engine, sent, 404, "Not Found")  # by a handler, of which the description does not know
 
 
 def test_a_word_that_a_path_lacks_is_offered(engine: Engine) -> None:

@@ -299,7 +299,9 @@ class ViolationFinder:
     def _beside(self, message: str, status: int) -> SchemaViolation | None:
         """Return the paths that there are, where a message says that this one leads nowhere, and it is near to none."""
         is_told = self._request.path in message or _OF_THE_ROUTE.search(message) is not None
-        says_so = status == 404 and (is_told or says_no_path(message))
+        # What is said in plain text where an API answers in JSON is said by its router.
+        is_plain = self._case.exchange.headers.get("content-type", "").startswith("text/plain")
+        says_so = status == 404 and (is_told or (is_plain and says_no_path(message)))
         if not says_so or not isinstance(self._description, _ListsPaths):
             return None
         return self._description.paths_beside(self._request.method, self._request.path)
