@@ -13,7 +13,8 @@ BODY = {"inputData": {"itm": "lamp", "size": {"width": "4"}}, "note": "x", "othe
 
 
 def places(message: str, body: Any = BODY, *, form: bool = False) -> list[tuple[str, str]]:
-    return [*map(tuple, listed_complaints(message, Request("POST", "/orders", body=body, form=form)))]
+    found = listed_complaints(message, Request("POST", "/orders", body=body, form=form))
+    return [(one.pointer, one.text) for one in found]
 
 
 @pytest.mark.parametrize(

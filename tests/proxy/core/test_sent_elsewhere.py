@@ -114,7 +114,7 @@ def test_a_parameter_in_the_body_of_what_takes_none_goes_into_the_query(engine: 
 
 def test_a_parameter_in_a_body_that_has_no_such_member_goes_into_the_query(engine: Engine) -> None:
     sent = Request("POST", "/runs/resume", body={"runId": "r-1", "step": "pay"})
-    moved = [("add", "/query", {"runId": "r-1"}), ("remove", "/body/runId", None)]
+    moved: list[tuple[str, str, Any]] = [("add", "/query", {"runId": "r-1"}), ("remove", "/body/runId", None)]
     assert edits(engine, sent, 400, "Missing query parameter: runId") == moved
     spelt = Request("POST", "/runs/resume", query={"page": "1"}, body={"run_id": "r-1", "step": "pay"})
     moved = [("add", "/query/runId", "r-1"), ("remove", "/body/run_id", None)]
