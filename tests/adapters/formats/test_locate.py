@@ -116,6 +116,9 @@ def test_places_told_loosely(field: str, message: str, place: str) -> None:
         ("Invalid size in schedule", ""),
         ("Must specify parent flow", "/body/parent_flow"),
         ("You must provide a parent flow for this title", "/body/parent_flow"),
+        ("An end is needed. Provide schedule.end in the request body, or set it up.", "/body/schedule/end"),
+        ("Provide schedule.start in the request body", ""),  # nobody declares it
+        ("None can be derived from title. Please provide an explicit parent flow.", "/body/parent_flow"),
         ("Must specify at least one colour", ""),  # nobody declares it
         ("Must specify a title", ""),  # it was sent
         ("no parent flow specified", "/body/parent_flow"),
@@ -140,6 +143,12 @@ IN_TEXT = Request(
 )
 
 FILTERED = Vocabulary((("query", "q"), ("query", "zone")), ())
+
+
+def test_a_name_of_the_path_may_only_say_where_something_was_looked_for() -> None:
+    request = Request("POST", "/flows/f-9/runs", body={"flow_id": "far"})
+    assert read({"message": "Flow far not found in group f-9"}, 404, request=request) == ["/body/flow_id"]
+    assert read({"message": "Flow far: f-9 not found"}, 404, request=request) == [""]
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,10 @@ def place(message: str, body: Any = None, query: Any = None) -> str:
         ("repository name must be lowercase", {"repo": "Other", "tag": "one"}, "/body/repo"),
         ("repository name must be in lower case", {"repo": "Other", "tag": "One"}, ""),
         ("repository name must be unique", {"repo": "Other"}, ""),
+        ("name and positive size number are required", {"name": "a", "size": -4}, "/body/size"),
+        ("name and positive size number are required", {"name": "a", "size": 4}, ""),
+        ("name and positive size number are required", {"size": 0, "box": {"size": -1}}, ""),  # either is one
+        ("a positive answer is required", {"size": -4}, ""),
     ],
 )
 def test_the_only_text_that_breaks_the_rule_is_meant(message: str, body: Any, wanted: str) -> None:

@@ -86,6 +86,10 @@ def test_each_wording_tells_its_example(wording: Wording) -> None:
         "The collection is locked, please wait",
         "Only csv, json are supported. Allowed values are: csv, json",
         "Task is attached to a project. Send force=true to detach it.",
+        "collection name not empty",  # as some write that it must not be
+        "Parameter p1 has no value",
+        "Row r7 has no such column",
+        "The name conflicts with the value of another field",
     ],
 )
 def test_what_another_value_or_another_time_may_mend_is_no_state(message: str) -> None:
@@ -100,6 +104,21 @@ def test_what_exists_already_speaks_of_state_too() -> None:
     assert speaks_of_state("A hall of this name exists already")
     assert speaks_of_state("Container web-1 is not running")
     assert not speaks_of_state("size must be a number")
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("The bucket you tried to delete is not empty", Reason.IN_USE),
+        ("Folder '/a b' is not empty.", Reason.IN_USE),
+        ("The name conflicts with an existing one", Reason.STATE),
+        ("Invoice 2026-11 has no recipient; send it with deliver instead", Reason.STATE),
+        ("This storage provider does not support listing metrics", Reason.FEATURE),
+        ("Search requires index configuration.", Reason.FEATURE),
+    ],
+)
+def test_what_stands_in_the_way_is_told(message: str, reason: Reason) -> None:
+    assert told_reason(message) is reason
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,19 @@ paths:
     put:
       operationId: flush
       parameters: [{name: domain, in: query, required: true, schema: {type: string}}]
+  /runs/resume:
+    post:
+      operationId: resume
+      parameters: [{name: runId, in: query, required: true, schema: {type: string}}]
+      requestBody:
+        content:
+          application/json:
+            schema: {type: object, properties: {step: {type: string}, batch: {type: string}}}
+  /messages/delete:
+    post:
+      operationId: forget
+      requestBody:
+        content: {application/json: {schema: {type: object, properties: {ids: {type: array}}}}}
   /api/admin/projects/{id}/flags:
     get:
       operationId: flags
@@ -97,6 +110,33 @@ def test_a_parameter_in_the_body_of_what_takes_none_goes_into_the_query(engine: 
     assert edits(engine, sent, 422, "Domain '' is not canonical")[0] == ("add", "/query", {"domain": "a.org"})
     with_more = Request("PUT", "/cache/flush", body={"domain": "a.org", "deep": True})
     assert not edits(engine, with_more, 422, "Domain '' is not canonical")
+
+
+def test_a_parameter_in_a_body_that_has_no_such_member_goes_into_the_query(engine: Engine) -> None:
+    sent = Request("POST", "/runs/resume", body={"runId": "r-1", "step": "pay"})
+    moved: list[tuple[str, str, Any]] = [("add", "/query", {"runId": "r-1"}), ("remove", "/body/runId", None)]
+    assert edits(engine, sent, 400, "Missing query parameter: runId") == moved
+    spelt = Request("POST", "/runs/resume", query={"page": "1"}, body={"run_id": "r-1", "step": "pay"})
+    moved = [("add", "/query/runId", "r-1"), ("remove", "/body/run_id", None)]
+    assert edits(engine, spelt, 400, "Missing query parameter: runId") == moved
+    other = Request("POST", "/runs/resume", body={"batch": "r-1", "step": "pay"})
+    assert not edits(engine, other, 400, "Missing query parameter: runId")
+
+
+def test_a_path_that_says_what_it_does_needs_no_method_for_it(engine: Engine) -> None:
+    sent = Request("DELETE", "/messages/delete", body={"ids": ["m-1"]})
+    assert edits(engine, sent, 404, "404 Not Found") == [("replace", "/method", "POST")]
+    assert not edits(engine, Request("DELETE", "/machines", body={"id": "a"}), 404, "404 Not Found")
+
+
+def test_a_path_that_is_near_to_none_is_asked_for(engine: Engine) -> None:
+    sent = Request("POST", "/billing/invoices", body={"amount": 3})
+    plain = {"content-type": "text/plain; charset=UTF-8"}
+    by_router = feedback_about(engine, sent, 404, b"404 Not Found", plain)
+    assert by_router is not None
+    assert [one["pointer"] for one in by_router["suggestions"][0]["placeholders"]] == ["/path"]
+    assert feedback_about(engine, sent, 404, b"Invoice 7 is not there", plain) is None
+    assert not asked(engine, sent, 404, "Not Found")  # by a handler, of which the description does not know
 
 
 def test_a_word_that_a_path_lacks_is_offered(engine: Engine) -> None:

@@ -279,6 +279,8 @@ def missing_map(body: Any, schema: Any = MAP, *, form: bool = False, **more: Any
     [
         (FLAT, MAP),
         (FLAT, {"type": "object"}),
+        (FLAT, {}),
+        (FLAT, {"description": "What the tool takes"}),
         (FLAT, {"type": "object", "additionalProperties": {"type": ["string", "integer"]}}),
         ({**FLAT, "version": 3}, MAP),  # which is declared, and stays
         ({**FLAT, "options": {"cas": 0}}, MAP),
@@ -303,7 +305,8 @@ def test_what_has_no_place_goes_into_a_missing_map_once_that_is_confirmed(body: 
         (FLAT, {"type": "object", "required": ["name"]}, {}),
         (FLAT, {"type": "object", "oneOf": [MAP]}, {}),
         (FLAT, {"type": ["object", "string"]}, {}),
-        (FLAT, {}, {}),
+        ({"user": "ops"}, {}, {}),  # which may be the data under another name
+        (FLAT, {"minLength": 1}, {}),
         (FLAT, {"type": "array"}, {}),
         (FLAT, MAP, {**AROUND, "required": ["data", "version"]}),  # that alone would not do
         (FLAT, MAP, {"siblings": ()}),  # what is declared there is not known
@@ -313,6 +316,15 @@ def test_what_has_no_place_goes_into_a_missing_map_once_that_is_confirmed(body: 
 )
 def test_otherwise_the_map_is_asked_for(body: Any, schema: Any, more: dict[str, Any]) -> None:
     assert missing_map(body, schema, **more) == ([], False)
+
+
+def test_what_takes_anything_is_no_map_under_any_other_name() -> None:
+    violation = SchemaViolation(
+        "/body/owner", "required", {}, siblings=("owner", "version"), parent_schema={"properties": {"owner": {}}}
+    )
+    repaired = repair(violation, post(FLAT), "1.")
+    assert repaired is not None
+    assert "patch" not in repaired.suggestions[0]
 
 
 def test_a_form_has_no_map() -> None:

@@ -127,6 +127,7 @@ def around(*required: str, **properties: Json) -> dict[str, Json]:
         ({"colour": "red", "note": 1}, around("tint", "note", tint={}), "/body/tint"),
         ({"colour": 5}, around("tint", tint={"type": "string"}), None),
         ({"colour": "red"}, around("tint", "more", tint={}), None),
+        ({"colour": "red"}, around("tint", "more", tint={}, more={"default": 1}), "/body/tint"),  # that is there anyway
         ({"colour": "red", "other": 1}, around("tint", tint={}), None),
         ({"tint": "red"}, around("tint", tint={}), None),
         ({"colour": "red"}, around("tint"), None),
@@ -161,6 +162,27 @@ def test_the_only_undeclared_member_may_be_the_missing_one_if_the_caller_confirm
     assert rename_only_undeclared(violation._replace(pointer="/body/note"), request) is None
     headed = Request("POST", "/things", headers={"colour": "red"})
     assert rename_only_undeclared(violation._replace(pointer="/headers/tint"), headed) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "meant", "siblings", "is_likely"),
+    [
+        ("text", "content", ("content", "note"), True),
+        ("text", "comment", ("comment", "note"), False),
+        ("ids", "itemIds", ("itemIds",), True),  # there is nothing else that it can be
+        ("ids", "itemIds", ("itemIds", "ownerIds"), False),
+        ("ids", "itemNames", ("itemNames",), False),
+    ],
+)
+def test_a_name_of_the_same_kind_is_the_first_thing_to_be_confirmed(
+    name: str, meant: str, siblings: tuple[str, ...], is_likely: bool
+) -> None:
+    request = Request("POST", "/things", body={name: "red"})
+    schema: dict[str, Json] = {"properties": {one: {} for one in siblings}, "x-required": [meant]}
+    violation = SchemaViolation(f"/body/{meant}", "required", {}, siblings=siblings, parent_schema=schema)
+    renaming = rename_only_undeclared(violation, request)
+    assert renaming is not None
+    assert (renaming.is_sure, renaming.is_likely) == (False, is_likely)
 
 
 def test_a_member_that_nobody_knows_may_be_the_only_missing_one() -> None:

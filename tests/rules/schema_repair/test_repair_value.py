@@ -12,6 +12,11 @@ from tests._support.counted import counted
 
 INTEGER = {"type": "integer"}
 TITLED = {"type": "object", "required": ["title"], "properties": {"title": {"type": "string"}, "note": {}}}
+LISTED = {
+    "type": "object",
+    "required": ["items"],
+    "properties": {"items": {"type": "array", "items": {"type": "object"}}},
+}
 LIST = {"type": "array", "items": {"type": "integer"}}
 ONLY = "another value was asked for, this is the one there is"
 
@@ -92,6 +97,8 @@ ONLY = "another value was asked for, this is the one there is"
         ("type", '{"a": 1}', {"type": "object"}, [({"a": 1}, "")]),
         ("type", [{"a": 1}], {"type": "object"}, [({"a": 1}, "")]),
         ("type", [{"a": 1}, {}], {"type": "object"}, []),
+        ("type", [{"title": "x"}], LISTED, [({"items": [{"title": "x"}]}, "")]),  # and not its only element
+        ("type", [{"items": []}], LISTED, [({"items": []}, "")]),
         ("type", ["x"], {"type": "object"}, []),
         ("type", "500", {"maximum": 100, **INTEGER}, [(100, "the most that is allowed is sent")]),
         # Texts

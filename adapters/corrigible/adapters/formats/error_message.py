@@ -25,6 +25,7 @@ from corrigible.schema.exchange import Json, Request
 from .error_or_thing import is_error_text
 from .json_errors import find_errors
 from .keywords import KEYWORDS, keyword_of, stated_keywords
+from .listed_lines import listed_complaints
 from .locate import fit_keywords
 from .path_in_prose import path_in_prose
 from .place_by_path import place_of_failure, respell_missing, respell_pointer
@@ -151,6 +152,9 @@ def _inside(violation: Violation, request: Request) -> list[Violation]:
     ]
     if pydantic:
         return [_with_statement(one, request) for one in pydantic[:_MOST_LINES]]
+    if listed_lines := listed_complaints(violation.message, request):
+        each_line = [violation._replace(message=one.text, pointer=one.pointer) for one in listed_lines]
+        return [_with_statement(one, request) for one in each_line]
     if _CONTINUED.search(violation.message) is not None:
         return []
     lines = [line.strip(" -*•\t\r") for line in violation.message.splitlines()[:_MOST_LINES]]

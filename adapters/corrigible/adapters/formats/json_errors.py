@@ -97,7 +97,14 @@ def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int,
         yield from _by_place(members, around, depth, walk)
         return
     own = _place(members, walk)
-    below = Place((*around.parts, *own.parts), own.where or around.where) if around.parts else own
+    if own.parts == _ROOT and _is_whole(members, walk):
+        own = Place((), own.where)
+    if not own.parts and not own.where and not around.parts and not around.where:
+        around = own = Place((), _part_told(members, walk))
+    if around.parts:
+        below = Place((*around.parts, *own.parts), own.where or around.where)
+    else:
+        below = own._replace(where=own.where or around.where)
     if isinstance(members.get("constraints"), dict):  # class-validator
         for code, message in members["constraints"].items():
             if isinstance(message, str):
@@ -142,6 +149,34 @@ def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int,
         if isinstance(members.get("arguments"), list):
             stated = keywords_of_arguments(code, members["arguments"])
         yield _placed(violation.at("", keyword, stated), below if own.parts else around, walk)
+
+
+_ROOT: Final = ("root",)
+"""What some servers write for the empty path of zod's errors."""
+_OF_ZOD: Final = re.compile(r"Invalid input(?:: expected (?:object|array|record|tuple)\b|$)")
+
+
+def _is_whole(members: Mapping[str, Json], walk: _Walk) -> bool:
+    """Whether an error is about the whole, and not about a member `root`: it is not sent, and would be no object."""
+    told = text(members, *TEXTS)
+    return not _is_sent(_ROOT[0], walk) and _OF_ZOD.match(told) is not None
+
+
+_OF_PART: Final = re.compile(
+    r"(?i)(?:invalid|bad|wrong|malformed) (?:request )?(?P<part>query|path|header|body)"
+    r"(?:[ -]?string)?(?: param(?:eter)?s?| arguments?| fields?)?\W*"
+)
+
+
+def _part_told(members: Mapping[str, Json], walk: _Walk) -> str:
+    """Return the part of the request that all errors listed beside a sentence are about, which says no more than that.
+
+    `{"error": "Invalid query parameters", "issues": [{"field": "limit", "message": "expected a number"}]}`
+    """
+    if not any(isinstance(members[name], list) for name in LISTS.intersection(members)):
+        return ""
+    told = _OF_PART.fullmatch(sentence(members, TEXTS, TEXTS_BESIDE, walk.names)[:_MOST_LETTERS])
+    return part_of(told["part"]) if told is not None else ""
 
 
 def _listed_places(members: Mapping[str, Json], own: Place) -> list[Place] | None:

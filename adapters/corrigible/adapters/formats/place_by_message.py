@@ -62,11 +62,17 @@ _INSIDE: Final = re.compile(
 """A member that is told with the one around it: `Invalid blob in credential`."""
 _DEMANDED: Final = re.compile(
     r"(?i)\b(?:must|please|needs? to|ha(?:s|ve) to) (?:also )?(?:provide|specify|supply|include|give|set|pass|send)"
-    r"(?: an?| the| some| any| at least one| one or more)?"
+    r"(?: an?| the| some| any| at least one| one or more)?(?: explicit)?"
     r" (?P<name>[A-Za-z][\w-]{1,40}(?: [a-z][\w-]{1,40}){0,2}?)(?: (?:to|for|in|of|when|if|that|which|with)\b.{0,200})?"
     r"[.!]?$"
 )
 """A sentence that demands what is called without quotes: `Must specify users to add`."""
+_DEMANDED_PATH: Final = re.compile(
+    r"(?:^|[.;!] |[Pp]lease )(?:[Pp]rovide|[Ss]pecify|[Ss]upply|[Ii]nclude|[Ss]et|[Pp]ass|[Ss]end)"
+    r" (?:an? |the )?['\"`]?(?P<path>[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){1,4})['\"`]?"
+    r"(?= (?:in|to|for|with|or|when|if)\b|[.,;]|$)"
+)
+"""A sentence that demands a place by its path: `Provide owner.id in the request body`."""
 _AT_LEAST_ONE: Final = re.compile(
     r"(?i)\b(?:at least (?:one|1|a single)|one or more) (?P<name>[a-z][\w-]{1,40})(?: [\w-]{1,40}){0,2}"
     r"(?: (?:is|are|was|were|must be|has to be))? (?:required|needed|missing|given|provided|specified|set|present)\b"
@@ -259,6 +265,9 @@ def _left_empty(message: str, sent: Sequence[SentValue]) -> str:
 
 def _demanded(message: str, request: Request, vocabulary: Vocabulary) -> str:
     """Return the only declared place that was not sent and that a text demands."""
+    by_path = _DEMANDED_PATH.search(message)
+    if by_path is not None and (place := find_missing("body", by_path["path"].split("."), request, vocabulary)):
+        return place
     told = _DEMANDED.search(message)
     if told is None:
         return ""

@@ -68,7 +68,10 @@ def pointer(parts: Sequence[str], request: Request, *, member: str = "", place: 
     parts = [str(part) for part in parts]
     if not place and parts and (part := part_of(parts[0])):
         # A member of the body may be called `path` or `form` too: a top-level member of the body wins.
-        own = len(parts) == 1 and part not in ("body", "request") and _has(request.body, parts[0])
+        is_name = len(parts) == 1 and part not in ("body", "request")
+        if is_name and part == "path" and not _has(request.body, parts[0]) and part in request.query:
+            return f"/query/{part}"  # a parameter of that name was sent, and a sentence begins with it
+        own = is_name and _has(request.body, parts[0])
         place, parts = ("", parts) if own else (part, parts[1:])
     if place == "request":
         inner = part_of(parts[0]) if parts else ""

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.vocabulary import ANY
 from corrigible.rules.pointer import escape
 from corrigible.rules.safety.nearness import is_same, last_word
 from corrigible.rules.schema_repair.json_schema import kind_of, types
-from corrigible.rules.schema_repair.other_part import ALL_DECLARED, NO_BODY, are_moved, are_parameters
+from corrigible.rules.schema_repair.other_part import ALL_DECLARED, NO_BODY, NOT_OF_BODY, are_moved, are_parameters
 from corrigible.rules.schema_repair.route import TOLD
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
@@ -23,11 +24,16 @@ _WRITES = ("POST", "PUT", "PATCH")
 
 
 def noted(violation: SchemaViolation, request: Request, operation: str, description: Described) -> SchemaViolation:
-    """Note of a parameter that is missing that its operation takes no body, where one was sent; and what that holds."""
+    """Note of a parameter that is missing that its operation takes no body, where one was sent; and what that holds.
+
+    Or that its body is an object without such a member.
+    """
     if violation.keyword != "required" or not violation.pointer.startswith("/query/") or not request.body:
         return violation
     if description.body_schemas(operation):
-        return violation
+        known = {path[1] for path in description.vocabulary(operation).places if len(path) == 2 and path[0] == "body"}
+        is_other = bool(known) and ANY not in known
+        return violation._replace(schema={**violation.schema, NOT_OF_BODY: sorted(known)}) if is_other else violation
     declared = {path[1] for path in description.vocabulary(operation).places if len(path) == 2 and path[0] == "query"}
     sent = [str(name) for name in request.body] if isinstance(request.body, dict) else []
     schemas = {

@@ -46,14 +46,17 @@ from corrigible.adapters.formats.message.state_wording import Reason, sentence, 
 from corrigible.adapters.formats.message.told_code import is_fault
 from corrigible.adapters.formats.message.under_way import is_under_way
 from corrigible.adapters.formats.place_by_message import suspected_place
-from corrigible.rules.pointer import value_at
-from corrigible.rules.safety.decisive import READS
+from corrigible.rules.pointer import segments, value_at
+from corrigible.rules.safety.decisive import READS, words
+from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.json_schema import kind_of
+from corrigible.rules.schema_repair.nesting import REQUIRED
 from corrigible.rules.schema_repair.repair import Repair
 from corrigible.rules.schema_repair.route import has_segment, schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import ask, effects
 from corrigible.rules.violation import Violation
+from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
@@ -181,8 +184,12 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
     reason = reason or denied
     if case.exchange.status == _GONE and _FOR_GOOD.search(error.message[:_READ]) is not None:
         return None
-    if reason is None or not _may_be_told(reason, case.exchange.status) or suspected_place(error.message, request):
+    if reason is None or not _may_be_told(reason, case.exchange.status):
         return None
+    if (suspected := suspected_place(error.message, request)) and not _is_all_of_it(case, suspected, error.message):
+        # Other rules read what is told of a value, but not under a status that says nothing of the request.
+        is_of_thing = reason is Reason.STATE and case.exchange.status == _SERVER_FAULT and _is_reference(suspected)
+        return _value_asked(request, suspected) if is_of_thing else None
     if reason is Reason.STATE and not sends_values and is_told_as_done(error.message, action, *_acted_on(case)):
         return _already_done(request)
     if reason not in _NOT_PASSING and case.exchange.status in _OF_THE_REQUEST:
@@ -198,6 +205,28 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
     if reason is Reason.IN_USE and not _takes_away(request, action):
         reason = Reason.STATE
     return _told(reason, {"method": request.method, "path": request.path})
+
+
+def _is_reference(place: str) -> bool:
+    """Whether what is sent at a place is the identifier of a thing."""
+    return not _REFERENCES.isdisjoint(words(segments(place)[-1])[-1:])
+
+
+_REFERENCES: Final = frozenset({"id", "uuid", "key", "name", "slug"})
+
+
+def _is_all_of_it(case: RefusalCase, place: str, message: str) -> bool:
+    """Whether a sentence begins with the name of a member without which there is no such call: it is about the call.
+
+    "Caching is not enabled" of a call that has to send `caching`.
+    """
+    described, name = case.profile.described, segments(place)[-1]
+    if described is None or place.count("/") != 2 or scalar_text(value_at(case.request, place)) in message:
+        return False
+    around = described.declared_place(case.request, case.match.operation, place).parent_schema or {}
+    required = around.get(REQUIRED)
+    spelled = letters(re.split(r"\b(?:is|are|was|were|has|have)\b", message[:_READ], maxsplit=1)[0])
+    return isinstance(required, list | tuple) and name in required and spelled == letters(name)
 
 
 def _takes_away(request: Request, action: RequestAction) -> bool:

@@ -30,6 +30,12 @@ _OF_THE_REQUEST: Final = re.compile(
     r"|\bno such\b|\b(?:does ?n[o']t|do not) exist\b|\bno \w+ with\b|\bnot in (?:the )?(?:subnet|range|list)\b"
     r"|\bjson: cannot unmarshal\b|\berror converting value\b|\bunexpected EOF\b"
 )
+_OF_WHAT_IS_REPEATED: Final = re.compile(
+    r"(?i)\bis (?:not )?an? (?:directory|folder|file)\b|\bexpect(?:s|ed) .{1,80}\bbut (?:got|received|found)\b"
+    r"|\bbut\b.{1,80}\b(?:was|were) (?:queried|requested|given|sent|provided|specified|supplied)\b"
+    r"|\binput validation failed\b"
+)
+"""The same, if something that was sent is repeated: a server may expect something of another one as well."""
 _OF_THE_SERVER: Final = re.compile(
     r"(?i)exception|traceback|\b(?:(?<!literal )null|nil|none|undefined|internal|panic\w*|tim(?:ed|e)[ -]?out|deadline"
     r"|connect\w*|refused|unreachable|remote|socket|tls|certificate|handshake|permission denied"
@@ -53,11 +59,12 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
     if exchange.status != SERVER_FAULT or exchange.request.protocol is not Protocol.HTTP or not errors:
         return None
     texts = [_ERRNO.sub("", one.message[:_READ].strip()) for one in errors]
-    is_told = all(_OF_THE_REQUEST.search(one) is not None or _is_unread(one) for one in texts)
+    repeating = [one for one in texts if _OF_WHAT_IS_REPEATED.search(one) is not None]
+    is_told = all(_OF_THE_REQUEST.search(one) is not None or one in repeating or _is_unread(one) for one in texts)
     if not is_told or any(_is_of_the_server(one) for one in texts):
         return None
-    absent = [one for one in texts if _ABSENT.search(one) is not None]
-    if absent and not _repeat_sent(absent, exchange.request):
+    doubtful = [one for one in texts if _ABSENT.search(one) is not None or one in repeating]
+    if doubtful and not _repeat_sent(doubtful, exchange.request):
         return None
     return replace(exchange, status=BAD_REQUEST)
 

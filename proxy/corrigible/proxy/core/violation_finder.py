@@ -27,7 +27,7 @@ from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.openapi.path_extension import split_extension
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.nearness import is_same
-from corrigible.rules.schema_repair.inside_text import CONTENT, broken_member, broken_text, unlisted_text
+from corrigible.rules.schema_repair.inside_text import CONTENT, broken_member, broken_text, told_inside, unlisted_text
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, choices
 from corrigible.rules.schema_repair.nesting import MISPLACED, move_member
 from corrigible.rules.schema_repair.other_part import IN_QUERY
@@ -298,7 +298,10 @@ class ViolationFinder:
 
     def _beside(self, message: str, status: int) -> SchemaViolation | None:
         """Return the paths that there are, where a message says that this one leads nowhere, and it is near to none."""
-        says_so = status == 404 and (self._request.path in message or _OF_THE_ROUTE.search(message) is not None)
+        is_told = self._request.path in message or _OF_THE_ROUTE.search(message) is not None
+        # What is said in plain text where an API answers in JSON is said by its router.
+        is_plain = self._case.exchange.headers.get("content-type", "").startswith("text/plain")
+        says_so = status == 404 and (is_told or (is_plain and says_no_path(message)))
         if not says_so or not isinstance(self._description, _ListsPaths):
             return None
         return self._description.paths_beside(self._request.method, self._request.path)
@@ -355,6 +358,8 @@ class ViolationFinder:
         there = [one for one in self._violations_at(error.pointer) if not self._is_known(one, error)]
         if CONTENT in declared.schema and error.constraint != "required":
             return there  # what is stated is about what the text holds
+        if (inside := told_inside(error, self._request, declared.schema)) is not None:
+            return (inside,)
         stated = stated_violation(error, self._request, declared)
         if stated is not None and (error.stated or not there):
             below = [one for one in there if one.pointer != error.pointer]

@@ -22,9 +22,11 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.edit import after_edit
 from corrigible.schema.exchange import Json, Protocol, Request
 
+from .declared_place import DeclaredPlace
 from .json_schema import Schema
 from .rewriting import may_be_repeated
 from .schema_violation import SchemaViolation
+from .stated import stated_violation
 from .suggestion import Proposal, Suggestion, ask, edit, guarded_edit, options
 from .told_in_prose import HELD
 from .trim_schema import trim_schema
@@ -97,6 +99,31 @@ def broken_text(error: Violation, request: Request) -> SchemaViolation | None:
     if len(broken) != 1 or error.pointer not in ("", broken[0][0]):
         return None
     return SchemaViolation(broken[0][0], CONTENT, text_schema({}), broken[0][1])
+
+
+def told_inside(error: Violation, request: Request, schema: Schema) -> SchemaViolation | None:
+    """Return the parameter whose text is a JSON object, where an error states what a member inside it has to be.
+
+    `sort.order` of `?sort={"by":"name","order":"asc"}`
+    """
+    place, name, *others = [*segments(error.pointer), "", ""]
+    inner = [one for one in re.split(r"[.\[\]]+", error.param) if one]
+    if place != "query" or any(others) or inner[:1] != [name] or len(inner) < 2 or not error.stated:
+        return None
+    text = value_at(request, error.pointer)
+    held = repaired_json(text) if isinstance(text, str) and text.lstrip()[:1] == "{" else MISSING
+    if not isinstance(held, Mapping):
+        return None
+    declared: Json = schema
+    for step in inner[1:]:
+        members = declared.get("properties") if isinstance(declared, Mapping) else None
+        declared = members.get(step) if isinstance(members, Mapping) else None
+    around = DeclaredPlace(declared if isinstance(declared, Mapping) else {})
+    told = error.at("/body" + "".join(f"/{escape(one)}" for one in inner[1:]), error.constraint, error.stated)
+    found = stated_violation(told, replace(request, query={}, headers={}, body=held, form=False), around)
+    if found is None or found.keyword == "required":
+        return None
+    return SchemaViolation(error.pointer, CONTENT, text_schema(schema), text, inside=(found,))
 
 
 def unlisted_text(error: Violation, request: Request, schema: Schema) -> SchemaViolation | None:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from corrigible.rules.engine.guarded_patch import PatchError, guarded
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
-from corrigible.rules.safety.decisive import is_decisive
+from corrigible.rules.safety.decisive import is_decisive, words
 from corrigible.schema.exchange import Json, Request
 
 from .first_violation import first_violation
@@ -140,9 +140,12 @@ def into_free_map(violation: SchemaViolation, request: Request) -> Suggestion | 
     present = value_at(request, parent)
     if not violation.pointer.startswith("/body/") or not isinstance(present, Mapping) or request.form:
         return None
-    if not violation.siblings or not _is_free_map(violation.schema):
-        return None
     inner = {name: value for name, value in present.items() if name not in violation.siblings}
+    # What alone would go into what takes any value may be that value, under another name.
+    is_holder = not _HOLDERS.isdisjoint(words(segments(violation.pointer)[-1])[-1:])
+    is_any = len(inner) > 1 and is_holder and _says_nothing(violation.schema)
+    if not violation.siblings or not (is_any or _is_free_map(violation.schema)):
+        return None
     if not 0 < len(inner) <= _MOST or any(isinstance(value, Mapping | list) for value in inner.values()):
         return None
     missing = _required(violation.parent_schema) - present.keys() - {segments(violation.pointer)[-1]}
@@ -160,6 +163,15 @@ def _is_free_map(schema: Schema) -> bool:
     return is_object and _NAMING_MEMBERS.isdisjoint(schema)
 
 
+def _says_nothing(schema: Schema) -> bool:
+    """Whether a schema takes any value."""
+    return not types(schema) and schema.keys() <= {"description", "title", "nullable"}
+
+
+_HOLDERS: Final = frozenset(
+    {"data", "input", "inputs", "params", "parameters", "arguments", "args", "payload", "variables", "attributes"}
+)
+"""Last words of names under which an API takes an object that somebody else has defined."""
 _IF_IT_BELONGS: Final = "Send what has no place of its own inside the object that is missing, if it belongs there."
 _NAMING_MEMBERS: Final = frozenset(
     {"properties", "patternProperties", "propertyNames", "required", "allOf", *ALTERNATIVES, "const", "enum"}

@@ -1,8 +1,8 @@
-"""Members of a body that belong into the query: of an operation without a body, or of the only method of a path."""
+"""Members of a body that belong into the query: the body of the operation has none such, or a path has one method."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -21,6 +21,8 @@ NO_BODY: Final = "x-no-body"
 """In a schema of a parameter: its operation takes no body."""
 ALL_DECLARED: Final = "x-all-declared"
 """In a schema of a parameter, with `NO_BODY`: each member of the body that was sent is a parameter, and fits it."""
+NOT_OF_BODY: Final = "x-not-of-body"
+"""In a schema of a parameter: the members that the body of its operation has, where it has no others."""
 IN_QUERY: Final = "x-in-query"
 """In a schema of methods: the only one takes in its query what was sent as body."""
 _MEDIA_TYPE: Final = "/headers/content-type"
@@ -31,7 +33,11 @@ _MOST: Final = 16
 def into_query(violation: SchemaViolation, request: Request) -> Suggestion | None:
     """Return the move of members of the body into the query, where the one that is missed there is among them."""
     place, *names = segments(violation.pointer)
-    if place != "query" or len(names) != 1 or violation.schema.get(NO_BODY) is not True:
+    if place != "query" or len(names) != 1:
+        return None
+    if (known := violation.schema.get(NOT_OF_BODY)) is not None:
+        return _out_of_body(violation, request, names[0], known)
+    if violation.schema.get(NO_BODY) is not True:
         return None
     if violation.schema.get(ALL_DECLARED) is True and isinstance(request.body, Mapping) and names[0] in request.body:
         ops = _operations(request, {str(name): value for name, value in request.body.items()})
@@ -42,6 +48,28 @@ def into_query(violation: SchemaViolation, request: Request) -> Suggestion | Non
         return None
     ops = _operations(request, {names[0]: moved[same[0]]})
     return edit(violation, request, ops, "Send it in the query: this operation takes no body.")
+
+
+def _out_of_body(violation: SchemaViolation, request: Request, name: str, known: Sequence[str]) -> Suggestion | None:
+    """Return the move of the only undeclared member of a body that is called like a missing parameter."""
+    body = request.body
+    if not isinstance(body, Mapping) or request.form:
+        return None
+    called = [str(one) for one in body if is_same(str(one), name)]
+    if len(called) != 1 or called[0] in known or any(is_same(one, name) for one in known):
+        return None
+    source, value = f"/body/{escape(called[0])}", body[called[0]]
+    if not _is_plain(value) or is_secret(source, value):
+        return None
+    if first_violation(scalar_text(value), violation.schema, text=True) is not None:
+        return None
+    ops: list[Operation] = [{"op": "test", "path": source, "value": value}]
+    if request.query:
+        ops.append({"op": "add", "path": violation.pointer, "value": scalar_text(value)})
+    else:
+        ops.append({"op": "add", "path": "/query", "value": {name: scalar_text(value)}})
+    ops.append({"op": "remove", "path": source})
+    return edit(violation, request, ops, "Send it in the query: the body has no such member.")
 
 
 def read_by_query(violation: SchemaViolation, request: Request) -> Suggestion | None:

@@ -105,7 +105,9 @@ def only_missing(parent: str, around: Schema | None, request: Request, told: str
     if around is None or not isinstance(present, Mapping) or not isinstance(properties, Mapping):
         return None
     required = around.get(level.REQUIRED)
-    missing = [str(name) for name in required if name not in present] if isinstance(required, list) else []
+    defaults = {name for name, inner in properties.items() if isinstance(inner, Mapping) and "default" in inner}
+    names = [str(name) for name in required] if isinstance(required, list) else []
+    missing = [name for name in names if name not in present and (name not in defaults or name == told)]
     if told and told not in missing and told not in present and told in properties:
         missing.append(told)
     strange = [name for name in present if name not in properties]
@@ -131,7 +133,12 @@ class Renaming(NamedTuple):
     """Whether one name is the other with further words, or the member is an object that the missing one declares.
     Otherwise the caller may have meant something else."""
     is_likely: bool
-    """Whether one name is part of the other: the first thing to be confirmed, and no choice."""
+    """Whether one name is part of the other, or both are names of a content: the first thing to be confirmed, and no
+    choice."""
+
+
+_CONTENT: Final = frozenset({"content", "contents", "text", "body"})
+"""Names under which an API takes what a document holds: each calls it otherwise."""
 
 
 def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Renaming | None:
@@ -149,7 +156,11 @@ def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Rena
     is_guess = not is_sure or _adds_identifier(name, meant)
     source = f"{parent}/{escape(name)}"
     proposal = _moved(violation, request, source, violation.pointer, present[name], is_guess=is_guess)
-    return None if proposal is None else Renaming(proposal, is_sure, _is_part(name, meant))
+    if proposal is None:
+        return None
+    is_alone = len(violation.siblings) == 1 and words(meant)[-len(words(name)) :] == words(name)
+    is_content = _CONTENT.issuperset((letters(name), letters(meant)))
+    return Renaming(proposal, is_sure, is_alone or is_content or _is_part(name, meant))
 
 
 def rename_longer(violation: SchemaViolation, request: Request) -> Proposal | None:

@@ -18,7 +18,7 @@ from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
-from . import alternative, inside_text, missing_value, nesting, renaming, route, sent_twice
+from . import alternative, inside_text, list_of_lists, missing_value, nesting, renaming, route, sent_twice
 from .first_violation import duplicates, first_violation, is_fully_checked
 from .json_schema import SELECTS, choices
 from .repair_value import repair_value
@@ -97,6 +97,8 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
 def _repaired_value(violation: SchemaViolation, request: Request, group: str) -> Proposal:
     if is_secret(violation.pointer, violation.value):
         return _asked_again(violation, request)
+    if (rows := list_of_lists.proposed(violation, request)) is not None:
+        return rows
     place = place_of(violation.pointer, request)
     spellings = repair_value(violation.keyword, violation.value, violation.schema, place)[: _MOST_ALTERNATIVES + 1]
     replacements = (

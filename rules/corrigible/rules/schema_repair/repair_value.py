@@ -317,7 +317,8 @@ def _to_object(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if (parsed := spelling.document(value, dict)) is not None:
         return [Spelling(parsed)]
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
-        return [Spelling(value[0])]
+        named = "" if place.text or first_violation(value[0], schema) is None else _only_list(value, schema, place)
+        return [Spelling({named: value} if named else value[0])]
     if place.wraps and not place.text and (named := _only_text(schema)) and isinstance(value, str) and value.strip():
         return [Spelling({named: value})]
     if isinstance(value, list) and not place.text and (named := _only_list(value, schema, place)):

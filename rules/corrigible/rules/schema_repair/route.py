@@ -273,8 +273,19 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
     if request.method == "POST" and offered == ["GET"] and not request.body and not request.query:
         message = "Use GET: this path has no other method, and nothing was sent that would be lost."
         return Proposal([_to(violation, request, "/method", "POST", "GET", message, intent=True, confirm=True)])
+    if offered == ["POST"] and not _SAID.get(request.method, frozenset()).isdisjoint(words(_last(request.path))[:1]):
+        message = "Use POST, the only method of this path: its last word says what it does."
+        return Proposal([_to(violation, request, "/method", request.method, "POST", message, intent=True)])
     # Another path may do it: what this one lacks proves nothing.
     return _asked_for_path(violation, request) if offered else None
+
+
+def _last(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+_SAID: Final = {"DELETE": frozenset({"delete", "remove", "destroy", "purge"})}
+"""First words of the end of a path that say what a method does: `DELETE /things/delete` means what its POST does."""
 
 
 def _of_one_or_all(violation: SchemaViolation, request: Request, group: str) -> Proposal:

@@ -244,7 +244,7 @@ def reference_in_message(message: str, sent: Sequence[SentValue]) -> str:
         value = str(one.value)
         if not one.path:
             in_path = True
-            if _has_value(value, text):
+            if any(start >= 0 and not surrounds(text[:start]) for start in _occurrences_of(value, text)):
                 return ""
             continue
         parts = words(one.path[-1])
@@ -265,8 +265,11 @@ def reference_in_message(message: str, sent: Sequence[SentValue]) -> str:
 
 
 def _has_value(value: str, text: str) -> bool:
-    is_short = 0 < len(value) <= _LONGEST_VALUE
-    return is_short and any(start >= 0 for start in _occurrences(value, text, _BEFORE_TOLD))
+    return any(start >= 0 for start in _occurrences_of(value, text))
+
+
+def _occurrences_of(value: str, text: str) -> Iterator[int]:
+    return _occurrences(value, text, _BEFORE_TOLD) if 0 < len(value) <= _LONGEST_VALUE else iter(())
 
 
 def _has_name(name: Sequence[str], text: str) -> bool:

@@ -72,7 +72,13 @@ _ROLE: Final = (
 _PLACE: Final = (
     r"(?:server|instance|installation|database|platform|system|device|deployment|environment|site|wiki|plan|edition"
     r"|licen[cs]e|mode|cluster|backend|host|hardware|kernel|region|tenant|organi[sz]ation|workspace|account"
-    r"|subscription|project|collection|repository|store|event|node)"
+    r"|subscription|project|collection|repository|store|event|node|provider)"
+)
+_CONTAINER: Final = (
+    r"(?:directory|folder|bucket|container|namespace|database|collection|repository|group|queue|volume|pool|cluster)"
+)
+_NO_THING: Final = (
+    r"(?:fields?|param(?:eter)?s?|propert(?:y|ies)|attributes?|arguments?|columns?|keys?|options?|values?|lines?|rows?)"
 )
 _WORDS: Final = r"(?:[\w'-]+ ){0,3}"
 
@@ -186,6 +192,7 @@ WORDINGS: Final = (
         r"^(?:there (?:is|are) )?no (?:[\w-]+ ){1,5}(?:is |are |has been |have been )?"
         r"(?:configured|installed|set ?up|enabled|connected|running|active)\b"
         r"|\b(?:requires?|needs?) (?:an? |the )?(?:[\w-]+ ){0,3}(?:licen[cs]e|subscription|edition|upgrade)\b"
+        r"|\b(?:requires?|needs?) (?:an? |the )?(?:[\w-]+ ){1,3}(?:configuration|plugin|integration)\W*$"
         r"|\bnot (?:loaded|installed|enabled|configured|set up)\W*$|\bnot enabled (?:in|on|for|by)\b"
         r"|^(?:there (?:is|are) )?no (?:active|current|running|open|pending) [\w-]+\W*$|^no [\w-]+ registered\W*$"
         r"|\bhas no [\w-]+ (?:configured|assigned|installed|attached|set up)\b",
@@ -221,6 +228,13 @@ WORDINGS: Final = (
         r"|\bstill (?:being )?used\b|\b(?:still has|has (?:open|active|running|pending|unpaid|outstanding"
         r"|dependent|unfinished|attached)) \w|\bdepends? on (?!itself)|\bdependen(?:t|ts|cies)\b",
         "The Artifact cannot be deleted because it is associated with Content.",
+    ),
+    Wording(
+        Reason.IN_USE,
+        rf"\b{_CONTAINER}(?: (?:['\"`][^'\"`]{{1,200}}['\"`]|[^\s:]*[\d/][^\s:]*|you tried to \w+))?"
+        r"(?: is)? not empty\b",
+        "Directory not empty: reports",
+        is_plain=True,
     ),
     # The state of what the request is about.
     Wording(
@@ -295,6 +309,18 @@ WORDINGS: Final = (
         r"^(?:the |this |that )?(?:[\w-]+ ){1,2}(?:is|are) (?:currently |now )?(?:offline|paused|suspended|stopped"
         r"|archived|unreachable|disconnected|asleep|powered off|out of (?:service|order))\W*$",
         "Agent is offline",
+    ),
+    Wording(
+        Reason.STATE,
+        r"\bconflicts? with (?:an? |the |one or more )?(?:existing|previous(?:ly)?|other|another|already)\b",
+        "Some of the entries conflict with previously accepted ones.",
+    ),
+    Wording(
+        Reason.STATE,
+        rf"^(?:the |this )?(?!{_NO_THING}\b)[a-z][\w-]* ['\"`]?[\w-]*\d[\w-]*['\"`]?"
+        rf" has no (?!such\b|{_NO_THING}\b)[\w-]+(?:[;,.] |\W*$)",
+        "Order 17 has no recipient; nothing can be shipped",
+        is_plain=True,
     ),
     # What takes no changes.
     Wording(
