@@ -14,7 +14,7 @@ from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
-from corrigible.schema.reader import Terminal, apply
+from corrigible.schema.reader import NeedsInput, Terminal, apply
 from corrigible.schema.writer import validate
 
 DESCRIPTION = """
@@ -177,3 +177,24 @@ def test_credentials_that_are_missed_under_another_status_are_told(engine: Engin
     answer = feedback(engine, FIRE, message, 400)
     assert answer is not None
     assert [one["parameters"]["needed"] for one in answer["suggestions"]] == ["credentials"]
+
+
+@pytest.mark.parametrize(
+    ("message", "is_told"),
+    [
+        ('Kiln "north" (ID: k-1) has no shelf - at least one shelf or rack is required', True),
+        ("Kiln k-1 does not have the required lining", True),
+        ("k-1 lacks a thermometer, which is required", True),
+        # What is missing is not said to be missing to the kiln.
+        ("At least one shelf is required", False),
+        ("A reason is required to fire k-1", False),
+        ("k-12 has no shelf, which is required", False),
+    ],
+)
+def test_what_the_path_names_lacks_something(engine: Engine, message: str, is_told: bool) -> None:
+    answer = feedback(engine, FIRE, message)
+    assert (answer is not None) is is_told
+    if answer is not None:
+        outcome = apply(parse(answer), FIRE)
+        assert isinstance(outcome, NeedsInput)
+        assert [one.pointer for one in outcome.placeholders] == ["/path"]
