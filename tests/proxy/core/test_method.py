@@ -222,6 +222,7 @@ def tags(tmp_path_factory: pytest.TempPathFactory) -> Engine:
         ({"name": "x", "look": {"colour": "red", "size": 1}}, True),
         ({"name": "x", "look": {"colour": "red"}}, False),  # PUT would take the size away
         ({"name": "x"}, False),
+        ({"name": "x", "look": [1]}, False),  # a list may be what is to be added
     ],
 )
 def test_a_patch_with_all_that_put_takes_is_sent_as_put(tags: Engine, body: Any, is_whole: bool) -> None:

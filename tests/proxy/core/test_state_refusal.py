@@ -188,6 +188,7 @@ def test_credentials_that_are_missed_under_another_status_are_told(engine: Engin
         # What is missing is not said to be missing to the kiln.
         ("At least one shelf is required", False),
         ("A reason is required to fire k-1", False),
+        ("Kiln k-1 has no valid session, which is required", False),
         ("k-12 has no shelf, which is required", False),
     ],
 )

@@ -57,7 +57,7 @@ def _is_whole(request: Request, description: Described) -> bool:
 def _has_all(value: Json, schema: Json) -> bool:
     """Whether an object, and each in it, has all its members, but those that only the server writes.
 
-    A PATCH may change a member of an inner object, which PUT would replace.
+    A PATCH may change a member of an inner object, or add to a list, which PUT would replace.
     """
     members = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(value, Mapping) or not isinstance(schema, Mapping) or not isinstance(members, Mapping):
@@ -66,5 +66,5 @@ def _has_all(value: Json, schema: Json) -> bool:
         name: one for name, one in members.items() if not (isinstance(one, Mapping) and one.get("readOnly") is True)
     }
     is_closed = schema.get("additionalProperties") is False and bool(written)
-    inner = [(value[name], one) for name, one in written.items() if isinstance(value.get(name), Mapping)]
+    inner = [(value[name], one) for name, one in written.items() if isinstance(value.get(name), Mapping | list)]
     return is_closed and written.keys() <= value.keys() and all(_has_all(*one) for one in inner)

@@ -314,10 +314,18 @@ def refused_as_a_whole(case: RefusalCase, error: Violation, description: Describ
 
 
 def _lacks(text: str, name: str) -> bool:
-    """Whether a sentence says of what the path names that it lacks something: `Flow "a" (ID: 7) has no start`."""
-    return any(_HAS_NOT.match(text[one.end() :]) for one in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text))
+    """Whether a sentence says of what the path names that it lacks something: `Flow "a" (ID: 7) has no start`.
+
+    What it lacks is no right of whoever calls.
+    """
+    ends = [one.end() for one in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)]
+    return any(_HAS_NOT.match(text[end:]) for end in ends) and _OF_THE_CALLER.search(text) is None
 
 
+_OF_THE_CALLER: Final = re.compile(
+    r"(?i)\b(?:credential|token|auth\w*|cookie|session|headers?|log(?:ged)? ?in|sign(?:ed)? ?in|csrf|permi\w+|denied"
+    r"|access|rights?|roles?)"
+)
 _HAS_NOT: Final = re.compile(
     r"(?i)['\"`)\]]{0,3} (?:(?:still |currently |already )?(?:has|have|contains|includes) (?:no|not enough|too few)\b"
     r"|(?:does not|doesn't) (?:\w+ )?(?:have|contain|include)\b|lacks\b|is missing\b)"
