@@ -157,3 +157,58 @@ def test_a_path_that_leaves_out_where_the_resource_belongs(method: str, path: st
 def test_a_path_of_which_another_method_may_be_meant(method: str, path: str) -> None:
     found = OperationSuggester(WITHIN).nearest(method, path)
     assert found is None or found.keyword == "method"
+
+
+FLOWS = Operations(
+    {
+        "GET /flows/{id}": "get",
+        "GET /flows/{id}/{version}": "version",
+        "POST /flows/{id}/activate": "activate",
+        "POST /flows/{id}/deactivate": "deactivate",
+        "PUT /flows/{id}/transfer": "transfer",
+        "DELETE /types/{id}": "delete-type",
+        "GET /types/schema/{name}": "schema",
+        "POST /types/{id}/copy": "copy",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "schema"),
+    [
+        # The last word is no version, though a variable takes it.
+        (
+            "POST",
+            "/flows/7/enable",
+            {"type": "string", "enum": ["/flows/7/activate", "/flows/7/deactivate"]},
+        ),
+        ("PUT", "/flows/7/move", {"type": "string", "enum": ["/flows/7/transfer"]}),
+        ("POST", "/flows/7/8", None),  # a number may be a version
+        ("DELETE", "/flows/7/enable", None),  # no word has that method
+        # The path only leads to those with one name more.
+        ("GET", "/types/schema", {"type": "string", "pattern": "^/types/schema/[^/]+$"}),
+        ("GET", "/types/other", None),
+    ],
+)
+def test_a_word_that_a_variable_takes_is_asked_about(method: str, path: str, schema: dict[str, object] | None) -> None:
+    found = OperationSuggester(FLOWS).nearest(method, path)
+    assert found is not None
+    assert (found.keyword == "around") is (schema is not None)
+    assert schema is None or found.schema == schema
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "offered"),
+    [
+        ("GET", "/flows/7/deactivate", ["POST"]),
+        ("GET", "/flows/7/transfer", ["PUT"]),
+        ("GET", "/flows/7/8", None),
+        ("POST", "/flows/7/deactivate", None),
+        ("GET", "/nothing/7", None),
+    ],
+)
+def test_a_path_as_it_is_written_goes_before_one_with_a_variable(
+    method: str, path: str, offered: list[str] | None
+) -> None:
+    found = OperationSuggester(FLOWS).as_written(method, path)
+    assert (found.schema["enum"] if found is not None else None) == offered

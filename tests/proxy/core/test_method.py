@@ -174,3 +174,80 @@ def test_put_on_all_may_mean_one_that_is_not_named(tmp_path: Path, path: str, bo
     (posted,) = [one for one in feedback["suggestions"] if "patch" in one]
     assert posted["patch"][-1]["value"] == "POST"
     assert posted["safety"]["requires_confirmation"] is True
+
+
+WHOLE = """
+openapi: 3.0.3
+info: {title: Tags, version: '1'}
+paths:
+  /tags/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    get: {}
+    put: {requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Tag'}}}}}
+  /keys/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    delete: {}
+  /flows/{id}/{version}:
+    parameters:
+      - {name: id, in: path, required: true, schema: {type: string}}
+      - {name: version, in: path, required: true, schema: {type: string}}
+    get: {}
+  /flows/{id}/stop:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    post: {}
+components:
+  schemas:
+    Tag:
+      type: object
+      additionalProperties: false
+      required: [name]
+      properties:
+        id: {type: string, readOnly: true}
+        name: {type: string}
+        look:
+          type: object
+          additionalProperties: false
+          properties: {colour: {type: string}, size: {type: integer}}
+"""
+
+
+@pytest.fixture(scope="module")
+def tags(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return engine_of(tmp_path_factory.mktemp("tags"), WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_whole"),
+    [
+        ({"name": "x", "look": {"colour": "red", "size": 1}}, True),
+        ({"name": "x", "look": {"colour": "red"}}, False),  # PUT would take the size away
+        ({"name": "x"}, False),
+        ({"name": "x", "look": [1]}, False),  # a list may be what is to be added
+    ],
+)
+def test_a_patch_with_all_that_put_takes_is_sent_as_put(tags: Engine, body: Any, is_whole: bool) -> None:
+    request = sent("PATCH", "/tags/1", body)
+    following = followed(
+        feedback_about(tags, request, 405, {"message": "PATCH method not allowed"}), request, confirm=True
+    )
+    assert isinstance(following, Next if is_whole else NeedsInput)
+    if isinstance(following, Next):
+        assert (following.request.method, following.request.body) == ("PUT", body)
+
+
+def test_a_read_of_what_can_only_be_deleted_is_asked_about(tags: Engine) -> None:
+    request = Request("GET", "/keys/1")
+    outcome = followed(feedback_about(tags, request, 405, {"message": "GET method not allowed"}), request)
+    assert isinstance(outcome, NeedsInput)
+    assert [one.pointer for one in outcome.placeholders] == ["/path"]
+
+
+def test_a_method_that_is_refused_is_that_of_the_path_as_it_is_written(tags: Engine) -> None:
+    request = Request("GET", "/flows/7/stop")
+    feedback = feedback_about(tags, request, 405, {"message": "GET method not allowed"})
+    assert feedback is not None
+    (suggestion,) = feedback["suggestions"]
+    assert suggestion["patch"][-1] == {"op": "replace", "path": "/method", "value": "POST"}
+    assert isinstance(followed(feedback, request), NeedsInput)
+    # Of a 404 the version may be what is not there.
+    assert feedback_about(tags, request, 404, {"message": "Version not found"}) != feedback

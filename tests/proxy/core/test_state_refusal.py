@@ -14,7 +14,7 @@ from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
-from corrigible.schema.reader import Terminal, apply
+from corrigible.schema.reader import NeedsInput, Terminal, apply
 from corrigible.schema.writer import validate
 
 DESCRIPTION = """
@@ -218,3 +218,25 @@ def test_a_short_sentence_tells_a_state(engine: Engine, message: str, status: in
 def test_what_is_gone_for_good_gets_no_other_state(engine: Engine, message: str) -> None:
     told = feedback(engine, FIRE, message, 410)
     assert told is None or all(one["action"] != "ESCALATE" for one in told["suggestions"])
+
+
+@pytest.mark.parametrize(
+    ("message", "is_told"),
+    [
+        ('Kiln "north" (ID: k-1) has no shelf - at least one shelf or rack is required', True),
+        ("Kiln k-1 does not have the required lining", True),
+        ("k-1 lacks a thermometer, which is required", True),
+        # What is missing is not said to be missing to the kiln.
+        ("At least one shelf is required", False),
+        ("A reason is required to fire k-1", False),
+        ("Kiln k-1 has no valid session, which is required", False),
+        ("k-12 has no shelf, which is required", False),
+    ],
+)
+def test_what_the_path_names_lacks_something(engine: Engine, message: str, is_told: bool) -> None:
+    answer = feedback(engine, FIRE, message)
+    assert (answer is not None) is is_told
+    if answer is not None:
+        outcome = apply(parse(answer), FIRE)
+        assert isinstance(outcome, NeedsInput)
+        assert [one.pointer for one in outcome.placeholders] == ["/path"]

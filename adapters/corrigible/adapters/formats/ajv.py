@@ -38,6 +38,7 @@ _KEYWORDS: Final = (
     (re.compile(r"must NOT have duplicate items"), "uniqueItems"),
     (re.compile(r"must match a schema in anyOf"), "anyOf"),
     (re.compile(r"must match exactly one schema in oneOf"), "oneOf"),
+    (re.compile(r"^is read-only$"), "readOnly"),
     (re.compile(r"must be (?:string|number|integer|boolean|object|array|null)\b"), "type"),
 )
 

@@ -16,12 +16,14 @@ from corrigible.adapters.formats.message.go_json import decode_error, decoded_pl
 from corrigible.adapters.formats.message.jsonschema_text import JsonschemaError, read_jsonschema
 from corrigible.adapters.formats.message.literals import find_literal
 from corrigible.adapters.formats.message.member_names import TAG, NamedMember, find_member, find_subject, stated_path
+from corrigible.adapters.formats.message.part_sentences import part_sentences
 from corrigible.adapters.formats.message.pattern_list import PatternList
 from corrigible.rules.budget import walk
 from corrigible.rules.pointer import MISSING, escape, parameters_at, to_pointer, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
+from .ajv import constraint_of
 from .error_or_thing import is_error_text
 from .json_errors import find_errors
 from .keywords import KEYWORDS, keyword_of, stated_keywords
@@ -129,6 +131,8 @@ def _unwrapped(violation: Violation) -> Violation:
 
 def _inside(violation: Violation, request: Request) -> list[Violation]:
     """Return the errors that a text holds as data or line by line, where they say more than the text as a whole."""
+    if told := part_sentences(violation.message):
+        return [_of_part(violation, *one, request) for one in told]
     if (failed := read_jsonschema(violation.message)) is not None:
         return _by_value(violation._replace(message=failed.sentence), failed, request)
     literal = find_literal(violation.message)
@@ -172,6 +176,14 @@ def _each_clause(violation: Violation, request: Request) -> list[Violation]:
     each = [one for clause in clauses for one in _with_places(violation._replace(message=clause), request)]
     is_each_placed = len({one.pointer for one in each}) == len(each) and all(one.pointer for one in each)
     return [_with_statement(one, request) for one in each] if is_each_placed else []
+
+
+def _of_part(violation: Violation, place: str, sentence: str, request: Request) -> Violation:
+    """Return one of the errors of a text whose sentences begin with the part of the request."""
+    keyword = constraint_of(sentence)
+    told = violation._replace(message=sentence, pointer=pointer(steps(place), request), constraint=keyword)
+    (placed,) = _with_places(told, request)[:1]
+    return _with_statement(placed, request)
 
 
 def _by_value(violation: Violation, failed: JsonschemaError, request: Request) -> list[Violation]:

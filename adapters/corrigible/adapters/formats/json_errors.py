@@ -6,6 +6,7 @@ is bounded in depth and in the number of values.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -162,6 +163,7 @@ def _is_whole(members: Mapping[str, Json], walk: _Walk) -> bool:
     return not _is_sent(_ROOT[0], walk) and _OF_ZOD.match(told) is not None
 
 
+_LONGEST_OF_PART: Final = 500
 _OF_PART: Final = re.compile(
     r"(?i)(?:invalid|bad|wrong|malformed) (?:request )?(?P<part>query|path|header|body)"
     r"(?:[ -]?string)?(?: param(?:eter)?s?| arguments?| fields?)?\W*"
@@ -175,7 +177,7 @@ def _part_told(members: Mapping[str, Json], walk: _Walk) -> str:
     """
     if not any(isinstance(members[name], list) for name in LISTS.intersection(members)):
         return ""
-    told = _OF_PART.fullmatch(sentence(members, TEXTS, TEXTS_BESIDE, walk.names)[:_MOST_LETTERS])
+    told = _OF_PART.fullmatch(sentence(members, TEXTS, TEXTS_BESIDE, walk.names)[:_LONGEST_OF_PART])
     return part_of(told["part"]) if told is not None else ""
 
 

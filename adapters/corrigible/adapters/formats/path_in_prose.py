@@ -18,7 +18,8 @@ from .pointers import part_of, pointer, steps
 
 _READ: Final = 1000
 _NAME: Final = r"[\w$@-]{1,60}"
-_TOKEN: Final = rf"(?<![\w/:.@])(?P<path>(?:#?(?:/{_NAME}){{1,10}})|{_NAME}(?:\.{_NAME}|\[(?:\d{{1,5}}|'{_NAME}'|\"{_NAME}\")\]){{1,10}})"
+_STEP: Final = rf"(?:\.{_NAME}|\[(?:\d{{1,5}}|'{_NAME}'|\"{_NAME}\")\])"
+_TOKEN: Final = rf"(?<![\w/:.@])(?P<path>(?:#?(?:/{_NAME}){{1,10}})|{_NAME}{_STEP}{{1,10}})"
 _KIND: Final = r"(?:field|property|parameter|attribute|member|argument|key|path|location|element|value|input)"
 _BEHIND: Final = re.compile(
     rf"[\s,;:-]*[(\[]?\s*(?:\b(?:at|in|for|on|under)\b:? )?(?:the )?(?:{_KIND}:? )?"

@@ -15,6 +15,7 @@ from corrigible.schema.exchange import Protocol, Request
 ABOUT_THE_REQUEST: Final = frozenset({400, 404, 405, 410, 415, 422, 501})
 """Statuses (RFC 9110, RFC 4918) that may mean that the request is not what the description says."""
 BAD_REQUEST: Final = 400
+METHOD_NOT_ALLOWED: Final = 405
 NOT_ACCEPTABLE: Final = 406
 SERVER_FAULT: Final = 500
 """Says nothing of the request, unless its text states what the value at one of its places has to be."""

@@ -32,7 +32,6 @@ from .state_reader import (
     STALE,
     TAKEN,
     Results,
-    StateReader,
     is_name,
     is_plain,
     repeats,
@@ -40,11 +39,10 @@ from .state_reader import (
     unwrapped,
     values_in,
 )
+from .state_renaming import NAMING, Renames, base_of, inner
 
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _LONG_WORD: Final = re.compile(r"[A-Za-z]{4,40}")
-_NAMING: Final = ("name", "slug", "key", "id", "code", "title", "username", "login", "email")
-"""Members that name a resource, in the order in which one is taken for what a conflict is about."""
 _VERSIONS: Final = frozenset(
     {"version", "lock_version", "lockVersion", "revision", "rev", "_rev", "etag", "resourceVersion", "row_version"}
 )
@@ -63,7 +61,7 @@ _SHORTEST_TOLD: Final = 2
 _MEMBER_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 
 
-class Conflicts(StateReader):
+class Conflicts(Renames):
     """Compares what exists with what a request creates or changes."""
 
     def _existing(self, creation: Creation | None, *, is_seen: bool = False) -> Results:
@@ -78,7 +76,8 @@ class Conflicts(StateReader):
         if place is None:
             if is_seen:
                 return None
-            here = yield from self._existing_here()
+            renamed = yield from self._renamed()
+            here = renamed if renamed is not None else (yield from self._existing_here())
             if here is None and told is not None and (question := ask_for_others(self._request, told)) is not None:
                 return self._done(question, EXISTS_ALREADY)
             return here if here is not None or creation is None else (yield from self._existing_as_sent(creation))
@@ -135,7 +134,7 @@ class Conflicts(StateReader):
         if resource is None or not is_last or request.method not in ("PUT", "POST"):
             return None
         is_repeated = repeats(self._message, resource.value)
-        body = _inner(request.body)
+        body = inner(request.body)
         if (self._quoted and not is_repeated) or any(self._tells(*one) for one in body.items()):
             return None  # what the message or the body names may be what is there already
         path = self._reads.own(request.method, request.path)
@@ -198,14 +197,14 @@ class Conflicts(StateReader):
         """
         items = creation.items if creation is not None else ()
         is_named = any(item.is_readable and is_same(member, item.member) for item in items)
-        is_naming = not {*words(member)[-1:]}.isdisjoint(_NAMING)
+        is_naming = not {*words(member)[-1:]}.isdisjoint(NAMING)
         may_be_held = _HELD.search(self._message) is not None and not is_naming
         return (is_named or (self._is_told() and not may_be_held)) and not self._is_of_the_call()
 
     def _is_of_the_call(self) -> bool:
         """Whether the message has a word for the call itself, or for when something is to be, of its own accord."""
         text, known = self._message, set(words(self._request.path))
-        for name, value in _inner(self._request.body).items():
+        for name, value in inner(self._request.body).items():
             known |= set(words(name))
             if is_name(value) and len(written := scalar_text(value)) >= _SHORTEST_TOLD:
                 text = text.replace(written, "")
@@ -217,7 +216,7 @@ class Conflicts(StateReader):
             return True
         sent = _created(self._request.body)
         elements: list[Json] = [] if sent is None else sent[1]
-        objects = [_inner(self._request.body), *(one for one in elements if isinstance(one, Mapping))]
+        objects = [inner(self._request.body), *(one for one in elements if isinstance(one, Mapping))]
         texts = [one for one in elements if isinstance(one, str)]
         if any(len(one) >= _SHORTEST_TOLD and repeats(self._message, one) for one in texts):
             return True
@@ -248,7 +247,7 @@ class Conflicts(StateReader):
             and is_name(value_at(self._request, pointer))
         ):
             return None if is_secret(pointer, value_at(self._request, pointer)) else pointer
-        body, base = _inner(self._request.body), _base(self._request.body)
+        body, base = inner(self._request.body), base_of(self._request.body)
         members = [name for name, value in body.items() if is_name(value)]
         quoted = [name for name in members if scalar_text(body[name]) in self._quoted]
         if len(quoted) == 1:
@@ -257,7 +256,7 @@ class Conflicts(StateReader):
             return None
         spelled = {name.lower(): name for name in reversed(members)}
         variables = [item.variable.lower() for item in creation.items] if creation is not None else []
-        naming = [spelled[name] for name in (*variables, *_NAMING) if name in spelled]
+        naming = [spelled[name] for name in (*variables, *NAMING) if name in spelled]
         repeated = [name for name in naming if repeats(self._message, scalar_text(body[name]))]
         is_told = len(naming) == 1 and self._request.method == "POST" and self._begins_with_a_word(naming[0])
         told = [name for name in members if self._tells(name, None) and not is_secret(f"/body/{name}", body[name])]
@@ -273,8 +272,8 @@ class Conflicts(StateReader):
 
     def _repeated_names(self, members: list[str]) -> list[str]:
         """Return the only member such as `table_name` whose value the message repeats, alone or as `main.orders`."""
-        body = _inner(self._request.body)
-        named = [name for name in members if _WORDS.findall(name)[-1:] and _WORDS.findall(name)[-1].lower() in _NAMING]
+        body = inner(self._request.body)
+        named = [name for name in members if _WORDS.findall(name)[-1:] and _WORDS.findall(name)[-1].lower() in NAMING]
         repeated = [name for name in named if repeats(self._message, scalar_text(body[name]), below=True)]
         return repeated if len(repeated) == 1 else []
 
@@ -287,7 +286,7 @@ class Conflicts(StateReader):
 
     def _sends_secret(self) -> bool:
         """Whether the body has a password or the like: to change what exists would give somebody else's a new one."""
-        body = _inner(self._request.body)
+        body = inner(self._request.body)
         return any(is_secret(f"/body/{escape(name)}", body[name]) for name in body)
 
     def _found(
@@ -362,17 +361,6 @@ def _are_names(names: list[str]) -> bool:
     return all(_MEMBER_NAME.fullmatch(name) for name in names)
 
 
-def _inner(body: Json) -> Mapping[str, Json]:
-    """Return the object that a body is, or that it wraps."""
-    inner = next(iter(body.values())) if isinstance(body, Mapping) and is_wrapper(body) else body
-    return inner if isinstance(inner, Mapping) else {}
-
-
-def _base(body: Json) -> str:
-    """Return the place of the object that a body is, or that it wraps."""
-    return f"/body/{escape(next(iter(body)))}" if isinstance(body, Mapping) and is_wrapper(body) else "/body"
-
-
 def _created(body: Json) -> tuple[str, list[Json]] | None:
     """Return what a body creates, with the place of the list: names or objects in its only list, else its object."""
     lists = [name for name, value in body.items() if isinstance(value, list)] if isinstance(body, Mapping) else []
@@ -382,8 +370,8 @@ def _created(body: Json) -> tuple[str, list[Json]] | None:
         is_objects = len(body) == 1 and all(isinstance(one, Mapping) and one for one in elements)
         if 0 < len(elements) <= _MOST_CREATED and (is_objects or all(isinstance(one, str) for one in elements)):
             return f"/body/{escape(name)}", elements
-    inner = _inner(body)
-    return ("", [dict(inner)]) if inner else None
+    created = inner(body)
+    return ("", [dict(created)]) if created else None
 
 
 def _beside(body: Json, place: str) -> Mapping[str, Json]:

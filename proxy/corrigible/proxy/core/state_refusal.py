@@ -334,7 +334,8 @@ def refused_as_a_whole(case: RefusalCase, error: Violation, description: Describ
     if len(names) != 1 or not case.profile.adapter.tells_places_loosely or error.stated or error.constraint:
         return None
     text = error.message[:_READ]
-    if len(text.split()) < _FEW_WORDS or _ELSEWHERE.search(text) is not None or ABSENT.search(text) is not None:
+    is_elsewhere = _ELSEWHERE.search(text) is not None and not _lacks(text, names[0])
+    if len(text.split()) < _FEW_WORDS or is_elsewhere or ABSENT.search(text) is not None:
         return None
     if any(place[0] in ("body", "query") for place in description.vocabulary(operation).places):
         return None
@@ -347,6 +348,25 @@ def refused_as_a_whole(case: RefusalCase, error: Violation, description: Describ
     question = ask(violation, request, message, schema=schema_of_path(request.path, names[0], {"type": "string"}))
     diagnosis = "The server does not do this to the resource that the path names."
     return Repair(tuple(question.suggestions), question.type, diagnosis, "STATE_REFUSED")
+
+
+def _lacks(text: str, name: str) -> bool:
+    """Whether a sentence says of what the path names that it lacks something: `Flow "a" (ID: 7) has no start`.
+
+    What it lacks is no right of whoever calls.
+    """
+    ends = [one.end() for one in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)]
+    return any(_HAS_NOT.match(text[end:]) for end in ends) and _OF_THE_CALLER.search(text) is None
+
+
+_OF_THE_CALLER: Final = re.compile(
+    r"(?i)\b(?:credential|token|auth\w*|cookie|session|headers?|log(?:ged)? ?in|sign(?:ed)? ?in|csrf|permi\w+|denied"
+    r"|access|rights?|roles?)"
+)
+_HAS_NOT: Final = re.compile(
+    r"(?i)['\"`)\]]{0,3} (?:(?:still |currently |already )?(?:has|have|contains|includes) (?:no|not enough|too few)\b"
+    r"|(?:does not|doesn't) (?:\w+ )?(?:have|contain|include)\b|lacks\b|is missing\b)"
+)
 
 
 def _may_be_told(reason: Reason, status: int) -> bool:

@@ -30,16 +30,15 @@ from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.schema_repair.inside_text import CONTENT, broken_member, broken_text, told_inside, unlisted_text
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, choices
 from corrigible.rules.schema_repair.nesting import MISPLACED, move_member
-from corrigible.rules.schema_repair.other_part import IN_QUERY
 from corrigible.rules.schema_repair.renaming import near_names
-from corrigible.rules.schema_repair.route import BARE, UNNAMED, UNSURE
+from corrigible.rules.schema_repair.route import UNSURE
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.sent_twice import sent_twice
 from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
 from corrigible.rules.schema_repair.told_spelling import told_spelling
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import scalar_text
-from corrigible.schema.exchange import Json, Protocol
+from corrigible.schema.exchange import Protocol
 
 from .about_what import (
     ABOUT_ABSENCE,
@@ -51,22 +50,25 @@ from .about_what import (
     says_little,
 )
 from .absent_by_name import absent_by_name
+from .absent_of_several import absent_of_several
 from .api_profile import RefusalCase
 from .kind_of_fault import of_kind
+from .method_offered import told_apart
 from .nothing_said import says_no_grpc, says_no_path, says_no_route, says_nothing
 from .only_undeclared import only_undeclared
 from .request_at_fault import (
     BAD_REQUEST,
     BY_THE_TEXT_ONLY,
     CHOSE_NONE,
+    METHOD_NOT_ALLOWED,
     NOT_ACCEPTABLE,
     OF_UNKNOWN,
     SERVER_FAULT,
     UNAUTHORIZED,
 )
-from .sent_in_body import is_nothing_sent, is_read_by_query, is_thing_left_out, noted, told_body_type, told_method
+from .sent_in_body import noted, told_body_type, told_method
 
-_ABOUT_THE_ROUTE: Final = frozenset({404, 405, 410, 501})
+_ABOUT_THE_ROUTE: Final = frozenset({404, METHOD_NOT_ALLOWED, 410, 501})
 """Of these, the ones that say first of all that the path or the method is wrong."""
 _READ: Final = 2000
 """Letters of a message that are looked at."""
@@ -86,6 +88,8 @@ class _ListsPaths(TypingProtocol):
     """A description that can list its paths."""
 
     def paths_beside(self, method: str, path: str) -> SchemaViolation | None: ...
+
+    def methods_as_written(self, method: str, path: str) -> SchemaViolation | None: ...
 
 
 class ViolationFinder:
@@ -132,16 +136,18 @@ class ViolationFinder:
             if not self._operation or self._request.protocol is not Protocol.HTTP:
                 wrong = self._description.nearest_operation(self._request.method, self._request.path)
                 wrong = wrong or self._beside(error.message[:_READ], 404 if is_routeless else status)
-                is_unsure = wrong is not None and (wrong.keyword == "around" or self._is_below_another_base(wrong))
+                is_around = wrong is not None and wrong.keyword == "around" and status != METHOD_NOT_ALLOWED
+                is_unsure = wrong is not None and (is_around or self._is_below_another_base(wrong))
                 if wrong is None or (is_unsure and not self._is_about_the_path(error.message[:_READ])):
                     return ()
-                return (self._with_methods_of_members(wrong),)
-            if (thing := absent_by_name(self._case, error, self._violations_at)) is not None:
+                return (told_apart(wrong, self._request, self._description),)
+            thing = absent_by_name(self._case, error, self._violations_at) or absent_of_several(self._case, error)
+            if thing is not None:
                 return (thing,)
             route = list(self._of_route(error, status))
             if not route and self._is_nothing_given(error, status):
                 return self._anywhere(error)
-            if route or status != 405:
+            if route or status != METHOD_NOT_ALLOWED:
                 return route if route or not self._is_located(error) else self._at(error)
         if self._operation and _ABOUT_THE_SLASH.search(error.message[:_READ]) is not None:
             written = self._description.written_paths(self._request.method, self._request.path)
@@ -273,26 +279,6 @@ class ViolationFinder:
             return ()
         return (wrong._replace(schema={**wrong.schema, UNSURE: True}),)
 
-    def _with_methods_of_members(self, wrong: SchemaViolation) -> SchemaViolation:
-        """Return a violation of the method without methods whose body lacks a sent member, if one has them all."""
-        body, offered = self._request.body, choices(wrong.schema)
-        if wrong.keyword != "method" or not isinstance(body, Mapping) or not body:
-            is_bare = wrong.keyword == "method" and is_nothing_sent(self._request, offered, self._description)
-            return wrong._replace(schema={**wrong.schema, BARE: True}) if is_bare else wrong
-        if is_read_by_query(self._request, offered, self._description):
-            return wrong._replace(schema={**wrong.schema, IN_QUERY: True})
-        if is_thing_left_out(self._request, self._description):
-            wrong = wrong._replace(schema={**wrong.schema, UNNAMED: True})
-        sent = {("body", str(name)) for name in body}
-        matches = {one: self._description.operations.find(str(one), self._request.path) for one in offered}
-        takes = {
-            one: sent <= {*self._description.vocabulary(match[0]).places} for one, match in matches.items() if match
-        }
-        if not any(takes.values()):
-            return wrong
-        fitting: list[Json] = [one for one in offered if takes.get(one, True) or one not in _WRITES]
-        return wrong._replace(schema={**wrong.schema, "enum": fitting})
-
     def _is_in_body(self, violation: SchemaViolation) -> bool:
         return violation.pointer.startswith(("/body", "/headers"))
 
@@ -330,6 +316,12 @@ class ViolationFinder:
         if wrong:
             yield from wrong
             return
+        if status == METHOD_NOT_ALLOWED and isinstance(self._description, _ListsPaths):
+            # The server reads `/orders/{id}/close` where the description could have read `/orders/{id}/{part}`.
+            literal = self._description.methods_as_written(self._request.method, self._request.path)
+            if literal is not None:
+                yield told_apart(literal, self._request, self._description)
+                return
         # Where a path has no variables, and nothing else was sent, there is nothing but the path that may not be there.
         is_plain = not self._case.match.params and self._request.body is None and not self._request.query
         if is_plain or says_no_path(error.message) or status != 404:

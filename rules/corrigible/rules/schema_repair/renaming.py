@@ -30,7 +30,7 @@ from . import nesting as level
 from .first_violation import first_violation
 from .json_schema import Schema, types
 from .schema_violation import SchemaViolation
-from .suggestion import Proposal, ask, edit, guarded_edit, is_secret, left_out, options
+from .suggestion import Proposal, ask, edit, guarded_edit, left_out, options
 from .trim_schema import trim_schema
 
 _LIMITING: Final = re.compile(
@@ -311,18 +311,6 @@ def _left_out(violation: SchemaViolation, request: Request, name: str, value: Js
         return Proposal([edit(violation, request, ops, "Leave out what is not known: null is no value.")])
     message = "Leave out what is not known. The call then does without it."
     return options([left_out(violation, request, ops, message)], group)
-
-
-def without(violation: SchemaViolation, request: Request, message: str) -> Proposal | None:
-    """Return the request without a member that must not be there."""
-    value = value_at(request, violation.pointer)
-    if value is MISSING or is_secret(violation.pointer, value):
-        return None
-    try:
-        ops = guarded_edit(request, violation.pointer, value, {"op": "remove", "path": violation.pointer})
-    except PatchError:
-        return ask(violation, request, message, schema={})
-    return Proposal([left_out(violation, request, ops, message)])
 
 
 def misspelt(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:

@@ -18,7 +18,17 @@ from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
-from . import alternative, inside_text, list_of_lists, missing_value, nesting, renaming, route, sent_twice
+from . import (
+    alternative,
+    inside_text,
+    leaving_out,
+    list_of_lists,
+    missing_value,
+    nesting,
+    renaming,
+    route,
+    sent_twice,
+)
 from .first_violation import duplicates, first_violation, is_fully_checked
 from .json_schema import SELECTS, choices
 from .repair_value import repair_value
@@ -72,7 +82,7 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
         case "additionalProperties" | "unevaluatedProperties":
             return renaming.undeclared(violation, request, group)
         case "readOnly":
-            return renaming.without(violation, request, "Leave out what only the server writes.")
+            return leaving_out.without(violation, request, "Leave out what only the server writes.")
         case nesting.MISPLACED:
             move = nesting.move_member(violation, request)
             return None if move is None else Proposal([move.suggestion])

@@ -35,6 +35,9 @@ TOLD: Final = "x-told"
 UNNAMED: Final = "x-unnamed"
 """In a schema of methods: the path with one name more has the method that was sent, and nothing says that name."""
 
+WHOLE: Final = "x-whole"
+"""In a schema of methods: a PATCH has all the members that PUT takes."""
+
 ELSEWHERE: Final = "elsewhere"
 """The keyword of a path that lacks the method which a near path has."""
 
@@ -242,8 +245,8 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
     methods = [one.upper() for one in offered if one.upper() != request.method]
     if request.method in READS:
         methods = [one for one in methods if one in ("GET", "POST")]
-        if not methods:
-            return None
+        if not methods:  # no change of the same thing is what a read meant
+            return _asked_for_path(violation, request) if offered else None
     else:
         methods = [one for one in methods if one in _WRITES and request.method in _WRITES]
     if request.method in READS and methods == ["POST"] and _reads_by_post(request.path):
@@ -252,6 +255,9 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
     if methods == ["POST"] and violation.schema.get(UNNAMED) is True:
         return _of_one_or_all(violation, request, group)
     if len(methods) == 1 and (request.method, *methods) == ("PATCH", "PUT"):
+        if violation.schema.get(WHOLE) is True:
+            message = "Use PUT: what was sent is all that it takes, so that nothing is taken away."
+            return Proposal([_to(violation, request, "/method", "PATCH", "PUT", message, intent=True)])
         return Proposal([_replacing(violation, request, can_read="GET" in offered)])
     if len(methods) == 1 and request.method in _WRITES:
         message = "Use the method that changes this resource."

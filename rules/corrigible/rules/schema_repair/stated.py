@@ -125,7 +125,8 @@ def unknown_member(error: Violation, request: Request, declared: DeclaredPlace) 
     """
     value = value_at(request, error.pointer)
     where, *names = segments(error.pointer) or [""]
-    is_barred = not error.constraint and not error.stated and _BARRED.search(error.message[:_READ]) is not None
+    is_told = not error.constraint and not error.stated and _BARRED.search(error.message[:_READ]) is not None
+    is_barred = is_told or error.constraint == "readOnly"
     if not (error.constraint in _UNKNOWN or is_barred) or value is MISSING or not names:
         return None
     if where not in ("body", "query"):

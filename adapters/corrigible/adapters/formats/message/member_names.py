@@ -148,6 +148,8 @@ _MISSING: Final = PatternList(
 _UNKNOWN: Final = PatternList(
     r"""additional propert(?:y|ies); found ['"`](?P<a>[^'"`]{1,80})['"`]""",
     r"""additional properties are not allowed \((?P<many>['"`][^()]{1,400}) w(?:as|ere) unexpected\)""",
+    # jsonschema for Node: 'instance.data is not allowed to have the additional property "x"'
+    rf"\bnot allowed to have the additional property {_QUOTED}",
     r"""unevaluated properties: ['"`](?P<a>[^'"`]{1,80})['"`]""",
     # Rails: "found unpermitted parameters: :a, :b"
     r"\bunpermitted parameters?: (?P<many>:\w.{0,400})$",

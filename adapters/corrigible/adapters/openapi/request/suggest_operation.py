@@ -16,6 +16,8 @@ from corrigible.rules.schema_repair.route import ELSEWHERE
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json
 
+from .word_in_path import LONGEST, name_left_out, nodes_after, words_instead
+
 _MOST: Final = 5
 _MOST_AROUND: Final = 8
 _VERSION = re.compile(r"v\d+[\w.-]{0,6}", re.IGNORECASE)
@@ -34,8 +36,6 @@ _VERBS: Final = {
 }
 """Words that older frameworks put into paths for what the method says."""
 _LAST_WORD: Final = re.compile(r"(/.*[^/:])([/:])([A-Za-z]\w*)")
-_LONGEST: Final = 40
-"""Segments: no longer path is taken for a misspelling."""
 _MOST_LETTERS: Final = 2048
 _BASE_LENGTHS: Final = (1, 2, 3)
 """Segments before all paths of an API: `/api`, `/apis/shop/v1`."""
@@ -105,8 +105,11 @@ class OperationSuggester:
         wrong = SchemaViolation("/method", "method", {"enum": others}, method) if others else None
         below = None if wrong is None or _may_become(method, others) else self._below(method, path)
         if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
+            if below is None and not _may_become(method, others):
+                below = words_instead(self._operations.root, method, path)
             return below or self._elsewhere(method, path, others) or self._within(method, path, others) or wrong
-        near = self._near_path(method, path) or below or wrong or self._lacking(method, path)
+        near = self._near_path(method, path) or below or name_left_out(self._operations.root, method, path)
+        near = near or wrong or self._lacking(method, path)
         return near or self._siblings(method, path) or self._around(path)
 
     def _elsewhere(self, method: str, path: str, others: list[str]) -> SchemaViolation | None:
@@ -151,6 +154,12 @@ class OperationSuggester:
         offered: dict[str, Json] = {"enum": sorted(plain)} if 0 < len(plain) <= _MOST_AROUND else {"pattern": "^/"}
         return SchemaViolation("/path", "around", {"type": "string", **offered}, path)
 
+    def as_written(self, method: str, path: str) -> SchemaViolation | None:
+        """Return the methods of a path as it is written, where this one takes a word of it for a value."""
+        others = self._others(path)
+        is_taken = method.upper() not in others and self._operations.find(method.upper(), path) is not None
+        return SchemaViolation("/method", "method", {"enum": others}, method.upper()) if others and is_taken else None
+
     def _without_verb(self, method: str, path: str) -> SchemaViolation | None:
         """Return the path before a last word that only says what the method does: `POST /things/create`."""
         plain, _, word = path.rstrip("/").rpartition("/")
@@ -174,7 +183,7 @@ class OperationSuggester:
         """Return the paths one word below a path that have the method: `POST /things/create` for `POST /things`."""
         words = [
             word
-            for node in _after(self._operations.root, path.split("/"))
+            for node in nodes_after(self._operations.root, path.split("/"))
             for word, inner in node.literal.items()
             if method in inner.operations
         ]
@@ -191,13 +200,13 @@ class OperationSuggester:
     def _around(self, path: str) -> SchemaViolation | None:
         """Return the known paths around one that goes on below a known path: `/orders/7/cancel` below `/orders/7`."""
         parts = path.strip("/").split("/")
-        if len(parts) > _LONGEST or len(path) > _MOST_LETTERS:
+        if len(parts) > LONGEST or len(path) > _MOST_LETTERS:
             return None
         for length in range(len(parts) - 1, 0, -1):
             known = "/" + "/".join(parts[:length])
             if not self._is_named(known):
                 continue
-            nodes = _after(self._operations.root, parts[:length])
+            nodes = nodes_after(self._operations.root, parts[:length])
             words = dict.fromkeys(word for node in nodes for word, inner in node.literal.items() if inner.operations)
             around = [known, *(f"{known}/{word}" for word in words)]
             return SchemaViolation("/path", "around", {"type": "string", "enum": around[:_MOST_AROUND]}, path)
@@ -260,7 +269,7 @@ class OperationSuggester:
         Where an API has a path for each of its collections, the name of one that is not there leads to the others.
         """
         parts = [part for part in path.split("/") if part]
-        if len(parts) > _LONGEST or len(path) > _MOST_LETTERS:
+        if len(parts) > LONGEST or len(path) > _MOST_LETTERS:
             return None
         node = self._operations.root
         others: dict[str, str] = {}
@@ -269,7 +278,7 @@ class OperationSuggester:
         for at, part in enumerate(parts):
             for word, inner in node.literal.items() if is_shared else ():
                 spend()
-                if word != part and any(method in end.operations for end in _after(inner, parts[at + 1 :])):
+                if word != part and any(method in end.operations for end in nodes_after(inner, parts[at + 1 :])):
                     others["/" + "/".join([*parts[:at], word, *parts[at + 1 :]])] = part
             if part not in node.literal:
                 break
@@ -287,17 +296,17 @@ class OperationSuggester:
         What follows has to be a word of it, so that it is no other path that takes anything for a variable.
         """
         parts = [part for part in path.split("/") if part]
-        if len(parts) > _LONGEST or len(path) > _MOST_LETTERS:
+        if len(parts) > LONGEST or len(path) > _MOST_LETTERS:
             return None
         found: dict[str, None] = {}
         for at in range(1, len(parts)):
-            for node in _after(self._operations.root, parts[:at]):
+            for node in nodes_after(self._operations.root, parts[:at]):
                 for word, inner in node.literal.items():
                     spend()
                     if parts[at] not in inner.literal:
                         continue
                     inner = inner.literal[parts[at]]
-                    ends = any(method in end.operations for end in _after(inner, parts[at + 1 :]))
+                    ends = any(method in end.operations for end in nodes_after(inner, parts[at + 1 :]))
                     longer = "/" + "/".join([*parts[:at], word, *parts[at:]])
                     if ends and self._written(method, longer) > 2:
                         found[longer] = None
@@ -310,7 +319,7 @@ class OperationSuggester:
 
     def _near_path(self, method: str, path: str) -> SchemaViolation | None:
         parts = [part for part in path.split("/") if part]
-        if not parts or len(parts) > _LONGEST or len(path) > _MOST_LETTERS:
+        if not parts or len(parts) > LONGEST or len(path) > _MOST_LETTERS:
             return None
         plain = path.rstrip("/")
         costs: dict[str, tuple[int, int]] = {}
@@ -406,15 +415,6 @@ def _may_become(method: str, others: list[str]) -> bool:
     if method in _READS:
         return not {*_READS, "POST"}.isdisjoint(others)
     return method not in _WRITES or not _WRITES.isdisjoint(others)
-
-
-def _after(root: Node, parts: list[str]) -> list[Node]:
-    """Return where some segments lead."""
-    nodes = [root]
-    for part in [part for part in parts if part][:_LONGEST]:
-        spend(len(nodes))
-        nodes = [inner for node in nodes for inner in (node.literal.get(part), node.variable) if inner is not None]
-    return nodes
 
 
 def _walk(root: Node, parts: list[str], method: str, budget: int) -> Iterator[_Candidate]:
