@@ -77,7 +77,8 @@ def test_what_says_nothing_of_a_value_of_the_path(engine: Engine, message: str) 
 
 @pytest.mark.parametrize("status", [401, 403, 412, 500])
 def test_a_status_about_something_else_asks_nobody(engine: Engine, status: int) -> None:
-    assert feedback_of(engine, Request("GET", "/api/flows/etl"), status, "flow 'etl' does not exist")[1] == []
+    request = Request("GET", "/api/flows/etl", headers={"if-match": '"1"'})
+    assert feedback_of(engine, request, status, "flow 'etl' does not exist")[1] == []
 
 
 @pytest.mark.parametrize("depth", [1, 20])

@@ -119,6 +119,34 @@ def test_other_statuses_stay_what_they_are(status: int) -> None:
     assert told_fault(exchange, [Violation(message="unknown label")]) is None
 
 
+@pytest.mark.parametrize(
+    ("message", "headers", "is_told"),
+    [
+        ("Unknown parameter: lable", {}, True),
+        ("doors must be between 1 and 9", {"accept": "application/json"}, True),
+        ("doors must be between 1 and 9", {"If-Match": '"1"'}, False),
+        ("the barn has been modified since", {}, False),
+        ("row version 3 is stale", {}, False),
+        ("Precondition Failed", {}, False),
+        ("", {}, False),
+    ],
+)
+def test_412_is_about_a_condition_where_one_was_sent_or_told(
+    message: str, headers: dict[str, str], is_told: bool
+) -> None:
+    request = Request("POST", "/barns", headers=headers, body={"lable": "North"})
+    told = told_fault(Exchange(request, 412, {}, b"", "e", 1.0), [Violation(message=message)])
+    assert (told is not None and told.status == 400) is is_told
+
+
+def test_a_misspelt_member_is_renamed_under_412(engine: Engine) -> None:
+    request = Request("POST", "/barns", body={"lable": "North"})
+    feedback = feedback_about(engine, request, 412, {"message": "Unknown parameter: lable"})
+    assert any("/body/label" in [op["path"] for op in patch] for patch in patches(feedback))
+    conditional = Request("POST", "/barns", headers={"if-match": '"1"'}, body={"lable": "North"})
+    assert not any(patches(feedback_about(engine, conditional, 412, {"message": "Unknown parameter: lable"})))
+
+
 def test_a_404_that_misses_a_parameter_is_about_its_name(engine: Engine) -> None:
     request = Request("POST", "/copies", query={"bran": "North", "note": "x"})
     feedback = feedback_about(engine, request, 404, {"message": "name or ID cannot be empty"})
