@@ -114,3 +114,28 @@ def test_a_value_that_cannot_be_one_may_be_a_misspelt_path_that_ends_in_a_slash(
         found = suggester.alternatives("GET", path, "serch")
         assert found is not None
         assert found.schema["enum"] == ["/users/search/"]
+
+
+BUILDERS = Operations(
+    {
+        "GET /builders/{name}": "get",
+        "POST /builders/{name}/id": "new-id",
+        "POST /builders/gbm": "gbm",
+        "POST /builders/glm": "glm",
+        "POST /builders/kmeans": "kmeans",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "offered"),
+    [
+        ("/builders/gbmm", ["/builders/gbm"]),
+        ("/builders/kmenas", ["/builders/kmeans"]),
+        ("/builders/forest", ["/builders/forest/id"]),  # near to none: a name, for all that is known
+        ("/builders/gbm7", ["/builders/gbm7/id"]),  # a name with a number is no slip
+    ],
+)
+def test_a_misspelt_word_that_reads_take_for_a_name(path: str, offered: list[str]) -> None:
+    found = OperationSuggester(BUILDERS).nearest("POST", path)
+    assert found is not None and found.schema["enum"] == offered

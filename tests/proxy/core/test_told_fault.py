@@ -153,3 +153,22 @@ def test_a_404_that_misses_a_parameter_is_about_its_name(engine: Engine) -> None
     assert any("/query/barn" in [op["path"] for op in patch] for patch in patches(feedback))
     absent = feedback_about(engine, request, 404, {"message": "no barn of that name"})
     assert not any(patches(absent))
+
+
+def test_json_under_the_media_type_of_forms_is_sent_as_json(tmp_path: Path) -> None:
+    description = DESCRIPTION.replace(
+        "content: {application/json: {schema: {$ref: '#/components/schemas/Barn'}}}",
+        "content: {application/x-www-form-urlencoded: {schema: {$ref: '#/components/schemas/Barn'}},"
+        " application/json: {schema: {$ref: '#/components/schemas/Barn'}}}",
+    )
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    request = Request("POST", "/barns", headers=headers, body={"label": "North"})
+    feedback = feedback_about(
+        engine_of(tmp_path, description), request, 400, {"message": 'Unknown parameter: {"label": "North"}'}
+    )
+    assert [op.get("value") for patch in patches(feedback) for op in patch if "content-type" in op["path"]] == [
+        "application/json"
+    ]
+    form = Request("POST", "/barns", headers=headers, body={"lable": "North"}, form=True)
+    feedback = feedback_about(engine_of(tmp_path, description), form, 400, {"message": "Unknown parameter: lable"})
+    assert not any("content-type" in op["path"] for patch in patches(feedback) for op in patch)

@@ -39,6 +39,7 @@ _CONDITION: Final = re.compile(
     r"(?:set|specified|given|provided|sent|used|enabled|present|true|false)\b"
 )
 """How a sentence begins whose limit another member brings: `If checkpoint is specified then ntrees must ...`."""
+_OF_AN_INDEX: Final = re.compile(r"(?i)\b(?:index|ordinal)\b")
 _OF_NUMBERS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 
 
@@ -71,11 +72,14 @@ def _is_only_asked(error: Violation, declared: Schema, *, reads: bool) -> bool:
     """Whether a number within the stated limit is no wish that is known.
 
     The limit holds because of another member, which may be what is given up; or only the answer tells it, of a member
-    whose name is one letter, so that nothing tells what it counts: `k must be between 1 and 4`.
+    whose name is one letter, so that nothing tells what it counts: `k must be between 1 and 4`. What a text calls an
+    index says which one is meant: the last one there is, is another.
     """
     if _OF_NUMBERS.isdisjoint(error.stated):
         return False
     is_bare = not reads and len(segments(error.pointer)[-1]) == 1 and _OF_NUMBERS.isdisjoint(declared)
+    if _OF_AN_INDEX.search(error.message[:_READ]) is not None:
+        return True
     return is_bare or _CONDITION.match(error.message[:_READ]) is not None
 
 

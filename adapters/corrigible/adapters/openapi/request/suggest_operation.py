@@ -103,9 +103,26 @@ class OperationSuggester:
         wrong = SchemaViolation("/method", "method", {"enum": others}, method) if others else None
         below = None if wrong is None or _may_become(method, others) else self._below(method, path)
         if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
-            return below or self._elsewhere(method, path, others) or wrong
+            misspelt = self._misspelt_end(method, path) if method in _WRITES and _WRITES.isdisjoint(others) else None
+            return misspelt or below or self._elsewhere(method, path, others) or wrong
         near = self._near_path(method, path) or below or wrong or self._lacking(method, path)
         return near or self._siblings(method, path) or self._around(path)
+
+    def _misspelt_end(self, method: str, path: str) -> SchemaViolation | None:
+        """Return the only path whose last word the request's misspells, where a variable of reads took it for a name.
+
+        `POST /builders/gbmm` where the description has `POST /builders/gbm` and `GET /builders/{name}`.
+        """
+        *before, last = path.strip("/").split("/")
+        ends = [
+            word
+            for node in _after(self._operations.root, before)
+            for word, inner in node.literal.items()
+            if method in inner.operations and word != last and is_slip(last, word)
+        ]
+        if len(set(ends)) != 1 or not last.isalpha() or len(last) < _SHORTEST_WORD or len(path) > _MOST_LETTERS:
+            return None
+        return SchemaViolation("/path", "path", {"enum": ["/" + "/".join([*before, ends[0]])]}, path)
 
     def _elsewhere(self, method: str, path: str, others: list[str]) -> SchemaViolation | None:
         """Return the path that is this one in the other number and has the method: `POST /tag` for `POST /tags`."""
