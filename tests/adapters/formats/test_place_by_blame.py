@@ -58,6 +58,7 @@ def test_a_member_that_an_object_of_the_server_lacks_is_unknown(text: str, point
         ("Job is missing", (), ""),
         ("Job is missing", (("query", "job"),), "/query/job"),
         ("Owner is missing", (), "/query/owner"),
+        ("Job is required", (), "/query/job"),
         ("Missing required parameter: job", (), "/query/job"),
     ],
 )

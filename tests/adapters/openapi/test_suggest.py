@@ -123,6 +123,8 @@ BUILDERS = Operations(
         "POST /builders/gbm": "gbm",
         "POST /builders/glm": "glm",
         "POST /builders/kmeans": "kmeans",
+        "GET /builders/trees": "trees",
+        "POST /builders/tree": "tree",
     }
 )
 
@@ -133,6 +135,7 @@ BUILDERS = Operations(
         ("/builders/gbmm", ["/builders/gbm"]),
         ("/builders/kmenas", ["/builders/kmeans"]),
         ("/builders/forest", ["/builders/forest/id"]),  # near to none: a name, for all that is known
+        ("/builders/trees", ["/builders/trees/id"]),  # it is a word of its own
         ("/builders/gbm7", ["/builders/gbm7/id"]),  # a name with a number is no slip
     ],
 )

@@ -128,6 +128,7 @@ def test_other_statuses_stay_what_they_are(status: int) -> None:
         ("the barn has been modified since", {}, False),
         ("row version 3 is stale", {}, False),
         ("Precondition Failed", {}, False),
+        ("The condition specified using HTTP conditional header(s) is not met.", {}, False),
         ("", {}, False),
     ],
 )
@@ -169,6 +170,9 @@ def test_json_under_the_media_type_of_forms_is_sent_as_json(tmp_path: Path) -> N
     assert [op.get("value") for patch in patches(feedback) for op in patch if "content-type" in op["path"]] == [
         "application/json"
     ]
+    read = Request("POST", "/barns", headers=headers, body={"lable": "North"})
+    feedback = feedback_about(engine_of(tmp_path, description), read, 400, {"message": "Unknown parameter: lable"})
+    assert not any("content-type" in op["path"] for patch in patches(feedback) for op in patch)  # it was read as JSON
     form = Request("POST", "/barns", headers=headers, body={"lable": "North"}, form=True)
     feedback = feedback_about(engine_of(tmp_path, description), form, 400, {"message": "Unknown parameter: lable"})
     assert not any("content-type" in op["path"] for patch in patches(feedback) for op in patch)

@@ -208,7 +208,9 @@ def locate_errors(
 def _is_of_path(error: Violation, place: str, vocabulary: Vocabulary, named: Mapping[str, str]) -> bool:
     """Whether what is missing is no member, but the thing that the path names: `Job is missing` of `/jobs/{job_id}`."""
     told = segments(error.pointer)
-    if len(told) != 2 or error.message.split()[-2:-1] != ["is"] or (place and is_declared(segments(place), vocabulary)):
+    if len(told) != 2 or not error.message.rstrip(".! ").lower().endswith(" is missing"):
+        return False
+    if place and is_declared(segments(place), vocabulary):
         return False
     kinds = {name[: -len(words(name)[-1])].rstrip("_-") for name in named if len(words(name)) > 1}
     return any(is_same(told[1], one) for one in (*named, *kinds))

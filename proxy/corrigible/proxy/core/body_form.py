@@ -55,7 +55,7 @@ def violation_of_form(case: RefusalCase, error: Violation, description: Describe
     if (
         violation.keyword in (MALFORMED, MALFORMED_XML, TEXT, CODING, BOUNDARY)
         or is_refused
-        or is_json_as_form(request)
+        or (is_json_as_form(request) and (not error.pointer or "{" in error.message[:_READ]))
         or _is_unread(case, error, violation)
     ):
         return violation

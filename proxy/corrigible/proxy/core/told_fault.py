@@ -50,6 +50,7 @@ _CONDITIONS: Final = frozenset({"if-match", "if-none-match", "if-modified-since"
 _OF_A_VERSION: Final = re.compile(
     r"(?i)\bpre-?conditions?\b|\bif-(?:none-)?match\b|\be-?tags?\b|\b(?:version|revision|generation)s?\b"
     r"|\b(?:been|was|were|is|are|has|have) (?:since |concurrently )?(?:modified|changed|updated|edited)\b"
+    r"|\bconditions? (?:[\w()-]+ ){0,8}?(?:not (?:be )?met|not hold|failed|unmet)\b"
     r"|\b(?:stale|outdated|out of date|concurren\w+|conflict\w*)\b"
 )
 """What the text of a condition that failed is about: some servers take the condition from the body or the query."""

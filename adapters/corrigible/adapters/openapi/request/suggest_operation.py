@@ -114,12 +114,15 @@ class OperationSuggester:
         `POST /builders/gbmm` where the description has `POST /builders/gbm` and `GET /builders/{name}`.
         """
         *before, last = path.strip("/").split("/")
+        nodes = list(_after(self._operations.root, before))
         ends = [
             word
-            for node in _after(self._operations.root, before)
+            for node in nodes
             for word, inner in node.literal.items()
-            if method in inner.operations and word != last and is_slip(last, word)
+            if method in inner.operations and is_slip(last, word) and not is_plural(last, word)
         ]
+        if any(last in node.literal for node in nodes):
+            return None  # it is a word of its own
         if len(set(ends)) != 1 or not last.isalpha() or len(last) < _SHORTEST_WORD or len(path) > _MOST_LETTERS:
             return None
         return SchemaViolation("/path", "path", {"enum": ["/" + "/".join([*before, ends[0]])]}, path)
