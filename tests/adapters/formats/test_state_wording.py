@@ -142,3 +142,16 @@ def test_a_long_message_takes_no_longer(piece: str) -> None:
 def test_what_is_being_used_is_in_use(message: str) -> None:
     assert told_reason(message) is Reason.IN_USE
     assert told_reason(message.replace("being used", "being used as a name").replace("has associated", "has")) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("LICENCE REQUIRED - Export is a capability available only in Shop Pro, our paid tier.", Reason.FEATURE),
+        ("You must upgrade to Shop Pro for exports", Reason.FEATURE),
+        ("unimplemented: calculating shares is not supported.", Reason.FEATURE),
+        ("The field is available only in the body", None),
+    ],
+)
+def test_what_another_edition_offers(message: str, reason: Reason | None) -> None:
+    assert told_reason(message) is reason

@@ -212,3 +212,31 @@ def test_a_path_as_it_is_written_goes_before_one_with_a_variable(
 ) -> None:
     found = OperationSuggester(FLOWS).as_written(method, path)
     assert (found.schema["enum"] if found is not None else None) == offered
+
+
+BUILDERS = Operations(
+    {
+        "GET /builders/{name}": "get",
+        "POST /builders/{name}/id": "new-id",
+        "POST /builders/gbm": "gbm",
+        "POST /builders/glm": "glm",
+        "POST /builders/kmeans": "kmeans",
+        "GET /builders/trees": "trees",
+        "POST /builders/tree": "tree",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "offered"),
+    [
+        ("/builders/gbmm", ["/builders/gbm"]),
+        ("/builders/kmenas", ["/builders/kmeans"]),
+        ("/builders/forest", ["/builders/forest/id"]),  # near to none: a name, for all that is known
+        ("/builders/trees", ["/builders/trees/id"]),  # it is a word of its own
+        ("/builders/gbm7", ["/builders/gbm7/id"]),  # a name with a number is no slip
+    ],
+)
+def test_a_misspelt_word_that_reads_take_for_a_name(path: str, offered: list[str]) -> None:
+    found = OperationSuggester(BUILDERS).nearest("POST", path)
+    assert found is not None and found.schema["enum"] == offered

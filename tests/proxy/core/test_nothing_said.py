@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.proxy.core.nothing_said import says_no_path, says_nothing
+from corrigible.proxy.core.nothing_said import says_no_path, says_no_route, says_nothing
 
 
 @pytest.mark.parametrize(
@@ -47,11 +47,31 @@ def test_no_more_than_that_something_is_absent(message: str) -> None:
         "Unknown endpoint",
         "Invalid URL (POST /x)",
         "The requested endpoint could not be found",
+        "POST /trees not found",
+        "DELETE /trees/7 was not found",
     ],
 )
 def test_that_the_path_leads_nowhere_is_more(message: str) -> None:
     assert not says_nothing(message, 404)
     assert says_no_path(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Bad HTTP method: PUT",
+        "Unsupported request method",
+        "Method PATCH not allowed",
+        "HTTP method 'PUT' is not supported",
+    ],
+)
+def test_that_there_is_no_such_method(message: str) -> None:
+    assert says_no_route(message)
+
+
+@pytest.mark.parametrize("message", ["Invalid payment method", "Method CARD not allowed", "Bad method: card"])
+def test_a_method_that_is_none_of_http(message: str) -> None:
+    assert not says_no_route(message)
 
 
 @pytest.mark.parametrize("message", ["Order not found", "Order 7 not found", "File not found: a", "not found: 7", "x"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -238,3 +239,52 @@ def test_one_of_two_is_taken(engine: Engine, message: str, pointers: list[str] |
         assert len(asked) < 2
     else:
         assert asked == pointers
+
+
+SHARES = """
+openapi: 3.0.3
+info: {title: Frames, version: '1'}
+paths:
+  /frames:
+    post: {requestBody: {content: {application/json: {schema: {type: object, properties: {
+      integer_fraction: {type: number}, binary_fraction: {type: number}, missing_fraction: {type: number},
+      link: {type: string}, family: {type: string}, checkpoint: {type: string}, max_depth: {type: integer}}}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "places"),
+    [
+        (
+            {"integer_fraction": 0.8, "binary_fraction": 0.8, "missing_fraction": 0.1},
+            "Integer, binary and time fractions must add up to <= 1.",
+            {"/body/integer_fraction", "/body/binary_fraction"},
+        ),
+        (
+            {"link": "logit", "family": "gaussian"},
+            "Incompatible link function for selected family. Only identity is allowed for family=gaussian.",
+            {"/body/link", "/body/family"},
+        ),
+    ],
+)
+def test_values_that_are_added_up_or_do_not_go_together(
+    tmp_path: Path, body: Any, message: str, places: set[str]
+) -> None:
+    request = Request("POST", "/frames", headers={"content-type": "application/json"}, body=body)
+    assert asked(engine_of(tmp_path, SHARES), request, {"message": message}) == places
+
+
+def test_one_share_alone_is_no_sum(tmp_path: Path) -> None:
+    request = Request("POST", "/frames", headers={"content-type": "application/json"}, body={"integer_fraction": 2})
+    message = {"message": "Integer and binary fractions must add up to 1"}
+    assert asked(engine_of(tmp_path, SHARES), request, message) == {"/body/integer_fraction"}
+
+
+def test_what_another_member_fixes_is_a_choice(tmp_path: Path) -> None:
+    body = {"checkpoint": "m1", "max_depth": 7}
+    request = Request("POST", "/frames", headers={"content-type": "application/json"}, body=body)
+    answer = {"message": "Field _max_depth cannot be modified if checkpoint is specified!"}
+    feedback = feedback_about(engine_of(tmp_path, SHARES), request, 400, answer)
+    assert feedback is not None
+    removed = [op["path"] for one in feedback["suggestions"] for op in one["patch"] if op["op"] == "remove"]
+    assert sorted(removed) == ["/body/checkpoint", "/body/max_depth"]

@@ -77,7 +77,8 @@ def test_what_says_nothing_of_a_value_of_the_path(engine: Engine, message: str) 
 
 @pytest.mark.parametrize("status", [401, 403, 412, 500])
 def test_a_status_about_something_else_asks_nobody(engine: Engine, status: int) -> None:
-    assert feedback_of(engine, Request("GET", "/api/flows/etl"), status, "flow 'etl' does not exist")[1] == []
+    request = Request("GET", "/api/flows/etl", headers={"if-match": '"1"'})
+    assert feedback_of(engine, request, status, "flow 'etl' does not exist")[1] == []
 
 
 @pytest.mark.parametrize("depth", [1, 20])
@@ -475,3 +476,12 @@ def test_nobody_is_asked_about_a_call_that_another_one_carries_or_over_grpc(
     case = RefusalCase(refused, match, None, None, ())
     questions = suggest_by_state(case, Violation(message="Flow not found"), profile.description.related_reads, "1.")
     assert (next(questions, None) is not None) is asks
+
+
+@pytest.mark.parametrize(
+    "message", ["For Key: etl expected a value of type Model; found a: class Frame", "Flow is missing"]
+)
+def test_what_is_there_and_another_thing_is_asked_about(engine: Engine, message: str) -> None:
+    feedback, looked = feedback_of(engine, Request("DELETE", "/api/flows/zzz"), 400, message.replace("etl", "zzz"))
+    assert looked == ["/api/flows"]
+    assert asked(feedback) == [("/path", {"enum": ["/api/flows/f-1", "/api/flows/f-2"]})]

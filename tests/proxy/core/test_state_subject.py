@@ -194,3 +194,10 @@ def test_nothing_depends_on_what_is_not_taken_away(engine: Engine) -> None:
     for method, body, needed in (("DELETE", None, "nothing depends"), ("PATCH", {"note": "x"}, "another state")):
         feedback = told(engine, method, "/orders/7", body, "The order is still in use by 3 invoices", 409)
         assert feedback is not None and needed in feedback["suggestions"][0]["parameters"]["needed"]
+
+
+def test_of_a_single_value_it_is_clear_which_is_refused(engine: Engine) -> None:
+    message = "Splitting hairs is not supported by the carrier you have chosen"
+    one = told(engine, "POST", "/orders/7/lines", {"item": "sku1"}, message)
+    several = told(engine, "POST", "/orders/7/lines", {"item": "sku1", "qty": 2}, message)
+    assert asked(one) == (["/body/item"] if asked(several) else [])

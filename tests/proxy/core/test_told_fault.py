@@ -124,9 +124,60 @@ def test_other_statuses_stay_what_they_are(status: int) -> None:
     assert told_fault(exchange, [Violation(message="unknown label")]) is None
 
 
+@pytest.mark.parametrize(
+    ("message", "headers", "is_told"),
+    [
+        ("Unknown parameter: lable", {}, True),
+        ("doors must be between 1 and 9", {"accept": "application/json"}, True),
+        ("doors must be between 1 and 9", {"If-Match": '"1"'}, False),
+        ("the barn has been modified since", {}, False),
+        ("row version 3 is stale", {}, False),
+        ("Precondition Failed", {}, False),
+        ("The condition specified using HTTP conditional header(s) is not met.", {}, False),
+        ("", {}, False),
+    ],
+)
+def test_412_is_about_a_condition_where_one_was_sent_or_told(
+    message: str, headers: dict[str, str], is_told: bool
+) -> None:
+    request = Request("POST", "/barns", headers=headers, body={"lable": "North"})
+    told = told_fault(Exchange(request, 412, {}, b"", "e", 1.0), [Violation(message=message)])
+    assert (told is not None and told.status == 400) is is_told
+
+
+def test_a_misspelt_member_is_renamed_under_412(engine: Engine) -> None:
+    request = Request("POST", "/barns", body={"lable": "North"})
+    feedback = feedback_about(engine, request, 412, {"message": "Unknown parameter: lable"})
+    assert any("/body/label" in [op["path"] for op in patch] for patch in patches(feedback))
+    conditional = Request("POST", "/barns", headers={"if-match": '"1"'}, body={"lable": "North"})
+    assert not any(patches(feedback_about(engine, conditional, 412, {"message": "Unknown parameter: lable"})))
+
+
 def test_a_404_that_misses_a_parameter_is_about_its_name(engine: Engine) -> None:
     request = Request("POST", "/copies", query={"bran": "North", "note": "x"})
     feedback = feedback_about(engine, request, 404, {"message": "name or ID cannot be empty"})
     assert any("/query/barn" in [op["path"] for op in patch] for patch in patches(feedback))
     absent = feedback_about(engine, request, 404, {"message": "no barn of that name"})
     assert not any(patches(absent))
+
+
+def test_json_under_the_media_type_of_forms_is_sent_as_json(tmp_path: Path) -> None:
+    description = DESCRIPTION.replace(
+        "content: {application/json: {schema: {$ref: '#/components/schemas/Barn'}}}",
+        "content: {application/x-www-form-urlencoded: {schema: {$ref: '#/components/schemas/Barn'}},"
+        " application/json: {schema: {$ref: '#/components/schemas/Barn'}}}",
+    )
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    request = Request("POST", "/barns", headers=headers, body={"label": "North"})
+    feedback = feedback_about(
+        engine_of(tmp_path, description), request, 400, {"message": 'Unknown parameter: {"label": "North"}'}
+    )
+    assert [op.get("value") for patch in patches(feedback) for op in patch if "content-type" in op["path"]] == [
+        "application/json"
+    ]
+    read = Request("POST", "/barns", headers=headers, body={"lable": "North"})
+    feedback = feedback_about(engine_of(tmp_path, description), read, 400, {"message": "Unknown parameter: lable"})
+    assert not any("content-type" in op["path"] for patch in patches(feedback) for op in patch)  # it was read as JSON
+    form = Request("POST", "/barns", headers=headers, body={"lable": "North"}, form=True)
+    feedback = feedback_about(engine_of(tmp_path, description), form, 400, {"message": "Unknown parameter: lable"})
+    assert not any("content-type" in op["path"] for patch in patches(feedback) for op in patch)

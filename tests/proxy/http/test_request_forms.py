@@ -255,7 +255,8 @@ def test_a_coding_that_is_none_goes(corrector: HttpCorrector) -> None:
 @pytest.mark.parametrize("status", [401, 402, 403, 404, 409, 412, 423, 428, 429, 500, 503])
 @pytest.mark.parametrize("body", [b'{"name": "a",}', b"name=a"])
 def test_no_other_refusal_is_about_the_body(corrector: HttpCorrector, status: int, body: bytes) -> None:
-    feedback = Refused(corrector, body, JSON if body[:1] == b"{" else FORM, status=status).feedback
+    condition = (("If-Match", '"1"'),) if status == 412 else ()
+    feedback = Refused(corrector, body, JSON if body[:1] == b"{" else FORM, status=status, sent=condition).feedback
     assert "contentJson" not in json.dumps(feedback) and '"/body"' not in json.dumps(feedback)
     assert "content-type" not in json.dumps(feedback)
 

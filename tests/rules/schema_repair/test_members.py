@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from corrigible.rules.schema_repair.missing_value import is_nought
 from corrigible.rules.schema_repair.renaming import may_limit
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
@@ -220,3 +223,20 @@ def test_reading_without_a_filter_is_flagged() -> None:
 )
 def test_only_whole_words_of_a_name_limit_a_call(name: str, limits: bool) -> None:
     assert may_limit(name) is limits
+
+
+@pytest.mark.parametrize(
+    ("schema", "is_nought_"),
+    [
+        ({"type": "integer", "default": 0}, True),
+        ({"type": "number", "default": 0.0}, True),
+        ({"type": "string", "default": ""}, True),
+        ({"type": "integer", "default": 1}, False),
+        ({"type": "boolean", "default": False}, False),
+        ({"enum": [0], "default": 0}, False),
+    ],
+)
+def test_nought_as_a_default_tells_no_wish(schema: dict[str, Any], is_nought_: bool) -> None:
+    assert is_nought(schema["default"], schema) is is_nought_
+    (suggestion,) = said("/body/count", "required", schema, post({})).suggestions
+    assert ("placeholders" in suggestion) is is_nought_

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.schema_repair.repair_number import longest_span, lowered, raised, rounded, shortest_span
+from corrigible.rules.schema_repair.repair_number import (
+    ONLY_ASKED,
+    longest_span,
+    lowered,
+    raised,
+    rounded,
+    shortest_span,
+)
 from corrigible.rules.schema_repair.value_place import Place
 
 INTEGER = {"type": "integer"}
@@ -138,3 +145,16 @@ def test_what_a_thing_has_is_not_brought_within_limits(name: str) -> None:
 @pytest.mark.parametrize("name", ["page", "pagesPerCall", "stage", "replicas", "costs_limit"])
 def test_what_is_wished_is_brought_within_limits(name: str) -> None:
     assert [one.value for one in lowered(9000, {"maximum": 5000}, Place(name=name))] == [5000]
+
+
+@pytest.mark.parametrize(("value", "least"), [(2, 0), (2, 0.0), (-3, 0)])
+def test_what_is_outside_of_nought_to_one_is_on_another_scale(value: float, least: float) -> None:
+    schema = {"minimum": least, "maximum": 1}
+    assert lowered(value, schema, Place("learn_rate")) == raised(value, schema, Place("learn_rate")) == []
+    assert lowered(2, {"exclusiveMinimum": 0, "maximum": 1}, Place("dropout")) == []
+    assert [one.value for one in lowered(2, {"minimum": -1, "maximum": 1}, Place("gain"))] == [1]
+
+
+def test_a_limit_that_does_not_say_what_is_wished_is_asked_about() -> None:
+    assert lowered(100, {"maximum": 4, ONLY_ASKED: True}, Place("k")) == []
+    assert raised(2, {"minimum": 5, ONLY_ASKED: True}, Place("trees")) == []

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
+from corrigible.rules.schema_repair.repair_number import ONLY_ASKED
 from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
@@ -159,3 +161,23 @@ def test_a_member_that_may_not_be_sent_at_all(message: str, is_barred: bool) -> 
     declared = DeclaredPlace({"type": "string"}, siblings=("id", "name"))
     violation = unknown_member(Violation(message=message, pointer="/body/id"), request, declared)
     assert (violation is not None and violation.keyword == "readOnly") is is_barred
+
+
+@pytest.mark.parametrize(
+    ("pointer", "message", "declared", "is_asked"),
+    [
+        ("/body/trees", "trees must be higher than 9", {}, False),
+        ("/body/trees", "If checkpoint is specified then trees must be higher than 9", {}, True),
+        ("/body/trees", "When the 'resume' flag is set, trees must be higher than 9", {}, True),
+        ("/body/n", "n must be higher than 9", {}, True),
+        ("/body/n", "n must be higher than 9", {"minimum": 3}, False),
+        ("/query/n", "n must be higher than 9", {}, True),
+    ],
+)
+def test_a_limit_that_tells_no_wish(pointer: str, message: str, declared: Any, is_asked: bool) -> None:
+    request = Request("POST", "/x", {"n": "5"}, {}, {"n": 5, "trees": 5})
+    error = Violation(pointer=pointer, constraint="", stated={"exclusiveMinimum": 9}, message=message)
+    violation = stated_violation(error, request, DeclaredPlace(declared))
+    assert violation is not None and (ONLY_ASKED in violation.schema) is is_asked
+    reading = stated_violation(error, replace(request, method="GET"), DeclaredPlace(declared))
+    assert reading is not None and (ONLY_ASKED in reading.schema) is (is_asked and not pointer.endswith("/n"))

@@ -64,6 +64,8 @@ def body_form_violation(
             return None if _BOUNDARY in header else SchemaViolation(_CONTENT_TYPE, BOUNDARY, {}, header)
         named = {"const": f"{MULTIPART}; boundary={opening[1]}"}
         return None if header == named["const"] else SchemaViolation(_CONTENT_TYPE, BOUNDARY, named, header)
+    if is_json_as_form(request) and (jsons := {name: one for name, one in documented.items() if is_json(name)}):
+        return SchemaViolation(_CONTENT_TYPE, MEDIA_TYPE, {"enum": [*jsons], "properties": jsons}, media)
     taken = [*accepted] or [*documented]
     is_strict = is_refused and isinstance(body, str) and media != _OCTETS
     if taken and not any(_includes(one, media) and not (is_strict and one == _OCTETS) for one in taken):
@@ -87,6 +89,12 @@ def body_form_violation(
         if _begins_json(body) or not _takes_text(schema):
             return SchemaViolation("/body", MALFORMED, schema if isinstance(schema, Mapping) else {}, body)
     return None
+
+
+def is_json_as_form(request: Request) -> bool:
+    """Whether a body is a JSON object or a list under the media type of forms, which some clients have by default."""
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return media == FORM and not request.form and isinstance(request.body, dict | list)
 
 
 def _begins_json(text: str) -> bool:

@@ -83,6 +83,10 @@ _UNCAUGHT: Final = re.compile(
     r"|Server method handler threw error)[:\s]{1,3}(?=\S)"
 )
 """How servers print an exception of their code that nobody caught: grpcio and libraries on top of it, grpc-js."""
+_HEADED: Final = re.compile(
+    r"^\s*(?:(?:error|fault|failure|problem)(?: (?:message|text|details?))?|message)s?:[ \t]*\n\s*(?=\S)", re.IGNORECASE
+)
+"""A heading that stands alone above the sentence: `ERROR MESSAGE:`."""
 _CONTINUED: Final = re.compile(r"\n\s*at \[|reference chain")
 """Jackson's second line is about the first."""
 _LONGEST: Final = 2000
@@ -122,6 +126,8 @@ def _unwrapped(violation: Violation) -> Violation:
     whole = _PYDANTIC_WHOLE.match(violation.message) if "validation error for" in violation.message[:_LONGEST] else None
     if whole is not None:
         return violation._replace(code=whole["type"], message=whole["message"])
+    if (headed := _HEADED.match(violation.message)) is not None:
+        violation = violation._replace(message=violation.message[headed.end() :].rstrip())
     violation = violation._replace(message=_THROWN.sub("", violation.message, count=1))
     if (uncaught := _UNCAUGHT.match(violation.message)) is not None:
         return violation._replace(message=violation.message[uncaught.end() :])

@@ -41,6 +41,7 @@ from .error_shapes import (
 from .keywords import keyword_of, keywords_of_arguments
 from .members import others, text, without_namespace
 from .pointers import part_of, pointer, steps
+from .remarks import without_remarks
 from .sentence import sentence
 
 _DEEPEST: Final = 8
@@ -86,7 +87,7 @@ def _of(value: Json, key: str, around: Place, depth: int, walk: _Walk) -> Iterat
         if value.strip():
             yield _violation(value, around, walk)
     elif isinstance(value, list):
-        for item in of_one_alternative(value):
+        for item in of_one_alternative(without_remarks(value)):
             is_one = key in MAPS and isinstance(item, dict) and _is_one_error(item)
             yield from _of(item, "" if is_one else key, around, depth + 1, walk)
     elif isinstance(value, dict):

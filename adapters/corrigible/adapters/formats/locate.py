@@ -32,11 +32,13 @@ from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.budget import remaining, spend
 from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.decisive import words
+from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .field_names import field_quoted
 from .locate_call import OF_REFERENCES, is_unset, likely, read_call, told_in_call
+from .place_by_blame import place_by_blame
 from .place_by_frame import (
     missed_in_frame,
     place_behind_colon,
@@ -139,6 +141,9 @@ def locate_errors(
             out += [_missed_at(error, one, request, vocabulary) for one in others]
             error = error._replace(constraint="required") if place else error
         place = _referring(error, place, request, vocabulary, sent)
+        if error.constraint == "required" and _is_of_path(error, place, vocabulary, path_parameters):
+            out.append(error.at("", "", {})._replace(param=""))
+            continue
         about_request = exchange.status not in (0, _NOT_ABOUT_THE_REQUEST) and exchange.status < _SERVER_ERROR
         about_request = about_request or bool(code)
         if not place and exchange.status == _SERVER_ERROR:
@@ -168,6 +173,8 @@ def locate_errors(
                 place = place or place_in_frame(error.message, request, sent, path_parameters)
             if exchange.status in _OF_PROSE and (twice := repeated_element(error.message, sent)):
                 place, error = twice, error.at(twice, "uniqueItems", {"uniqueItems": True})
+            if not place and not is_rpc and exchange.status in _OF_CONTENT:
+                place = place_by_blame(error.message, sent)
             place = place or place_by_code(error.code, sent)
             error = _of_value(error, place, request)
             if (
@@ -219,6 +226,17 @@ def _inside_the_body(
         return None
     found = locate_errors([error._replace(pointer="")], exchange, declared, path_parameters)
     return found[0] if len(found) == 1 and found[0].pointer.startswith("/body/") else None
+
+
+def _is_of_path(error: Violation, place: str, vocabulary: Vocabulary, named: Mapping[str, str]) -> bool:
+    """Whether what is missing is no member, but the thing that the path names: `Job is missing` of `/jobs/{job_id}`."""
+    told = segments(error.pointer)
+    if len(told) != 2 or not error.message.rstrip(".! ").lower().endswith(" is missing"):
+        return False
+    if place and is_declared(segments(place), vocabulary):
+        return False
+    kinds = {name[: -len(words(name)[-1])].rstrip("_-") for name in named if len(words(name)) > 1}
+    return any(is_same(told[1], one) for one in (*named, *kinds))
 
 
 def _missed_at(error: Violation, place: str, request: Request, vocabulary: Vocabulary) -> Violation:

@@ -106,6 +106,11 @@ def place_like_label(message: str, sent: Sequence[SentValue]) -> str:
     return like[0] if most and len(like) == 1 else ""
 
 
+def is_alike(word: str, other: str) -> bool:
+    """Whether a word is another one, or another form of it: `compressor` and `compression`."""
+    return _alike(word, other) > 0
+
+
 def _alike(word: str, other: str) -> int:
     """Return 2 for the same word, 1 for another form of it: `assignee` and `assigned`, `email` and `mail`."""
     if other in _UNTOLD or min(len(word), len(other)) < _SHORTEST:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.bodies.request_form import body_form_violation
+from corrigible.adapters.bodies.request_form import body_form_violation, is_json_as_form
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.schema_repair.body_form import BOUNDARY, CODING, MALFORMED, MALFORMED_XML, TEXT, is_json
 from corrigible.rules.schema_repair.json_schema import member
@@ -55,6 +55,7 @@ def violation_of_form(case: RefusalCase, error: Violation, description: Describe
     if (
         violation.keyword in (MALFORMED, MALFORMED_XML, TEXT, CODING, BOUNDARY)
         or is_refused
+        or (is_json_as_form(request) and (not error.pointer or "{" in error.message[:_READ]))
         or _is_unread(case, error, violation)
     ):
         return violation

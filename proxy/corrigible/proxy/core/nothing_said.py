@@ -4,6 +4,7 @@
 |----------------|---------------------------------------------------------|------------------------------------------|
 | 404, 410       | `Not found`, `Page not found`, `not_found`, `404`       | `Endpoint not found`, `Cannot GET /x`    |
 | any other      | `Bad Request`, `Validation failed`, `HTTP error 422`    | `No matching route for "PUT /x"`         |
+|                |                                                         | `Bad HTTP method: PUT`                   |
 | none, of gRPC  |                                                         | `Received http2 header with status: 404` |
 
 Knows: statuses, wordings of frameworks. Does not know: requests, what follows.
@@ -39,13 +40,17 @@ _SAYS_NO_PATH: Final = re.compile(
     r"|(?:the )?requested (?:resource|page|path|url|endpoint) (?:is |was |could )?not (?:be )?found"
     r"|no (?:such |matching )?(?:route|handler|endpoint|path|url|page)"
     r"|(?:unknown|invalid|unrecogni[sz]ed) (?:route|endpoint|path|url|page))\b.{0,300}"
-    r"|(?:the )?route \S{1,300}(?: \S{1,300})? (?:was |could )?not (?:be )?found\W*)"
+    r"|(?:the )?route \S{1,300}(?: \S{1,300})? (?:was |could )?not (?:be )?found\W*"
+    r"|(?:get|head|post|put|patch|delete) /\S{0,300} (?:(?:was|is|could) )?not (?:be )?found\W*)"
 )
 _SAYS_NO_ROUTE: Final = re.compile(
     r"(?i)\W*(?:cannot (?:get|head|post|put|patch|delete)\b"
     r"|(?:no (?:such |matching )?|unknown )(?:route|endpoint)"
     r"(?:\W*$|:| (?:for|found|match\w*|exists?|at)\b|\W{1,3}[/'\"`])).{0,300}"
     r"|\W*(?:the )?(?:route|endpoint) \S{1,300}(?: \S{1,300})? (?:was |could )?not (?:be )?found\W*"
+    r"|\W*(?:bad|invalid|illegal|unsupported|unknown|unexpected) (?:http |request )(?:method|verb)\b.{0,100}"
+    r"|\W*(?:http |request )?method \W?(?-i:GET|HEAD|POST|PUT|PATCH|DELETE)\W? (?:is )?not (?:allowed|supported"
+    r"|implemented).{0,100}"
 )
 
 _NO_GRPC: Final = re.compile(

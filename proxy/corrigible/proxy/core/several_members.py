@@ -8,6 +8,8 @@
 | "only one of page, cursor may be given", "not both"   | a choice which one to keep; leaving out is flagged    |
 | ..., or what was sent "is valid under each of" forms  | the same, of the members that the forms require       |
 | ..., or fits two forms of a `oneOf`, as ajv says      | the same, of the members that tell them apart         |
+| "a, b and c fractions must add up to 1"               | a question at the places of those that were sent      |
+| "incompatible link for this family"                   | a question at both places                             |
 | "email or username are already taken"                 | a question at both places: which is taken is not said |
 | "either name or id is required", and neither was sent | a choice of questions; a name near to one is renamed  |
 
@@ -27,6 +29,7 @@ from corrigible.rules.budget import spend
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer, value_at
+from corrigible.rules.safety.nearness import is_plural, is_same
 from corrigible.rules.schema_repair.renaming import near_names
 from corrigible.rules.schema_repair.repair import Repair, repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -51,7 +54,7 @@ _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|<=|>=|[<>,/&]")
 _CUE: Final = PatternList(
     r"\b(?:before|after|earl|later|pre|follow|exceed|at [lm]|match|equal|ident|diff|than|prior|subs|same|cons"
     r"|incons|mism|in the [pf]|now|one of|any of|either|both|mutual|incomp|together|conf|with|along|in comb|if|when"
-    r"|no .{1,60} or |taken|already)|[<>]"
+    r"|no .{1,60} or |taken|already|add up|sum|total)|[<>]"
 )
 """The beginnings of words without which a sentence is about no more than one member."""
 _RELATION: Final = re.compile(
@@ -73,6 +76,12 @@ _OBLIGED: Final = re.compile(
     r" (?:must|should|ha(?:s|ve) to|needs? to|can ?not|can t|may not|expected|not|does ?n t|is n t|mismatch\w*"
     r"|incompatible|conflict(?:s|ing)?) "
 )
+_BEGUN: Final = re.compile(r" (?:the )?(?:incompatible|inconsistent|mismatch(?:ed|ing)?|conflicting) ")
+_FITTED: Final = re.compile(r" (?:[a-z]+ ){0,3}(?:for|with|to|and) (?:[a-z]+ ){0,3}")
+_SUMMED: Final = re.compile(
+    r" (?P<noun>[a-z]+) (?:must|should|ha(?:s|ve) to|needs? to|can ?not|can t|may not) (?:all |not )?"
+    r"(?:add up|sum(?: up)?|total)(?: to)? "
+)
 _JOINED: Final = re.compile(r" (?:,|&|and) (?:(?:and|the|number|of|length|size) )*")
 _EXCLUSIVE: Final = re.compile(
     r" (?:(?:only|exactly|at most|no more than|just) one of|mutually exclusive|incompatible with"
@@ -80,7 +89,8 @@ _EXCLUSIVE: Final = re.compile(
     r"|can ?(?:not|t) (?:specify|set|use|provide|combine|have|be|give|send|pass) both"
     r"|both .{1,80} (?:can ?not|can t|must not|may not) (?:be )?.{0,40}"
     r"(?:simultaneously|together|at (?:the same time|once))"
-    r"|(?:can ?not|can t|must not|may not|should not) be (?:used|set|specified|combined|given|provided|present|sent)"
+    r"|(?:can ?not|can t|must not|may not|should not) be"
+    r" (?:used|set|specified|combined|given|provided|present|sent|modified|changed)"
     r" (?:(?:together|with|in combination|at the same time|along|alongside)|(?:if|when) .{1,80}"
     r" (?:is|are) (?:also |already )?(?:used|set|specified|given|provided|present|sent))) "
 )
@@ -122,6 +132,8 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
     text = _plain(error.message[:_READ])
     if _TAKEN.search(text) is not None:
         return _Reader(case, error, description, text).to_differ()
+    if (summed := _SUMMED.search(text)) is not None and not error.stated:
+        return _Reader(case, error, description, text).to_add_up(summed)
     exclusive, needed = _EXCLUSIVE.search(text), _NEEDED.search(text)
     reader = _Reader(case, error, description, text)
     is_compared = any(one.search(text) for one in (_RELATION, _STATED, _TOGETHER))
@@ -196,7 +208,22 @@ class _Reader:
         is_related = is_related or _STATED.fullmatch(between) is not None
         is_joined = _JOINED.fullmatch(between) is not None and _TOGETHER.search(after) is not None
         is_joined = is_joined and _OBLIGED.search(after) is not None
-        return [one.place for one in named] if is_related or is_joined else []
+        is_begun = _BEGUN.fullmatch(self._text[: named[0].start + 1]) is not None
+        is_begun = is_begun and _FITTED.fullmatch(between) is not None
+        return [one.place for one in named] if is_related or is_joined or is_begun else []
+
+    def to_add_up(self, summed: re.Match[str]) -> Repair | None:
+        """Return the question at the places of the values that a text adds up; None for fewer than two of them.
+
+        "integer and binary fractions" are `integer_fraction` and `binary_fraction`.
+        """
+        told, noun = self._text[: summed.start()].split(), summed["noun"]
+        places = []
+        for name, place in _values(self._request):
+            *before, last = name.split() or [""]
+            is_meant = (is_same(last, noun) or is_plural(last, noun)) and all(word in told for word in before)
+            places += [place] if is_meant else []
+        return self.to_fit(places[:_MOST_MEMBERS]) if len(places) > 1 else None
 
     def to_fit(self, places: Sequence[str]) -> Repair:
         """Return the question at the places of values that do not fit together, or at that of one that does not fit."""
@@ -210,7 +237,7 @@ class _Reader:
         questions = [(place, self._schema(place)) for place in places]
         violation = SchemaViolation(places[0], "related", {})
         question = ask(violation, self._request, message, places=questions)
-        return Repair(tuple(question.suggestions), question.type, "Two values do not fit together.", "VALUES_DISAGREE")
+        return Repair(tuple(question.suggestions), question.type, "Values do not fit together.", "VALUES_DISAGREE")
 
     def to_differ(self) -> Repair | None:
         """Return the question at the places of values one of which something else has; None for fewer than two."""

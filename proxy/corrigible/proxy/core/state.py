@@ -54,9 +54,14 @@ _EXISTS: Final = re.compile(
 )
 _HAS: Final = re.compile(r"(?i)\balready ha(?:s|ve) (.{1,200})")
 _INVALID: Final = re.compile(r"(?i)\b(?:invalid|not (?:an? )?valid|malformed|must be an?)\b")
+_OF_ANOTHER_KIND: Final = re.compile(
+    r"(?i)\bexpected (?:an? |the )?(?:(?:value|object|resource|entity|key|id) )?of (?:type|kind|class)\b"
+)
+"""What is said of something that is there, and is no such thing as the path needs: a model for a frame."""
+_KIND_MISSING: Final = re.compile(r"(?i)(?:the |this )?[a-z][\w -]{1,60} is missing[.!]?")
 _KIND_ABSENT: Final = re.compile(
     r"(?i)(?:(?:no such|unknown|could not find(?: the)?|cannot find(?: the)?) )?(?:the |this )?([a-z][a-z _-]{1,60}?)"
-    r"(?: (?:was |is |could )?not (?:be )?found| does(?: not|n't) exist)?[.!]?"
+    r"(?: (?:was |is |could )?not (?:be )?found| does(?: not|n't) exist| is missing)?[.!]?"
 )
 """A message that says no more than that a thing of one kind is absent. That it says so is seen elsewhere."""
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
@@ -105,6 +110,8 @@ class _State(References, Conflicts):
         if unmet and (status == 404 or (status in (400, 409, 422) and ABSENT.search(self._message))):
             return (yield from self._reference(self._error.pointer))
         refuses_value = ABSENT.search(self._message) or _INVALID.search(self._message)
+        refuses_value = refuses_value or _OF_ANOTHER_KIND.search(self._message)
+        refuses_value = refuses_value or _KIND_MISSING.fullmatch(self._message.strip())
         if refused_parameter(self._case, self._error) is not None:
             return None  # the path leads where it should
         if not in_parameters and (status == 404 or (status in (400, 422) and refuses_value)):
@@ -130,6 +137,8 @@ class _State(References, Conflicts):
             return other
         named = self._reads.named(self._request.method, self._request.path)
         said = [one for one in named if one.value in self._quoted] or [one for one in named if self._is_named(one)]
+        if not said and _OF_ANOTHER_KIND.search(self._message) is not None:
+            said = [one for one in named if repeats(self._message, one.value)]
         is_kind = bool(said)
         if not said and (thing := absent_thing(self._case, self._error)) is not None and thing.pointer == "/path":
             said = [one for one in named if one.value == thing.value]

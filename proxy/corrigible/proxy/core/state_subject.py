@@ -59,8 +59,16 @@ def value_refused(text: str, request: Request, names: Collection[str], *, is_of_
     """Return the place of what a sentence is about, if that may be a value that was sent; None where it is not.
 
     `names` are what stands for variables in the path. The place is the whole body or query where the sentence does not
-    tell which value.
+    tell which value; of a single value that was sent it is that one.
     """
+    place = _value_refused(text, request, names, is_of_rights=is_of_rights)
+    if place not in ("/body", "/query"):
+        return place
+    only = list(islice((one for one in _sent(request) if one.startswith(f"{place}/")), 2))
+    return only[0] if len(only) == 1 else place
+
+
+def _value_refused(text: str, request: Request, names: Collection[str], *, is_of_rights: bool) -> str | None:
     found = [_singular(word) for word in _WORD.findall(text.lower())]
     of_path = _of_path(request, text, names)
     told = _members_told(found, request, of_path)

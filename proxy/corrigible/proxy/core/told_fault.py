@@ -1,7 +1,8 @@
-"""Whether an answer with 500 tells that the request is at fault: many servers answer mistakes of callers so.
+"""Whether an answer with 500 or 412 tells that the request is at fault: many servers answer mistakes of callers so.
 
 Such an answer is read as if its status were 400. What a server says of itself
-(a crash, a time-out, another machine) is none of the request's.
+(a crash, a time-out, another machine) is none of the request's. 412 is about a condition in the headers of the request
+(RFC 9110, section 13): where none was sent, nor the text is about a version, it says that an argument is wrong.
 
 Knows: texts of errors, statuses. Does not know: descriptions, rules.
 """
@@ -50,13 +51,26 @@ _ERRNO: Final = re.compile(r"(?i):\s*invalid argument\s*$")
 """How systems and libraries end any of their texts: it says nothing of what was sent."""
 _NAMES: Final = re.compile(r"\b\w+(?:\.\w+)+|\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'")
 """Names of types and members, and what was sent: they may have any word of a server."""
+_PRECONDITION_FAILED: Final = 412
+_CONDITIONS: Final = frozenset({"if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range"})
+_OF_A_VERSION: Final = re.compile(
+    r"(?i)\bpre-?conditions?\b|\bif-(?:none-)?match\b|\be-?tags?\b|\b(?:version|revision|generation)s?\b"
+    r"|\b(?:been|was|were|is|are|has|have) (?:since |concurrently )?(?:modified|changed|updated|edited)\b"
+    r"|\bconditions? (?:[\w()-]+ ){0,8}?(?:not (?:be )?met|not hold|failed|unmet)\b"
+    r"|\b(?:stale|outdated|out of date|concurren\w+|conflict\w*)\b"
+)
+"""What the text of a condition that failed is about: some servers take the condition from the body or the query."""
 _ADDRESS: Final = re.compile(r"\w://")
 _JSON: Final = re.compile(r"(?i)\bdecod\w*|\bjson\b|\bunmarshal\w*|\bpayload\b|\bbody\b")
 
 
 def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | None:
     """Return the exchange as one with status 400; None where its text does not say that the request is at fault."""
-    if exchange.status != SERVER_FAULT or exchange.request.protocol is not Protocol.HTTP or not errors:
+    if exchange.request.protocol is not Protocol.HTTP or not errors:
+        return None
+    if exchange.status == _PRECONDITION_FAILED:
+        return None if _is_conditional(exchange, errors) else replace(exchange, status=BAD_REQUEST)
+    if exchange.status != SERVER_FAULT:
         return None
     texts = [_ERRNO.sub("", one.message[:_READ].strip()) for one in errors]
     repeating = [one for one in texts if _OF_WHAT_IS_REPEATED.search(one) is not None]
@@ -67,6 +81,14 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
     if doubtful and not _repeat_sent(doubtful, exchange.request):
         return None
     return replace(exchange, status=BAD_REQUEST)
+
+
+def _is_conditional(exchange: Exchange, errors: Sequence[Violation]) -> bool:
+    """Whether a 412 may be about a condition: one was sent, or a text is about a version, or there is no text."""
+    if not _CONDITIONS.isdisjoint(name.lower() for name in exchange.request.headers):
+        return True
+    texts = [one.message[:_READ] for one in errors]
+    return not any(texts) or any(_OF_A_VERSION.search(one) is not None for one in texts)
 
 
 def _is_of_the_server(text: str) -> bool:

@@ -45,6 +45,8 @@ def proposed(violation: SchemaViolation, request: Request, group: str) -> Propos
     if nested is not None:
         return Proposal([nested])
     value = settled_value(violation.schema)
+    if is_nought(value, violation.schema):
+        value = MISSING
     if value is MISSING and (nested := _into_free_map(violation, request)) is not None:
         return Proposal([nested])
     if value is not MISSING:
@@ -130,6 +132,15 @@ def settled_value(schema: Mapping[str, Json]) -> Json:
     if len(listed) == 1:
         return listed[0]
     return None if types(schema) == ("null",) else MISSING
+
+
+def is_nought(value: Json, schema: Mapping[str, Json]) -> bool:
+    """Whether a default is only what the server's language has for a number or a text that nobody set.
+
+    Generators of descriptions write it there. A server that misses such a member takes no such default itself.
+    """
+    is_default = "default" in schema and schema["default"] == value and not choices(schema)
+    return is_default and not isinstance(value, bool) and value in (0, "")
 
 
 def _added(request: Request, pointer: str, value: Json) -> list[Operation]:

@@ -18,6 +18,8 @@ _LARGEST: Final = 40
 _UNLIMITED: Final = -1
 """As a bound it rather stands for "no limit" or "none" than for an amount. In a range of -1 to 1 it is a number."""
 
+ONLY_ASKED: Final = "x-only-asked"
+"""In a schema: nothing tells that a number within its limit is what is wished, if the one that was sent cannot be."""
 _MEASURE: Final = re.compile(
     r"(?i)(?:^|[_.-])(?:percent(?:age)?|progress|rating|lat(?:itude)?|lon(?:gitude)?|hour|minute|second|month|year"
     r"|weekday|day_of_\w+|start|end|coefficient|factor|multiplier|probability)$"
@@ -42,10 +44,16 @@ _WHOLE: Final = 100
 
 
 def _is_measured(schema: Schema, place: Place) -> bool:
-    """Whether no other number near this one would do."""
-    is_share = _SHARE.search(place.name) is not None and _exact(schema.get("maximum")) == _WHOLE
+    """Whether no other number near this one would do.
+
+    What lies outside of 0 to 1 is on another scale, as percents are.
+    """
+    most, least = _exact(schema.get("maximum")), _exact(schema.get("minimum", schema.get("exclusiveMinimum")))
+    is_share = (_SHARE.search(place.name) is not None and most == _WHOLE) or (least == 0 and most == 1)
     is_fact = not place.reads and _FACT.search(place.name) is not None
-    return is_share or is_fact or _MEASURE.search(place.name) is not None or _NAMING.search(place.name) is not None
+    if ONLY_ASKED in schema or is_share or is_fact:
+        return True
+    return _MEASURE.search(place.name) is not None or _NAMING.search(place.name) is not None
 
 
 def _exact(value: Json) -> Decimal | None:

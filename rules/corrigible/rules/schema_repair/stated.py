@@ -18,6 +18,7 @@ from corrigible.schema.exchange import Json, Request
 from .declared_place import DeclaredPlace
 from .first_violation import first_violation
 from .json_schema import ALTERNATIVES, Schema, choices, kind_of, types
+from .repair_number import ONLY_ASKED
 from .schema_violation import SchemaViolation
 from .value_place import place_of
 
@@ -32,6 +33,13 @@ _BARRED: Final = re.compile(
 """A sentence by which a member may not be sent at all: `ID can not be set for network create`."""
 _READ: Final = 300
 _NOT_THERE: Final = ("undefined", "undefined.")
+_CONDITION: Final = re.compile(
+    r"(?i)\s*(?:if|when|whenever|unless|while|as long as) (?:the )?[\w.'\"`-]{1,80}(?: [\w'-]+){0,3}?"
+    r" (?:is|are|was|were) (?:not )?"
+    r"(?:set|specified|given|provided|sent|used|enabled|present|true|false)\b"
+)
+"""How a sentence begins whose limit another member brings: `If checkpoint is specified then ntrees must ...`."""
+_OF_AN_INDEX: Final = re.compile(r"(?i)\b(?:index|ordinal)\b")
 _OF_NUMBERS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 
 
@@ -54,7 +62,25 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     broken = first_violation(value, _typed(error.stated, declared.schema) if text else error.stated, text=text)
     if broken is None and error.constraint not in error.stated:
         return None
-    return SchemaViolation(error.pointer, broken or error.constraint, _joined(declared.schema, error.stated), value)
+    joined = _joined(declared.schema, error.stated)
+    if _is_only_asked(error, declared.schema, reads=place_of(error.pointer, request).reads):
+        joined[ONLY_ASKED] = True
+    return SchemaViolation(error.pointer, broken or error.constraint, joined, value)
+
+
+def _is_only_asked(error: Violation, declared: Schema, *, reads: bool) -> bool:
+    """Whether a number within the stated limit is no wish that is known.
+
+    The limit holds because of another member, which may be what is given up; or only the answer tells it, of a member
+    whose name is one letter, so that nothing tells what it counts: `k must be between 1 and 4`. What a text calls an
+    index says which one is meant: the last one there is, is another.
+    """
+    if _OF_NUMBERS.isdisjoint(error.stated):
+        return False
+    is_bare = not reads and len(segments(error.pointer)[-1]) == 1 and _OF_NUMBERS.isdisjoint(declared)
+    if _OF_AN_INDEX.search(error.message[:_READ]) is not None:
+        return True
+    return is_bare or _CONDITION.match(error.message[:_READ]) is not None
 
 
 def _plain(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:

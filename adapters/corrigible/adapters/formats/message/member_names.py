@@ -162,6 +162,9 @@ _UNKNOWN: Final = PatternList(
     rf"\bcould not find member {_QUOTED} on object\b",
     # networknt: "property 'x' is not defined in the schema and the schema does not allow additional properties"
     rf"\bproperty {_QUOTED} is (?:not defined in the schema|unsupported|not declared|not expected)",
+    # H2O: "Field not found: 'nam' on object example.User@1f2e"
+    rf"\b{_PLAIN_KIND} not (?:found|known|recogni[sz]ed):? {_QUOTED} (?:on|in|of) (?:an? |the )?"
+    r"(?:object|class|type|schema|model|struct)\b",
     # graphql-like and by hand: "Input 'secnd' was not found. Available inputs are 'first', 'second'"
     rf"""\b{_PLAIN_KIND} {_QUOTED} (?:was |is |could )?not (?:be )?(?:found|known|recogni[sz]ed|supported|valid)\b""",
     rf"\b(?:unknown|unexpected|unrecogni[sz]ed|unevaluated|undeclared|unsupported|extra|invalid) {_KIND}(?:"

@@ -202,7 +202,9 @@ WORDINGS: Final = (
         Reason.FEATURE,
         r"\b(?:plugin|backend|driver|engine|implementation) does(?: not|n't) support \w+"
         r"|\blicen[cs]e (?:key )?(?:is |has |was )?(?:required|expired)\b|\bno (?:valid |active )?licen[cs]e\W*$"
-        r"|^(?:please )?upgrade (?:to|your) .{1,40}\b(?:to|plan)\b",
+        r"|^(?:please )?upgrade (?:to|your) .{1,40}\b(?:to|plan)\b"
+        r"|\b(?:is|are)(?: [\w-]+){0,6} available only (?:in|on|with|to|for) (?!the (?:form|body|query)\b)"
+        r"|\byou (?:must|need to|have to) upgrade to\b|^(?:un|not (?:yet )?)implemented: ",
         "No valid license",
         is_plain=True,
     ),

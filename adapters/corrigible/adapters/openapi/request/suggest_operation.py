@@ -105,12 +105,33 @@ class OperationSuggester:
         wrong = SchemaViolation("/method", "method", {"enum": others}, method) if others else None
         below = None if wrong is None or _may_become(method, others) else self._below(method, path)
         if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
+            misspelt = self._misspelt_end(method, path) if method in _WRITES and _WRITES.isdisjoint(others) else None
             if below is None and not _may_become(method, others):
                 below = words_instead(self._operations.root, method, path)
-            return below or self._elsewhere(method, path, others) or self._within(method, path, others) or wrong
+            below = misspelt or below or self._elsewhere(method, path, others)
+            return below or self._within(method, path, others) or wrong
         near = self._near_path(method, path) or below or name_left_out(self._operations.root, method, path)
         near = near or wrong or self._lacking(method, path)
         return near or self._siblings(method, path) or self._around(path)
+
+    def _misspelt_end(self, method: str, path: str) -> SchemaViolation | None:
+        """Return the only path whose last word the request's misspells, where a variable of reads took it for a name.
+
+        `POST /builders/gbmm` where the description has `POST /builders/gbm` and `GET /builders/{name}`.
+        """
+        *before, last = path.strip("/").split("/")
+        nodes = list(_after(self._operations.root, before))
+        ends = [
+            word
+            for node in nodes
+            for word, inner in node.literal.items()
+            if method in inner.operations and is_slip(last, word) and not is_plural(last, word)
+        ]
+        if any(last in node.literal for node in nodes):
+            return None  # it is a word of its own
+        if len(set(ends)) != 1 or not last.isalpha() or len(last) < _SHORTEST_WORD or len(path) > _MOST_LETTERS:
+            return None
+        return SchemaViolation("/path", "path", {"enum": ["/" + "/".join([*before, ends[0]])]}, path)
 
     def _elsewhere(self, method: str, path: str, others: list[str]) -> SchemaViolation | None:
         """Return the path that is this one in the other number and has the method: `POST /tag` for `POST /tags`."""

@@ -1,0 +1,53 @@
+"""Notes in a list of messages are no errors where one of the list is; a heading above a sentence is none of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.adapters.formats.generic import GenericFormat
+from corrigible.adapters.formats.remarks import without_remarks
+from corrigible.schema.exchange import Exchange, Request
+
+REQUEST = Request("POST", "/trees", body={"depth": 99, "rate": 2})
+
+
+def places(body: Any) -> list[str]:
+    return [one.pointer for one in GenericFormat().read(Exchange(REQUEST, 400, {}, b""), body)]
+
+
+@pytest.mark.parametrize("name", ["severity", "level", "logLevel", "log_level", "message_type", "kind"])
+@pytest.mark.parametrize("note", ["TRACE", "info", "Warning", "hint"])
+def test_a_note_beside_an_error_is_left_out(name: str, note: str) -> None:
+    noted = {name: note, "field": "depth", "message": "depth is only used for large trees"}
+    error = {name: "ERROR", "field": "rate", "message": "rate must be between 0 and 1"}
+    assert places({"messages": [noted, error, noted]}) == ["/body/rate"]
+
+
+def test_notes_alone_are_all_that_is_told() -> None:
+    noted = {"severity": "WARN", "field": "depth", "message": "depth must be below 10"}
+    assert places({"messages": [noted]}) == ["/body/depth"]
+    assert without_remarks([noted, "text"]) == [noted, "text"]
+
+
+def test_a_value_of_another_member_grades_nothing() -> None:
+    items = [{"field": "info", "message": "info is required"}, {"field": "rate", "message": "rate is bad"}]
+    assert without_remarks(items) is items
+
+
+@pytest.mark.parametrize("heading", ["ERROR MESSAGE:", "Error:", "Message:", "Error details:"])
+def test_a_heading_is_no_part_of_the_sentence(heading: str) -> None:
+    (error,) = GenericFormat().read(
+        Exchange(REQUEST, 400, {}, b""), {"msg": f"\n\n{heading}\n\nUnknown parameter: rate\n\n"}
+    )
+    assert (error.message, error.pointer, error.constraint) == (
+        "Unknown parameter: rate",
+        "/body/rate",
+        "additionalProperties",
+    )
+
+
+def test_a_place_before_a_colon_is_no_heading() -> None:
+    (error,) = GenericFormat().read(Exchange(REQUEST, 400, {}, b""), {"msg": "rate:\nmust be below 1"})
+    assert error.message.startswith("rate:")
