@@ -120,7 +120,7 @@ class OperationSuggester:
         `POST /builders/gbmm` where the description has `POST /builders/gbm` and `GET /builders/{name}`.
         """
         *before, last = path.strip("/").split("/")
-        nodes = list(_after(self._operations.root, before))
+        nodes = list(nodes_after(self._operations.root, before))
         ends = [
             word
             for node in nodes
