@@ -44,6 +44,7 @@ def test_a_told_path(message: str, place: str, sentence: str) -> None:
         "version 1.2.3 is too old",
         "is too wide (at /colour)",
         "/box/sizes",
+        "query.from.length must be 1",
     ],
 )
 def test_what_is_no_place_of_the_request(message: str) -> None:

@@ -70,5 +70,5 @@ def _place(path: str, sentence: str, request: Request) -> str:
         return respelt
     missing = respell_missing(place, request)
     parent = missing.rpartition("/")[0]
-    is_inside = parent != "/body" or SAYS_ABSENT.search(sentence) is not None
+    is_inside = parent.count("/") > 1 or SAYS_ABSENT.search(sentence) is not None
     return missing if is_inside and isinstance(value_at(request, parent), dict) else ""
