@@ -12,7 +12,7 @@ from corrigible.schema.exchange import Exchange, Json, Request
 
 def read(body: Any, request: Request | None = None) -> list[tuple[str, str, str, str]]:
     exchange = Exchange(request or Request("POST", "/v1/orders", body={}), 400, {}, b"")
-    return [(v.code, v.message, v.pointer, v.param) for v in GenericFormat().read(exchange, body)]
+    return [(v.code, v.written_text, v.pointer, v.param) for v in GenericFormat().read(exchange, body)]
 
 
 @pytest.mark.parametrize(

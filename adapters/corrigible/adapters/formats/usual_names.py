@@ -53,9 +53,13 @@ def _renamed(value: Json, request: Request, sent: frozenset[str], depth: int) ->
         return [*(_renamed(one, request, sent, depth + 1) for one in value[:_MOST_ITEMS]), *value[_MOST_ITEMS:]]
     if not isinstance(value, dict) or len(value) > _MOST_MEMBERS:
         return value
-    members = {name: _renamed(one, request, sent, depth + 1) for name, one in value.items()}
+    has_sentence = any(isinstance(value[name], str) for name in _TEXTS.intersection(value))
+    members = {
+        # Beside a sentence stand the things that it is about, and errors only under their usual names.
+        name: one if has_sentence and name not in LISTS else _renamed(one, request, sent, depth + 1)
+        for name, one in value.items()
+    }
     strange = [name for name in members if name not in _KNOWN and name not in sent and not part_of(name)]
-    has_sentence = any(isinstance(members[name], str) for name in _TEXTS.intersection(members))
     if not strange or has_sentence or "message" in members or not _OF_AN_ERROR.isdisjoint(members):
         return members
     is_map = all(_may_be_told(one) and not _is_place(one, request) for one in members.values())

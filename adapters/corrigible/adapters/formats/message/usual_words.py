@@ -70,10 +70,10 @@ _USUAL: Final = (
     (rf"no such {_NAMED}(?= [\w'\"`])", "unknown {named}"),
     (r"(?:unacceptable|inadmissible|improper)(?= [\w'\"`:(])", "invalid"),
     (rf"(?:is|are) (?:unacceptable|inadmissible|improper){_CLAUSE_ENDS}", "is invalid"),
-    (rf"incorrect(?= (?!{_OF_LOG_IN}|two\b)[\w'\"`])", "invalid"),
+    (rf"incorrect(?= (?!{_OF_LOG_IN}|(?:two|padding)\b)[\w'\"`])", "invalid"),
     (rf"{_BEGINS}(?:is )?not an? (?:valid|legal|acceptable|correct)(?= (?!{_PUT_SO})\w)", "invalid"),
     (
-        rf"(?:{_IS} (?:already )?taken(?: already)?|{_IS} already (?:taken|created|registered|present|there)"
+        rf"(?:{_IS} already (?:created|registered|present|there)"
         rf"|ha(?:s|ve) already been (?:created|registered|added|defined|declared)(?: before)?|exists already)"
         rf"{_CLAUSE_ENDS}",
         "already exists",
