@@ -85,3 +85,11 @@ def test_a_large_answer_is_read_in_part() -> None:
 def test_a_thing_beside_a_sentence_is_no_error(answer: Any, messages: list[str]) -> None:
     exchange = Exchange(Request("POST", "/x/7", {}, {}, {"name": "ann"}), 409, {}, b"")
     assert [one.message for one in GenericFormat().read(exchange, answer)] == messages
+
+
+def test_the_message_of_odata_has_a_language_beside_its_value() -> None:
+    sentence = "The specified name is empty.\nRequestId:7f390234-da4c\nTime:2026-11-28T01:29:24Z"
+    answer: Any = {"odata.error": {"code": "NameEmpty", "message": {"lang": "en-US", "value": sentence}}}
+    exchange = Exchange(Request("POST", "/x", {}, {}, {"name": ""}), 400, {}, b"")
+    (error,) = GenericFormat().read(exchange, answer)
+    assert (error.code, error.message) == ("NameEmpty", "The specified name is empty.")

@@ -82,6 +82,27 @@ def test_the_media_type_that_is_produced_is_accepted_instead(engine: Engine, acc
     assert following.request.headers["accept"] == "application/vnd.notes+json"
 
 
+def test_a_415_without_a_body_is_about_the_media_type_of_the_answer(engine: Engine) -> None:
+    request = Request("GET", "/notes", headers={"accept": "application/atom+xml"})
+    feedback = feedback_about(engine, request, 415, {"detail": "That format is not supported."})
+    following = followed(feedback, request, confirm=True)
+    assert isinstance(following, Next)
+    assert following.request.headers["accept"] == "application/vnd.notes+json"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_unread"),
+    [("The title is missing", True), ("Values are not specified for all of it", True), ("The shelf is full", False)],
+)
+def test_what_is_missed_of_a_body_that_was_sent_was_not_read(engine: Engine, sentence: str, is_unread: bool) -> None:
+    headers = {"content-type": "text/plain"}
+    request = Request("PATCH", "/plain/1", headers=headers, body='{"title": "a"}')
+    feedback = feedback_about(engine, request, 400, {"detail": sentence})
+    following = followed(feedback, request) if feedback is not None else None
+    is_sent_as_json = isinstance(following, Next) and following.request.headers["content-type"] == "application/json"
+    assert is_sent_as_json is is_unread
+
+
 @pytest.mark.parametrize("status", [400, 415, 422])
 def test_another_status_is_not_about_the_media_type_of_the_answer(engine: Engine, status: int) -> None:
     request = Request("POST", "/notes", headers={"accept": "text/csv"})

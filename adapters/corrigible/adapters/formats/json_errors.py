@@ -39,7 +39,7 @@ from .error_shapes import (
     WHOLE,
 )
 from .keywords import keyword_of, keywords_of_arguments
-from .members import others, text, without_namespace
+from .members import others, text, with_plain_message, without_namespace
 from .pointers import part_of, pointer, steps
 from .remarks import without_remarks
 from .sentence import sentence
@@ -95,6 +95,7 @@ def _of(value: Json, key: str, around: Place, depth: int, walk: _Walk) -> Iterat
 
 
 def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int, walk: _Walk) -> Iterator[Violation]:
+    members = with_plain_message(members)
     if (key in MAPS or _is_by_place(members, walk)) and not _is_complaint(members, walk):
         yield from _by_place(members, around, depth, walk)
         return

@@ -19,6 +19,19 @@ def text(members: Mapping[str, Json], *names: str) -> str:
     return ""
 
 
+def with_plain_message(members: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return the members with the sentence of OData's `{"message": {"lang": "en-US", "value": "..."}}` as a text."""
+    for name in ("message", "Message"):
+        inner = members.get(name)
+        if isinstance(inner, dict) and isinstance(inner.get("value"), str) and inner.keys() <= {"lang", "value"}:
+            return {**members, name: _ABOUT_THE_CALL.sub("", inner["value"])}
+    return members
+
+
+_ABOUT_THE_CALL: Final = re.compile(r"(?i)(?:\n(?:request-?id|time|date|host-?id|trace-?id): ?\S{1,100})+\s*$")
+"""Lines behind the sentence that tell which call it was."""
+
+
 def others(members: Mapping[str, Json]) -> dict[str, Json]:
     """Return the members that are called like no field of a violation."""
     return {name: value for name, value in members.items() if name not in _FIELDS}

@@ -10,6 +10,7 @@ from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.rules.media_range import accepts
+from corrigible.rules.safety.decisive import READS
 from corrigible.rules.schema_repair.answer_form import ACCEPT
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Protocol
@@ -17,6 +18,7 @@ from corrigible.schema.exchange import Protocol
 from .api_profile import RefusalCase
 
 _NOT_ACCEPTABLE: Final = 406
+_UNSUPPORTED: Final = 415
 _TYPE: Final = re.compile(r"[a-z]+/[a-z0-9.+-]{1,80}")
 
 
@@ -24,7 +26,11 @@ def violation_of_accept(case: RefusalCase, description: Described | None) -> Sch
     """Return what is wrong with the `Accept` of a request; None where the description does not tell."""
     request, operation = case.request, case.match.operation
     accept = request.headers.get("accept", "")
-    if case.exchange.status != _NOT_ACCEPTABLE or request.protocol is not Protocol.HTTP or not accept:
+    # Where no body was sent, the only media type that can be refused is that of the answer.
+    is_of_answer = case.exchange.status == _NOT_ACCEPTABLE or (
+        case.exchange.status == _UNSUPPORTED and request.body is None and request.method in READS
+    )
+    if not is_of_answer or request.protocol is not Protocol.HTTP or not accept:
         return None
     if description is None or not operation:
         return None

@@ -33,6 +33,9 @@ _ABOUT_THE_FORM: Final = re.compile(
     r"|(?:empty|missing|invalid|no|unreadable) body|pars(?:e|ing)|decod(?:e|ing)|deserializ\w+"
     r"|unexpected (?:token|end|character)|looking for (?:the )?beginning of)\b"
 )
+_MISSES: Final = re.compile(
+    r"(?i)\b(?:missing|required|not (?:been )?(?:specified|provided|given|supplied)|no values?)\b"
+)
 _READ: Final = 2000
 _LISTED: Final = re.compile(r"[a-z]+/(?:\*|[a-z0-9.+-]{1,80})")
 
@@ -83,11 +86,16 @@ def _is_unread(case: RefusalCase, error: Violation, violation: SchemaViolation) 
         sent = value_at(case.request, error.pointer)
         if sent is not MISSING and case.request.form and _is_text_only(violation, error.pointer, sent):
             return True
-        return error.constraint == "required" and sent is not MISSING
+        body, name = case.request.body, segments(error.pointer)[-1]
+        is_in_text = isinstance(body, str) and f'"{name}"' in body[:_READ]
+        return error.constraint == "required" and (sent is not MISSING or is_in_text)
     if error.pointer:
         return True
     message = error.message[:_READ]
-    return (bool(media) and says_nothing(message, case.exchange.status)) or _ABOUT_THE_FORM.search(message) is not None
+    if _ABOUT_THE_FORM.search(message) is not None:
+        return True
+    # What is said to be missing, of something that was sent, was not read.
+    return bool(media) and (says_nothing(message, case.exchange.status) or _MISSES.search(message) is not None)
 
 
 def _accepted(headers: Mapping[str, str], method: str) -> tuple[str, ...]:

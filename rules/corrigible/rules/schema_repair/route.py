@@ -175,13 +175,13 @@ _UNQUOTED: Final = "!$&'()*+,;=:@~"
 
 
 def has_segment(path: str, value: str) -> bool:
-    """Whether one segment of a path, and no other, is a value, apart from an extension at the end."""
+    """Whether one segment of a path, and no other, is a value, apart from an extension at the end or OData's keys."""
     found = _segment_at(path, value)
-    return found is not None and not found.before
+    return found is not None and not found.before.endswith(".")
 
 
 class _Segment(NamedTuple):
-    """Where a value stands in a path: in a segment of its own, before an extension, or as the extension."""
+    """Where a value stands in a path: in a segment of its own, before an extension, as the extension, or among keys."""
 
     parts: list[str]
     at: int
@@ -195,6 +195,8 @@ def _segment_at(path: str, value: str) -> _Segment | None:
     indexes = [index for index, part in enumerate(parts) if unquote(part) == value]
     if indexes:
         return _Segment(parts, indexes[0]) if len(indexes) == 1 else None
+    if (keyed := _among_keys(parts, value)) is not None:
+        return keyed
     ending = _EXTENSION.search(parts[-1])
     if ending is None:
         return None
@@ -204,6 +206,24 @@ def _segment_at(path: str, value: str) -> _Segment | None:
     return _Segment(parts, len(parts) - 1, before=f"{plain}.") if extension == f".{value}" else None
 
 
+def _among_keys(parts: list[str], value: str) -> _Segment | None:
+    """Return where a value is the only such one in `orders(shop='a',number=7)`, as OData writes keys, or its name."""
+    found: list[_Segment] = []
+    for index, part in enumerate(parts):
+        keyed = _KEYED.fullmatch(part) if value else None
+        if keyed is None:
+            continue
+        if unquote(keyed["name"]) == value:
+            found.append(_Segment(parts, index, after=part[keyed.end("name") :]))
+        for key in _KEY.finditer(part, keyed.end("name")):
+            if unquote(key["value"]) == value:
+                found.append(_Segment(parts, index, part[: key.start("value")], part[key.end("value") :]))
+    return found[0] if len(found) == 1 else None
+
+
+_KEYED: Final = re.compile(r"(?P<name>[^()]+)\([^()]+\)")
+_QUOTE: Final = r"(?:'|%27)"
+_KEY: Final = re.compile(rf"(?<=[(=,]){_QUOTE}?(?P<value>[^()=,']+?){_QUOTE}?(?=[),])")
 _EXTENSION: Final = re.compile(r"(?<=.)\.[A-Za-z][A-Za-z0-9]{1,7}$")
 
 
