@@ -1,0 +1,117 @@
+"""The same refusal, said in another way: under names that nobody knows, in other words, with other quotation marks.
+
+What an answer means does not depend on these, and neither may what the product makes of it. So the recorded answers
+also try it on wordings and shapes that no server here has.
+
+Knows: recorded answers. Does not know: the product's decisions, what is right.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+from urllib.parse import parse_qsl, urlsplit
+
+from corrigible.schema.exchange import Json
+
+from .case import Case, Recorded
+
+Telling = Callable[[Recorded], str | None]
+"""From a recorded refusal to its body, said otherwise; None where that changes nothing."""
+
+_USUAL: Final = (
+    *("message", "error", "errors", "code", "detail", "details", "status", "title", "type", "msg", "reason", "info"),
+    *("result", "success", "ok", "timestamp", "traceId", "requestId", "statusCode", "cause", "hint", "exception"),
+)
+_WORDS: Final = (
+    (r"\b(?:is|are) (?:a )?required\b", "must be supplied"),
+    (r"\b[Nn]ot found\b", "could not be located"),
+    (r"\bdoes(?: not|n't) exist\b", "is not known here"),
+    (r"\balready exists?\b", "has already been registered"),
+    (r"\b[Uu]nknown\b", "unidentified"),
+    (r"\b[Ii]nvalid\b", "unacceptable"),
+    (r"\b(?:must|should) be\b", "needs to be"),
+)
+_QUOTED: Final = re.compile(r"(?<!\w)(['\"`])([^'\"`]{1,60})\1(?!\w)")
+
+
+def under_other_names(recorded: Recorded) -> str | None:
+    """Rename the members that tell about errors; names of what was sent stay, for they are places."""
+    answer = _json(recorded)
+    sent = set(_names(_loaded(recorded.body))) | {name for name, _ in parse_qsl(urlsplit(recorded.target).query)}
+    other = {name: f"meldung{number}" for number, name in enumerate(_USUAL) if name not in sent}
+    if not isinstance(answer, dict | list) or other.keys().isdisjoint(_names(answer)):
+        return None
+    return json.dumps(_with_names(answer, other))
+
+
+def in_other_words(recorded: Recorded) -> str | None:
+    told = recorded.response_body
+    for pattern, words in _WORDS:
+        told = re.sub(pattern, words, told)
+    return told if told != recorded.response_body else None
+
+
+def with_other_quotes(recorded: Recorded) -> str | None:
+    answer = _json(recorded)
+    quoted = _each_text(
+        answer, lambda text: _QUOTED.sub("\N{LEFT DOUBLE QUOTATION MARK}\\2\N{RIGHT DOUBLE QUOTATION MARK}", text)
+    )
+    return json.dumps(quoted) if quoted != answer else None
+
+
+TELLINGS: Final[dict[str, Telling]] = {
+    "under other names": under_other_names,
+    "in other words": in_other_words,
+    "with other quotes": with_other_quotes,
+}
+
+
+def told(case: Case, telling: Telling) -> Case | None:
+    """Return a case with all its refusals said otherwise; None where the first of them stays the same."""
+    bodies = [telling(one) for one in case.exchanges]
+    if bodies[0] is None:
+        return None
+    said = [
+        one if body is None else one.model_copy(update={"response_body": body})
+        for one, body in zip(case.exchanges, bodies, strict=True)
+    ]
+    return case.model_copy(update={"exchanges": said})
+
+
+def _json(recorded: Recorded) -> Json:
+    return _loaded(recorded.response_body)
+
+
+def _loaded(text: str) -> Json:
+    try:
+        loaded: Json = json.loads(text)
+    except ValueError:
+        return None
+    return loaded
+
+
+def _names(value: Json) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield name
+            yield from _names(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _names(inner)
+
+
+def _with_names(value: Json, other: dict[str, str]) -> Json:
+    if isinstance(value, dict):
+        return {other.get(name, name): _with_names(inner, other) for name, inner in value.items()}
+    return [_with_names(inner, other) for inner in value] if isinstance(value, list) else value
+
+
+def _each_text(value: Json, change: Callable[[str], str]) -> Json:
+    if isinstance(value, dict):
+        return {name: _each_text(inner, change) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_each_text(inner, change) for inner in value]
+    return change(value) if isinstance(value, str) else value
