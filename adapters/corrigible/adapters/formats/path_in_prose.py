@@ -22,13 +22,13 @@ _STEP: Final = rf"(?:\.{_NAME}|\[(?:\d{{1,5}}|'{_NAME}'|\"{_NAME}\")\])"
 _TOKEN: Final = rf"(?<![\w/:.@])(?P<path>(?:#?(?:/{_NAME}){{1,10}})|{_NAME}{_STEP}{{1,10}})"
 _KIND: Final = r"(?:field|property|parameter|attribute|member|argument|key|path|location|element|value|input)"
 _BEHIND: Final = re.compile(
-    rf"[\s,;:-]*[(\[]?\s*(?:\b(?:at|in|for|on|under)\b:? )?(?:the )?(?:{_KIND}:? )?"
-    rf"['\"`]?{_TOKEN}['\"`]?\s*[)\]]?[.!]?$",
+    rf"[\s,;:-]{{0,3}}[(\[]?\s?(?:\b(?:at|in|for|on|under)\b:? )?(?:the )?(?:{_KIND}:? )?"
+    rf"['\"`]?{_TOKEN}['\"`]?\s?[)\]]?[.!]?$",
     re.IGNORECASE,
 )
 _BEFORE: Final = re.compile(
-    rf"^(?:[A-Za-z ]{{1,40}}[:-]\s*)?(?:the )?(?:{_KIND} )?(?P<mark>['\"`]?){_TOKEN}(?P=mark)(?: {_KIND})?"
-    r"(?:(?: (?:was|is) (?:rejected|refused))?\s*[:.-]\s+(?=\S)|(?= (?:must|should|has|is|can|may|needs|does|was)\b))",
+    rf"^(?:[A-Za-z ]{{1,40}}[:-]\s?)?(?:the )?(?:{_KIND} )?(?P<mark>['\"`]?){_TOKEN}(?P=mark)(?: {_KIND})?"
+    r"(?:(?: (?:was|is) (?:rejected|refused))?\s?[:.-]\s{1,3}(?=\S)|(?= (?:must|should|has|is|can|may|needs|does|was)\b))",
     re.IGNORECASE,
 )
 
