@@ -28,7 +28,8 @@ _BEHIND: Final = re.compile(
 )
 _BEFORE: Final = re.compile(
     rf"^(?:[A-Za-z ]{{1,40}}[:-]\s?)?(?:the )?(?:{_KIND} )?(?P<mark>['\"`]?){_TOKEN}(?P=mark)(?: {_KIND})?"
-    r"(?:(?: (?:was|is) (?:rejected|refused))?\s?[:.-]\s{1,3}(?=\S)|(?= (?:must|should|has|is|can|may|needs|does|was)\b))",
+    r"(?:(?: (?:was|is) (?:rejected|refused))?\s?[:.-]\s{1,3}(?=\S)"
+    r"|(?= (?:must|should|has|is|can|may|needs|does|was)\b))",
     re.IGNORECASE,
 )
 
