@@ -34,23 +34,21 @@ def of_one_alternative(listed: Sequence[Json]) -> Sequence[Json]:
         meant = _meant(list(alternatives.values()))
         if meant is None:
             continue
-        below = [id(one) for errors in alternatives.values() for one in errors]
+        below = {id(one) for errors in alternatives.values() for one in errors}
         out = [one for one in out if id(one) not in below and not _is_about(one, choice)] + list(meant)
     return out
 
 
 def _meant(alternatives: Sequence[Sequence[_Error]]) -> Sequence[Json] | None:
     told = [{_place(one) for one in errors if one.get("keyword") in _VALUES} for errors in alternatives]
-    if common := set.intersection(*told):
-        place = min(common)
-        values = [value for errors in alternatives for one in errors if _place(one) == place for value in _allowed(one)]
-        first = next(one for one in alternatives[0] if _place(one) == place and one.get("keyword") in _VALUES)
-        return [{**first, "keyword": "enum", "params": {"allowedValues": _each_once(values)}}]
-    return None
-
-
-def _each_once(values: Sequence[Json]) -> list[Json]:
-    return [value for number, value in enumerate(values) if value not in values[:number]]
+    common = set.intersection(*told)
+    if not common:
+        return None
+    place = min(common)
+    values = [value for errors in alternatives for one in errors if _place(one) == place for value in _allowed(one)]
+    first = next(one for one in alternatives[0] if _place(one) == place and one.get("keyword") in _VALUES)
+    each_once = list({repr(value): value for value in values}.values())
+    return [{**first, "keyword": "enum", "params": {"allowedValues": each_once}}]
 
 
 def _place(error: _Error) -> str:
