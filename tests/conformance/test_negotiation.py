@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from email.utils import formatdate
 
 import pytest
 
@@ -19,7 +21,7 @@ from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpClient
 
 from .faults import NEGOTIATION, Planted
-from .faulty import Fault, relay
+from .faulty import Answer, Fault, Request, relay
 
 START = (
     "corrigible proxy --engine mitmproxy --upstream {upstream} --pack {suite}/reference/pack "
@@ -45,6 +47,20 @@ def test_who_knows_nothing_of_it_breaks_nothing() -> None:
         for check in CHECKS:
             with suppress(NotApplicable):
                 assert list(check.run(subject)) == [], check.id
+
+
+def test_a_proxy_may_date_the_answers_that_come_without_a_date(conforming: Subject) -> None:
+    """RFC 9110, section 6.6.1: a recipient without a Date may add one; two answers differ in it by chance."""
+    seconds = itertools.count(1_793_000_000)
+
+    def dated(_: Request, answer: Answer) -> Answer:
+        return answer if answer.header("date") else answer.with_header("Date", formatdate(next(seconds), usegmt=True))
+
+    with relay(conforming.wire.port, Fault(head=dated)) as port:
+        subject = replace(conforming, target=HttpClient(f"http://127.0.0.1:{port}"))
+        found = [one for check in CHECKS for one in check.run(subject)]
+    assert found == []
+    assert next(seconds) > 1_793_000_000 + len(CHECKS)
 
 
 @pytest.mark.parametrize("planted", NEGOTIATION, ids=lambda planted: planted.name)

@@ -6,7 +6,7 @@ Knows: which parts of a message belong to one connection only (RFC 9110, 7.6.1).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from corrigible.conformance.suite.subject import Pair
@@ -79,6 +79,13 @@ def headers(direct: Headers, through: Headers, *, except_for: frozenset[str] = f
         yield Difference("headers were added", ABSENT, _cut(new))
     else:
         yield Difference("headers are there more or less often than they were", _names(before), _names(after))
+
+
+def without_additions(pair: Pair) -> HttpResponse:
+    """Return what came through without what a proxy may add: two answers are compared whose `Date` may differ."""
+    own = {name.lower() for name, _ in pair.direct.headers}
+    added = MAY_COME - own
+    return replace(pair.through, headers=tuple(h for h in pair.through.headers if h[0].lower() not in added))
 
 
 def found(

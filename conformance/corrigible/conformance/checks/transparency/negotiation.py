@@ -15,7 +15,7 @@ from corrigible.conformance.checks.support.known_error import (
     native,
     require_feedback,
 )
-from corrigible.conformance.checks.support.unchanged import differences
+from corrigible.conformance.checks.support.unchanged import differences, without_additions
 from corrigible.conformance.reference.upstream import answer
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
@@ -142,11 +142,11 @@ def preferences_are_forwarded(subject: Subject) -> Iterator[Finding]:
 def unknown_is_ignored(subject: Subject) -> Iterator[Finding]:
     """What asks for nothing known changes nothing: the answer is the one without any Prefer."""
     native_response = native(subject)
-    usual = subject.both(_preferring(KNOWN, None), as_script(native_response)).through
+    usual = without_additions(subject.both(_preferring(KNOWN, None), as_script(native_response)))
     for value in UNKNOWN:
         sent = _preferring(KNOWN, value)
         pair = subject.both(sent, as_script(native_response))
-        for difference in differences(usual, pair.through):
+        for difference in differences(usual, without_additions(pair)):
             sentence = f"Prefer: {value} asks for nothing that there is, and yet {difference.message}"
             yield Finding("SRF-NEG-05", sentence, difference.expected, difference.got, sent)
 
