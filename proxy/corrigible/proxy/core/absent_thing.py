@@ -5,7 +5,9 @@
 | a name in the path                                     | that, unless it only says where something was sought |
 | none, and nothing but the path was sent                | the only name in the path that is left              |
 | a kind of thing and no more                            | the only name in the path that is left, of that kind |
+| a kind of thing and no more                            | the only value sent under a name with that word     |
 | none, the path has none, one member refers to something | what that member refers to                          |
+| a kind that no name in the path is of, the same         | what that member refers to                          |
 
 That the path of a PUT ends in a name that is not there is no reason to refuse it: it would create it.
 
@@ -26,11 +28,12 @@ from corrigible.rules.budget import spend
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import is_secret
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol
 
 from .api_profile import RefusalCase
-from .state_reader import repeats
+from .state_reader import is_name, repeats
 
 _READ: Final = 1000
 _STATUSES: Final = frozenset({400, 422, 500})
@@ -70,9 +73,15 @@ def absent_thing(case: RefusalCase, error: Violation) -> SchemaViolation | None:
     left = [one for one in names if one not in told and not (request.method == "PUT" and _ends_in(request.path, one))]
     if request.body is None and not request.query:
         return _in_path(left[0]) if len(left) == 1 and _ANOTHER.search(message) is None else None
-    if left or case.exchange.status == _SERVER_FAULT:
-        meant = _of_kind(case, message, left)
-        return _in_path(meant[0]) if len(meant) == 1 and case.exchange.status != _SERVER_FAULT else None
+    if case.exchange.status == _SERVER_FAULT:
+        return None
+    kind = _kind_told(message)
+    if (named := _named_by_kind(case, kind)) is not None:
+        return named
+    if left:
+        meant = _of_kind(case, kind, left)
+        if meant or not _are_of_others(case, kind, left):
+            return _in_path(meant[0]) if len(meant) == 1 else None
     referring = [(place, value) for place, value in _sent(case) if refers(place, value)]
     if len(referring) != 1:
         return None
@@ -87,14 +96,37 @@ class _NamesThings(TypingProtocol):
     def things_named(self, operation: str) -> Mapping[str, str]: ...
 
 
-def _of_kind(case: RefusalCase, message: str, names: Sequence[str]) -> list[str]:
+def _kind_told(message: str) -> list[str]:
+    """Return the words for the kind of thing that a message says is not there, if it says no more."""
+    told = _KIND_ABSENT.fullmatch(message.strip())
+    return told["kind"].lower().split() if told is not None else []
+
+
+def _named_by_kind(case: RefusalCase, kind: Sequence[str]) -> SchemaViolation | None:
+    """Return the value of the only member or parameter with the word of a kind: `memberIdOrEmail` of a member."""
+    if not kind:
+        return None
+    named = [(place, value) for place, value in _sent(case) if kind[-1] in words(_name_of(place)) and is_name(value)]
+    if len(named) != 1 or is_secret(*named[0]):
+        return None
+    ((place, value),) = named
+    return SchemaViolation(place, "value", {"not": {"const": value}}, value)
+
+
+def _are_of_others(case: RefusalCase, kind: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether each name in the path has a variable that tells of what it is the name, and that is not a kind."""
+    variables = [words(variable) for variable, value in case.match.params.items() if value in names]
+    return bool(kind) and all(
+        len(parts) > 1 and parts[-1] in _REFERENCES | _NAMING and parts[-2] not in kind for parts in variables
+    )
+
+
+def _of_kind(case: RefusalCase, kind: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the names in the path of a thing of the only kind that a message says is not there.
 
     `encryption key not found` is about a variable that is the name of a key, by its description or its own name. It may
     be about what was sent beside the path, if a word of its kind is the name of a member.
     """
-    told = _KIND_ABSENT.fullmatch(message.strip())
-    kind = told["kind"].lower().split() if told is not None else []
     members = {word for place, _ in _sent(case) for part in place.split("/") for word in words(part)}
     if not kind or not members.isdisjoint(kind):
         return []
@@ -136,7 +168,11 @@ def refers(place: str, value: Json) -> bool:
     """Whether a value refers to something, by its member's name or its own form."""
     if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
         return False
-    name = next((part for part in reversed(place.split("/")) if not part.isdecimal()), "")
+    name = _name_of(place)
     return words(name)[-1:] != () and (
         words(name)[-1] in _REFERENCES or (isinstance(value, str) and _IDENTIFIER.fullmatch(value) is not None)
     )
+
+
+def _name_of(place: str) -> str:
+    return next((part for part in reversed(place.split("/")) if not part.isdecimal()), "")

@@ -30,6 +30,7 @@ from corrigible.schema.exchange import Json, Request
 from .absent_thing import absent_thing
 from .api_profile import RefusalCase
 from .nothing_said import says_no_path, says_nothing
+from .nothing_sent import nothing_sent
 from .refused_parameter import refused_parameter
 
 _READ: Final = 2000
@@ -61,7 +62,7 @@ def by_elimination(case: RefusalCase, error: Violation, description: Described) 
         return parameter
     in_path = _missing_name(case, error) or _refused_name(case, error)
     elsewhere = _absent(case, error) or _only_parameter(case, error, description) or _faulty_value(case, error)
-    elsewhere = elsewhere or _text_body(case, error)
+    elsewhere = elsewhere or _text_body(case, error) or nothing_sent(case, error, description)
     left = _only_member(case, error, description) or _undescribed_body(case, error, description)
     return in_path or elsewhere or left
 
@@ -133,7 +134,9 @@ def _is_variable_named(variable: str, message: str, request: Request) -> bool:
 def _only_parameter(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:
     """Return the value that an error without a place is about: the only thing that was sent."""
     request = case.request
-    if error.pointer or case.match.params or not case.match.operation:
+    if error.pointer or not case.match.operation:
+        return None
+    if case.match.params and _OF_THE_QUERY.search(error.message[:_READ]) is None:
         return None
     is_unfound = case.exchange.status == 404 and says_no_path(error.message)
     if case.exchange.status not in _ABOUT_VALUES and not (is_unfound and request.body is None):
@@ -146,9 +149,9 @@ def _only_parameter(case: RefusalCase, error: Violation, description: Described)
         if not is_alone or not isinstance(value, str) or not _is_repeated(value, case):
             return None
         return SchemaViolation(pointer, "value", {"type": "string", "not": {"const": value}}, value)
-    if len(request.query) != 1:
+    if len(query := _query_read(case, description) or request.query) != 1:
         return None
-    ((name, value),) = request.query.items()
+    ((name, value),) = query.items()
     if not value:
         return None
     place, stated = f"/query/{escape(name)}", error.stated
@@ -161,6 +164,22 @@ def _only_parameter(case: RefusalCase, error: Violation, description: Described)
     declared = description.declared_place(request, case.match.operation, place).schema
     otherwise = told_spelling(error._replace(pointer=place), request, declared)
     return otherwise or SchemaViolation(place, "value", {"type": "string", "not": {"const": value}}, value)
+
+
+_OF_THE_QUERY: Final = re.compile(r"(?i)\b(?:query|filter|search)(?: (?:string|condition|expression|parameter))?\b")
+
+
+def _query_read(case: RefusalCase, description: Described) -> Mapping[str, Json]:
+    """Return the parameters of the query that the description has.
+
+    Others are seldom about what is refused: a signature, a key of the caller.
+    """
+    request, operation = case.request, case.match.operation
+    return {
+        name: value
+        for name, value in request.query.items()
+        if description.declared_place(request, operation, f"/query/{escape(name)}").schema
+    }
 
 
 def _text_body(case: RefusalCase, error: Violation) -> SchemaViolation | None:
@@ -231,7 +250,7 @@ def _only_member(case: RefusalCase, error: Violation, description: Described) ->
         error.pointer
         or case.exchange.status not in _ABOUT_VALUES
         or not operation
-        or request.query
+        or _query_read(case, description)
         or len(case.errors) > 1
         or _ABOUT_OTHERS.search(message) is not None
     ):

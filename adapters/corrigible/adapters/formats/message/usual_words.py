@@ -1,7 +1,7 @@
 """The text of an error in the words that most APIs use, so that each pattern need not know all of them.
 
 `needs to be` is `must be`, `was not supplied` is `is required`, `could not be located` is `not found`, guillemets are
-quotes. What stands in quotes is never changed: it is what was sent, or a name.
+quotes, and a code in capitals that is all of a text, `USER_NOT_FOUND`, is a sentence. What stands in quotes is never changed: it is what was sent, or a name.
 
 Knows: one text. Does not know: requests, what the text is about.
 """
@@ -103,6 +103,7 @@ _MARKED: Final = re.compile(
     rf"|[{_OPEN_SINGLE}](?P<single>[^{_MARKS}'\n]{{1,200}})[{_CLOSE_SINGLE}](?!\w)"
     rf"|(?<=\w)(?P<apostrophe>{_APOSTROPHE})(?=\w)"
 )
+_CODE: Final = re.compile(r"[A-Z]{2,}(?:_[A-Z0-9]+){1,9}", re.ASCII)
 _KEPT: Final = r"\"[^\"\n]{0,200}\"|(?<!\w)'[^'\n]{0,200}'(?!\w)|`[^`\n]{0,200}`"
 _NOUN: Final = re.compile(_NAMED, re.IGNORECASE)
 _PATTERNS: Final = PatternList(*(rf"\b(?:{pattern})" for pattern, _ in _USUAL))
@@ -112,6 +113,8 @@ def in_usual_words(message: str) -> str:
     """Return a text with usual words for those that mean the same."""
     if len(message) > _READ:
         return message
+    if message.isupper() and _CODE.fullmatch(message) is not None:
+        message = message.replace("_", " ").lower()
     if not message.isascii():
         message = _MARKED.sub(_with_plain_marks, message)
     numbers = _PATTERNS.candidates(message)
