@@ -57,6 +57,7 @@ _RESERVE = 2000
 """Steps that are left for what comes after."""
 _ABOUT_VALUES = frozenset({400, 422})
 """Statuses of which a word of the message may say the place."""
+_MAY_TELL_A_PLACE = _ABOUT_VALUES | {409}
 _FORBIDDEN = 403
 """Says that the caller may not, whatever the text says: rules about it come after the text."""
 _NOT_FOUND = 404
@@ -186,7 +187,7 @@ class ErrorMatcher:
         """Ask at the place that a message is likely about, where no error of the refusal has a place."""
         case, error = self._case, self._case.errors[number]
         is_forbidden = case.exchange.status == _FORBIDDEN and case.request.protocol is not Protocol.GRPC
-        if not is_forbidden and case.exchange.status not in _ABOUT_VALUES:
+        if not is_forbidden and case.exchange.status not in _MAY_TELL_A_PLACE:
             return None
         if any(one.pointer for one in case.errors) or self._settled:
             return None

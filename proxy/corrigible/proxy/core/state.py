@@ -47,7 +47,7 @@ from .state_reader import (
 from .state_references import References
 
 _EXISTS: Final = re.compile(
-    r"(?i)\balready (?:exists?|in use|used|taken|registered|been (?:taken|used))\b|\bduplicate\b|\bis taken\b"
+    r"(?i)\balready (?:exists?|in use|used|taken|registered|been (?:taken|used)|ha(?:s|ve) an account)\b|\bduplicate\b|\bis taken\b"
     r"|\b(?:must be|not|is) unique\b|\bunique constraint\b|\btwo [\w -]{1,80} (?:with|of|having) [\w -]{0,40}\bsame\b"
     r"|\banother [\w -]{1,60} (?:with|of|has|have|having) (?:the|this|that) (?:same )?(?:name|id|identifier|key)\b"
     r"|^\W*(?:pre-?)?existing (?:[\w-]+ ){0,2}(?:value|object|record|resource|entry|entity|item|row|key|name)\W*$"

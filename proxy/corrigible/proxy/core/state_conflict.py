@@ -16,7 +16,7 @@ from corrigible.rules.functions.edits import Operation
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import words
-from corrigible.rules.safety.nearness import is_same, letters
+from corrigible.rules.safety.nearness import is_plural, is_same, letters
 from corrigible.rules.safety.stored import is_wrapper, unmet_values
 from corrigible.rules.schema_repair.listing import with_references
 from corrigible.rules.schema_repair.route import schema_of_path
@@ -291,7 +291,8 @@ class Conflicts(Renames):
         told = _KIND_EXISTS.fullmatch(self._message.strip())
         if told is None or self._request.method not in ("POST", "PUT"):
             return False
-        return any(not _singular(told["kind"]).isdisjoint(words(part)) for part in self._request.path.split("/"))
+        parts = [word for part in self._request.path.split("/") for word in words(part)]
+        return any(is_same(told["kind"], one) or is_plural(told["kind"], one) for one in parts)
 
     def _repeated_names(self, members: list[str]) -> list[str]:
         """Return the only member such as `table_name` whose value the message repeats, alone or as `main.orders`."""

@@ -28,11 +28,12 @@ Knows: errors, requests, the wordings of such refusals. Does not know: rules, de
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.message.denied_thing import denied_thing
 from corrigible.adapters.formats.message.own_action import (
     RequestAction,
     action_of,
@@ -60,7 +61,7 @@ from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
-from .state_subject import value_refused
+from .state_subject import is_about, value_refused
 
 _OF_THE_REQUEST: Final = frozenset({400, 409, 422, 423})
 _OF_THE_PATH: Final = frozenset({404, 405, 501})
@@ -72,6 +73,7 @@ _FOR_GOOD: Final = re.compile(
     r"(?i)\b(?:deleted|removed|gone|expired|ended|retired|discontinued|revoked|destroyed|terminated|closed|no longer)\b"
 )
 """Words of what does not come back."""
+_CONFLICT: Final = 409
 _SERVER_FAULT: Final = 500
 _OF_ANY_PATH: Final = frozenset({Reason.CREDENTIALS, Reason.FEATURE, Reason.RIGHT, Reason.LIMIT})
 _OF_THE_STATUS: Final = frozenset({Reason.RIGHT, Reason.FIXED})
@@ -181,15 +183,17 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
     if reason is Reason.FIXED and denies_another(error.message, action):
         reason = None
     denied = denied_reason(error.message, action, sends_values=sends_values)
-    reason = reason or denied
+    reason = reason or denied or _reason_of_thing(error.message, request, case.match.params.values(), sends_values)
     if case.exchange.status == _GONE and _FOR_GOOD.search(error.message[:_READ]) is not None:
         return None
     if reason is None or not _may_be_told(reason, case.exchange.status):
         return None
     if (suspected := suspected_place(error.message, request)) and not _is_all_of_it(case, suspected, error.message):
         # Other rules read what is told of a value, but not under a status that says nothing of the request.
-        is_of_thing = reason is Reason.STATE and case.exchange.status == _SERVER_FAULT and _is_reference(suspected)
-        return _value_asked(request, suspected) if is_of_thing else None
+        is_of_thing = case.exchange.status == _CONFLICT or (
+            case.exchange.status == _SERVER_FAULT and _is_reference(suspected)
+        )
+        return _value_asked(request, suspected) if reason is Reason.STATE and is_of_thing else None
     if reason is Reason.STATE and not sends_values and is_told_as_done(error.message, action, *_acted_on(case)):
         return _already_done(request)
     if reason not in _NOT_PASSING and case.exchange.status in _OF_THE_REQUEST:
@@ -205,6 +209,15 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
     if reason is Reason.IN_USE and not _takes_away(request, action):
         reason = Reason.STATE
     return _told(reason, {"method": request.method, "path": request.path})
+
+
+def _reason_of_thing(message: str, request: Request, names: Collection[str], sends_values: bool) -> Reason | None:
+    """Return the reason of a sentence that denies something of the thing that the path names, or of what was sent."""
+    denied = denied_thing(message)
+    if denied is None:
+        return None
+    is_meant = not sends_values or denied.is_of_caller
+    return Reason.STATE if is_meant or is_about(denied.words, request, message, names) else None
 
 
 def _is_reference(place: str) -> bool:

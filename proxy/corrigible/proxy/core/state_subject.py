@@ -29,6 +29,7 @@ from corrigible.rules.pointer import segments
 from corrigible.rules.safety.decisive import words
 from corrigible.schema.exchange import Request
 
+from .absent_thing import refers
 from .state_reader import repeats, values_in
 
 _WORD: Final = re.compile(r"\b[a-z][a-z'-]*[a-z]\b")
@@ -68,9 +69,18 @@ def value_refused(text: str, request: Request, names: Collection[str], *, is_of_
     return only[0] if len(only) == 1 else place
 
 
+def is_about(told: Iterable[str], request: Request, text: str, names: Collection[str]) -> bool:
+    """Whether words of a sentence are those of what the path names, or of a value that was sent."""
+    found = [_singular(word) for word in told]
+    of_path = _of_path(request, text, names)
+    return not of_path.isdisjoint(found) or bool(_members_told(found, request, of_path))
+
+
 def _value_refused(text: str, request: Request, names: Collection[str], *, is_of_rights: bool) -> str | None:
     found = [_singular(word) for word in _WORD.findall(text.lower())]
     of_path = _of_path(request, text, names)
+    if _CALLER.search(text) is not None and (other := _only_reference(request)):
+        return other  # another one than whoever calls
     told = _members_told(found, request, of_path)
     part = "/body" if request.body is not None else "/query"
     if told and not is_of_rights:
@@ -87,6 +97,15 @@ def _value_refused(text: str, request: Request, names: Collection[str], *, is_of
     if about_path or _YOURS.search(text) is not None or any(_OF_THE_API.fullmatch(word) for word in found):
         return None
     return part if any(map(_may_be_noun, found)) else None
+
+
+_CALLER: Final = re.compile(r"(?i)\b(?:yourself|themselves|themself|oneself)\b")
+
+
+def _only_reference(request: Request) -> str:
+    """Return the place of the only value of the body that refers to something; empty where there are several."""
+    places = [place for place, value in values_in(request.body, "/body") if refers(place, value)]
+    return places[0] if len(places) == 1 else ""
 
 
 def _members_told(found: Iterable[str], request: Request, of_path: frozenset[str]) -> list[str]:

@@ -194,7 +194,7 @@ WORDINGS: Final = (
         r"|\b(?:requires?|needs?) (?:an? |the )?(?:[\w-]+ ){0,3}(?:licen[cs]e|subscription|edition|upgrade)\b"
         r"|\b(?:requires?|needs?) (?:an? |the )?(?:[\w-]+ ){1,3}(?:configuration|plugin|integration)\W*$"
         r"|\bnot (?:loaded|installed|enabled|configured|set up)\W*$|\bnot enabled (?:in|on|for|by)\b"
-        r"|^(?:there (?:is|are) )?no (?:active|current|running|open|pending) [\w-]+\W*$|^no [\w-]+ registered\W*$"
+        r"|^(?:there (?:is|are) )?no (?:active|current|running|open|pending) [\w-]+(?: (?:set|selected|chosen))?\W*$|^no [\w-]+ registered\W*$"
         r"|\bhas no [\w-]+ (?:configured|assigned|installed|attached|set up)\b",
         "No backup secrets store is configured.",
     ),
@@ -324,6 +324,25 @@ WORDINGS: Final = (
         "Order 17 has no recipient; nothing can be shipped",
         is_plain=True,
     ),
+    Wording(
+        Reason.STATE,
+        r"\b(?:is|are)(?: not|n't) (?:yet |currently |now )?(?:accepting|awaiting|taking|expecting|eligible|due|waiting)\b"
+        r"|\b(?:modified|changed|updated|edited) by (?:another|someone|somebody|a different)\b"
+        r"|\bconcurrency (?:conflict|error|violation)\b",
+        "This campaign is not accepting investments",
+    ),
+    Wording(
+        Reason.STATE,
+        r"\bmust (?:keep|retain|remain|leave) at least (?:one|1)\b"
+        rf"|\bcan only be \w+ (?:to|on|in|for|from|by|with) (?:an? |the )?{_STATE}\b",
+        "A group must keep at least one admin",
+        is_plain=True,
+    ),
+    Wording(
+        Reason.STATE,
+        r"\balready (?:been )?(?!exist|in use|taken|used|registered|there\b|present|defined|known|assigned to)[a-z]{3,}",
+        "User has already voted on this poll",
+    ),
     # What takes no changes.
     Wording(
         Reason.FIXED,
@@ -367,6 +386,13 @@ WORDINGS: Final = (
         r"|balance|funds)\b|n't have enough (?:free |available |disk )*(?:space|capacity|memory)\b"
         r"|\btoo many (?:active|open|failed|pending|running|concurrent|existing)\b",
         "No more retakes allowed on this task",
+    ),
+    Wording(
+        Reason.LIMIT,
+        r"\binsufficient (?!permission|privilege|scope|role|access|right|data|length|entropy|param|argument|info|detail)"
+        r"[a-z]{3,}|\b(?:is|are) (?:already |currently |now )?(?:full\b|sold out|fully booked|out of stock|at capacity)"
+        r"|\bonly (?:accept |have |add |make )?one [\w ]{1,30}? (?:per|for each|at a time)\b",
+        "Insufficient points",
     ),
 )
 

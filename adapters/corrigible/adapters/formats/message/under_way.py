@@ -19,11 +19,11 @@ from .pattern_list import PatternList
 from .state_wording import sentence
 
 _UNDER_WAY: Final = PatternList(
-    r"\b(?:is|are|was|already|currently|still) (?:already |currently |still )*in progress\b|\bin progress\W*$"
+    r"\b(?:is|are|was|already|currently|still) (?:already |currently |still )*in progress\b(?! or\b)|\bin progress\W*$"
     r"|\b(?:is|are) (?:currently |still |already |now )*being (?!used|referenced|managed|required|needed)\w{3,}ed\b"
     r"(?! by\b)"
-    r"|\b(?:is|are) (?:currently|still) (?!running|using|missing|pending|exist|point|wait|depend|refer|hav|hold|bel)"
-    r"\w{2,}ing\b|\b(?:in|under) maintenance\b|\b(?:is|are) busy\b|\bnot (?:yet ready|ready yet)\b"
+    r"|\b(?:is|are) (?:currently|still) (?!running|using|missing|pending|exist|point|wait|depend|refer|hav|hold|bel|being)"
+    r"\w{2,}ing\b(?! or already\b)|\b(?:in|under) maintenance\b|\b(?:is|are) busy\b|\bnot (?:yet ready|ready yet)\b(?! to accept\b)"
     r"|\b(?:service|server|system|cluster|database) is not (?:yet )?ready\b"
     r"|\blocked by (?:another|a different|some(?:one| other))\b"
     r"|\banother [\w -]{1,60} (?:is|are) (?:already |currently |still )*(?:running|active|executing|queued)\b"
