@@ -29,6 +29,7 @@ from corrigible.schema.exchange import Json, Request
 
 from .absent_thing import absent_thing
 from .api_profile import RefusalCase
+from .hinted_value import hinted_value
 from .nothing_said import says_no_path, says_nothing
 from .nothing_sent import nothing_sent
 from .refused_parameter import refused_parameter
@@ -64,7 +65,7 @@ def by_elimination(case: RefusalCase, error: Violation, description: Described) 
     elsewhere = _absent(case, error) or _only_parameter(case, error, description) or _faulty_value(case, error)
     elsewhere = elsewhere or _text_body(case, error) or nothing_sent(case, error, description)
     left = _only_member(case, error, description) or _undescribed_body(case, error, description)
-    return in_path or elsewhere or left
+    return in_path or elsewhere or left or hinted_value(case, error)
 
 
 def _undescribed_body(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:

@@ -28,7 +28,7 @@ Knows: errors, requests, the wordings of such refusals. Does not know: rules, de
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
@@ -61,7 +61,8 @@ from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
-from .state_subject import is_about, value_refused
+from .state_reader import values_in
+from .state_subject import value_refused
 
 _OF_THE_REQUEST: Final = frozenset({400, 409, 422, 423})
 _OF_THE_PATH: Final = frozenset({404, 405, 501})
@@ -183,7 +184,7 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
     if reason is Reason.FIXED and denies_another(error.message, action):
         reason = None
     denied = denied_reason(error.message, action, sends_values=sends_values)
-    reason = reason or denied or _reason_of_thing(error.message, request, case.match.params.values(), sends_values)
+    reason = reason or denied or (Reason.STATE if denied_thing(error.message) is not None else None)
     if case.exchange.status == _GONE and _FOR_GOOD.search(error.message[:_READ]) is not None:
         return None
     if reason is None or not _may_be_told(reason, case.exchange.status):
@@ -205,19 +206,17 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
         names = {unquote(one) for one in case.match.params.values()}
         place = value_refused(sentence(error.message), request, names, is_of_rights=reason is Reason.RIGHT)
         if place is not None:
-            return _value_asked(request, place)
+            number = _only_number(request.body) if reason is Reason.LIMIT and place == "/body" else ""
+            return _value_asked(request, number or place)
     if reason is Reason.IN_USE and not _takes_away(request, action):
         reason = Reason.STATE
     return _told(reason, {"method": request.method, "path": request.path})
 
 
-def _reason_of_thing(message: str, request: Request, names: Collection[str], sends_values: bool) -> Reason | None:
-    """Return the reason of a sentence that denies something of the thing that the path names, or of what was sent."""
-    denied = denied_thing(message)
-    if denied is None:
-        return None
-    is_meant = not sends_values or denied.is_of_caller
-    return Reason.STATE if is_meant or is_about(denied.words, request, message, names) else None
+def _only_number(body: Json) -> str:
+    """Return the place of the only number in a body: what there is not enough of, if less of it may do."""
+    numbers = [place for place, value in values_in(body, "/body") if isinstance(value, int | float)]
+    return numbers[0] if len(numbers) == 1 else ""
 
 
 def _is_reference(place: str) -> bool:

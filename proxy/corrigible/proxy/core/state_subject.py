@@ -69,13 +69,6 @@ def value_refused(text: str, request: Request, names: Collection[str], *, is_of_
     return only[0] if len(only) == 1 else place
 
 
-def is_about(told: Iterable[str], request: Request, text: str, names: Collection[str]) -> bool:
-    """Whether words of a sentence are those of what the path names, or of a value that was sent."""
-    found = [_singular(word) for word in told]
-    of_path = _of_path(request, text, names)
-    return not of_path.isdisjoint(found) or bool(_members_told(found, request, of_path))
-
-
 def _value_refused(text: str, request: Request, names: Collection[str], *, is_of_rights: bool) -> str | None:
     found = [_singular(word) for word in _WORD.findall(text.lower())]
     of_path = _of_path(request, text, names)
@@ -152,6 +145,8 @@ def _repeats_a_name(text: str, request: Request) -> bool:
 def _singular(word: str) -> str:
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y"
+    if word.endswith(("ches", "shes", "sses", "xes")):
+        return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > _SHORTEST else word
 
 

@@ -1,0 +1,105 @@
+"""The value that the text of a refusal hints at without its name.
+
+| the text                                          | the value                                       |
+|---------------------------------------------------|-------------------------------------------------|
+| has a value that was sent as a word of its own    | that                                            |
+| is about the past, the future or an overlap       | the only time that was sent, of several the first |
+| says what alone is taken: `Only HTTPS URLs are supported` | the only one of that name, or the only text |
+| says that there is not enough: `Insufficient funds` | the only number that was sent                  |
+
+It is good for a question, and comes after all that knows more.
+
+Knows: a refusal. Does not know: descriptions, look-ups, rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from corrigible.adapters.formats.message.sent_values import SentValue
+from corrigible.adapters.formats.message.state_wording import told_reason
+from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.rules.budget import spend
+from corrigible.rules.safety.decisive import words
+from corrigible.rules.safety.nearness import is_plural, is_same
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import is_secret
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Protocol
+
+from .api_profile import RefusalCase
+from .state_reader import repeats
+
+_READ: Final = 300
+_STATUSES: Final = frozenset({400, 409, 422})
+_MOST: Final = 60
+_DISTINCT: Final = 6
+"""Letters of a value that no text has by chance."""
+_OF_OTHERS: Final = re.compile(
+    r"(?i)\b(?:credential\w*|token|auth\w*|headers?|log ?in|permi\w+|denied|forbidden|missing|required?)\b"
+)
+"""Words of complaints about something else than a value that was sent."""
+_OF_TIME: Final = re.compile(
+    r"(?i)\b(?:in the (?:past|future)|past (?:dates?|times?)|(?:earlier|later|before|after) (?:than )?(?:or equal "
+    r"(?:to )?)?(?:the )?(?:current|today|now|present)|overlap\w*|(?:time ?slot|slot|time|date|period) (?:is |has "
+    r"|was )?(?:already |no longer |not )\w+|too (?:early|late|far)|double[- ]booked)\b"
+)
+_OVERLAP: Final = re.compile(r"(?i)\b(?:overlap\w*|double[- ]booked|slot)\b")
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
+_ONLY: Final = re.compile(
+    r"(?i)^(?:sorry,? )?(?:currently,? )?only (?P<what>[^.;:\n]{2,80}?) (?:is|are) (?:currently )?"
+    r"(?:supported|allowed|accepted|permitted|valid)\b"
+)
+_KIND: Final = re.compile(r"[A-Za-z][A-Za-z-]+")
+
+
+def hinted_value(case: RefusalCase, error: Violation) -> SchemaViolation | None:
+    """Return the value that a text hints at; None where that is nothing or several."""
+    request, message = case.request, error.message[:_READ]
+    if case.exchange.status not in _STATUSES or request.protocol is not Protocol.HTTP or not case.match.operation:
+        return None
+    if error.pointer or len(case.errors) > 1 or _OF_OTHERS.search(message) is not None:
+        return None
+    spend()
+    sent = [one for one in list(sent_places(request))[:_MOST] if one.path[:1] != ("path",)]
+    in_path = any(repeats(message, value) for value in case.match.params.values())
+    found = None if in_path else _repeated(message, sent)
+    found = found or _time(message, sent) or _kind(message, sent)
+    if found is None or is_secret(found.pointer, found.value):
+        return None
+    return SchemaViolation(found.pointer, "value", {"not": {"const": found.value}}, found.value)
+
+
+def _repeated(message: str, sent: Sequence[SentValue]) -> SentValue | None:
+    if told_reason(message) is not None:
+        return None  # it may say of it what no other value mends
+    told = [
+        one
+        for one in sent
+        if isinstance(one.value, str) and len(one.value) >= _DISTINCT and repeats(message, one.value)
+    ]
+    return told[0] if len({str(one.value) for one in told}) == 1 and len(told) == 1 else None
+
+
+def _time(message: str, sent: Sequence[SentValue]) -> SentValue | None:
+    if _OF_TIME.search(message) is None:
+        return None
+    times = [one for one in sent if isinstance(one.value, str) and _TIME.fullmatch(one.value)]
+    is_clear = len(times) == 1 or (times and _OVERLAP.search(message) is not None)
+    return times[0] if is_clear else None
+
+
+def _kind(message: str, sent: Sequence[SentValue]) -> SentValue | None:
+    only = _ONLY.search(message)
+    if only is None or not (kinds := _KIND.findall(only["what"])):
+        return None
+    texts = [one for one in sent if isinstance(one.value, str)]
+    named = [one for one in texts if any(_is_kind(kinds[-1], word) for word in words(str(one.path[-1])))]
+    meant = named or texts
+    return meant[0] if len(meant) == 1 else None
+
+
+def _is_kind(kind: str, word: str) -> bool:
+    return is_same(kind, word) or is_plural(kind, word)
