@@ -75,12 +75,8 @@ def hinted_value(case: RefusalCase, error: Violation) -> SchemaViolation | None:
 def _repeated(message: str, sent: Sequence[SentValue]) -> SentValue | None:
     if told_reason(message) is not None:
         return None  # it may say of it what no other value mends
-    told = [
-        one
-        for one in sent
-        if isinstance(one.value, str) and len(one.value) >= _DISTINCT and repeats(message, one.value)
-    ]
-    return told[0] if len({str(one.value) for one in told}) == 1 and len(told) == 1 else None
+    told = [one for one in sent if isinstance(one.value, str) and one.value and repeats(message, one.value)]
+    return told[0] if len(told) == 1 and len(str(told[0].value)) >= _DISTINCT else None
 
 
 def _time(message: str, sent: Sequence[SentValue]) -> SentValue | None:
