@@ -44,7 +44,14 @@ _OF_OTHERS: Final = re.compile(
 _OF_TIME: Final = re.compile(
     r"(?i)\b(?:in the (?:past|future)|past (?:dates?|times?)|(?:earlier|later|before|after) (?:than )?(?:or equal "
     r"(?:to )?)?(?:the )?(?:current|today|now|present)|overlap\w*|(?:time ?slot|slot|time|date|period) (?:is |has "
-    r"|was )?(?:already |no longer |not )\w+|too (?:early|late|far)|double[- ]booked)\b"
+    r"|was )?(?:already |no longer |not )\w+|too (?:early|late|far)"
+    r"|(?:different|another|valid|later|earlier|future|past) (?:date|time|day)|double[- ]booked)\b"
+)
+_TIME: Final = re.compile(
+    r"(?i)\b(?:in the (?:past|future)|past (?:dates?|times?)|(?:earlier|later|before|after) (?:than )?(?:or equal "
+    r"(?:to )?)?(?:the )?(?:current|today|now|present)|overlap\w*|(?:time ?slot|slot|time|date|period) (?:is |has "
+    r"|was )?(?:already |no longer |not )\w+|too (?:early|late|far)"
+    r"|(?:different|another|valid|later|earlier|future|past) (?:date|time|day)|double[- ]booked)\b"
 )
 _OVERLAP: Final = re.compile(r"(?i)\b(?:overlap\w*|double[- ]booked|slot)\b")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
@@ -83,8 +90,7 @@ def _time(message: str, sent: Sequence[SentValue]) -> SentValue | None:
     if _OF_TIME.search(message) is None:
         return None
     times = [one for one in sent if isinstance(one.value, str) and _TIME.fullmatch(one.value)]
-    is_clear = len(times) == 1 or (times and _OVERLAP.search(message) is not None)
-    return times[0] if is_clear else None
+    return times[0] if times else None
 
 
 def _kind(message: str, sent: Sequence[SentValue]) -> SentValue | None:

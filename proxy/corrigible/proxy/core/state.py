@@ -47,7 +47,11 @@ from .state_reader import (
 from .state_references import References
 
 _EXISTS: Final = re.compile(
-    r"(?i)\balready (?:exists?|in use|used|taken|registered|been (?:taken|used)|ha(?:s|ve) an account)\b|\bduplicate\b|\bis taken\b"
+    r"(?i)\balready (?:exists?|in use|used|taken|registered|been (?:taken|used)|ha(?:s|ve) an account)\b"
+    r"|\bduplicate\b|\b(?:is )?taken\W*$|\bis taken\b|\b(?:is|are) (?:repeated|duplicated)\b|\balready exist\b"
+    r"|^\W*(?:an? |the |this |that )?[a-z][\w-]*(?: [\w-]+){0,2} (?:exists|in use)[.!]?\W*$"
+    r"|\balready ha(?:s|ve) an? [\w -]{1,40} (?:with|of|called|named) (?:this|that|the same)\b"
+    r"|\bwith (?:this|that|the same) [\w -]{1,30}(?: is)? already\b"
     r"|\b(?:must be|not|is) unique\b|\bunique constraint\b|\btwo [\w -]{1,80} (?:with|of|having) [\w -]{0,40}\bsame\b"
     r"|\banother [\w -]{1,60} (?:with|of|has|have|having) (?:the|this|that) (?:same )?(?:name|id|identifier|key)\b"
     r"|^\W*(?:pre-?)?existing (?:[\w-]+ ){0,2}(?:value|object|record|resource|entry|entity|item|row|key|name)\W*$"

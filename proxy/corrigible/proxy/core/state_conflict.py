@@ -21,31 +21,27 @@ from corrigible.rules.safety.stored import is_wrapper, unmet_values
 from corrigible.rules.schema_repair.listing import with_references
 from corrigible.rules.schema_repair.route import schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask, edit, guarded_edit, is_secret, options
+from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask, edit, is_secret, options
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
+from .absent_thing import EVEN
 from .existing_told import ask_for_others, existing_told, is_as_asked
 from .state_reader import (
     EXISTS_ALREADY,
     MOST_OFFERED,
-    STALE,
     TAKEN,
     Results,
     is_name,
     is_plain,
     repeats,
-    shown,
     unwrapped,
-    values_in,
 )
 from .state_renaming import NAMING, Renames, base_of, inner
+from .state_version import Versions
 
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _LONG_WORD: Final = re.compile(r"[A-Za-z]{4,40}")
-_VERSIONS: Final = frozenset(
-    {"version", "lock_version", "lockVersion", "revision", "rev", "_rev", "etag", "resourceVersion", "row_version"}
-)
 _WRAPPED: Final = 3
 """Slashes in the place of a member of an object under a name."""
 _MOST_CREATED: Final = 50
@@ -70,7 +66,7 @@ _SHORTEST_TOLD: Final = 2
 _MEMBER_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 
 
-class Conflicts(Renames):
+class Conflicts(Renames, Versions):
     """Compares what exists with what a request creates or changes."""
 
     def _existing(self, creation: Creation | None, *, is_seen: bool = False) -> Results:
@@ -89,7 +85,9 @@ class Conflicts(Renames):
             here = renamed if renamed is not None else (yield from self._existing_here())
             if here is None and told is not None and (question := ask_for_others(self._request, told)) is not None:
                 return self._done(question, EXISTS_ALREADY)
-            return here if here is not None or creation is None else (yield from self._existing_as_sent(creation))
+            if here is None and creation is not None:
+                here = yield from self._existing_as_sent(creation)
+            return here if here is not None else self._likely_existing()
         sent = value_at(self._request, place)
         value, member = scalar_text(sent), segments(place)[-1]
         existing, item, path = None, None, ""
@@ -108,6 +106,33 @@ class Conflicts(Renames):
             return self._done(Proposal([other]), TAKEN if existing is None else EXISTS_ALREADY)
         update = self._update(violation, item.changes[0], path, lost)
         return self._done(options([other, update], self._group), EXISTS_ALREADY)
+
+    def _likely_existing(self) -> RuleResult | None:
+        """Ask for another value of what is likely meant, where the message only says that something is there."""
+        body, base = inner(self._request.body), base_of(self._request.body)
+        if self._request.method != "POST" or self._quoted or self._error.pointer or self._repeats_path():
+            return None
+        members = [name for name, value in body.items() if is_name(value) and not is_secret(f"{base}/{name}", value)]
+        naming = [
+            name for name in members if name.lower() in NAMING or (words(name)[-1:] and words(name)[-1] in NAMING)
+        ]
+        likely = sorted(naming, key=lambda name: name.lower() in _LABELS) or (members if len(members) == 1 else [])
+        if not likely:
+            return None
+        place, sent = f"{base}/{escape(likely[0])}", body[likely[0]]
+        question = ask(
+            SchemaViolation(place, "enum", {}, sent),
+            self._request,
+            "Create another one, under a name that is free.",
+            schema={"not": {"const": sent}},
+        )
+        suggestion = {**question.suggestions[0], "confidence": {"basis": "spec", "value": EVEN}}
+        suggestion["safety"] = {**suggestion["safety"], "changes_intent": True}
+        return self._done(Proposal([suggestion], question.type), EXISTS_ALREADY)
+
+    def _repeats_path(self) -> bool:
+        """Whether a message names something of the path: that is what it is about then."""
+        return any(repeats(self._message, one) for one in self._case.match.params.values() if one)
 
     def _update(self, violation: SchemaViolation, method: str, path: str, lost: Sequence[str]) -> Suggestion:
         """Return the call that changes what exists to what was sent."""
@@ -342,38 +367,6 @@ class Conflicts(Renames):
                 if one is same[0] and is_plain(path := item.path(identifier)):
                     return same[0], item, path
         return same[0], None, ""
-
-    def _stale(self) -> Results:
-        """Offer the version that the resource has now, where a request changes it under another one."""
-        request = self._request
-        path = self._reads.own(request.method, request.path) if request.method in ("PUT", "PATCH") else ""
-        versions = [
-            (place, sent) for place, sent in values_in(request.body, "/body") if segments(place)[-1] in _VERSIONS
-        ]
-        if not path or len(versions) != 1:
-            return None
-        ((place, sent),) = versions
-        member = segments(place)[-1]
-        answer = yield from self._answered(path)
-        current = unwrapped(answer, member).get(member) if isinstance(answer, Mapping) else None
-        if not isinstance(current, str | int) or isinstance(current, bool) or current == sent:
-            return None
-        if isinstance(current, str) and not shown([current]):
-            return None
-        ops = guarded_edit(request, place, sent, {"op": "replace", "path": place, "value": current})
-        message = (
-            "It was changed in between. Read it again, and send the version that it has now if your change still fits."
-        )
-        proposed = edit(
-            SchemaViolation(place, "version", {}, sent),
-            request,
-            ops,
-            message,
-            changes_intent=True,
-            requires_confirmation=True,
-        )
-        proposed["steps"] = [{"method": "GET", "path": path}]
-        return self._done(Proposal([proposed]), STALE)
 
 
 def _singular(word: str) -> set[str]:

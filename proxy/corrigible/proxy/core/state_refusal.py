@@ -194,7 +194,8 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
         is_of_thing = case.exchange.status == _CONFLICT or (
             case.exchange.status == _SERVER_FAULT and _is_reference(suspected)
         )
-        return _value_asked(request, suspected) if reason is Reason.STATE and is_of_thing else None
+        is_of_values = reason in (Reason.STATE, Reason.LIMIT)
+        return _value_asked(request, suspected) if is_of_values and is_of_thing else None
     if reason is Reason.STATE and not sends_values and is_told_as_done(error.message, action, *_acted_on(case)):
         return _already_done(request)
     if reason not in _NOT_PASSING and case.exchange.status in _OF_THE_REQUEST:

@@ -39,28 +39,31 @@ _DENIED: Final = (
 )
 _DENIES: Final = tuple(re.compile(one, re.IGNORECASE) for one in _DENIED)
 _OF_CALLER: Final = re.compile(r"(?i)\b(?:yourself|your own|your only|themselves|themself|oneself)\b")
+_OF_TIME: Final = re.compile(r"(?i)\b(?:in the (?:past|future)|past (?:date|time)|future (?:date|time))s?\b")
+"""Another time may do."""
 _WORD: Final = re.compile(r"[a-z][a-z-]{2,}")
 _VERBS: Final = (
-    "add apply approve archive assign attach ban block book buy cancel capture change clone close complete confirm"
-    " connect copy create deactivate delete demote deploy deposit detach disable duplicate edit enable enroll extend"
-    " finalize finish follow fulfill handoff hire invite join leave like link lock mark merge message modify move order"
-    " pause pay place post promote publish push rate refer refund reject release remove rename reopen replace report"
-    " request reschedule reset restart restore resume retry return review revoke schedule sell send ship sign start stop"
-    " submit subscribe suspend switch terminate transfer unarchive unassign unfollow unlink unlock unpublish unsubscribe"
-    " update upgrade vote withdraw"
+    "add apply approve archive assign attach ban block book buy cancel capture cast change claim clone close "
+    "comment complete confirm connect copy create deactivate delete demote deploy deposit detach disable "
+    "duplicate edit enable enroll extend file finalize finish follow fulfill handoff hire invite issue join leave "
+    "like link lock mark merge message modify move order pause pay place post process promote publish push rate "
+    "record redeem refer refund reject release remove rename reopen replace report request reschedule reset "
+    "restart restore resume retry return review revoke schedule sell send ship sign start stop submit subscribe "
+    "suspend switch terminate transfer unarchive unassign unfollow unlink unlock unpublish unsubscribe update "
+    "upgrade vote withdraw "
 )
 """What is done to things. Verbs about how a request is written, such as `parse`, `use`, `contain`, are none of them."""
-_STEMS: Final = frozenset(stem for verb in _VERBS.split() for stem in stems(verb))
+_STEMS: Final = frozenset(stem for verb in _VERBS.split() for stem in stems(verb.removeprefix("re")))
 
 
 def denied_thing(message: str) -> DeniedThing | None:
     """Return what a sentence denies of a thing; None where it may be about how the request is written."""
     text = sentence(message)
-    if is_doubtful(text):
+    if is_doubtful(text) or _OF_TIME.search(text) is not None:
         return None
     for pattern in _DENIES:
         match = pattern.search(text)
-        if match is not None and not _STEMS.isdisjoint(stems(match["verb"])):
+        if match is not None and not _STEMS.isdisjoint(stems(match["verb"].lower().removeprefix("re"))):
             thing = match["thing"]
             found = frozenset(_WORD.findall(thing.lower()))
             return DeniedThing(match["verb"].lower(), found, _OF_CALLER.search(thing) is not None)

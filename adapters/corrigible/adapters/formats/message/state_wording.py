@@ -74,6 +74,10 @@ _PLACE: Final = (
     r"|licen[cs]e|mode|cluster|backend|host|hardware|kernel|region|tenant|organi[sz]ation|workspace|account"
     r"|subscription|project|collection|repository|store|event|node|provider)"
 )
+_NO_SUPPLY: Final = (
+    r"(?:permission|privilege|scope|role|access|right|data|length|entropy|param|argument|info|detail|character)"
+)
+"""What is not enough of itself: no limit is reached by it."""
 _CONTAINER: Final = (
     r"(?:directory|folder|bucket|container|namespace|database|collection|repository|group|queue|volume|pool|cluster)"
 )
@@ -194,7 +198,8 @@ WORDINGS: Final = (
         r"|\b(?:requires?|needs?) (?:an? |the )?(?:[\w-]+ ){0,3}(?:licen[cs]e|subscription|edition|upgrade)\b"
         r"|\b(?:requires?|needs?) (?:an? |the )?(?:[\w-]+ ){1,3}(?:configuration|plugin|integration)\W*$"
         r"|\bnot (?:loaded|installed|enabled|configured|set up)\W*$|\bnot enabled (?:in|on|for|by)\b"
-        r"|^(?:there (?:is|are) )?no (?:active|current|running|open|pending) [\w-]+(?: (?:set|selected|chosen))?\W*$|^no [\w-]+ registered\W*$"
+        r"|^(?:there (?:is|are) )?no (?:active|current|running|open|pending) [\w-]+(?: (?:set|selected|chosen))?\W*$"
+        r"|^no [\w-]+ registered\W*$"
         r"|\bhas no [\w-]+ (?:configured|assigned|installed|attached|set up)\b",
         "No backup secrets store is configured.",
     ),
@@ -326,10 +331,26 @@ WORDINGS: Final = (
     ),
     Wording(
         Reason.STATE,
-        r"\b(?:is|are)(?: not|n't) (?:yet |currently |now )?(?:accepting|awaiting|taking|expecting|eligible|due|waiting)\b"
+        r"\b(?:is|are)(?: not|n't) (?:yet |currently |now )?"
+        r"(?:accepting|awaiting|taking|expecting|eligible|due|waiting)\b"
         r"|\b(?:modified|changed|updated|edited) by (?:another|someone|somebody|a different)\b"
-        r"|\bconcurrency (?:conflict|error|violation)\b",
+        r"|\bconcurrency (?:conflict|error|violation)\b|^(?:the |this )?[\w-]+ (?:is )?(?:locked|blocked|block)[.!]?$"
+        r"|\bfor (?:this|the|its) (?:current )?(?:[\w-]+ ){0,2}(?:state|status|phase)\b|\bapproval (?:is )?required\b"
+        r"|^(?:the |this )?[\w-]+ has no (?:active|published|current|open|valid|available) [\w-]+[.!]?$"
+        r"|\bis (?:already |currently |still )?(?:occupied|booked|sold|unavailable)\b",
         "This campaign is not accepting investments",
+    ),
+    Wording(
+        Reason.STATE,
+        r"\b(?:invalid|illegal|disallowed) (?:\w+ ){0,2}transition\b|\btransition\b.{0,60}\bnot (?:allowed|possible)\b",
+        "invalid status transition",
+        is_plain=True,
+    ),
+    Wording(
+        Reason.RIGHT,
+        r"^only (?:the |an? )?[a-z][\w -]{2,40} (?:can|may) "
+        r"(?!be\b|have\b|contain|appear|include|start|end|use\b|hold|take\b|accept)[a-z]{3,}",
+        "Only the sender or the recipient can review this",
     ),
     Wording(
         Reason.STATE,
@@ -340,7 +361,8 @@ WORDINGS: Final = (
     ),
     Wording(
         Reason.STATE,
-        r"\balready (?:been )?(?!exist|in use|taken|used|registered|there\b|present|defined|known|assigned to)[a-z]{3,}",
+        r"\balready (?:been )?"
+        r"(?!exist|in use|taken|used|registered|there\b|present|defined|known|assigned to)[a-z]{3,}",
         "User has already voted on this poll",
     ),
     # What takes no changes.
@@ -389,8 +411,9 @@ WORDINGS: Final = (
     ),
     Wording(
         Reason.LIMIT,
-        r"\binsufficient (?!permission|privilege|scope|role|access|right|data|length|entropy|param|argument|info|detail)"
-        r"[a-z]{3,}|\b(?:is|are) (?:already |currently |now )?(?:full\b|sold out|fully booked|out of stock|at capacity)"
+        rf"\b(?:insufficient|not enough) (?:in )?(?!{_NO_SUPPLY})[a-z]{{3,}}"
+        r"|\bexceed(?:s|ed|ing)? (?:the |your )?(?:[\w-]+ ){0,2}(?:limit|quota|allowance)\b"
+        r"|\b(?:is|are) (?:already |currently |now )?(?:full\b|sold out|fully booked|out of stock|at capacity)"
         r"|\bonly (?:accept |have |add |make )?one [\w ]{1,30}? (?:per|for each|at a time)\b",
         "Insufficient points",
     ),

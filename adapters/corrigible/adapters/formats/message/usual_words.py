@@ -1,7 +1,8 @@
 """The text of an error in the words that most APIs use, so that each pattern need not know all of them.
 
 `needs to be` is `must be`, `was not supplied` is `is required`, `could not be located` is `not found`, guillemets are
-quotes, and a code in capitals that is all of a text, `USER_NOT_FOUND`, is a sentence. What stands in quotes is never changed: it is what was sent, or a name.
+quotes, and a code that is all of a text, `USER_NOT_FOUND` or `handle_taken`, is a sentence. What stands in quotes is
+never changed: it is what was sent, or a name.
 
 Knows: one text. Does not know: requests, what the text is about.
 """
@@ -104,6 +105,12 @@ _MARKED: Final = re.compile(
     rf"|(?<=\w)(?P<apostrophe>{_APOSTROPHE})(?=\w)"
 )
 _CODE: Final = re.compile(r"[A-Z]{2,}(?:_[A-Z0-9]+){1,9}", re.ASCII)
+_CODE_OF_COMPLAINT: Final = re.compile(
+    r"(?=[a-z_]*(?:invalid|unknown|missing|required|taken|exist|found|conflict|duplicate|locked|already|expired|limit"
+    r"|exceed|paused|closed|unsupported|insufficient|not_|too_|no_|cannot))[a-z]+(?:_[a-z0-9]+){1,9}",
+    re.ASCII,
+)
+"""The same in small letters: no name of a member has such a word, or only by chance."""
 _KEPT: Final = r"\"[^\"\n]{0,200}\"|(?<!\w)'[^'\n]{0,200}'(?!\w)|`[^`\n]{0,200}`"
 _NOUN: Final = re.compile(_NAMED, re.IGNORECASE)
 _PATTERNS: Final = PatternList(*(rf"\b(?:{pattern})" for pattern, _ in _USUAL))
@@ -113,7 +120,7 @@ def in_usual_words(message: str) -> str:
     """Return a text with usual words for those that mean the same."""
     if len(message) > _READ:
         return message
-    if message.isupper() and _CODE.fullmatch(message) is not None:
+    if "_" in message and (_CODE.fullmatch(message) is not None or _CODE_OF_COMPLAINT.fullmatch(message) is not None):
         message = message.replace("_", " ").lower()
     if not message.isascii():
         message = _MARKED.sub(_with_plain_marks, message)
