@@ -47,13 +47,6 @@ _OF_TIME: Final = re.compile(
     r"|was )?(?:already |no longer |not )\w+|too (?:early|late|far)"
     r"|(?:different|another|valid|later|earlier|future|past) (?:date|time|day)|double[- ]booked)\b"
 )
-_TIME: Final = re.compile(
-    r"(?i)\b(?:in the (?:past|future)|past (?:dates?|times?)|(?:earlier|later|before|after) (?:than )?(?:or equal "
-    r"(?:to )?)?(?:the )?(?:current|today|now|present)|overlap\w*|(?:time ?slot|slot|time|date|period) (?:is |has "
-    r"|was )?(?:already |no longer |not )\w+|too (?:early|late|far)"
-    r"|(?:different|another|valid|later|earlier|future|past) (?:date|time|day)|double[- ]booked)\b"
-)
-_OVERLAP: Final = re.compile(r"(?i)\b(?:overlap\w*|double[- ]booked|slot)\b")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
 _ONLY: Final = re.compile(
     r"(?i)^(?:sorry,? )?(?:currently,? )?only (?P<what>[^.;:\n]{2,80}?) (?:is|are) (?:currently )?"
