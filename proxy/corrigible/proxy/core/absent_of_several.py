@@ -29,9 +29,12 @@ _KIND: Final = (
     r" (?:of )?(?:the |your |these |those )?(?:(?:given|specified|provided|requested|selected|referenced) )?"
     rf"(?P<kind>[a-z]\w{{1,40}}(?: (?!{_BE}\b|not\b|do\w*n't)[a-z]\w{{1,40}})?)(?: (?:ids?|identifiers|names))?"
 )
+_KINDS: Final = _KIND.replace("?P<kind>", "?P<kinds>", 1)
+_IN: Final = r"(?: (?:in|on) (?:the|this|our|that|your) \w{2,40})?"
 _SOME: Final = re.compile(
     rf"(?i)(?:some|several|one or more|one of|at least one){_KIND}(?: {_BE}(?: not|n't)| don't| doesn't| not)"
-    r" (?:be )?(?:found|exist|known|there)[.!]?"
+    rf" (?:be )?(?:found|exist|known|there){_IN}[.!]?"
+    rf"|(?:some|several|one or more|at least one){_KINDS} (?:is|are) (?:invalid|unknown){_IN}[.!]?"
 )
 _OF_REFERENCES: Final = re.compile(r"(?:^|_|-)ids$|[a-z]Ids$|[a-z]IDs$")
 _NOT_ALL: Final = re.compile(rf"(?i)not all{_KIND}(?: {_BE})? (?:be )?(?:found|exist|known|there)[.!]?")
@@ -45,7 +48,7 @@ def absent_of_several(case: RefusalCase, error: Violation) -> SchemaViolation | 
     told = _SOME.fullmatch(text) or _NOT_ALL.fullmatch(text)
     if told is None:
         return None
-    kind = told["kind"].rpartition(" ")[2]
+    kind = (told.groupdict().get("kind") or told["kinds"]).rpartition(" ")[2]
     lists = dict(_lists(case.request.body))
     named = [place for place, name in lists.items() if is_plural(name, kind) or letters(name) == letters(kind)]
     places = named or [place for place, name in lists.items() if not name or _OF_REFERENCES.search(name) is not None]

@@ -26,7 +26,6 @@ from corrigible.adapters.formats.message.sent_values import says_absent, surroun
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.rules.budget import spend
 from corrigible.rules.safety.decisive import words
-from corrigible.rules.safety.nearness import is_plural, is_same
 from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import is_secret
@@ -76,8 +75,6 @@ def absent_thing(case: RefusalCase, error: Violation) -> SchemaViolation | None:
         return _in_path(left[0]) if len(left) == 1 and _ANOTHER.search(message) is None else None
     if case.exchange.status == _SERVER_FAULT:
         return None
-    if (several := _one_of_several(case, message)) is not None:
-        return several
     kind = _kind_told(message)
     if (named := _named_by_kind(case, kind)) is not None:
         return named
@@ -114,33 +111,6 @@ def _named_by_kind(case: RefusalCase, kind: Sequence[str]) -> SchemaViolation | 
         return None
     ((place, value),) = named
     return SchemaViolation(place, "value", {"not": {"const": value}}, value)
-
-
-def _one_of_several(case: RefusalCase, message: str) -> SchemaViolation | None:
-    """Return the only list that a text is about of which "one or more" are not there: `One or more tags not found`."""
-    told = _ONE_OF_SEVERAL.match(message.strip())
-    if told is None:
-        return None
-    lists = [
-        one for one in islice(sent_places(case.request), _MOST_PLACES) if isinstance(one.value, list) and one.value
-    ]
-    kind = told["kind"].lower()
-    named = [
-        one
-        for one in lists
-        if any(is_same(kind, word) or is_plural(kind, word) for word in words(_name_of(one.pointer)))
-    ]
-    if len(named) != 1:
-        return None
-    return SchemaViolation(named[0].pointer, "value", {"type": "array"}, named[0].value)
-
-
-_ONE_OF_SEVERAL: Final = re.compile(
-    r"(?i)(?:one or more|some|at least one|not all)(?: of the| of)?(?: (?:given|provided|specified|selected))?"
-    r" (?:[a-z-]+ ){0,2}?(?P<kind>[a-z]{2,40})"
-    r" (?:(?:was |were |is |are |could )?not (?:be )?found|do(?:es)?(?: not|n't) exist|exist\b"
-    r"|(?:is|are) (?:invalid|unknown))"
-)
 
 
 def _are_of_others(case: RefusalCase, kind: Sequence[str], names: Sequence[str]) -> bool:

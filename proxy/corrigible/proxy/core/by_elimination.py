@@ -27,6 +27,7 @@ from corrigible.rules.schema_repair.told_spelling import told_spelling
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
+from .absent_of_several import absent_of_several
 from .absent_thing import absent_thing
 from .api_profile import RefusalCase
 from .hinted_value import hinted_value
@@ -62,7 +63,12 @@ def by_elimination(case: RefusalCase, error: Violation, description: Described) 
     if (parameter := refused_parameter(case, error)) is not None:
         return parameter
     in_path = _missing_name(case, error) or _refused_name(case, error)
-    elsewhere = _absent(case, error) or _only_parameter(case, error, description) or _faulty_value(case, error)
+    elsewhere = (
+        absent_of_several(case, error)
+        or _absent(case, error)
+        or _only_parameter(case, error, description)
+        or _faulty_value(case, error)
+    )
     elsewhere = elsewhere or _text_body(case, error) or nothing_sent(case, error, description)
     left = _only_member(case, error, description) or _undescribed_body(case, error, description)
     return in_path or elsewhere or left or hinted_value(case, error)

@@ -5,7 +5,7 @@
 | has a value that was sent as a word of its own    | that                                            |
 | is about the past, the future or an overlap       | the only time that was sent, of several the first |
 | says what alone is taken: `Only HTTPS URLs are supported` | the only one of that name, or the only text |
-| says that there is not enough: `Insufficient funds` | the only number that was sent                  |
+| says neither what is missing nor whose fault it is | the only value that was sent, if the path has none |
 
 It is good for a question, and comes after all that knows more.
 
@@ -29,6 +29,7 @@ from corrigible.rules.schema_repair.suggestion import is_secret
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Protocol
 
+from .about_what import ABOUT_ABSENCE
 from .api_profile import RefusalCase
 from .state_reader import repeats
 
@@ -66,7 +67,7 @@ def hinted_value(case: RefusalCase, error: Violation) -> SchemaViolation | None:
     sent = [one for one in list(sent_places(request))[:_MOST] if one.path[:1] != ("path",)]
     in_path = any(repeats(message, value) for value in case.match.params.values())
     found = None if in_path else _repeated(message, sent)
-    found = found or _time(message, sent) or _kind(message, sent)
+    found = found or _time(message, sent) or _kind(message, sent) or _only(case, message, sent)
     if found is None or is_secret(found.pointer, found.value):
         return None
     return SchemaViolation(found.pointer, "value", {"not": {"const": found.value}}, found.value)
@@ -94,6 +95,27 @@ def _kind(message: str, sent: Sequence[SentValue]) -> SentValue | None:
     named = [one for one in texts if any(_is_kind(kinds[-1], word) for word in words(str(one.path[-1])))]
     meant = named or texts
     return meant[0] if len(meant) == 1 else None
+
+
+def _only(case: RefusalCase, message: str, sent: Sequence[SentValue]) -> SentValue | None:
+    """Return the only value that was sent: nothing else can be refused, but what the server holds."""
+    is_elsewhere = _OF_THE_SERVER.search(message) is not None or ABOUT_ABSENCE.search(message) is not None
+    if case.match.params or is_elsewhere or len(message.split()) < _FEW_WORDS or told_reason(message) is not None:
+        return None
+    if _QUOTED.search(message) is not None:
+        return None  # it names what is meant, and that was not found in what was sent
+    values = [one for one in sent if isinstance(one.value, str | int | float) and not isinstance(one.value, bool)]
+    return values[0] if len(values) == 1 and values[0].path[:1] == ("body",) and values[0].value != "" else None
+
+
+_QUOTED: Final = re.compile(r"['\"`][^'\"`\n]{1,80}['\"`]")
+_FEW_WORDS: Final = 3
+_OF_THE_SERVER: Final = re.compile(
+    r"(?i)\b(?:fail\w*|errors?|unable|could(?:n't| not)|internal|try again|unavailable|time[d ]?out|exception"
+    r"|unexpected\w*|not (?:installed|implemented|configured|found|exist)|connection|no such|no value|method|route|path"
+    r"|json|syntax|parse\w*|body|media|content[ -]type)\b"
+)
+"""Words of what is no value's fault, or not known to be."""
 
 
 def _is_kind(kind: str, word: str) -> bool:
