@@ -62,16 +62,19 @@ def by_elimination(case: RefusalCase, error: Violation, description: Described) 
     """Return what is left for an error to be about, None where that is nothing or too much."""
     if (parameter := refused_parameter(case, error)) is not None:
         return parameter
-    in_path = _missing_name(case, error) or _refused_name(case, error)
-    elsewhere = (
-        absent_of_several(case, error)
+    return (
+        _missing_name(case, error)
+        or _refused_name(case, error)
+        or absent_of_several(case, error)
         or _absent(case, error)
         or _only_parameter(case, error, description)
         or _faulty_value(case, error)
+        or _text_body(case, error)
+        or nothing_sent(case, error, description)
+        or _only_member(case, error, description)
+        or _undescribed_body(case, error, description)
+        or hinted_value(case, error)
     )
-    elsewhere = elsewhere or _text_body(case, error) or nothing_sent(case, error, description)
-    left = _only_member(case, error, description) or _undescribed_body(case, error, description)
-    return in_path or elsewhere or left or hinted_value(case, error)
 
 
 def _undescribed_body(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:

@@ -33,7 +33,7 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.formats.message.denied_thing import denied_thing
+from corrigible.adapters.formats.message.denial_of_thing import denies_thing
 from corrigible.adapters.formats.message.own_action import (
     RequestAction,
     action_of,
@@ -184,7 +184,7 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
     if reason is Reason.FIXED and denies_another(error.message, action):
         reason = None
     denied = denied_reason(error.message, action, sends_values=sends_values)
-    reason = reason or denied or (Reason.STATE if denied_thing(error.message) is not None else None)
+    reason = reason or denied or (Reason.STATE if denies_thing(error.message, action.own) else None)
     if case.exchange.status == _GONE and _FOR_GOOD.search(error.message[:_READ]) is not None:
         return None
     if reason is None or not _may_be_told(reason, case.exchange.status):

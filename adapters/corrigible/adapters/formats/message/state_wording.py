@@ -335,14 +335,15 @@ WORDINGS: Final = (
         r"(?:accepting|awaiting|taking|expecting|eligible|due|waiting)\b"
         r"|\b(?:modified|changed|updated|edited) by (?:another|someone|somebody|a different)\b"
         r"|\bconcurrency (?:conflict|error|violation)\b|^(?:the |this )?[\w-]+ (?:is )?(?:locked|blocked|block)[.!]?$"
-        r"|\bfor (?:this|the|its) (?:current )?(?:[\w-]+ ){0,2}(?:state|status|phase)\b|\bapproval (?:is )?required\b"
+        r"|\bfor (?:this|the|its) (?:current )?(?:[\w-]+ ){0,2}(?:state|status|phase)\b"
         r"|^(?:the |this )?[\w-]+ has no (?:active|published|current|open|valid|available) [\w-]+[.!]?$"
         r"|\bis (?:already |currently |still )?(?:occupied|booked|sold|unavailable)\b",
         "This campaign is not accepting investments",
     ),
     Wording(
         Reason.STATE,
-        r"\b(?:invalid|illegal|disallowed) (?:\w+ ){0,2}transition\b|\btransition\b.{0,60}\bnot (?:allowed|possible)\b",
+        r"\b(?:invalid|illegal|disallowed) (?:\w+ ){0,2}transition\b|\btransition\b.{0,60}\bnot (?:allowed|possible)\b"
+        r"|^(?:[\w-]+ )?approval (?:is )?required\W*$|\b(?:is|are) (?:currently )?busy\b",
         "invalid status transition",
         is_plain=True,
     ),
@@ -362,7 +363,7 @@ WORDINGS: Final = (
     Wording(
         Reason.STATE,
         r"\balready (?:been )?"
-        r"(?!exist|in use|taken|used|registered|there\b|present|defined|known|assigned to)[a-z]{3,}",
+        r"(?!exist|in use|taken|used|registered|there\b|present|defined|known|assigned to|exceeded|reached)[a-z]{3,}",
         "User has already voted on this poll",
     ),
     # What takes no changes.
