@@ -67,7 +67,7 @@ OF_VALUES = (
     Said("POST /trips", {"from": "2026-03-01", "to": "2026-03-04"}, 409, "Trip overlaps another one", "/body/from"),
     Said("PATCH /stays/{id}", {"berth_id": "b7"}, 409, "Target berth is occupied", "/body/berth_id"),
     Said("PATCH /trips/{id}", {"status": "open"}, 409, "invalid status transition", "/body/status"),
-    Said("POST /keels", {"age": 12}, 409, "You are too young", "/body/age"),
+    Said("POST /keels", {"age": 12}, 422, "You are too young", "/body/age"),
     Said("POST /tags", {"tagIds": [1, 2]}, 422, "One or more IDs do not exist in the database.", "/body/tagIds"),
     Said("POST /crew", {"mateOrEmail": "m7", "boatId": "b1"}, 400, "Mate not found", "/body/mateOrEmail"),
     Said("POST /projects/{projectId}/crew", {"localId": "m7"}, 400, "Mate not found", "/body/localId"),

@@ -182,9 +182,9 @@ def test_a_taken_name_may_stand_in_the_query(engine: Engine) -> None:
     [
         ({"Name": "north"}, "hall with name north already exists", ["/body/Name"]),
         ({"title": "T", "name": "n1"}, "the slot n1 is taken, it exists already, duplicate", ["/body/name"]),
-        ({"Name": "north"}, "such a hall already exists", []),
+        ({"Name": "north"}, "such a hall already exists", ["/body/Name"]),
         ({"username": "mo", "age": 7}, "User ID already taken.", ["/body/username"]),
-        ({"username": "mo", "email": "m@x.test"}, "User ID already taken.", []),
+        ({"username": "mo", "email": "m@x.test"}, "User ID already taken.", ["/body/username"]),
     ],
 )
 def test_a_taken_name_is_the_one_that_the_message_repeats(

@@ -273,7 +273,12 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
         return [violation.at(place, constraint, _with_known(violation.stated, name))]
     path = _path(message, request)
     if name.member:
-        each = [_joined(path, one) if path else _named_place(one, name, request) for one in (name.member, *name.others)]
+        around = value_at(request, path) if path else None
+        is_inside = around is MISSING or isinstance(around, Mapping | list)  # a text has no members
+        each = [
+            _joined(path, one) if path and is_inside else _named_place(one, name, request)
+            for one in (name.member, *name.others)
+        ]
         constraint = violation.constraint or name.constraint
         return [violation.at(one, constraint, _with_known(violation.stated, name)) for one in each]
     if path:

@@ -35,6 +35,15 @@ UNKNOWN_MEMBER: Final = re.compile(
     r"|(?:invalid|wrong|bad) (?:\w+ )?(?:field|propert|param|key|attribute|member|argument)"
 )
 """Words of complaints about a member, whatever its value is."""
+REFUSES_VALUE: Final = re.compile(
+    r"(?i)\b(?:can ?not|can't|could not|invalid|malformed|illegal|reserved|unsupported|bad|must|should|may not|only"
+    r"|too|over|exceeds?|not (?:an? )?(?:allowed|permitted|valid|legal|supported|known))\b"
+)
+"""Words of complaints about a value that the server does not take."""
+TAKES_NOT: Final = re.compile(
+    r"(?i)\b(?:does|do|is|are) ?n[o']t (?:\w+ )?(?:support|accept|know|allow|recogni[sz]e|take)"
+)
+"""The same of a thing that takes none."""
 _FEW_WORDS: Final = 3
 
 

@@ -27,6 +27,7 @@ from corrigible.rules.schema_repair.told_spelling import told_spelling
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
+from .about_what import REFUSES_VALUE, TAKES_NOT
 from .absent_of_several import absent_of_several
 from .absent_thing import absent_thing
 from .api_profile import RefusalCase
@@ -45,11 +46,6 @@ _ABOUT_OTHERS: Final = re.compile(
     r"|log ?in|permi|denied|forbidden|allowed to"
 )
 """Words of complaints about something else than the value that was sent."""
-_REFUSED: Final = re.compile(
-    r"(?i)\b(?:can ?not|can't|could not|invalid|malformed|illegal|reserved|unsupported|bad|must|should|may not|only"
-    r"|too|over|exceeds?|not (?:an? )?(?:allowed|permitted|valid|legal|supported|known))\b"
-)
-"""Words of complaints about a value that the server does not take."""
 _IS_NONE: Final = re.compile(r"(?i)['\"`] is not (?:an? )?\w")
 """Words behind a quoted value that is not of the sort that it has to be."""
 _UNPROCESSABLE: Final = 422
@@ -114,7 +110,7 @@ def _refused_name(case: RefusalCase, error: Violation) -> SchemaViolation | None
     message, status = error.message[:_READ], case.exchange.status
     if error.pointer not in ("", "/path") or status not in _MAY_REFUSE_A_NAME or not case.match.operation:
         return None
-    is_told = _REFUSED.search(message) is not None or (status != 405 and _IS_NONE.search(message) is not None)
+    is_told = REFUSES_VALUE.search(message) is not None or (status != 405 and _IS_NONE.search(message) is not None)
     if not is_told or (status != 405 and speaks_of_state(message)):
         return None
     path = case.request.path
@@ -180,15 +176,17 @@ _OF_THE_QUERY: Final = re.compile(r"(?i)\b(?:query|filter|search)(?: (?:string|c
 
 
 def _query_read(case: RefusalCase, description: Described) -> Mapping[str, Json]:
-    """Return the parameters of the query that the description has.
+    """Return the parameters of the query that the description has, or whose name a message has a word of.
 
     Others are seldom about what is refused: a signature, a key of the caller.
     """
     request, operation = case.request, case.match.operation
+    told = {word.lower() for one in case.errors for word in _LONG_WORD.findall(one.message[:_READ])}
     return {
         name: value
         for name, value in request.query.items()
-        if description.declared_place(request, operation, f"/query/{escape(name)}").schema
+        if not told.isdisjoint(words(name))
+        or description.declared_place(request, operation, f"/query/{escape(name)}").schema
     }
 
 
@@ -279,16 +277,13 @@ def _only_member(case: RefusalCase, error: Violation, description: Described) ->
 
 def _has_word_of(message: str, name: str) -> bool:
     """Whether a complaint about a value, and about no state, has a word of a name."""
-    if _REFUSED.search(message) is None and _NOT_TAKEN.search(message) is None:
+    if REFUSES_VALUE.search(message) is None and TAKES_NOT.search(message) is None:
         return False
-    told = {word.lower() for word in _WORD.findall(message)}
+    told = {word.lower() for word in _LONG_WORD.findall(message)}
     return not speaks_of_state(message) and not told.isdisjoint(words(name))
 
 
-_NOT_TAKEN: Final = re.compile(
-    r"(?i)\b(?:does|do|is|are) ?n[o']t (?:\w+ )?(?:support|accept|know|allow|recogni[sz]e|take)"
-)
-_WORD: Final = re.compile(r"[A-Za-z]{4,40}")
+_LONG_WORD: Final = re.compile(r"[A-Za-z]{4,40}")
 
 
 def _has_word(message: str, value: str) -> bool:

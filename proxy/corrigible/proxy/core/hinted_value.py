@@ -5,7 +5,7 @@
 | has a value that was sent as a word of its own    | that                                            |
 | is about the past, the future or an overlap       | the only time that was sent, of several the first |
 | says what alone is taken: `Only HTTPS URLs are supported` | the only one of that name, or the only text |
-| says neither what is missing nor whose fault it is | the only value that was sent, if the path has none |
+| refuses something, and says not what              | the only value that was sent, if the path has none |
 
 It is good for a question, and comes after all that knows more.
 
@@ -29,12 +29,13 @@ from corrigible.rules.schema_repair.suggestion import is_secret
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Protocol
 
-from .about_what import ABOUT_ABSENCE
+from .about_what import ABOUT_ABSENCE, REFUSES_VALUE
 from .api_profile import RefusalCase
 from .state_reader import repeats
 
 _READ: Final = 300
 _STATUSES: Final = frozenset({400, 409, 422})
+_CONFLICT: Final = 409
 _MOST: Final = 60
 _DISTINCT: Final = 6
 """Letters of a value that no text has by chance."""
@@ -98,8 +99,10 @@ def _kind(message: str, sent: Sequence[SentValue]) -> SentValue | None:
 
 
 def _only(case: RefusalCase, message: str, sent: Sequence[SentValue]) -> SentValue | None:
-    """Return the only value that was sent: nothing else can be refused, but what the server holds."""
+    """Return the only value that was sent, where a text refuses something: nothing else can be meant by it."""
     is_elsewhere = _OF_THE_SERVER.search(message) is not None or ABOUT_ABSENCE.search(message) is not None
+    if case.exchange.status == _CONFLICT or REFUSES_VALUE.search(message) is None:
+        return None
     if case.match.params or is_elsewhere or len(message.split()) < _FEW_WORDS or told_reason(message) is not None:
         return None
     if _QUOTED.search(message) is not None:

@@ -116,6 +116,8 @@ class Conflicts(Renames, Versions):
         naming = [
             name for name in members if name.lower() in NAMING or (words(name)[-1:] and words(name)[-1] in NAMING)
         ]
+        if any(repeats(self._message, scalar_text(body[name])) for name in members):
+            return None  # it tells more than one of them
         likely = sorted(naming, key=lambda name: name.lower() in _LABELS) or (members if len(members) == 1 else [])
         if not likely:
             return None
@@ -314,7 +316,7 @@ class Conflicts(Renames, Versions):
     def _is_kind_of_the_path(self) -> bool:
         """Whether what the message says exists is what a path creates: "Organization" of `/organization/create`."""
         told = _KIND_EXISTS.fullmatch(self._message.strip())
-        if told is None or self._request.method not in ("POST", "PUT"):
+        if told is None or self._request.method != "POST":
             return False
         parts = [word for part in self._request.path.split("/") for word in words(part)]
         return any(is_same(told["kind"], one) or is_plural(told["kind"], one) for one in parts)

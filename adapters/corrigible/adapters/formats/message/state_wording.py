@@ -414,7 +414,7 @@ WORDINGS: Final = (
         Reason.LIMIT,
         rf"\b(?:insufficient|not enough) (?:in )?(?!{_NO_SUPPLY})[a-z]{{3,}}"
         r"|\bexceed(?:s|ed|ing)? (?:the |your )?(?:[\w-]+ ){0,2}(?:limit|quota|allowance)\b"
-        r"|\b(?:is|are) (?:already |currently |now )?(?:full\b|sold out|fully booked|out of stock|at capacity)"
+        r"|\b(?:is|are) (?:already |currently |now )?(?:sold out|fully booked|out of stock|at capacity)"
         r"|\bonly (?:accept |have |add |make )?one [\w ]{1,30}? (?:per|for each|at a time)\b",
         "Insufficient points",
     ),
