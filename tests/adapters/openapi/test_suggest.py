@@ -19,6 +19,9 @@ KNOWN = Operations(
         "GET /stores/{store}/gift_cards": "cards",
         "POST /jobs/{job}:cancel": "cancel",
         "POST /hosts/{host}/stop": "stop",
+        "GET /account": "account",
+        "PUT /account": "change-account",
+        "POST /accounts": "create-account",
     }
 )
 
@@ -36,6 +39,10 @@ KNOWN = Operations(
         ("GET", "/stores/7/cards", "path", ["/stores/7/gift_cards"]),
         ("POST", "/jobs/7/cancel", "path", ["/jobs/7:cancel"]),
         ("POST", "/hosts/7:stop", "path", ["/hosts/7/stop"]),
+        # What is to be created is not what is changed, and a list is not the one thing.
+        ("POST", "/account", "elsewhere", ["/accounts"]),
+        ("PUT", "/accounts", "method", ["POST"]),
+        ("GET", "/accounts", "method", ["POST"]),
     ],
 )
 def test_what_is_near(method: str, path: str, keyword: str, offered: list[str]) -> None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import unquote
 
 from rapidfuzz.distance import OSA
 
-from corrigible.adapters.operation import Node, Operations
+from corrigible.adapters.operation import Operations
 from corrigible.rules.budget import spend
-from corrigible.rules.safety.nearness import is_plural, is_same, is_slip
+from corrigible.rules.safety.nearness import is_plural, is_slip
 from corrigible.rules.schema_repair.route import ELSEWHERE
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json
 
+from .near_paths import SHORTEST_WORD, is_other_number, parts_of, walk
 from .word_in_path import LONGEST, name_left_out, nodes_after, words_instead
 
 _MOST: Final = 5
@@ -39,14 +40,8 @@ _LAST_WORD: Final = re.compile(r"(/.*[^/:])([/:])([A-Za-z]\w*)")
 _MOST_LETTERS: Final = 2048
 _BASE_LENGTHS: Final = (1, 2, 3)
 """Segments before all paths of an API: `/api`, `/apis/shop/v1`."""
-_SHORTEST_WORD: Final = 4
 _MOST_INSIDE: Final = 2
 """Segments of a thing that a path may have left out: `/shops/{shop}`."""
-
-
-class _Candidate(NamedTuple):
-    cost: int
-    path: str
 
 
 class OperationSuggester:
@@ -110,7 +105,12 @@ class OperationSuggester:
                 below = words_instead(self._operations.root, method, path)
             below = misspelt or below or self._elsewhere(method, path, others)
             return below or self._within(method, path, others) or wrong
-        near = self._near_path(method, path) or below or name_left_out(self._operations.root, method, path)
+        near = self._near_path(method, path)
+        offered = near.schema["enum"] if near is not None and others else []
+        ends = [parts_of(one) for one in offered if parts_of(one)[-1] != parts_of(path)[-1]]
+        if offered and len(ends) == len(offered) and all(is_other_number(parts_of(path), one) for one in ends):
+            near = None  # the path is known: a list is asked for, and not the one thing
+        near = near or below or name_left_out(self._operations.root, method, path)
         near = near or wrong or self._lacking(method, path)
         return near or self._siblings(method, path) or self._around(path)
 
@@ -129,17 +129,18 @@ class OperationSuggester:
         ]
         if any(last in node.literal for node in nodes):
             return None  # it is a word of its own
-        if len(set(ends)) != 1 or not last.isalpha() or len(last) < _SHORTEST_WORD or len(path) > _MOST_LETTERS:
+        if len(set(ends)) != 1 or not last.isalpha() or len(last) < SHORTEST_WORD or len(path) > _MOST_LETTERS:
             return None
         return SchemaViolation("/path", "path", {"enum": ["/" + "/".join([*before, ends[0]])]}, path)
 
     def _elsewhere(self, method: str, path: str, others: list[str]) -> SchemaViolation | None:
         """Return the path that is this one in the other number and has the method: `POST /tag` for `POST /tags`."""
-        if method not in _WRITES or not _WRITES.isdisjoint(others):
+        is_taken = not _WRITES.isdisjoint(others) and method != "POST"  # what is to be created is not what is changed
+        if method not in _WRITES or is_taken:
             return None
         near = self._near_path(method, path)
         offered = near.schema["enum"] if near is not None else []
-        if len(offered) != 1 or not _is_other_number(path.strip("/").split("/"), offered[0].strip("/").split("/")):
+        if len(offered) != 1 or not is_other_number(parts_of(path), parts_of(offered[0])):
             return None
         return SchemaViolation("/path", ELSEWHERE, {"enum": offered}, path)
 
@@ -345,7 +346,7 @@ class OperationSuggester:
         plain = path.rstrip("/")
         costs: dict[str, tuple[int, int]] = {}
         for extra, variant in self._variants(parts):
-            for candidate in _walk(self._operations.root, variant, method, 2 - min(extra, 1)):
+            for candidate in walk(self._operations.root, variant, method, 2 - min(extra, 1)):
                 if extra and self._takes_anything(method, candidate.path, min(len(variant), len(parts))):
                     continue
                 cost = (candidate.cost + extra, abs(candidate.path.count("/") - len(parts)))
@@ -409,12 +410,6 @@ def _count_shared(base: tuple[str, ...], parts: list[str]) -> int:
     return next((at for at, pair in enumerate(zip(base, parts, strict=False)) if pair[0] != pair[1]), len(base))
 
 
-def _is_other_number(parts: list[str], others: list[str]) -> bool:
-    """Whether two paths differ in one word, of which one is the plural of the other's."""
-    different = [(one, two) for one, two in zip(parts, others, strict=False) if one != two]
-    return len(parts) == len(others) and len(different) == 1 and is_plural(*different[0])
-
-
 def _is_within(parts: list[str], longer: list[str]) -> bool:
     """Whether a path of the description is this one with a thing of its own inside: a word and its name, or the name.
 
@@ -438,57 +433,7 @@ def _may_become(method: str, others: list[str]) -> bool:
     return method not in _WRITES or not _WRITES.isdisjoint(others)
 
 
-def _walk(root: Node, parts: list[str], method: str, budget: int) -> Iterator[_Candidate]:
-    """Yield concrete paths that have the method, with at most so many segments respelt."""
-    open_: list[tuple[Node, int, int, tuple[str, ...]]] = [(root, 0, 0, ())]
-    while open_:
-        node, at, cost, walked = open_.pop()
-        spend(1 + len(node.literal) if cost < budget else 1)
-        if at == len(parts):
-            if method in node.operations:
-                yield _Candidate(cost, "/" + "/".join(walked))
-            continue
-        part = parts[at]
-        if method in node.tail:
-            yield _Candidate(cost, "/" + "/".join((*walked, *parts[at:])))
-        if node.variable is not None:
-            open_.append((node.variable, at + 1, cost, (*walked, part)))
-        for key, (pattern, inner) in node.mixed.items():
-            if pattern.fullmatch(part):
-                open_.append((inner, at + 1, cost, (*walked, part)))
-            elif cost < budget and (extended := _extended(part, key)):
-                open_.append((inner, at + 1, cost + 1, (*walked, extended)))
-        if part in node.literal:
-            open_.append((node.literal[part], at + 1, cost, (*walked, part)))
-        if cost < budget:
-            for literal, inner in node.literal.items():
-                if literal != part and _is_near(part, literal):
-                    open_.append((inner, at + 1, cost + 1, (*walked, literal)))
-
-
-def _extended(part: str, key: str) -> str:
-    """Return a segment as `orders.{format}` or `{id}.json` wants it, with its extension; empty where it is not near."""
-    name, dot, ending = key.rpartition(".")
-    have, dotted, extension = part.rpartition(".")
-    if not dot or ending not in ("{}", "json", "xml") or name.count("{}") != (name == "{}"):
-        return ""
-    if not dotted:
-        have, extension = part, "json" if ending == "{}" else ending
-    if name == "{}":
-        return f"{have}.{extension}" if not dotted else ""
-    return f"{name}.{extension}" if have == name or _is_near(have, name) else ""
-
-
 def _exchanged(parts: list[str], others: list[str]) -> list[str]:
     if len(parts) != len(others):
         return []
     return [unquote(part) for part, other in zip(parts, others, strict=True) if part != other]
-
-
-def _is_near(part: str, literal: str) -> bool:
-    """Whether a segment is a misspelling of another: case, separators, number, one letter in four, its last words."""
-    if is_same(part, literal) or is_plural(part, literal):
-        return True
-    if len(part) >= _SHORTEST_WORD and re.search(rf"[_-]{re.escape(part)}s?$", literal) is not None:
-        return True
-    return min(len(part), len(literal)) >= 4 and part[0] == literal[0] and is_slip(part, literal)
