@@ -5,7 +5,8 @@
 | a name in the path                                     | that, unless it only says where something was sought |
 | none, and nothing but the path was sent                | the only name in the path that is left              |
 | a kind of thing and no more                            | the only name in the path that is left, of that kind |
-| a kind of thing and no more                            | the only value sent under a name with that word     |
+| a kind of thing and no more                            | the only value sent under a name with that word,    |
+|                                                        | or with its first letter: `tid` of a topic          |
 | none, the path has none, one member refers to something | what that member refers to                          |
 | a kind that no name in the path is of, the same         | what that member refers to                          |
 
@@ -106,7 +107,12 @@ def _named_by_kind(case: RefusalCase, kind: Sequence[str]) -> SchemaViolation | 
     """Return the value of the only member or parameter with the word of a kind: `memberIdOrEmail` of a member."""
     if not kind:
         return None
-    named = [(place, value) for place, value in _sent(case) if kind[-1] in words(_name_of(place)) and is_name(value)]
+    initials = {f"{kind[-1][0]}id", f"{''.join(word[0] for word in kind)}id"}  # `tid` of a topic
+    named = [
+        (place, value)
+        for place, value in _sent(case)
+        if is_name(value) and (kind[-1] in words(name := _name_of(place)) or name.lower() in initials)
+    ]
     if len(named) != 1 or is_secret(*named[0]):
         return None
     ((place, value),) = named

@@ -2,6 +2,7 @@
 
 | the text                                          | the value                                       |
 |---------------------------------------------------|-------------------------------------------------|
+| states a limit: `at least 8 characters`            | the only one that breaks it                     |
 | has a value that was sent as a word of its own    | that                                            |
 | is about the past, the future or an overlap       | the only time that was sent, of several the first |
 | says what alone is taken: `Only HTTPS URLs are supported` | the only one of that name, or the only text |
@@ -24,6 +25,7 @@ from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.rules.budget import spend
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import is_plural, is_same
+from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import is_secret
 from corrigible.rules.violation import Violation
@@ -67,11 +69,25 @@ def hinted_value(case: RefusalCase, error: Violation) -> SchemaViolation | None:
     spend()
     sent = [one for one in list(sent_places(request))[:_MOST] if one.path[:1] != ("path",)]
     in_path = any(repeats(message, value) for value in case.match.params.values())
-    found = None if in_path else _repeated(message, sent)
+    found = _breaking(error, sent) or (None if in_path else _repeated(message, sent))
     found = found or _time(message, sent) or _kind(message, sent) or _only(case, message, sent)
     if found is None or is_secret(found.pointer, found.value):
         return None
-    return SchemaViolation(found.pointer, "value", {"not": {"const": found.value}}, found.value)
+    wanted = dict(error.stated) if error.stated else {"not": {"const": found.value}}
+    return SchemaViolation(found.pointer, "value", wanted, found.value)
+
+
+def _breaking(error: Violation, sent: Sequence[SentValue]) -> SentValue | None:
+    """Return the only value that breaks the limit that an error states."""
+    limits = {name: limit for name, limit in error.stated.items() if name in _LIMITS}
+    if not limits:
+        return None
+    plain = [one for one in sent if isinstance(one.value, str | int | float) and not isinstance(one.value, bool)]
+    broken = [one for one in plain if first_violation(one.value, limits) is not None]
+    return broken[0] if len(broken) == 1 else None
+
+
+_LIMITS: Final = frozenset({"minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
 
 
 def _repeated(message: str, sent: Sequence[SentValue]) -> SentValue | None:

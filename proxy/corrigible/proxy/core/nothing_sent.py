@@ -29,7 +29,7 @@ from .api_profile import RefusalCase
 _READ: Final = 300
 _STATUSES: Final = frozenset({400, 422})
 _WANTS: Final = re.compile(
-    r"(?i)\bno (?!such\b|longer\b|permission|access|rights?\b|user\b)[a-z]|\bnothing\b|\bat least (?:one|1|an?)\b"
+    r"(?i)\bno (?!such\b|longer\b|permission|access|rights?\b|such )[a-z]|\bnothing\b|\bat least (?:one|1|an?)\b"
     r"|\bempty\b|\bblank\b|\bone or more\b|\b(?:must|please) (?:specify|provide|give|supply|include|set|send|contain)\b"
     r"|\bany (?:fields?|changes?|data|propert\w+|attributes?|values?)\b"
 )

@@ -342,6 +342,21 @@ WORDINGS: Final = (
     ),
     Wording(
         Reason.STATE,
+        r"^(?:the |this |that )?[a-z][\w-]* (?:was )?"
+        r"(?:deleted|archived|closed|expired|cancell?ed|completed|suspended)[.!]?$"
+        r"|^(?:(?:you|they|he|she|user|the user|it) (?:are|is) )?not (?:an? |in |part of |following|subscribed|enrolled"
+        r"|attached|joined|assigned|linked|connected)(?:\w* (?:of|to|in|on|from) (?:the|this|that) [\w-]+|)[.!]?$"
+        r"|\bdo(?:es)?(?: not|n't) have (?:an? |any )?(?:active|pending|open|current|existing) [\w-]+",
+        "User does not have a pending request",
+    ),
+    Wording(
+        Reason.RIGHT,
+        r"^(?:sorry,? )?not (?:allowed|permitted|authori[sz]ed)[.!]?$",
+        "Not allowed",
+        is_plain=True,
+    ),
+    Wording(
+        Reason.STATE,
         r"\b(?:invalid|illegal|disallowed) (?:\w+ ){0,2}transition\b|\btransition\b.{0,60}\bnot (?:allowed|possible)\b"
         r"|^(?:[\w-]+ )?approval (?:is )?required\W*$|\b(?:is|are) (?:currently )?busy\b",
         "invalid status transition",

@@ -104,13 +104,17 @@ _MARKED: Final = re.compile(
     rf"|[{_OPEN_SINGLE}](?P<single>[^{_MARKS}'\n]{{1,200}})[{_CLOSE_SINGLE}](?!\w)"
     rf"|(?<=\w)(?P<apostrophe>{_APOSTROPHE})(?=\w)"
 )
-_CODE: Final = re.compile(r"[A-Z]{2,}(?:_[A-Z0-9]+){1,9}", re.ASCII)
-_CODE_OF_COMPLAINT: Final = re.compile(
-    r"(?=[a-z_]*(?:invalid|unknown|missing|required|taken|exist|found|conflict|duplicate|locked|already|expired|limit"
-    r"|exceed|paused|closed|unsupported|insufficient|not_|too_|no_|cannot))[a-z]+(?:_[a-z0-9]+){1,9}",
+_CODE: Final = re.compile(
+    r"(?P<capitals>[A-Z]{2,}(?:_[A-Z0-9]+){1,9})"
+    r"|(?:\[\[)?(?:[A-Za-z]{2,20}[.:]){0,2}(?P<key>(?=[\w-]*(?:invalid|unknown|missing|required|taken|exist|found|conflict"
+    r"|duplicate|locked|already|expired|limit|exceed|paused|closed|unsupported|insufficient|cannot|cant|(?:not|too|no)[_-]))"
+    r"[a-z]+(?:[_-][a-z0-9]+){1,9}|[A-Z]{2,}(?:_[A-Z0-9]+){1,9})(?:\]\])?",
     re.ASCII,
 )
-"""The same in small letters: no name of a member has such a word, or only by chance."""
+"""A code in capitals, or the key of a text: `handle_taken`, `error.order_closed`, `[[error:already-following]]`.
+
+No name of a member has such words, or only by chance.
+"""
 _KEPT: Final = r"\"[^\"\n]{0,200}\"|(?<!\w)'[^'\n]{0,200}'(?!\w)|`[^`\n]{0,200}`"
 _NOUN: Final = re.compile(_NAMED, re.IGNORECASE)
 _PATTERNS: Final = PatternList(*(rf"\b(?:{pattern})" for pattern, _ in _USUAL))
@@ -120,8 +124,8 @@ def in_usual_words(message: str) -> str:
     """Return a text with usual words for those that mean the same."""
     if len(message) > _READ:
         return message
-    if "_" in message and (_CODE.fullmatch(message) is not None or _CODE_OF_COMPLAINT.fullmatch(message) is not None):
-        message = message.replace("_", " ").lower()
+    if " " not in message and (code := _CODE.fullmatch(message)) is not None:
+        message = re.sub("[_-]", " ", code["capitals"] or code["key"]).lower()
     if not message.isascii():
         message = _MARKED.sub(_with_plain_marks, message)
     numbers = _PATTERNS.candidates(message)
