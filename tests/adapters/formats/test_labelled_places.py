@@ -124,3 +124,18 @@ WORDS = st.sampled_from(
 def test_a_told_place_is_one_of_the_request_or_a_missing_member(words: list[str]) -> None:
     for place in located(" ".join(words)):
         assert place == "" or value_at(Request("POST", "/things", body=BODY), place) is not MISSING
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({"article": {"title": "x", "body": ["a", "b"]}}, "/body/article/body"),
+        ({"title": "x", "body": 5}, "/body/body"),
+        ({"title": "x", "of": {"body": 5}}, "/body"),
+        ([1], "/body"),
+    ],
+)
+def test_a_member_may_be_called_body(body: Any, place: str) -> None:
+    exchange = Exchange(Request("POST", "/things", {}, {}, body), 422, {"content-type": "application/json"}, b"")
+    errors = GenericFormat().read(exchange, {"errors": {"body": ["Input should be a valid string"]}})
+    assert [error.pointer for error in locate_errors(errors, exchange, lambda: NOTHING)] == [place]

@@ -40,7 +40,7 @@ from .error_shapes import (
 )
 from .keywords import keyword_of, keywords_of_arguments
 from .members import others, text, with_plain_message, without_namespace
-from .pointers import part_of, pointer, steps
+from .pointers import member_called, part_of, pointer, steps
 from .remarks import without_remarks
 from .sentence import sentence
 
@@ -426,7 +426,9 @@ def _violation(message: str, place: Place, walk: _Walk) -> Violation:
 def _placed(violation: Violation, place: Place, walk: _Walk) -> Violation:
     if not place.parts and not place.where:
         return violation
+    # A member may be called `body`, as the text of an article is.
+    own = member_called(place.text, walk.request.body) if place.text == "body" and not place.parts else ""
     return violation._replace(
-        pointer=pointer(place.parts, walk.request, place=place.where),
+        pointer=own or pointer(place.parts, walk.request, place=place.where),
         param=place.text or violation.param,
     )

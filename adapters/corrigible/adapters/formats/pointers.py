@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from corrigible.adapters.formats.message.member_names import find_member, find_subject, missing_member, unknown_member
@@ -68,6 +68,8 @@ def pointer(parts: Sequence[str], request: Request, *, member: str = "", place: 
     parts = [str(part) for part in parts]
     if not place and parts and (part := part_of(parts[0])):
         # A member of the body may be called `path` or `form` too: a top-level member of the body wins.
+        if len(parts) == 1 and part == "body" and (own_place := member_called(parts[0], request.body)):
+            return own_place
         is_name = len(parts) == 1 and part not in ("body", "request")
         if is_name and part == "path" and not _has(request.body, parts[0]) and part in request.query:
             return f"/query/{part}"  # a parameter of that name was sent, and a sentence begins with it
@@ -92,6 +94,16 @@ def pointer(parts: Sequence[str], request: Request, *, member: str = "", place: 
             return _query(parts, request)
         case _:
             return "/body" + to_pointer(parts)
+
+
+def member_called(name: str, body: Json) -> str:
+    """Return the place of a member of this name in an object, or in the only object that it wraps."""
+    if _has(body, name):
+        return f"/body/{escape(name)}"
+    if isinstance(body, Mapping) and len(body) == 1:
+        ((around, inner),) = body.items()
+        return f"/body/{escape(str(around))}/{escape(name)}" if _has(inner, name) else ""
+    return ""
 
 
 def _query(parts: Sequence[str], request: Request) -> str:
