@@ -92,6 +92,11 @@ OF_NOTHING = (
     Said("POST /lists", {"boats": [], "name": "x"}, 422, "Add one or more boats", "/body/boats"),
 )
 OF_OTHERS = (
+    Said("POST /signals", {"code": "x", "n": 1}, 400, "Only numbers can follow a dash", SILENT),
+    Said("POST /signals", {"code": "x", "n": 1}, 400, "Not allowed", SILENT),
+    Said("POST /signals", {"code": "x", "n": 1}, 400, "Cannot create signal", SILENT),
+    Said("POST /cards", {"card": "4111", "n": 1}, 400, "Card expired", "/body/card"),
+    Said("PATCH /crews/{id}", {"name": "x", "data": {}}, 400, "Cannot change name to that of a ship", "/body/name"),
     Said("POST /keels", {"age": 12}, 400, "Failed to save the keel", SILENT),
     Said("POST /keels", {"age": 12}, 400, "Something is missing here", SILENT),
     Said("POST /keels", {"age": 12}, 400, "You have no value for `wood`, it seems", SILENT),

@@ -142,6 +142,7 @@ _OF_VALUES: Final = re.compile(
     r"|\bfrom (?:an?|that|this)\b|\bfailed\b|\berror\b|\bwhen an?\b|\byou sent\b|\busing\b"
 )
 """Words of sentences about what was sent with the action, or about a fault: the reason may be told behind a colon."""
+_NOT_ALLOWED: Final = re.compile(r"(?i)(?:sorry,? )?not (?:allowed|permitted|authori[sz]ed)[.!]?")
 _STATUS_MUST: Final = re.compile(r"(?i)\b(?:status|state) must (?:not )?be\b")
 _OF_THE_RESOURCE: Final = re.compile(
     r"(?i)\b(?:is|are) (?:not|n't) (?:currently )?(?:available|enabled|accessible"
@@ -174,6 +175,8 @@ def denied_reason(message: str, action: RequestAction, *, sends_values: bool = T
     text = sentence(message)
     if not sends_values and _STATUS_MUST.search(text) is not None:
         return Reason.STATE
+    if not sends_values and _NOT_ALLOWED.fullmatch(text) is not None:
+        return Reason.RIGHT
     if is_doubtful(text):
         return None
     for denial in DENIALS:

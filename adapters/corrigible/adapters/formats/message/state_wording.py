@@ -350,12 +350,6 @@ WORDINGS: Final = (
         "User does not have a pending request",
     ),
     Wording(
-        Reason.RIGHT,
-        r"^(?:sorry,? )?not (?:allowed|permitted|authori[sz]ed)[.!]?$",
-        "Not allowed",
-        is_plain=True,
-    ),
-    Wording(
         Reason.STATE,
         r"\b(?:invalid|illegal|disallowed) (?:\w+ ){0,2}transition\b|\btransition\b.{0,60}\bnot (?:allowed|possible)\b"
         r"|^(?:[\w-]+ )?approval (?:is )?required\W*$|\b(?:is|are) (?:currently )?busy\b",
@@ -364,7 +358,8 @@ WORDINGS: Final = (
     ),
     Wording(
         Reason.RIGHT,
-        r"^only (?:the |an? )?[a-z][\w -]{2,40} (?:can|may) "
+        r"^only (?:the |an? )?(?!(?:[\w-]+ ){0,4}(?:digits?|letters?|words?|symbols?|spaces?|characters?|numbers?"
+        r"|files?|images?|urls?|types?|formats?|queries|fields?|values?) (?:can|may))[a-z][\w -]{2,40} (?:can|may) "
         r"(?!be\b|have\b|contain|appear|include|start|end|use\b|hold|take\b|accept)[a-z]{3,}",
         "Only the sender or the recipient can review this",
     ),
@@ -428,7 +423,8 @@ WORDINGS: Final = (
     Wording(
         Reason.LIMIT,
         rf"\b(?:insufficient|not enough) (?:in )?(?!{_NO_SUPPLY})[a-z]{{3,}}"
-        r"|\bexceed(?:s|ed|ing)? (?:the |your )?(?:[\w-]+ ){0,2}(?:limit|quota|allowance)\b"
+        r"|\bexceed(?:s|ed|ing)? (?:the |your )?"
+        r"(?!(?:[\w-]+ )?(?:size|length|maximum|max|character|word)\b)(?:[a-z-]+ ){0,2}(?:limit|quota|allowance)\b"
         r"|\b(?:is|are) (?:already |currently |now )?(?:sold out|fully booked|out of stock|at capacity)"
         r"|\bonly (?:accept |have |add |make )?one [\w ]{1,30}? (?:per|for each|at a time)\b",
         "Insufficient points",
