@@ -27,6 +27,7 @@ from .ajv import constraint_of
 from .error_or_thing import is_error_text
 from .json_errors import find_errors
 from .keywords import KEYWORDS, keyword_of, stated_keywords
+from .listed_beside import missing_beside
 from .listed_lines import listed_complaints
 from .locate import fit_keywords
 from .path_in_prose import path_in_prose
@@ -278,6 +279,8 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
         return [violation.at(one, constraint, _with_known(violation.stated, name)) for one in each]
     if path:
         return [violation._replace(pointer=path)]
+    if listed := missing_beside(violation, request):
+        return listed
     about = find_subject(message)
     place = pointer(steps(about.member), request, place=part_of(about.part)) if about.member else ""
     place = respell_pointer(place, request) if place else ""
