@@ -10,6 +10,7 @@
 | ..., or fits two forms of a `oneOf`, as ajv says      | the same, of the members that tell them apart         |
 | "a, b and c fractions must add up to 1"               | a question at the places of those that were sent      |
 | "incompatible link for this family"                   | a question at both places                             |
+| "a post can not be sticky and have a password"        | the same                                              |
 | "email or username are already taken"                 | a question at both places: which is taken is not said |
 | "either name or id is required", and neither was sent | a choice of questions; a name near to one is renamed  |
 
@@ -54,7 +55,7 @@ _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|<=|>=|[<>,/&]")
 _CUE: Final = PatternList(
     r"\b(?:before|after|earl|later|pre|follow|exceed|at [lm]|match|equal|ident|diff|than|prior|subs|same|cons"
     r"|incons|mism|in the [pf]|now|one of|any of|either|both|mutual|incomp|together|conf|with|along|in comb|if|when"
-    r"|no .{1,60} or |taken|already|add up|sum|total)|[<>]"
+    r"|no .{1,60} or |and (?:ha|be|use|contain)|taken|already|add up|sum|total)|[<>]"
 )
 """The beginnings of words without which a sentence is about no more than one member."""
 _RELATION: Final = re.compile(
@@ -78,6 +79,12 @@ _OBLIGED: Final = re.compile(
 )
 _BEGUN: Final = re.compile(r" (?:the )?(?:incompatible|inconsistent|mismatch(?:ed|ing)?|conflicting) ")
 _FITTED: Final = re.compile(r" (?:[a-z]+ ){0,3}(?:for|with|to|and) (?:[a-z]+ ){0,3}")
+_NOT_AT_ONCE: Final = re.compile(
+    r"(?P<before>.* (?:can ?not|can t|must not|may not|should not) (?:be|have|use|contain|include) (?:an? |the )?)"
+    r"(?P<first>[a-z]+(?: [a-z]+){0,3}?) and (?:(?:be|have|use|contain|include) )(?:an? |the )?"
+    r"(?P<second>[a-z]+(?: [a-z]+){0,3}?)(?: at (?:the same time|once)| too| as well)? "
+)
+"""A sentence that excludes one member where there is the other, by what each makes of a thing: `be sticky and have`."""
 _SUMMED: Final = re.compile(
     r" (?P<noun>[a-z]+) (?:must|should|ha(?:s|ve) to|needs? to|can ?not|can t|may not) (?:all |not )?"
     r"(?:add up|sum(?: up)?|total)(?: to)? "
@@ -136,7 +143,7 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
         return _Reader(case, error, description, text).to_add_up(summed)
     exclusive, needed = _EXCLUSIVE.search(text), _NEEDED.search(text)
     reader = _Reader(case, error, description, text)
-    is_compared = any(one.search(text) for one in (_RELATION, _STATED, _TOGETHER))
+    is_compared = any(one.search(text) for one in (_RELATION, _STATED, _TOGETHER)) or " and " in text
     if not exclusive and not needed and (error.stated or not is_compared):
         moments = [] if error.stated or error.pointer.count("/") > 1 else places_of_moments(text, _values(request))
         return reader.to_fit(moments) if moments else None
@@ -204,6 +211,9 @@ class _Reader:
         if len(named) != 2 or (here.count("/") > 1 and here not in (named[0].place, named[1].place)):
             return []
         between, after = self._text[named[0].end - 1 : named[1].start + 1], self._text[named[1].end - 1 :]
+        if (excluded := _NOT_AT_ONCE.fullmatch(self._text)) is not None:
+            is_each = named[0].start + 1 == excluded.start("first") and named[1].start + 1 == excluded.start("second")
+            return [one.place for one in named] if is_each else []
         is_related = _OBLIGED.search(between) is not None and _RELATION.search(between) is not None
         is_related = is_related or _STATED.fullmatch(between) is not None
         is_joined = _JOINED.fullmatch(between) is not None and _TOGETHER.search(after) is not None

@@ -1,8 +1,9 @@
-"""Whether an answer with 500 or 412 tells that the request is at fault: many servers answer mistakes of callers so.
+"""The status that a refusal should have had by its text: many servers answer mistakes of callers with 500 or 412.
 
-Such an answer is read as if its status were 400. What a server says of itself
-(a crash, a time-out, another machine) is none of the request's. 412 is about a condition in the headers of the request
-(RFC 9110, section 13): where none was sent, nor the text is about a version, it says that an argument is wrong.
+Such an answer is read as if its status were 400, and one that only says that the caller is too fast as 429. What a
+server says of itself (a crash, a time-out, another machine) is none of the request's. 412 is about a condition in the
+headers of the request (RFC 9110, section 13): where none was sent, nor the text is about a version, it says that an
+argument is wrong.
 
 Knows: texts of errors, statuses. Does not know: descriptions, rules.
 """
@@ -19,6 +20,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Protocol, Request
 
 from .request_at_fault import BAD_REQUEST, SERVER_FAULT
+from .told_pace import MAY_BE_ABOUT_PACE, TOO_MANY_REQUESTS, is_too_fast
 
 _READ: Final = 1000
 """Letters of a message that are looked at."""
@@ -65,9 +67,11 @@ _JSON: Final = re.compile(r"(?i)\bdecod\w*|\bjson\b|\bunmarshal\w*|\bpayload\b|\
 
 
 def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | None:
-    """Return the exchange as one with status 400; None where its text does not say that the request is at fault."""
+    """Return the exchange with the status that its text is about; None where that is the one it has, or unclear."""
     if exchange.request.protocol is not Protocol.HTTP or not errors:
         return None
+    if exchange.status in MAY_BE_ABOUT_PACE:
+        return replace(exchange, status=TOO_MANY_REQUESTS) if is_too_fast(errors) else None
     if exchange.status == _PRECONDITION_FAILED:
         return None if _is_conditional(exchange, errors) else replace(exchange, status=BAD_REQUEST)
     if exchange.status != SERVER_FAULT:
