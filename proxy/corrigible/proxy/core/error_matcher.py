@@ -318,7 +318,8 @@ class ErrorMatcher:
             return None
         if self._explanation is not None:
             self._explanation.lines.append(f"several members: {repaired.code}")
-        valid = self._valid(result_of(repaired, ANSWER))
+        # Which names it knows the server has said. Whether it takes their values it says next, if it does not.
+        valid = self._valid(result_of(repaired, ANSWER), is_stated=True)
         return None if valid is None else self._with_new_key(valid)
 
     def _about_state(self, number: int) -> RuleResult | None:

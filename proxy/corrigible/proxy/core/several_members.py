@@ -12,7 +12,9 @@
 | "incompatible link for this family"                   | a question at both places                             |
 | "a post can not be sticky and have a password"        | the same                                              |
 | "email or username are already taken"                 | a question at both places: which is taken is not said |
-| "either name or id is required", and neither was sent | a choice of questions; a name near to one is renamed  |
+| "either name or id is required", and neither was sent | a choice of questions; a name near to one is renamed, |
+|                                                       | and what is inside of an unknown member is taken out  |
+| "title, body and summary are empty"                   | the same                                              |
 
 Knows: sentences, the members that were sent or are declared. Does not know: which of them the caller meant.
 """
@@ -31,6 +33,7 @@ from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer, value_at
 from corrigible.rules.safety.nearness import is_plural, is_same
+from corrigible.rules.schema_repair.nesting import out_of_wrapper
 from corrigible.rules.schema_repair.renaming import near_names
 from corrigible.rules.schema_repair.repair import Repair, repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -55,7 +58,7 @@ _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|<=|>=|[<>,/&]")
 _CUE: Final = PatternList(
     r"\b(?:before|after|earl|later|pre|follow|exceed|at [lm]|match|equal|ident|diff|than|prior|subs|same|cons"
     r"|incons|mism|in the [pf]|now|one of|any of|either|both|mutual|incomp|together|conf|with|along|in comb|if|when"
-    r"|no .{1,60} or |and (?:ha|be|use|contain)|taken|already|add up|sum|total)|[<>]"
+    r"|no .{1,60} or |and (?:ha|be|use|contain)|are (?:all )?(?:empty|blank)|taken|already|add up|sum|total)|[<>]"
 )
 """The beginnings of words without which a sentence is about no more than one member."""
 _RELATION: Final = re.compile(
@@ -105,6 +108,8 @@ _NEEDED: Final = re.compile(
     r" (?:either|(?:at least|exactly|only|any)? ?one of|at least one|any of) .{1,200}"
     r"(?:required|must be|needs? to be|ha(?:s|ve) to be|should be|missing|be provided|be specified|be set|be given) "
     r"| no .{1,60} or .{1,60} (?:is|are|was|were)? ?(?:given|provided|specified|supplied|set) "
+    r"|^ (?:(?:the|both) )?[a-z_]+(?: [a-z_]+)?(?: , [a-z_]+(?: [a-z_]+)?)* (?:, )?and (?:the )?[a-z_]+(?: [a-z_]+)?"
+    r" (?:are|were) (?:all |both )?(?:empty|blank) $"
     r"| (?:required|missing|must (?:set|give|send|include|pass|contain|have)|provide|specify|supply|need)"
     r" .{0,40}(?:either|at least one of|one of|any of) "
 )
@@ -285,6 +290,9 @@ class _Reader:
         meant = [one for one in misspelt if _near_places(one) & {*places}]
         if len(meant) == 1 and len(_near_places(meant[0])) == 1:
             return repair(meant[0], self._request, group)
+        names = [path[1] for path in map(segments, (place for _, place in declared)) if path[0] == "body"]
+        if (nested := out_of_wrapper(names, [segments(place)[-1] for place in places], self._request)) is not None:
+            return Repair((nested,), "recovery_guidance", "A member around the others is not known.", "UNKNOWN_MEMBER")
         asked: list[Suggestion] = []
         for place in places:
             message = f"Give {_called(place)}, if that is what is meant."
