@@ -30,7 +30,7 @@ from .keywords import KEYWORDS, keyword_of, stated_keywords
 from .listed_beside import missing_beside
 from .listed_lines import listed_complaints
 from .locate import fit_keywords
-from .path_in_prose import path_in_prose
+from .path_in_prose import path_in_prose, path_inside
 from .place_by_path import place_of_failure, respell_missing, respell_pointer
 from .pointers import member_pointer, part_of, pointer, steps
 
@@ -263,6 +263,8 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
     if not place and not name.member and (told := path_in_prose(message, request)).place:
         violation = violation._replace(pointer=told.place, message=told.sentence, printed=violation.written_text)
         place, message, name = told.place, told.sentence, find_member(told.sentence)
+    if place and not name.member and (inside := path_inside(message, place, request)).place:
+        return [violation._replace(pointer=inside.place, message=inside.sentence, printed=violation.written_text)]
     if place:
         constraint = violation.constraint or name.constraint
         if not place.endswith(_tail(name.member)) and constraint in (

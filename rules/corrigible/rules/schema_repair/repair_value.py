@@ -188,12 +188,17 @@ def _to_integer(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         value = value.strip().lstrip("#")  # "#12": the mark precedes a number
     if isinstance(value, str) and (meant := number_meant(value, schema)) is not None:
         return [Spelling(meant)]
+    if isinstance(value, Mapping) and type(value.get("id")) is int and value.keys() <= {"id", "name", "type", "href"}:
+        return [Spelling(value["id"], _ID_OF_OBJECT)]
     if counts_seconds(place.name, schema) and (length := span(value)) is not None:
         return [Spelling(length)]
     moment = spelling.as_unix(value) if schema.get("format") == "unix-time" else []
     if not moment and isinstance(value, str) and "." in value and _MONEY.search(place.name):
         return []  # "10.00" may be ten cents or ten dollars
     return moment or _scalar(value, schema, place, spelling.integer)
+
+
+_ID_OF_OBJECT: Final = "the id of the object is sent in its place"
 
 
 _MONEY = re.compile(r"(?i)amount|price|cost|fee|total|balance|tax|cents|sum|value")
@@ -216,7 +221,7 @@ def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         return [Spelling(text)] if len(text) <= _LONGEST else []
     is_content = not _CONTENT.isdisjoint(words(place.name)[-1:])
     if isinstance(value, Mapping) and isinstance(value.get("id"), str) and not is_content:
-        return [Spelling(value["id"], "the id of the object is sent in its place")]
+        return [Spelling(value["id"], _ID_OF_OBJECT)]
     if isinstance(value, Mapping) and len(value) == 1:
         ((name, inner),) = value.items()
         is_wrapper = not _NAMING.isdisjoint(words(str(name))[-1:]) and not is_content

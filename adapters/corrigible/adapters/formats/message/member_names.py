@@ -192,6 +192,8 @@ _UNKNOWN: Final = PatternList(
     # Joi: '"nam" is not allowed'
     rf"^{_QUOTED} is not allowed$",
     r"^property (?P<a>[\w$@.-]{1,80}) should not exist$",
+    # WordPress: "colour is not a valid property of Object."
+    r"^['\"`]?(?P<a>[\w$@.-]{1,80})['\"`]? is not an? (?:valid|known|recogni[sz]ed) (?:property|member|key) of (?:the )?\w{1,60}\.?$",
     r"^extra (?P<where>query) parameter(?:\(s\))? ['\"`]?(?P<a>[\w$@.-]{1,80})['\"`]? not in spec",
 )
 _KNOWN_NAMES: Final = re.compile(
