@@ -24,6 +24,7 @@ from corrigible.schema.exchange import Json
 from . import repair_number
 from .first_violation import first_violation, is_fully_checked, same
 from .json_schema import SHAPED, Schema, choices, types
+from .local_time import local_times
 from .rewriting import is_rounded
 from .told_in_prose import number_meant
 from .told_spelling import SPELLING
@@ -42,6 +43,8 @@ def repair_value(keyword: str, value: Json, schema: Schema, place: Place) -> lis
     if keyword not in _LIMITS and is_rounded(value):
         return []
     spend(_A_REPAIR)
+    if keyword == "format" and (local := local_times(value, schema)) is not None:
+        return local
     return _settled(_first(keyword, value, schema, place), schema, place, _STEPS)
 
 
