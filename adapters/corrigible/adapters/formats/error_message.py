@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from corrigible.adapters.formats.message.absence import SAYS_ABSENT, misses
+from corrigible.adapters.formats.message.absence import SAYS_ABSENT, is_blank, misses
 from corrigible.adapters.formats.message.constraint_failure import ConstraintFailure, constraint_failures
 from corrigible.adapters.formats.message.database import StoredConstraint, members_of, stored_constraint
 from corrigible.adapters.formats.message.go_json import decode_error, decoded_places
@@ -278,6 +278,8 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
     if name.member:
         each = [_joined(path, one) if path else _named_place(one, name, request) for one in (name.member, *name.others)]
         constraint = violation.constraint or name.constraint
+        if len(each) == 1 and _is_without(message, name, value_at(request, each[0])):
+            return [violation._replace(pointer=each[0])]
         return [violation.at(one, constraint, _with_known(violation.stated, name)) for one in each]
     if path:
         return [violation._replace(pointer=path)]
@@ -297,6 +299,15 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
     if isinstance(request.body, list) and _NOT_A_LIST.search(message) is not None:
         return [violation._replace(pointer="/body", constraint="type", stated={"type": "object"})]
     return [violation]
+
+
+def _is_without(message: str, name: NamedMember, there: Json) -> bool:
+    """Whether a text says what cannot be done without something that was sent: what it refers to is not there."""
+    is_sent = isinstance(there, str | int) and not isinstance(there, bool) and not is_blank(there)
+    return is_sent and name.constraint == "required" and _WITHOUT.search(message) is not None
+
+
+_WITHOUT: Final = re.compile(r"\bnot (?:allowed|permitted|able) to\b.{1,80} without \S", re.IGNORECASE)
 
 
 def _not_stored(violation: Violation, constraint: StoredConstraint, request: Request) -> Violation:
@@ -340,7 +351,19 @@ def _named_place(member: str, name: NamedMember, request: Request) -> str:
     parts, where = steps(member), part_of(name.part)
     if not where and len(parts) == 1 and part_of(member):
         where = parameters_at(request)[1:]  # a member may be called `path` or `form`
+    if not where and member.lower() in _HEADERS and value_at(request, f"/body/{member}") is MISSING:
+        return f"/headers/{member.lower()}"
     return pointer(parts, request, place=where)
+
+
+_HEADERS: Final = frozenset(
+    {
+        *("content-disposition", "content-encoding", "content-language", "content-length", "content-location"),
+        *("content-md5", "content-range", "content-type", "content-digest", "repr-digest", "digest", "if-match"),
+        *("if-none-match", "if-modified-since", "if-unmodified-since", "accept-language", "idempotency-key"),
+    }
+)
+"""Headers of requests (RFC 9110, RFC 9530 and the like) whose names are nobody's members."""
 
 
 def _tail(member: str) -> str:

@@ -29,6 +29,7 @@ from corrigible.schema.exchange import Json, Request
 
 from .absent_thing import absent_thing
 from .api_profile import RefusalCase
+from .digest_refused import digest_refused
 from .hinted_value import hinted_value
 from .nothing_said import says_no_path, says_nothing
 from .nothing_sent import nothing_sent
@@ -61,6 +62,8 @@ def by_elimination(case: RefusalCase, error: Violation, description: Described) 
     """Return what is left for an error to be about, None where that is nothing or too much."""
     if (parameter := refused_parameter(case, error)) is not None:
         return parameter
+    if (digest := digest_refused(case, error)) is not None:
+        return digest
     in_path = _missing_name(case, error) or _refused_name(case, error)
     elsewhere = _absent(case, error) or _only_parameter(case, error, description) or _faulty_value(case, error)
     elsewhere = elsewhere or _text_body(case, error) or nothing_sent(case, error, description)

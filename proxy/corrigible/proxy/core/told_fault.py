@@ -16,6 +16,8 @@ from dataclasses import replace
 from typing import Final
 
 from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.rules.pointer import segments
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Protocol, Request
 
@@ -62,6 +64,18 @@ _OF_A_VERSION: Final = re.compile(
     r"|\b(?:stale|outdated|out of date|concurren\w+|conflict\w*)\b"
 )
 """What the text of a condition that failed is about: some servers take the condition from the body or the query."""
+_FORBIDDEN: Final = 403
+_WITHOUT: Final = re.compile(
+    r"(?i)\bnot (?:allowed|permitted|able) to\b.{1,80} without (?:an? |the |any )?['\"`]?[\w$.-]+['\"`]?[.!]?$"
+)
+_OF_RIGHTS: Final = frozenset(
+    {
+        *("permission", "permissions", "login", "account", "subscription", "token", "license", "licence", "plan"),
+        *("credential", "credentials", "session", "authentication", "authorization", "access", "approval", "consent"),
+        *("role", "scope", "key", "password", "user", "certificate", "invitation"),
+    }
+)
+"""What is missing where somebody may not do something, whatever else is called so."""
 _ADDRESS: Final = re.compile(r"\w://")
 _JSON: Final = re.compile(r"(?i)\bdecod\w*|\bjson\b|\bunmarshal\w*|\bpayload\b|\bbody\b")
 
@@ -72,6 +86,8 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
         return None
     if exchange.status in MAY_BE_ABOUT_PACE:
         return replace(exchange, status=TOO_MANY_REQUESTS) if is_too_fast(errors) else None
+    if exchange.status == _FORBIDDEN:
+        return replace(exchange, status=BAD_REQUEST) if _is_lack(exchange.request, errors) else None
     if exchange.status == _PRECONDITION_FAILED:
         return None if _is_conditional(exchange, errors) else replace(exchange, status=BAD_REQUEST)
     if exchange.status != SERVER_FAULT:
@@ -85,6 +101,19 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
     if doubtful and not _repeat_sent(doubtful, exchange.request):
         return None
     return replace(exchange, status=BAD_REQUEST)
+
+
+def _is_lack(request: Request, errors: Sequence[Violation]) -> bool:
+    """Whether a 403 only says without what nobody may do this, and something of that name was sent.
+
+    `not allowed to comment without a post` of `post_id` is no matter of rights, and so it is of a `post` that is not
+    there. That a role is missing, or a login, is one.
+    """
+    if not all(_WITHOUT.search(one.message[:_READ]) and one.constraint in ("", "required") for one in errors):
+        return False
+    nouns = [segments(one.pointer)[-1:] for one in errors]
+    sent = {word for one in sent_places(request) if len(one.path) == 2 for word in words(one.path[-1])}
+    return all(noun and noun[0] in sent and noun[0] not in _OF_RIGHTS for noun in nouns)
 
 
 def _is_conditional(exchange: Exchange, errors: Sequence[Violation]) -> bool:

@@ -64,7 +64,9 @@ _LISTED: Final = r"(?P<many>[A-Za-z_$][\w$@.-]{0,79}(?:(?:, ?(?:and )?| and )[A-
 """Names without quotes that end a sentence."""
 
 
-_MISSING_WORD: Final = PatternList(r"miss|requir|lacks|must|not |n't |has no |absent|expected|without|empty ")
+_MISSING_WORD: Final = PatternList(
+    r"miss|requir|lacks|must|not |n't |has no |absent|expected|without|empty |^no [a-z]+-|="
+)
 _MISSING: Final = PatternList(
     # go-openapi: "matchers in body is required"
     rf"^\.?(?P<a>[\w$@.\[\]-]{{1,80}}) in {_PART} is required\b",
@@ -147,6 +149,10 @@ _MISSING: Final = PatternList(
     # by hand: "'name' not in content", "Key 'name' not found in body", "name is missing from the request body"
     rf"(?:^|: )(?:(?:required )?{_PLAIN_KIND} )?{_QUOTED} {_LACKED} (?:in|from) (?:the |your )?{_HOLDER}\b",
     rf"(?:^|: )(?P<a>[a-z_$][\w$.-]{{0,79}}) {_LACKED} (?:in|from) (?:the |your )?{_SENT}\b",
+    # WordPress: "Set 'force=true' to delete."
+    r"""(?:^|[.;!] )(?:please )?(?:set|use|pass|add|send|specify) ['"`](?P<a>[A-Za-z_$][\w$-]{0,60})=[\w.-]{1,40}['"`] (?:to|if|when)\b""",
+    # WordPress: "Sorry, you are not allowed to create this comment without a post."
+    r"""\bnot (?:allowed|permitted|able) to\b.{1,80} without (?:an? |the |any )['"`]?(?P<a>[a-z_$][\w$.-]{0,79})['"`]?[.!]?$""",
     # by hand: "Content has no name key", "body does not contain the 'name' field", "dict has no key 'type'"
     rf"""(?:^|: )['"`](?P<within>[\w$-]{{1,80}})['"`] (?:dict|dictionary|object|map|hash|value|field)"""
     rf""" (?:has no|{_LACKS})(?: an?| the| any)? (?!attribute){_PLAIN_KIND} {_QUOTED}""",
