@@ -223,9 +223,12 @@ def test_what_a_message_says_is_missing(message: str, member: str) -> None:
         ("Missing fields: [title, body]", ["title", "body"]),
         ("Missing parameter(s)", []),
         ("Missing parameter(s): items[0][price]", ["items[0][price]"]),
+        ("Terms do not support trashing. Set 'force=true' to delete.", ["force"]),
+        ("The filter is bad. Set 'debug=true' to see more.", []),
+        ("You are not allowed to comment without a post.", ["post"]),
     ],
 )
-def test_a_plural_in_brackets_is_no_name(message: str, names: list[str]) -> None:
+def test_names_that_a_server_misses(message: str, names: list[str]) -> None:
     found = find_member(message)
     assert [one for one in (found.member, *found.others) if one] == names
     assert found.constraint == ("required" if names else "")
@@ -234,6 +237,8 @@ def test_a_plural_in_brackets_is_no_name(message: str, names: list[str]) -> None
 def test_a_plural_in_brackets_of_what_is_unknown() -> None:
     found = find_member("Unknown parameter(s): colour, size")
     assert (found.member, found.others, found.constraint) == ("colour", ("size",), "additionalProperties")
+    found = find_member("colour is not a valid property of Object.")
+    assert (found.member, found.constraint) == ("colour", "additionalProperties")
 
 
 @pytest.mark.parametrize(

@@ -150,9 +150,12 @@ _MISSING: Final = PatternList(
     rf"(?:^|: )(?:(?:required )?{_PLAIN_KIND} )?{_QUOTED} {_LACKED} (?:in|from) (?:the |your )?{_HOLDER}\b",
     rf"(?:^|: )(?P<a>[a-z_$][\w$.-]{{0,79}}) {_LACKED} (?:in|from) (?:the |your )?{_SENT}\b",
     # WordPress: "Set 'force=true' to delete."
-    r"""(?:^|[.;!] )(?:please )?(?:set|use|pass|add|send|specify) ['"`](?P<a>[A-Za-z_$][\w$-]{0,60})=[\w.-]{1,40}['"`] (?:to|if|when)\b""",
+    r"""(?:^|[.;!] )(?:please )?(?:set|use|pass|add|send|specify) ['"`](?P<a>[A-Za-z_$][\w$-]{0,60})=[\w.-]{1,40}"""
+    r"""['"`] to (?:permanently |really )?(?:delete|remove|destroy|overwrite|replace|override|proceed|continue"""
+    r"|confirm|allow|discard)\b",
     # WordPress: "Sorry, you are not allowed to create this comment without a post."
-    r"""\bnot (?:allowed|permitted|able) to\b.{1,80} without (?:an? |the |any )['"`]?(?P<a>[a-z_$][\w$.-]{0,79})['"`]?[.!]?$""",
+    r"\bnot (?:allowed|permitted|able) to\b.{1,80} without (?:an? |the |any )"
+    r"""['"`]?(?P<a>[a-z_$][\w$.-]{0,79}?)['"`]?[.!]?$""",
     # by hand: "Content has no name key", "body does not contain the 'name' field", "dict has no key 'type'"
     rf"""(?:^|: )['"`](?P<within>[\w$-]{{1,80}})['"`] (?:dict|dictionary|object|map|hash|value|field)"""
     rf""" (?:has no|{_LACKS})(?: an?| the| any)? (?!attribute){_PLAIN_KIND} {_QUOTED}""",
@@ -199,7 +202,8 @@ _UNKNOWN: Final = PatternList(
     rf"^{_QUOTED} is not allowed$",
     r"^property (?P<a>[\w$@.-]{1,80}) should not exist$",
     # WordPress: "colour is not a valid property of Object."
-    r"^['\"`]?(?P<a>[\w$@.-]{1,80})['\"`]? is not an? (?:valid|known|recogni[sz]ed) (?:property|member|key) of (?:the )?\w{1,60}\.?$",
+    r"^['\"`]?(?P<a>[\w$@.-]{1,80})['\"`]? is not an? (?:valid|known|recogni[sz]ed) (?:property|member|key)"
+    r" of (?:the )?\w{1,60}\.?$",
     r"^extra (?P<where>query) parameter(?:\(s\))? ['\"`]?(?P<a>[\w$@.-]{1,80})['\"`]? not in spec",
 )
 _KNOWN_NAMES: Final = re.compile(
