@@ -359,7 +359,7 @@ def _named_place(member: str, name: NamedMember, request: Request) -> str:
 _HEADERS: Final = frozenset(
     {
         *("content-disposition", "content-encoding", "content-language", "content-length", "content-location"),
-        *("content-md5", "content-range", "content-type", "content-digest", "repr-digest", "digest", "if-match"),
+        *("content-md5", "content-range", "content-type", "content-digest", "repr-digest", "if-match"),
         *("if-none-match", "if-modified-since", "if-unmodified-since", "accept-language", "idempotency-key"),
     }
 )
