@@ -9,7 +9,7 @@ import pytest
 from corrigible.adapters.formats.ajv import AJV
 from corrigible.adapters.formats.graphql import GRAPHQL
 from corrigible.adapters.formats.jsonapi import JSONAPI
-from corrigible.adapters.formats.message.member_names import missing_member, unknown_member
+from corrigible.adapters.formats.message.member_names import find_member, missing_member, unknown_member
 from corrigible.adapters.formats.spring import SPRING
 from corrigible.schema.exchange import Exchange, Request
 
@@ -210,6 +210,35 @@ def test_not_ajv(body: Any) -> None:
 )
 def test_what_a_message_says_is_missing(message: str, member: str) -> None:
     assert missing_member(message) == member
+
+
+@pytest.mark.parametrize(
+    ("message", "names"),
+    [
+        ("Missing parameter(s): username", ["username"]),
+        ("Missing parameter(s): username, email, password", ["username", "email", "password"]),
+        ("Missing required property(ies): a and b.", ["a", "b"]),
+        ("Missing parameter(s) username", ["username"]),
+        ("Missing fields: title, body", ["title", "body"]),
+        ("Missing fields: [title, body]", ["title", "body"]),
+        ("Missing parameter(s)", []),
+        ("Missing parameter(s): items[0][price]", ["items[0][price]"]),
+        ("Terms do not support trashing. Set 'force=true' to delete.", ["force"]),
+        ("The filter is bad. Set 'debug=true' to see more.", []),
+        ("You are not allowed to comment without a post.", ["post"]),
+    ],
+)
+def test_names_that_a_server_misses(message: str, names: list[str]) -> None:
+    found = find_member(message)
+    assert [one for one in (found.member, *found.others) if one] == names
+    assert found.constraint == ("required" if names else "")
+
+
+def test_a_plural_in_brackets_of_what_is_unknown() -> None:
+    found = find_member("Unknown parameter(s): colour, size")
+    assert (found.member, found.others, found.constraint) == ("colour", ("size",), "additionalProperties")
+    found = find_member("colour is not a valid property of Object.")
+    assert (found.member, found.constraint) == ("colour", "additionalProperties")
 
 
 @pytest.mark.parametrize(

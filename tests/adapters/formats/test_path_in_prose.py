@@ -69,3 +69,22 @@ def test_a_text_with_a_part_that_has_no_place_is_one_error() -> None:
 
 def test_an_object_that_the_text_quotes_is_the_place() -> None:
     assert [place for place, _ in read('That must be an array. You sent {"a":1}.')] == ["/body/wide"]
+
+
+@pytest.mark.parametrize(
+    ("message", "place", "sentence"),
+    [
+        ("labels[0] is not of type integer.", "/body/labels/0", "is not of type integer."),
+        ("labels[0][text] is not one of a, b.", "/body/labels/0/text", "is not one of a, b."),
+        ("labels[7] is not of type integer.", "/body/labels", "labels[7] is not of type integer."),
+        ("box[sizes] is not of type integer.", "/body/labels", "box[sizes] is not of type integer."),
+    ],
+)
+def test_a_path_inside_of_a_known_place(message: str, place: str, sentence: str) -> None:
+    answer = {
+        "message": "Invalid parameter(s): labels",
+        "data": {"params": {"labels": message}, "details": {"labels": {"message": message}}},
+    }
+    found = GenericFormat().read(Exchange(REQUEST, 400, {}, b""), answer)
+    assert [(one.pointer, one.message) for one in found] == [(place, sentence)]
+    assert [one.written_text for one in found] == [message]

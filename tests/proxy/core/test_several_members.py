@@ -288,3 +288,36 @@ def test_what_another_member_fixes_is_a_choice(tmp_path: Path) -> None:
     assert feedback is not None
     removed = [op["path"] for one in feedback["suggestions"] for op in one["patch"] if op["op"] == "remove"]
     assert sorted(removed) == ["/body/checkpoint", "/body/max_depth"]
+
+
+@pytest.mark.parametrize("message", ["Name, user, and id are empty.", "The name and id are both blank"])
+def test_of_several_empty_members_the_near_one_is_renamed(engine: Engine, message: str) -> None:
+    request = post({"nmae": "a"})
+    outcome = followed(feedback_about(engine, request, 400, {"message": message}), request)
+    assert isinstance(outcome, Next) and outcome.request.body == {"name": "a"}
+    # The server says that it knows the name: whether it takes a number there it says next.
+    request = post({"nmae": 7})
+    outcome = followed(feedback_about(engine, request, 400, {"message": message}), request)
+    assert isinstance(outcome, Next) and outcome.request.body == {"name": 7}
+
+
+def test_what_is_empty_is_taken_out_of_an_unknown_member_around_it(engine: Engine) -> None:
+    message = {"message": "Name, user, and id are empty."}
+    request = post({"event": {"name": "a", "kind": "id"}})
+    outcome = followed(feedback_about(engine, request, 400, message), request)
+    assert isinstance(outcome, Next) and outcome.request.body == {"name": "a", "kind": "id"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"event": {"name": "a", "colour": "red"}},  # which is no member
+        {"event": {"kind": "id"}},  # which has nothing of what is empty
+        {"event": {"name": ""}},
+        {"event": {"name": "a"}, "kind": "id"},  # the body has more
+        {"spans": {"name": "a"}},  # which is declared
+    ],
+)
+def test_else_nothing_is_taken_out(engine: Engine, body: Any) -> None:
+    feedback = feedback_about(engine, post(body), 400, {"message": "Name, user, and id are empty."})
+    assert all("patch" not in one for one in (feedback or {}).get("suggestions", ()))

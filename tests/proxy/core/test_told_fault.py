@@ -181,3 +181,25 @@ def test_json_under_the_media_type_of_forms_is_sent_as_json(tmp_path: Path) -> N
     form = Request("POST", "/barns", headers=headers, body={"lable": "North"}, form=True)
     feedback = feedback_about(engine_of(tmp_path, description), form, 400, {"message": "Unknown parameter: lable"})
     assert not any("content-type" in op["path"] for patch in patches(feedback) for op in patch)
+
+
+@pytest.mark.parametrize(
+    ("message", "is_told"),
+    [
+        ("You are posting comments too quickly. Slow down.", True),
+        ("You're doing that too often, try again later", True),
+        ("Rate limit exceeded", True),
+        ("The caller has exceeded the API rate limit.", True),
+        ("Too many requests. Come back in a minute.", True),
+        ("Too many requests in the batch: at most 25 are allowed", False),
+        ("rate_limit must be at least 1", False),
+        ("The rate limit must not be above 100", False),
+        ("You are sending the doors too often-used names", False),
+        ("The clock runs too fast", False),
+    ],
+)
+def test_a_refusal_for_pace_is_read_as_429(message: str, is_told: bool) -> None:
+    exchange = Exchange(Request("POST", "/barns", body={"label": "North"}), 400, {}, b"", "e", 1.0)
+    told = told_fault(exchange, [Violation(message=message)])
+    assert (told is not None and told.status == 429) is is_told
+    assert told_fault(exchange, [Violation(message=message, pointer="/body/label")]) is None

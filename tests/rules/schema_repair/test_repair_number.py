@@ -60,8 +60,20 @@ def test_too_small(value: Any, schema: dict[str, Any], wanted: float | None) -> 
 
 
 @pytest.mark.parametrize(("value", "wanted"), [(0, [1]), ("0", [1]), (-1, []), ("-1", [])])
-def test_nought_is_the_first_where_nothing_is_written(value: Any, wanted: list[int]) -> None:
-    assert [one.value for one in raised(value, {"minimum": 1}, Place(reads=True))] == wanted
+def test_nought_is_the_first_page_where_nothing_is_written(value: Any, wanted: list[int]) -> None:
+    assert [one.value for one in raised(value, {"minimum": 1}, Place("page", reads=True))] == wanted
+    assert raised(value, {"minimum": 1}, Place("page")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        *(("page", [1]), ("pageNumber", [1]), ("page[number]", [1]), ("start_index", [1]), ("offset", [1])),
+        *(("per_page", []), ("perPage", []), ("page_size", []), ("limit", []), ("", [])),
+    ],
+)
+def test_of_how_many_are_wanted_nought_says_nothing(name: str, wanted: list[int]) -> None:
+    assert [one.value for one in raised(0, {"minimum": 1}, Place(name, reads=True))] == wanted
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from corrigible.adapters.formats.message.absence import SAYS_ABSENT, misses
+from corrigible.adapters.formats.message.absence import SAYS_ABSENT, is_blank, misses
 from corrigible.adapters.formats.message.constraint_failure import ConstraintFailure, constraint_failures
 from corrigible.adapters.formats.message.database import StoredConstraint, members_of, stored_constraint
 from corrigible.adapters.formats.message.go_json import decode_error, decoded_places
@@ -27,9 +27,10 @@ from .ajv import constraint_of
 from .error_or_thing import is_error_text
 from .json_errors import find_errors
 from .keywords import KEYWORDS, keyword_of, stated_keywords
+from .listed_beside import missing_beside
 from .listed_lines import listed_complaints
 from .locate import fit_keywords
-from .path_in_prose import path_in_prose
+from .path_in_prose import path_in_prose, path_inside
 from .place_by_path import place_of_failure, respell_missing, respell_pointer
 from .pointers import member_pointer, part_of, pointer, steps
 
@@ -262,6 +263,8 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
     if not place and not name.member and (told := path_in_prose(message, request)).place:
         violation = violation._replace(pointer=told.place, message=told.sentence, printed=violation.written_text)
         place, message, name = told.place, told.sentence, find_member(told.sentence)
+    if place and not name.member and (inside := path_inside(message, place, request)).place:
+        return [violation._replace(pointer=inside.place, message=inside.sentence, printed=violation.written_text)]
     if place:
         constraint = violation.constraint or name.constraint
         if not place.endswith(_tail(name.member)) and constraint in (
@@ -280,9 +283,13 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
             for one in (name.member, *name.others)
         ]
         constraint = violation.constraint or name.constraint
+        if len(each) == 1 and _is_without(message, name, value_at(request, each[0])):
+            return [violation._replace(pointer=each[0])]
         return [violation.at(one, constraint, _with_known(violation.stated, name)) for one in each]
     if path:
         return [violation._replace(pointer=path)]
+    if listed := missing_beside(violation, request):
+        return listed
     about = find_subject(message)
     place = pointer(steps(about.member), request, place=part_of(about.part)) if about.member else ""
     place = respell_pointer(place, request) if place else ""
@@ -297,6 +304,15 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
     if isinstance(request.body, list) and _NOT_A_LIST.search(message) is not None:
         return [violation._replace(pointer="/body", constraint="type", stated={"type": "object"})]
     return [violation]
+
+
+def _is_without(message: str, name: NamedMember, there: Json) -> bool:
+    """Whether a text says what cannot be done without something that was sent: what it refers to is not there."""
+    is_sent = isinstance(there, str | int) and not isinstance(there, bool) and not is_blank(there)
+    return is_sent and name.constraint == "required" and _WITHOUT.search(message) is not None
+
+
+_WITHOUT: Final = re.compile(r"\bnot (?:allowed|permitted|able) to\b.{1,80} without \S", re.IGNORECASE)
 
 
 def _not_stored(violation: Violation, constraint: StoredConstraint, request: Request) -> Violation:
@@ -340,7 +356,19 @@ def _named_place(member: str, name: NamedMember, request: Request) -> str:
     parts, where = steps(member), part_of(name.part)
     if not where and len(parts) == 1 and part_of(member):
         where = parameters_at(request)[1:]  # a member may be called `path` or `form`
+    if not where and member.lower() in _HEADERS and value_at(request, f"/body/{member}") is MISSING:
+        return f"/headers/{member.lower()}"
     return pointer(parts, request, place=where)
+
+
+_HEADERS: Final = frozenset(
+    {
+        *("content-disposition", "content-encoding", "content-language", "content-length", "content-location"),
+        *("content-md5", "content-range", "content-type", "content-digest", "repr-digest", "if-match"),
+        *("if-none-match", "if-modified-since", "if-unmodified-since", "accept-language", "idempotency-key"),
+    }
+)
+"""Headers of requests (RFC 9110, RFC 9530 and the like) whose names are nobody's members."""
 
 
 def _tail(member: str) -> str:

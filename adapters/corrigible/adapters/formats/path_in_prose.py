@@ -18,7 +18,7 @@ from .pointers import part_of, pointer, steps
 
 _READ: Final = 1000
 _NAME: Final = r"[\w$@-]{1,60}"
-_STEP: Final = rf"(?:\.{_NAME}|\[(?:\d{{1,5}}|'{_NAME}'|\"{_NAME}\")\])"
+_STEP: Final = rf"(?:\.{_NAME}|\[(?:{_NAME}|'{_NAME}'|\"{_NAME}\")\])"
 _TOKEN: Final = rf"(?<![\w/:.@])(?P<path>(?:#?(?:/{_NAME}){{1,10}})|{_NAME}{_STEP}{{1,10}})"
 _KIND: Final = r"(?:field|property|parameter|attribute|member|argument|key|path|location|element|value|input)"
 _BEHIND: Final = re.compile(
@@ -57,6 +57,16 @@ def path_in_prose(message: str, request: Request) -> ToldPath:
         if sentence and (place := _place(told["path"], sentence, request)):
             return ToldPath(place, sentence)
     return ToldPath()
+
+
+def path_inside(message: str, place: str, request: Request) -> ToldPath:
+    """Return the place below a known one that a text about that one tells by its path; empty where it tells none.
+
+    WordPress tells the parameter, and in the text where in it: `categories[0] is not of type integer.`
+    """
+    told = path_in_prose(message, request)
+    is_inside = told.place.startswith(f"{place}/") and value_at(request, told.place) is not MISSING
+    return told if is_inside else ToldPath()
 
 
 def _place(path: str, sentence: str, request: Request) -> str:

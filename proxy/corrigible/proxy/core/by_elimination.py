@@ -31,6 +31,7 @@ from .about_what import REFUSES_VALUE, TAKES_NOT
 from .absent_of_several import absent_of_several
 from .absent_thing import absent_thing
 from .api_profile import RefusalCase
+from .digest_refused import digest_refused
 from .hinted_value import hinted_value
 from .nothing_said import says_no_path, says_nothing
 from .nothing_sent import nothing_sent
@@ -59,7 +60,8 @@ def by_elimination(case: RefusalCase, error: Violation, description: Described) 
     if (parameter := refused_parameter(case, error)) is not None:
         return parameter
     return (
-        _missing_name(case, error)
+        digest_refused(case, error)
+        or _missing_name(case, error)
         or _refused_name(case, error)
         or absent_of_several(case, error)
         or _absent(case, error)

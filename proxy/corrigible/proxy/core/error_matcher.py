@@ -37,6 +37,7 @@ from .answer_form import violation_of_accept
 from .api_profile import Explanation, RefusalCase
 from .body_form import violation_of_form
 from .by_elimination import by_elimination
+from .gone_already import gone_already
 from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, may_be_judged
 from .rule_scope import scope_of, told_apart
@@ -318,12 +319,14 @@ class ErrorMatcher:
             return None
         if self._explanation is not None:
             self._explanation.lines.append(f"several members: {repaired.code}")
-        valid = self._valid(result_of(repaired, ANSWER))
+        # Which names it knows the server has said. Whether it takes their values it says next, if it does not.
+        valid = self._valid(result_of(repaired, ANSWER), is_stated=True)
         return None if valid is None else self._with_new_key(valid)
 
     def _about_state(self, number: int) -> RuleResult | None:
         """Return what is told where an error is about no value of the request, and so are the others."""
-        told = None if self._settled else refused_for_state(self._case, self._case.errors[number])
+        error = self._case.errors[number]
+        told = None if self._settled else gone_already(self._case, error) or refused_for_state(self._case, error)
         if told is None:
             return None
         if self._explanation is not None:

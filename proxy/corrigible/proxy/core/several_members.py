@@ -10,8 +10,11 @@
 | ..., or fits two forms of a `oneOf`, as ajv says      | the same, of the members that tell them apart         |
 | "a, b and c fractions must add up to 1"               | a question at the places of those that were sent      |
 | "incompatible link for this family"                   | a question at both places                             |
+| "a post can not be sticky and have a password"        | the same                                              |
 | "email or username are already taken"                 | a question at both places: which is taken is not said |
-| "either name or id is required", and neither was sent | a choice of questions; a name near to one is renamed  |
+| "either name or id is required", and neither was sent | a choice of questions; a name near to one is renamed, |
+|                                                       | and what is inside of an unknown member is taken out  |
+| "title, body and summary are empty"                   | the same                                              |
 
 Knows: sentences, the members that were sent or are declared. Does not know: which of them the caller meant.
 """
@@ -30,6 +33,7 @@ from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer, value_at
 from corrigible.rules.safety.nearness import is_plural, is_same
+from corrigible.rules.schema_repair.nesting import out_of_wrapper
 from corrigible.rules.schema_repair.renaming import near_names
 from corrigible.rules.schema_repair.repair import Repair, repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -54,7 +58,7 @@ _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|<=|>=|[<>,/&]")
 _CUE: Final = PatternList(
     r"\b(?:before|after|earl|later|pre|follow|exceed|at [lm]|match|equal|ident|diff|than|prior|subs|same|cons"
     r"|incons|mism|in the [pf]|now|one of|any of|either|both|mutual|incomp|together|conf|with|along|in comb|if|when"
-    r"|no .{1,60} or |taken|already|add up|sum|total)|[<>]"
+    r"|no .{1,60} or |and (?:ha|be|use|contain)|are (?:all )?(?:empty|blank)|taken|already|add up|sum|total)|[<>]"
 )
 """The beginnings of words without which a sentence is about no more than one member."""
 _RELATION: Final = re.compile(
@@ -78,6 +82,12 @@ _OBLIGED: Final = re.compile(
 )
 _BEGUN: Final = re.compile(r" (?:the )?(?:incompatible|inconsistent|mismatch(?:ed|ing)?|conflicting) ")
 _FITTED: Final = re.compile(r" (?:[a-z]+ ){0,3}(?:for|with|to|and) (?:[a-z]+ ){0,3}")
+_NOT_AT_ONCE: Final = re.compile(
+    r"(?P<before>.* (?:can ?not|can t|must not|may not|should not) (?:be|have|use|contain|include) (?:an? |the )?)"
+    r"(?P<first>[a-z]+(?: [a-z]+){0,3}?) and (?:(?:be|have|use|contain|include) )(?:an? |the )?"
+    r"(?P<second>[a-z]+(?: [a-z]+){0,3}?)(?: at (?:the same time|once)| too| as well)? "
+)
+"""A sentence that excludes one member where there is the other, by what each makes of a thing: `be sticky and have`."""
 _SUMMED: Final = re.compile(
     r" (?P<noun>[a-z]+) (?:must|should|ha(?:s|ve) to|needs? to|can ?not|can t|may not) (?:all |not )?"
     r"(?:add up|sum(?: up)?|total)(?: to)? "
@@ -98,6 +108,8 @@ _NEEDED: Final = re.compile(
     r" (?:either|(?:at least|exactly|only|any)? ?one of|at least one|any of) .{1,200}"
     r"(?:required|must be|needs? to be|ha(?:s|ve) to be|should be|missing|be provided|be specified|be set|be given) "
     r"| no .{1,60} or .{1,60} (?:is|are|was|were)? ?(?:given|provided|specified|supplied|set) "
+    r"|^ (?:(?:the|both) )?[a-z_]+(?: [a-z_]+)?(?: , [a-z_]+(?: [a-z_]+)?)* (?:, )?and (?:the )?[a-z_]+(?: [a-z_]+)?"
+    r" (?:are|were) (?:all |both )?(?:empty|blank) $"
     r"| (?:required|missing|must (?:set|give|send|include|pass|contain|have)|provide|specify|supply|need)"
     r" .{0,40}(?:either|at least one of|one of|any of) "
 )
@@ -136,7 +148,7 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
         return _Reader(case, error, description, text).to_add_up(summed)
     exclusive, needed = _EXCLUSIVE.search(text), _NEEDED.search(text)
     reader = _Reader(case, error, description, text)
-    is_compared = any(one.search(text) for one in (_RELATION, _STATED, _TOGETHER))
+    is_compared = any(one.search(text) for one in (_RELATION, _STATED, _TOGETHER)) or " and " in text
     if not exclusive and not needed and (error.stated or not is_compared):
         moments = [] if error.stated or error.pointer.count("/") > 1 else places_of_moments(text, _values(request))
         return reader.to_fit(moments) if moments else None
@@ -204,6 +216,9 @@ class _Reader:
         if len(named) != 2 or (here.count("/") > 1 and here not in (named[0].place, named[1].place)):
             return []
         between, after = self._text[named[0].end - 1 : named[1].start + 1], self._text[named[1].end - 1 :]
+        if (excluded := _NOT_AT_ONCE.fullmatch(self._text)) is not None:
+            is_each = named[0].start + 1 == excluded.start("first") and named[1].start + 1 == excluded.start("second")
+            return [one.place for one in named] if is_each else []
         is_related = _OBLIGED.search(between) is not None and _RELATION.search(between) is not None
         is_related = is_related or _STATED.fullmatch(between) is not None
         is_joined = _JOINED.fullmatch(between) is not None and _TOGETHER.search(after) is not None
@@ -275,6 +290,9 @@ class _Reader:
         meant = [one for one in misspelt if _near_places(one) & {*places}]
         if len(meant) == 1 and len(_near_places(meant[0])) == 1:
             return repair(meant[0], self._request, group)
+        names = [path[1] for path in map(segments, (place for _, place in declared)) if path[0] == "body"]
+        if (nested := out_of_wrapper(names, [segments(place)[-1] for place in places], self._request)) is not None:
+            return Repair((nested,), "recovery_guidance", "A member around the others is not known.", "UNKNOWN_MEMBER")
         asked: list[Suggestion] = []
         for place in places:
             message = f"Give {_called(place)}, if that is what is meant."

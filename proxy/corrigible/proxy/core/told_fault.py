@@ -1,8 +1,9 @@
-"""Whether an answer with 500 or 412 tells that the request is at fault: many servers answer mistakes of callers so.
+"""The status that a refusal should have had by its text: many servers answer mistakes of callers with 500 or 412.
 
-Such an answer is read as if its status were 400. What a server says of itself
-(a crash, a time-out, another machine) is none of the request's. 412 is about a condition in the headers of the request
-(RFC 9110, section 13): where none was sent, nor the text is about a version, it says that an argument is wrong.
+Such an answer is read as if its status were 400, and one that only says that the caller is too fast as 429. What a
+server says of itself (a crash, a time-out, another machine) is none of the request's. 412 is about a condition in the
+headers of the request (RFC 9110, section 13): where none was sent, nor the text is about a version, it says that an
+argument is wrong.
 
 Knows: texts of errors, statuses. Does not know: descriptions, rules.
 """
@@ -15,10 +16,13 @@ from dataclasses import replace
 from typing import Final
 
 from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.rules.pointer import segments
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Protocol, Request
 
 from .request_at_fault import BAD_REQUEST, SERVER_FAULT
+from .told_pace import MAY_BE_ABOUT_PACE, TOO_MANY_REQUESTS, is_too_fast
 
 _READ: Final = 1000
 """Letters of a message that are looked at."""
@@ -60,14 +64,30 @@ _OF_A_VERSION: Final = re.compile(
     r"|\b(?:stale|outdated|out of date|concurren\w+|conflict\w*)\b"
 )
 """What the text of a condition that failed is about: some servers take the condition from the body or the query."""
+_FORBIDDEN: Final = 403
+_WITHOUT: Final = re.compile(
+    r"(?i)\bnot (?:allowed|permitted|able) to\b.{1,80} without (?:an? |the |any )?['\"`]?[\w$.-]+['\"`]?[.!]?$"
+)
+_OF_RIGHTS: Final = frozenset(
+    {
+        *("permission", "permissions", "login", "account", "subscription", "token", "license", "licence", "plan"),
+        *("credential", "credentials", "session", "authentication", "authorization", "access", "approval", "consent"),
+        *("role", "scope", "key", "password", "user", "certificate", "invitation"),
+    }
+)
+"""What is missing where somebody may not do something, whatever else is called so."""
 _ADDRESS: Final = re.compile(r"\w://")
 _JSON: Final = re.compile(r"(?i)\bdecod\w*|\bjson\b|\bunmarshal\w*|\bpayload\b|\bbody\b")
 
 
 def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | None:
-    """Return the exchange as one with status 400; None where its text does not say that the request is at fault."""
+    """Return the exchange with the status that its text is about; None where that is the one it has, or unclear."""
     if exchange.request.protocol is not Protocol.HTTP or not errors:
         return None
+    if exchange.status in MAY_BE_ABOUT_PACE:
+        return replace(exchange, status=TOO_MANY_REQUESTS) if is_too_fast(errors) else None
+    if exchange.status == _FORBIDDEN:
+        return replace(exchange, status=BAD_REQUEST) if _is_lack(exchange.request, errors) else None
     if exchange.status == _PRECONDITION_FAILED:
         return None if _is_conditional(exchange, errors) else replace(exchange, status=BAD_REQUEST)
     if exchange.status != SERVER_FAULT:
@@ -81,6 +101,19 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
     if doubtful and not _repeat_sent(doubtful, exchange.request):
         return None
     return replace(exchange, status=BAD_REQUEST)
+
+
+def _is_lack(request: Request, errors: Sequence[Violation]) -> bool:
+    """Whether a 403 only says without what nobody may do this, and something of that name was sent.
+
+    `not allowed to comment without a post` of `post_id` is no matter of rights, and so it is of a `post` that is not
+    there. That a role is missing, or a login, is one.
+    """
+    if not all(_WITHOUT.search(one.message[:_READ]) and one.constraint in ("", "required") for one in errors):
+        return False
+    nouns = [segments(one.pointer)[-1:] for one in errors]
+    sent = {word for one in sent_places(request) if len(one.path) == 2 for word in words(one.path[-1])}
+    return all(noun and noun[0] in sent and noun[0] not in _OF_RIGHTS for noun in nouns)
 
 
 def _is_conditional(exchange: Exchange, errors: Sequence[Violation]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.rules.budget import walk
@@ -31,7 +32,12 @@ def drop_invalid(
     if not edits:
         return result
     before = before or (lambda: description.schema_violations(request, operation))
-    refuted = [id(s) for s in edits if _breaks(s, request, operation, description, before, is_stated=is_stated)]
+    is_only = len(edits) == len(result.suggestions) == 1
+    refuted = [
+        id(s)
+        for s in edits
+        if _breaks(s, request, operation, description, before, is_stated=is_stated, is_only=is_only)
+    ]
     if not refuted:
         return result
     whole = [
@@ -49,6 +55,7 @@ def _breaks(
     violations_before: Callable[[], Sequence[SchemaViolation]],
     *,
     is_stated: bool,
+    is_only: bool,
 ) -> bool:
     walk()
     after = after_edit(suggestion, request)
@@ -68,15 +75,20 @@ def _breaks(
         before = {(violation.pointer, violation.keyword) for violation in broken}
         if len(broken) >= MOST:  # others come to light once one of them is mended: what nobody touched is not new
             violations = [violation for violation in violations if not _is_untouched(violation.pointer, request, after)]
-    # A misspelt path may be the first of several mistakes: what is missing besides is asked for next.
+    # A misspelt path may be the first of several mistakes: what is missing besides is asked for next. Where it is near
+    # to one path only, so is what the description says of a single value: it may be wrong, and the server knows.
     first = not operation and (after.method == request.method or request.body is None)
+    excused = {"required", *(_OF_ONE_VALUE if is_only and after.method == request.method else ())}
     asked = tuple(str(placeholder["pointer"]) for placeholder in suggestion.get("placeholders", ()))
     return any(
         (violation.pointer, violation.keyword) not in before
         and not any(f"{violation.pointer}/".startswith(f"{place}/") for place in asked)
-        and not (first and violation.keyword == "required")
+        and not (first and violation.keyword in excused)
         for violation in violations
     )
+
+
+_OF_ONE_VALUE: Final = frozenset({"type", "format", "pattern", "minLength", "maxLength", "minimum", "maximum"})
 
 
 def _is_untouched(pointer: str, request: Request, after: Request) -> bool:

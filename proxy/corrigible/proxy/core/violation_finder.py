@@ -67,6 +67,7 @@ from .request_at_fault import (
     UNAUTHORIZED,
 )
 from .sent_in_body import noted, told_body_type, told_method
+from .told_elsewhere import is_told_elsewhere
 
 _ABOUT_THE_ROUTE: Final = frozenset({404, METHOD_NOT_ALLOWED, 410, 501})
 """Of these, the ones that say first of all that the path or the method is wrong."""
@@ -450,6 +451,8 @@ class ViolationFinder:
             violations = of_values or violations
         if speaks_of_state(message):
             return mentioned
+        if violations and not mentioned and is_told_elsewhere(message, violations, self._request):
+            return ()
         return [*mentioned, *(one for one in violations if one not in mentioned)]
 
     def _of_another_kind(self, message: str) -> list[SchemaViolation]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from corrigible.rules.engine.guarded_patch import PatchError, guarded
@@ -214,6 +214,25 @@ def unwrapped(parent: str, around: Schema | None, violation: SchemaViolation, re
     if not needed or not needed <= inner.keys() or first_violation(inner, around) is not None:
         return None
     edited = _edited(violation, request, [(f"{parent}/{escape(str(name))}", parent)], is_certain=True)
+    return None if edited is None else edited.suggestion
+
+
+def out_of_wrapper(declared: Collection[str], missed: Collection[str], request: Request) -> Suggestion | None:
+    """Return the move of an object out of its only, undeclared member, where the server misses what is in it.
+
+    The server says that it found nothing under these names: whether the values are what it takes is not known yet.
+    """
+    present = request.body
+    if not isinstance(present, Mapping) or len(present) != 1 or request.form:
+        return None
+    ((name, inner),) = present.items()
+    if name in declared or not isinstance(inner, Mapping) or not inner.keys() <= {*declared}:
+        return None
+    if all(inner.get(one) in (None, "", [], {}) for one in missed):
+        return None
+    place = f"/body/{escape(name)}"
+    violation = SchemaViolation(place, "additionalProperties", {}, inner)
+    edited = _edited(violation, request, [(place, "/body")], is_certain=True)
     return None if edited is None else edited.suggestion
 
 

@@ -6,6 +6,7 @@ import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Final
 
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.exchange import Json
 
@@ -37,6 +38,10 @@ _NAMING: Final = re.compile(
     r"(?i)(?:^|[_.-])(?:ports?|id|uid|gid|pid|asn|vlan|vni)$|(?<=[a-z])(?-i:Ports?|Id|ID|Uid|Gid|Pid|Asn|Vlan|Vni)$"
 )
 """Names of numbers that name something: port 65534 is another one than port 70000, and no smaller wish."""
+
+_POSITIONS: Final = frozenset({"page", "offset", "index", "start", "position"})
+"""Names of where a listing begins: who counts from 0 means the first one. `per_page` is none of them."""
+_NUMBERED: Final = frozenset({"no", "num", "number", "index"})
 
 _SHARE: Final = re.compile(r"(?i)(?:^|[_.-])(?:ratio|rate|score|share)$|(?<=[a-z])(?-i:Ratio|Rate|Score|Share)$")
 _WHOLE: Final = 100
@@ -72,9 +77,18 @@ def raised(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     least = _limit(schema, "minimum", "exclusiveMinimum", ROUND_CEILING, 1)
     if have is None or least is None or _is_measured(schema, place):
         return []
-    if have < 0 <= least or (have == 0 < least and not place.reads):
-        return []  # zero or less was requested: the least amount is not what that means
+    is_first = place.reads and _is_position(place.name)
+    if have < 0 <= least or (have == 0 < least and not is_first):
+        return []  # zero or less was requested: the least amount is not what that means, the first page may be
     return [_number(least, "the least that is allowed is sent")]
+
+
+def _is_position(name: str) -> bool:
+    """Whether a name is that of a place in a listing: `page`, `page[number]`, `startIndex`."""
+    parts = list(words(name))
+    if len(parts) > 1 and parts[-1] in _NUMBERED:
+        parts.pop()
+    return "per" not in parts and bool(parts) and parts[-1] in _POSITIONS
 
 
 def lowered(value: Json, schema: Schema, place: Place) -> list[Spelling]:

@@ -24,6 +24,7 @@ from corrigible.schema.exchange import Json
 from . import repair_number
 from .first_violation import first_violation, is_fully_checked, same
 from .json_schema import SHAPED, Schema, choices, types
+from .local_time import local_times
 from .rewriting import is_rounded
 from .told_in_prose import number_meant
 from .told_spelling import SPELLING
@@ -42,6 +43,8 @@ def repair_value(keyword: str, value: Json, schema: Schema, place: Place) -> lis
     if keyword not in _LIMITS and is_rounded(value):
         return []
     spend(_A_REPAIR)
+    if keyword == "format" and (local := local_times(value, schema)) is not None:
+        return local
     return _settled(_first(keyword, value, schema, place), schema, place, _STEPS)
 
 
@@ -188,12 +191,17 @@ def _to_integer(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         value = value.strip().lstrip("#")  # "#12": the mark precedes a number
     if isinstance(value, str) and (meant := number_meant(value, schema)) is not None:
         return [Spelling(meant)]
+    if isinstance(value, Mapping) and type(value.get("id")) is int and value.keys() <= {"id", "name", "type", "href"}:
+        return [Spelling(value["id"], _ID_OF_OBJECT)]
     if counts_seconds(place.name, schema) and (length := span(value)) is not None:
         return [Spelling(length)]
     moment = spelling.as_unix(value) if schema.get("format") == "unix-time" else []
     if not moment and isinstance(value, str) and "." in value and _MONEY.search(place.name):
         return []  # "10.00" may be ten cents or ten dollars
     return moment or _scalar(value, schema, place, spelling.integer)
+
+
+_ID_OF_OBJECT: Final = "the id of the object is sent in its place"
 
 
 _MONEY = re.compile(r"(?i)amount|price|cost|fee|total|balance|tax|cents|sum|value")
@@ -216,7 +224,7 @@ def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         return [Spelling(text)] if len(text) <= _LONGEST else []
     is_content = not _CONTENT.isdisjoint(words(place.name)[-1:])
     if isinstance(value, Mapping) and isinstance(value.get("id"), str) and not is_content:
-        return [Spelling(value["id"], "the id of the object is sent in its place")]
+        return [Spelling(value["id"], _ID_OF_OBJECT)]
     if isinstance(value, Mapping) and len(value) == 1:
         ((name, inner),) = value.items()
         is_wrapper = not _NAMING.isdisjoint(words(str(name))[-1:]) and not is_content

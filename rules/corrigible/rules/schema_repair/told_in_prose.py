@@ -5,6 +5,7 @@
 | `1 for ascending, -1 for descending`       | which word each number of a closed list means  |
 | `none (0), read (1)`                       | the same                                       |
 | `A JSON list of types`                     | that the text at a place holds JSON, of a kind |
+| `When, in the site's timezone`             | that a time has no offset                      |
 
 Knows: sentences of descriptions. Does not know: requests, errors.
 """
@@ -19,6 +20,7 @@ from corrigible.rules.safety.nearness import letters
 from corrigible.schema.exchange import Json
 
 from .json_schema import Schema, choices, types
+from .local_time import LOCAL, told_local
 
 MEANT: Final = "x-meant"
 """In a schema of a closed list of integers: the word for each, as the description has it."""
@@ -46,6 +48,8 @@ def told_in_prose(prose: Json, schema: Schema) -> dict[str, Json]:
     text = prose[:_READ]
     if (meant := _meanings(text, schema)) is not None:
         return {MEANT: meant}
+    if told_local(text, schema):
+        return {LOCAL: True}
     held = _HELD.search(text) if types(schema) == ("string",) and not choices(schema) else None
     return {} if held is None else {HELD: "object" if held["kind"].lower() == "object" else "array"}
 

@@ -55,9 +55,18 @@ _HOLDER: Final = rf"(?:{_SENT}|input|data|object|parameters|arguments|args|docum
 _LACKED: Final = r"(?:is |was )?(?:missing|absent|not(?: found| present| included| contained| given| provided)?)"
 _LACKS: Final = r"does(?: not|n't) (?:have|contain|include|specify)"
 _PART: Final = r"(?P<where>query|header|path|body|form|formData|cookie)"
+_PERHAPS_SEVERAL: Final = (
+    r"(?:param(?:eter)?|property|properties|field|key|argument|attribute|input|member|column|value)"
+)
+_PLURAL: Final = r"\((?:s|es|ies)\)"
+"""How one writes that it may be several: `parameter(s)`. It is no list, and no name."""
+_LISTED: Final = r"(?P<many>[A-Za-z_$][\w$@.-]{0,79}(?:(?:, ?(?:and )?| and )[A-Za-z_$][\w$@.-]{0,79}){0,30})[.!]?$"
+"""Names without quotes that end a sentence."""
 
 
-_MISSING_WORD: Final = PatternList(r"miss|requir|lacks|must|not |n't |has no |absent|expected|without|empty ")
+_MISSING_WORD: Final = PatternList(
+    r"miss|requir|lacks|must|not |n't |has no |absent|expected|without|empty |^no [a-z]+-|="
+)
 _MISSING: Final = PatternList(
     # go-openapi: "matchers in body is required"
     rf"^\.?(?P<a>[\w$@.\[\]-]{{1,80}}) in {_PART} is required\b",
@@ -74,12 +83,16 @@ _MISSING: Final = PatternList(
     rf"\bfield {_QUOTED} is required for type\b",
     # kotlinx: "Fields [a, b] are required for type"; openapi4j: 'Object has missing required properties (["a"])'
     r"\bfields (?P<many>\[[^\[\]]{1,400}\]) are required\b",
+    # WordPress: "Missing parameter(s): username, email"; by hand: "Missing fields: a, b and c"
+    rf"\bmissing (?:the )?(?:following )?(?:(?:required|mandatory) )?(?:{_PERHAPS_SEVERAL}{_PLURAL}:?"
+    rf"|{_PERHAPS_SEVERAL}s?:) {_LISTED}",
+    rf"\bmissing (?:the )?(?:following )?(?:(?:required|mandatory) )?{_PERHAPS_SEVERAL}{_PLURAL}:? {_NAME}",
     r"\bmissing (?:the )?(?:following )?(?:required|mandatory)?\s?"
     r"(?:property\(ies\)|propert(?:y|ies)|field\(s\)|fields?|parameter\(s\)|param(?:eter)?s?|keys?|arguments?|"
     r"attributes?"
     r"|inputs?|members?|columns?)"
     r"(?: in (?:the )?(?:json|request|body|json data|request body|data|payload|query|form))?:? ?"
-    r"(?P<many>[(\[{].{1,400})",
+    rf"(?P<many>(?!{_PLURAL})[(\[{{].{{1,400}})",
     # by hand: "Missing field in JSON data: path", "Missing property in request body: 'name'"
     rf"\bmissing (?:required )?{_PLAIN_KIND} (?:in|from) (?:the )?(?:json data|json|request body|request|body|"
     rf"data|payload)"
@@ -136,6 +149,13 @@ _MISSING: Final = PatternList(
     # by hand: "'name' not in content", "Key 'name' not found in body", "name is missing from the request body"
     rf"(?:^|: )(?:(?:required )?{_PLAIN_KIND} )?{_QUOTED} {_LACKED} (?:in|from) (?:the |your )?{_HOLDER}\b",
     rf"(?:^|: )(?P<a>[a-z_$][\w$.-]{{0,79}}) {_LACKED} (?:in|from) (?:the |your )?{_SENT}\b",
+    # WordPress: "Set 'force=true' to delete."
+    r"""(?:^|[.;!] )(?:please )?(?:set|use|pass|add|send|specify) ['"`](?P<a>[A-Za-z_$][\w$-]{0,60})=[\w.-]{1,40}"""
+    r"""['"`] to (?:permanently |really )?(?:delete|remove|destroy|overwrite|replace|override|proceed|continue"""
+    r"|confirm|allow|discard)\b",
+    # WordPress: "Sorry, you are not allowed to create this comment without a post."
+    r"\bnot (?:allowed|permitted|able) to\b.{1,80} without (?:an? |the |any )"
+    r"""['"`]?(?P<a>[a-z_$][\w$.-]{0,79}?)['"`]?[.!]?$""",
     # by hand: "Content has no name key", "body does not contain the 'name' field", "dict has no key 'type'"
     rf"""(?:^|: )['"`](?P<within>[\w$-]{{1,80}})['"`] (?:dict|dictionary|object|map|hash|value|field)"""
     rf""" (?:has no|{_LACKS})(?: an?| the| any)? (?!attribute){_PLAIN_KIND} {_QUOTED}""",
@@ -169,6 +189,7 @@ _UNKNOWN: Final = PatternList(
     rf"""\b{_PLAIN_KIND} {_QUOTED} (?:was |is |could )?not (?:be )?(?:found|known|recogni[sz]ed|supported|valid)\b""",
     rf"\b(?:unknown|unexpected|unrecogni[sz]ed|unevaluated|undeclared|unsupported|extra|invalid) {_KIND}(?:"
     rf" name)?:? {_QUOTED}",
+    rf"\b(?:unknown|unexpected|unrecogni[sz]ed|undeclared|unsupported|extra) {_PERHAPS_SEVERAL}{_PLURAL}:? {_LISTED}",
     # Go: 'json: unknown field "x"'; Jackson: 'Unrecognized field "x" (class ...)'; kotlinx: "Unknown key 'x'"
     rf"\b(?:unknown|unexpected|unrecogni[sz]ed|unevaluated|undeclared) {_KIND}:? {_NAME}",
     rf"(?:^|: )(?:\w+ )?{_KIND} {_QUOTED} (?:is not allowed|does not exist|is unknown|is not permitted"
@@ -180,6 +201,9 @@ _UNKNOWN: Final = PatternList(
     # Joi: '"nam" is not allowed'
     rf"^{_QUOTED} is not allowed$",
     r"^property (?P<a>[\w$@.-]{1,80}) should not exist$",
+    # WordPress: "colour is not a valid property of Object."
+    r"^['\"`]?(?P<a>[\w$@.-]{1,80})['\"`]? is not an? (?:valid|known|recogni[sz]ed) (?:property|member|key)"
+    r" of (?:the )?\w{1,60}\.?$",
     r"^extra (?P<where>query) parameter(?:\(s\))? ['\"`]?(?P<a>[\w$@.-]{1,80})['\"`]? not in spec",
 )
 _KNOWN_NAMES: Final = re.compile(

@@ -13,6 +13,7 @@ from typing import Any, Final
 from corrigible.adapters.openapi.document.source_files import SourceFiles
 from corrigible.rules.schema_repair.first_violation import is_fully_checked
 from corrigible.rules.schema_repair.json_schema import SHAPED, TOLD, is_shaped, told_values
+from corrigible.rules.schema_repair.local_time import LOCAL
 from corrigible.rules.schema_repair.told_in_prose import HELD, MEANT, told_in_prose
 from corrigible.schema.exchange import Json
 
@@ -130,7 +131,7 @@ class Schemas:
 
     def _or_null(self, out: dict[str, Json]) -> dict[str, Json]:
         """Allow null beside what a schema without a type of its own allows."""
-        asserting = [key for key in out if key not in ("default", "readOnly", SHAPED, TOLD, MEANT, HELD)]
+        asserting = [key for key in out if key not in ("default", "readOnly", SHAPED, TOLD, MEANT, HELD, LOCAL)]
         if not asserting:
             return out
         for key in ("oneOf", "anyOf"):

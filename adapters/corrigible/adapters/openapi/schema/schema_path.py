@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, SHAPED, TOLD, Schema, member, parts
+from corrigible.rules.schema_repair.local_time import LOCAL
 from corrigible.rules.schema_repair.told_in_prose import HELD, MEANT
 from corrigible.rules.schema_repair.told_names import OF_LISTS, TOLD_NAMES
 from corrigible.schema.exchange import Json
 
 _COPIED: Final = (
     *("type", "enum", "const", "format", "pattern", "default", "readOnly", "uniqueItems", "required", SHAPED, TOLD),
-    *(MEANT, HELD, TOLD_NAMES, OF_LISTS),
+    *(MEANT, HELD, LOCAL, TOLD_NAMES, OF_LISTS),
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
 )
