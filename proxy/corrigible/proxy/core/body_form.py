@@ -22,6 +22,7 @@ from corrigible.schema.exchange import Json, Protocol
 from .answer_form import is_produced
 from .api_profile import RefusalCase
 from .nothing_said import says_nothing
+from .unsent_value import names_unsent
 
 _STATUSES: Final = frozenset({400, 415, 422})
 _UNSUPPORTED: Final = 415
@@ -76,6 +77,8 @@ def _is_text_only(violation: SchemaViolation, pointer: str, sent: Json) -> bool:
 
 def _is_unread(case: RefusalCase, error: Violation, violation: SchemaViolation) -> bool:
     """Whether an error says that the body was not read: it misses a member that is there, or is about all of it."""
+    if names_unsent(error.message, case.request):
+        return True  # it looks for what was sent under no name
     media = case.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if is_json(media) and not isinstance(case.request.body, str):
         # Most servers read any JSON, whatever it is called: one that does not says so, or misses what is there.

@@ -19,6 +19,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Protocol, Request
 
 from .request_at_fault import BAD_REQUEST, SERVER_FAULT
+from .unsent_value import names_unsent
 
 _READ: Final = 1000
 """Letters of a message that are looked at."""
@@ -72,7 +73,9 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
         return None if _is_conditional(exchange, errors) else replace(exchange, status=BAD_REQUEST)
     if exchange.status != SERVER_FAULT:
         return None
-    texts = [_ERRNO.sub("", one.message[:_READ].strip()) for one in errors]
+    # What is looked for under no name was not sent.
+    texts = [one.message[:_READ].strip() for one in errors if not names_unsent(one.message, exchange.request)]
+    texts = [_ERRNO.sub("", one) for one in texts]
     repeating = [one for one in texts if _OF_WHAT_IS_REPEATED.search(one) is not None]
     is_told = all(_OF_THE_REQUEST.search(one) is not None or one in repeating or _is_unread(one) for one in texts)
     if not is_told or any(_is_of_the_server(one) for one in texts):
