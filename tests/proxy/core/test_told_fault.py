@@ -181,3 +181,16 @@ def test_json_under_the_media_type_of_forms_is_sent_as_json(tmp_path: Path) -> N
     form = Request("POST", "/barns", headers=headers, body={"lable": "North"}, form=True)
     feedback = feedback_about(engine_of(tmp_path, description), form, 400, {"message": "Unknown parameter: lable"})
     assert not any("content-type" in op["path"] for patch in patches(feedback) for op in patch)
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [({"label": "North"}, ["/body/floor", "/body/roof"]), ({"floor": "stone"}, ["/body/roof"])],
+)
+def test_of_several_mandatory_members_those_are_asked_for_that_were_not_sent(
+    engine: Engine, body: dict[str, Any], wanted: list[str]
+) -> None:
+    message = {"message": "floor and roof are mandatory properties for Barn"}
+    feedback = feedback_about(engine, Request("POST", "/barns", body=body), 500, message)
+    asked = [one["pointer"] for each in (feedback or {})["suggestions"] for one in each.get("placeholders", ())]
+    assert sorted(asked) == wanted

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from corrigible.adapters.formats.message.absence import SAYS_ABSENT, misses
+from corrigible.adapters.formats.message.absence import SAYS_ABSENT, is_blank_at, misses
 from corrigible.adapters.formats.message.constraint_failure import ConstraintFailure, constraint_failures
 from corrigible.adapters.formats.message.database import StoredConstraint, members_of, stored_constraint
 from corrigible.adapters.formats.message.go_json import decode_error, decoded_places
@@ -275,6 +275,8 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
     if name.member:
         each = [_joined(path, one) if path else _named_place(one, name, request) for one in (name.member, *name.others)]
         constraint = violation.constraint or name.constraint
+        if constraint == "required":  # of several that are required one may be there
+            each = [one for one in each if is_blank_at(one, request)] or each
         return [violation.at(one, constraint, _with_known(violation.stated, name)) for one in each]
     if path:
         return [violation._replace(pointer=path)]

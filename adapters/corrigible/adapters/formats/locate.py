@@ -38,6 +38,7 @@ from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .field_names import field_quoted
 from .locate_call import OF_REFERENCES, is_unset, likely, read_call, told_in_call
+from .node_argument import is_of_runtime
 from .place_by_blame import place_by_blame
 from .place_by_frame import (
     missed_in_frame,
@@ -117,6 +118,9 @@ def locate_errors(
         printed = error.message
         error, code = read_call(error, exchange, declared) if is_rpc else (error, "")
         error = with_value_behind_name(error, request)
+        if is_of_runtime(error, declared):
+            out.append(error.at("", "", {})._replace(param=""))
+            continue
         if _is_there(error, request):
             out.append(_at_its_place(_with_code(error._replace(message=printed), code), request, NOTHING))
             continue

@@ -26,7 +26,7 @@ _READ: Final = 1000
 _OF_THE_REQUEST: Final = re.compile(
     r"(?i)\b(?:invalid|illegal|malformed|unsupported|unrecogni[sz]ed|unknown|reserved|mutually exclusive)\b"
     r"|\bnot (?:an? )?(?:\w{1,20} )?(?:valid|allowed|permitted|supported|recogni[sz]ed|known|found)\b"
-    r"|\b(?:must|should|required|simultaneously)\b"
+    r"|\b(?:must|should|required|mandatory|simultaneously)\b"
     r"|\b(?:cannot|can ?not|may not) be (?!parsed|read|opened|loaded|saved|written|reached|processed)|\bcan only\b"
     r"|\balready (?:exists?|in use|used|taken|associated)\b|\b(?:is|name) (?:being used|in use|taken)\b"
     r"|\bno such\b|\b(?:does ?n[o']t|do not) exist\b|\bno \w+ with\b|\bnot in (?:the )?(?:subnet|range|list)\b"
