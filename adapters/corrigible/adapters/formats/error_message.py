@@ -273,6 +273,8 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
         return [violation.at(place, constraint, _with_known(violation.stated, name))]
     path = _path(message, request)
     if name.member:
+        if name.constraint == "additionalProperties" and isinstance(request.body, list) and name.member.isdecimal():
+            return [violation._replace(pointer="/body", constraint="type", stated={"type": "object"})]
         each = [_joined(path, one) if path else _named_place(one, name, request) for one in (name.member, *name.others)]
         constraint = violation.constraint or name.constraint
         if constraint == "required":  # of several that are required one may be there
