@@ -121,6 +121,7 @@ def test_a_body_under_another_media_type_was_not_read(engine: Engine) -> None:
         "Expected string but found null",
         "value null not found in enum",
         "Bed '' not found",
+        'Document with id "b7", locale "null" not found',
         "Bed 'undefinedBed' not found",
     ],
 )

@@ -16,6 +16,7 @@ from corrigible.rules.safety import spelling
 from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.nearness import all_near, is_relisted, signs, spelled
 from corrigible.rules.safety.nearness import letters as _letters
+from corrigible.rules.safety.short_values import written_otherwise
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.rules.safety.time_span import GO_DURATION, counts_seconds, go_duration, span
 from corrigible.schema.document import scalar_text
@@ -120,6 +121,10 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if not isinstance(value, str):
         only = [] if isinstance(value, bool) or "const" not in schema else [schema["const"]]
         return [Spelling(value, _ONLY) for value in only]
+    if {name.casefold() for name in scalars} == _TRUTHS and (is_true := spelling.truth(text)) is not None:
+        return [Spelling(one) for name, one in scalars.items() if (name.casefold() == "true") is is_true]
+    if otherwise := written_otherwise(text, [name for name, one in scalars.items() if isinstance(one, str)]):
+        return [Spelling(scalars[otherwise])]
     if not scalars.keys().isdisjoint(part.strip() for part in _LIST_SEPARATOR.split(text)):
         return []  # a list of several: one of them is not what was asked for
     initials = _initials(text)
@@ -149,6 +154,8 @@ def _with_second(text: str, near: list[str], names: Iterable[str]) -> list[str]:
     return near + [name for name in names if rest and _letters(name) == rest]
 
 
+_TRUTHS: Final = frozenset({"true", "false"})
+"""A closed list of texts that are truth values: `yes` is read as one of them, as it is where they are no texts."""
 _LIST_SEPARATOR: Final = re.compile(r"[,;|]")
 
 _ONLY = "another value was asked for, this is the one there is"

@@ -49,7 +49,7 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     if where not in (["body"], ["query"], ["headers"]):
         return None
     value = value_at(request, error.pointer)
-    error = error.at(error.pointer, error.constraint, _plain(error.stated, declared.schema))
+    error = error.at(error.pointer, error.constraint, _of_truth(_plain(error.stated, declared.schema), declared.schema))
     if error.constraint == "required":
         return _required(error, value, declared)
     if value is MISSING or error.pointer in ("/query", "/headers"):
@@ -105,6 +105,13 @@ def _plain(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
     if "const" in out and not _is_plain(out["const"], _WORD):
         del out["const"]
     return out
+
+
+def _of_truth(stated: dict[str, Json], declared: Schema) -> dict[str, Json]:
+    """Return the type of truth values where a server lists their texts, and the description has that type."""
+    listed = stated.get("enum")
+    is_listed = isinstance(listed, list) and sorted(map(str, listed)) == ["false", "true"]
+    return {"type": "boolean"} if is_listed and types(declared) == ("boolean",) else stated
 
 
 def _is_plain(value: Json, words: re.Pattern[str]) -> bool:

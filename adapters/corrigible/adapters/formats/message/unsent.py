@@ -21,6 +21,7 @@ _QUOTED: Final = re.compile(rf"{_PHRASE}[:=]? ?(?P<mark>['\"`]){_NONE}(?P=mark)(
 _PLAIN: Final = re.compile(
     rf"{_PHRASE}(?:[:=] ?| ){_NONE}(?: (?:(?:was |is |could )?not (?:be )?found|does(?: not|n't) exist)\b|[.!]?$)"
 )
+_QUOTE: Final = re.compile(r"['\"`](?![a-z]\b)")
 _VERBS: Final = word_set("found got received is was be value type of in to for with by at on and or but not from")
 """Words before a value that call it nothing in particular."""
 _ENDINGS: Final = word_set("id ids name key uuid slug with of by for the named called")
@@ -41,8 +42,8 @@ def unsent(message: str) -> Unsent | None:
     if not says_absent(text):
         return None
     told = _QUOTED.search(text) or _PLAIN.search(text)
-    if told is None:
-        return None
+    if told is None or _QUOTE.search(text[: told.start()]) is not None:
+        return None  # what is quoted before it is what was looked for: `Document with id "7", locale "null"`
     noun = list(words(told["phrase"]))
     if noun[-1:] == ["of"]:
         return None  # a member of nothing is none of the request's
