@@ -24,6 +24,7 @@ from .json_text import closed_json, repaired_json
 from .nearness import is_relisted, is_same_spelling, signs, spelled
 from .short_values import is_short_value
 from .time_span import span
+from .written_moment import is_same_moment
 
 _LONGEST = 4096
 """A longer text is the same only where it is equal: comparing spellings of it would take too long."""
@@ -239,7 +240,7 @@ def is_near_spelling(one: Json, other: Json) -> bool:
         return False
     if one.isdecimal() and other.isdecimal():
         return False
-    if is_relisted(one, other) or is_short_value(one, other):
+    if is_relisted(one, other) or is_short_value(one, other) or is_same_moment(one, other):
         return True
     a, b = spelled(one), spelled(other)
     if signs(one) != signs(other) or re.findall(r"\d+", a) != re.findall(r"\d+", b):

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+import re2
+
 from corrigible.rules.budget import spend
 from corrigible.rules.safety import spelling
 from corrigible.rules.safety.decisive import word_set, words
@@ -19,6 +21,7 @@ from corrigible.rules.safety.nearness import letters as _letters
 from corrigible.rules.safety.short_values import written_otherwise
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.rules.safety.time_span import GO_DURATION, counts_seconds, go_duration, span
+from corrigible.rules.safety.written_moment import rewritten
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
@@ -424,6 +427,8 @@ def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     shape = {"pattern": pattern}
     if not is_fully_checked(shape):
         return []
+    if moment := _moment_in(value, pattern):
+        return [Spelling(moment)]
     plain = value.strip()
     unmarked = plain.lstrip("#@$+").strip()
     dashed = re.sub(r"[\s_]+", "-", plain)
@@ -447,6 +452,17 @@ def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         return fitting[:1]
     joined = re.sub(r"[\s_]+", "_", plain if fitting[0].value == dashed else plain.lower())
     return [fitting[0], *(way for way in (Spelling(joined, _ANOTHER),) if first_violation(joined, shape) is None)]
+
+
+def _moment_in(value: str, pattern: str) -> str:
+    """Return a date or a time in the writing that a pattern has for the whole of it; empty where that says less."""
+    try:
+        whole = re2.compile(f"^(?:{pattern})$")
+    except re2.error:
+        return ""
+    return rewritten(
+        value, lambda text: whole.search(text) is not None and first_violation(text, {"pattern": pattern}) is None
+    )
 
 
 _CASE = "upper and lower case change"

@@ -40,6 +40,7 @@ _CONDITION: Final = re.compile(
 )
 """How a sentence begins whose limit another member brings: `If checkpoint is specified then ntrees must ...`."""
 _OF_AN_INDEX: Final = re.compile(r"(?i)\b(?:index|ordinal)\b")
+_OF_TIME: Final = frozenset({"date", "date-time", "time"})
 _OF_NUMBERS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 
 
@@ -190,6 +191,8 @@ def _joined(declared: Schema, stated: Mapping[str, Json]) -> dict[str, Json]:
         if not (("type" in stated or "enum" in stated) and name in (*ALTERNATIVES, "const"))
     }
     out = {**left, **stated}
+    if "pattern" in stated and "format" not in stated and declared.get("format") in _OF_TIME:
+        out.pop("format")  # the server shows another writing than that of RFC 3339
     if "enum" in stated and "type" not in stated and isinstance(stated["enum"], list):
         if {kind_of(one) for one in stated["enum"]}.isdisjoint(types(declared)):
             out.pop("type", None)
