@@ -26,7 +26,7 @@ paths:
         required: true
         content:
           application/json:
-            schema: {type: object, properties: {port: {type: string}, highAt: {type: string, format: date-time}}}
+            schema: {type: object, properties: {port: {type: string}, format: {type: string}, highAt: {type: string, format: date-time}}}
   /tides/{month}:
     parameters: [{name: month, in: path, required: true, schema: {type: string, pattern: '[0-9]{4}-[0-9]{2}'}}]
     get: {}
@@ -51,6 +51,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
         ("invalid date, expected format: YYYY-MM-DD", "2026-01-02"),
         ("must be yyyy-MM-dd'T'HH:mm:ss.SSSXXX", "2026-01-02T03:04:05.678+01:00"),
         ("time data 'x' does not match format '%Y-%m-%dT%H:%M:%S'", "2026-01-02T03:04:05"),
+        ("time data 'x' does not match format '%Y-%m-%d %H:%M:%S.%f'", "2026-01-02 03:04:05.678901"),
         ("Use HH:MM for opens", "09:05"),
         ("expected YYYY-MM or YYYY-MM-DD", "2026-01-02"),
     ],
@@ -71,6 +72,8 @@ def test_the_form_that_is_shown(message: str, shown: str) -> None:
         "the date 2026-03-04 is taken",
         "version such as 2023.10.1-beta",
         "use hh:mm a for the time",
+        "time data 'x' does not match format '%Y-%m-%d %I:%M %p'",
+        "use YYYY-MM-DD hh:mm a",
         "logs-YYYY.MM is no index",
         "date must be DD/MM/YYYY",
         "Started at 10:30",
@@ -80,7 +83,7 @@ def test_no_form_is_shown(message: str) -> None:
     assert shown_form(message) == ""
 
 
-SHOWN = "Validation failed on property 'highAt': Invalid time. Correct format follows example: '2023-08-21 23:38:51.110+0200'."
+SHOWN = "Failed on property 'highAt': Invalid time. Correct format follows example: '2023-08-21 23:38:51.110+0200'."
 
 
 def test_a_moment_is_written_as_the_answer_shows_it(engine: Engine) -> None:
@@ -109,3 +112,12 @@ def test_a_month_gets_its_zero_in_the_query_and_in_the_path(engine: Engine) -> N
     outcome = followed(feedback_about(engine, request, 400, {"message": 'Month "2026-3" is not valid.'}), request)
     assert isinstance(outcome, Next)
     assert outcome.request.path == "/tides/2026-03"
+
+
+def test_a_form_is_not_shown_of_a_word(engine: Engine) -> None:
+    body = {"format": "spring", "highAt": "2026-03-04 10:11:12Z"}
+    request = Request("POST", "/tides", {}, {"content-type": "application/json"}, body)
+    answer = {"message": "Invalid format, expected yyyy-MM-ddTHH:mm:ssZ"}
+    outcome = followed(feedback_about(engine, request, 400, answer), request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {**body, "highAt": "2026-03-04T10:11:12Z"}

@@ -27,6 +27,7 @@ from corrigible.adapters.formats.message.sent_values import (
     value_mentioned,
     values_told,
 )
+from corrigible.adapters.formats.message.shown_form import is_of_moment
 from corrigible.adapters.formats.message.value_kinds import only_number
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.budget import remaining, spend
@@ -377,7 +378,12 @@ def _in_a_text(error: Violation, request: Request, in_texts: Sequence[SentValue]
 
 
 def fit_keywords(stated: Mapping[str, Json], value: Json) -> Mapping[str, Json]:
-    """Name limits as those of the value: `max` of a list limits its elements, whatever the validator calls it."""
+    """Name limits as those of the value: `max` of a list limits its elements, whatever the validator calls it.
+
+    The form of a date is not that of a word.
+    """
+    if isinstance(value, str) and is_of_moment(stated) and not any(map(str.isdigit, value)):
+        return {}
     if isinstance(value, str) and not _NUMERIC.fullmatch(value):
         return {_OF_TEXT.get(keyword, keyword): limit for keyword, limit in stated.items()}
     if isinstance(value, list):

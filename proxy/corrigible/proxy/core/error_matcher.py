@@ -35,6 +35,7 @@ from corrigible.schema.exchange import Json, Protocol, Request
 from .absent_thing import EVEN
 from .answer_form import violation_of_accept
 from .api_profile import Explanation, RefusalCase
+from .barred_member import barred_members
 from .body_form import violation_of_form
 from .by_elimination import by_elimination
 from .limits import Limits
@@ -336,6 +337,7 @@ class ErrorMatcher:
     def _about_state(self, number: int) -> RuleResult | None:
         """Return what is told where an error is about no value of the request, and so are the others."""
         told = None if self._settled else refused_for_state(self._case, self._case.errors[number])
+        told = told or (None if self._settled else barred_members(self._case))
         if told is None:
             return None
         if self._explanation is not None:

@@ -84,7 +84,8 @@ def _read(text: str) -> _Read | None:
 
 def _may_be(day: tuple[int, ...], time: tuple[int, ...]) -> bool:
     try:
-        _ = date(*day[:2], day[2] if len(day) > 2 else 1) if day else None
+        if day:
+            date(day[0], day[1], day[2] if len(day) > 2 else 1)
     except ValueError:
         return False
     return all(one < most for one, most in zip(time, (24, 60, 61), strict=False))

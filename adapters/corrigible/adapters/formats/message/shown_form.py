@@ -8,9 +8,11 @@ Knows: one text. Does not know: requests, what was sent.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from corrigible.rules.safety.written_moment import written
+from corrigible.schema.exchange import Json
 
 _READ: Final = 1000
 _MOST: Final = 3
@@ -23,8 +25,8 @@ _EXAMPLE: Final = re.compile(
 )
 _LETTERS: Final = re.compile(
     r"(?<![\w%/-])(?P<form>(?:(?:%Y|YYYY|yyyy)(?P<mark>[-/.])(?:%m|MM|mm)(?:(?P=mark)(?:%d|DD|dd))?"
-    r"(?:(?:'?T'?| )(?:%H|HH|hh):(?:%M|MM|mm)(?::(?:%S|SS|ss)(?:[.](?:S{1,9}|s{1,9}|f{1,9}))?)?(?:Z|XXX|%z)?)?"
-    r"|(?:%H|HH|hh):(?:%M|MM|mm)(?::(?:%S|SS|ss))?))(?![\w:/%-]|\.[A-Za-z]| ?(?:a|A|am|AM|tt|%p)\b)"
+    r"(?:(?:'?T'?| )(?:%H|HH|hh):(?:%M|MM|mm)(?::(?:%S|SS|ss)(?:[.](?:S{1,9}|s{1,9}|f{1,9}|%f))?)?(?:Z|XXX|%z)?)?"
+    r"|(?:%H|HH|hh):(?:%M|MM|mm)(?::(?:%S|SS|ss))?))(?![\w:/%-]|[.,][A-Za-z%]| ?(?:%|[hH]{1,2}:|(?:a|A|am|AM|tt)\b))"
 )
 _OF_LETTERS: Final = re.compile(r"%Y|%z|XXX|%[a-zA-Z]|[Yy]{4}|'?T'?|Z|(?<=[.])[Ssf]+|[A-Za-z]{2}|.")
 _ABOUT_TIME: Final = re.compile(r"(?i)date|time|month|day|hour|moment|format")
@@ -48,6 +50,15 @@ def shown_form(message: str) -> str:
     return f"^{forms[0]}$" if len(forms) == 1 else f"^(?:{'|'.join(forms)})$"
 
 
+def is_of_moment(stated: Mapping[str, Json]) -> bool:
+    """Whether all that is stated is a pattern of digits, and of what stands between those of a date or a time."""
+    pattern = stated.get("pattern")
+    return len(stated) == 1 and isinstance(pattern, str) and _OF_MOMENT.fullmatch(pattern) is not None
+
+
+_OF_MOMENT: Final = re.compile(r"\^(?:\\d\{\d(?:,\d)?\}|\\x20|\\\.|[-+/:TZ()?|\[\]])+\$")
+
+
 def _of_example(shown: str) -> str:
     zone = _OFFSET.search(shown) if ":" in shown else None  # of a date by itself nothing is an offset
     start = len(shown) if zone is None else zone.start()
@@ -68,6 +79,8 @@ def _of_letters(form: str) -> str:
             out.append(_ZONE)
         elif part.strip("'") == "T":
             out.append("T")
+        elif part == "%f":
+            out.append(r"\d{1,6}")
         elif part[0] == "%":
             out.append(_digits(4 if part == "%Y" else 2))
         else:
