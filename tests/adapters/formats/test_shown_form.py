@@ -26,7 +26,9 @@ paths:
         required: true
         content:
           application/json:
-            schema: {type: object, properties: {port: {type: string}, format: {type: string}, highAt: {type: string, format: date-time}}}
+            schema:
+              type: object
+              properties: {port: {type: string}, format: {type: string}, highAt: {type: string, format: date-time}}
   /tides/{month}:
     parameters: [{name: month, in: path, required: true, schema: {type: string, pattern: '[0-9]{4}-[0-9]{2}'}}]
     get: {}
