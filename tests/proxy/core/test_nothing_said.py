@@ -49,6 +49,9 @@ def test_no_more_than_that_something_is_absent(message: str) -> None:
         "The requested endpoint could not be found",
         "POST /trees not found",
         "DELETE /trees/7 was not found",
+        "Router not found for request GET /trees/7",
+        "Route not found for 'GET /trees/7'",
+        "Handler not found at /trees/7.",
     ],
 )
 def test_that_the_path_leads_nowhere_is_more(message: str) -> None:
@@ -67,6 +70,18 @@ def test_that_the_path_leads_nowhere_is_more(message: str) -> None:
 )
 def test_that_there_is_no_such_method(message: str) -> None:
     assert says_no_route(message)
+
+
+@pytest.mark.parametrize("message", ["Router not found for request GET /trees/7", "Route not found for: /trees/7"])
+def test_that_no_route_was_found_for_a_request(message: str) -> None:
+    assert says_no_route(message)
+
+
+@pytest.mark.parametrize(
+    "message", ["Route not found for ship 7", "Router r1 not found for tenant /a", "Handler not found"]
+)
+def test_routers_and_handlers_may_be_things(message: str) -> None:
+    assert not says_no_route(message)
 
 
 @pytest.mark.parametrize("message", ["Invalid payment method", "Method CARD not allowed", "Bad method: card"])

@@ -19,6 +19,9 @@ paths:
     post:
       requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Ships'}}}}
     get: {parameters: [{name: id, in: query, required: true, schema: {type: array, items: {type: string}}}]}
+  /api/ports:
+    post:
+      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Port'}}}}
   /api/tides/refresh: {get: {}}
   /api/tides/{port}: {get: {parameters: [{name: port, in: path, required: true, schema: {type: string}}]}}
   /api/anchors/raise:
@@ -26,6 +29,10 @@ paths:
 components:
   schemas:
     Names: {type: object, properties: {names: {type: array, items: {type: string}}, force: {type: boolean}}}
+    Port:
+      type: object
+      required: [portCode, country]
+      properties: {portCode: {type: string}, country: {type: string}}
     Ships:
       type: object
       required: [ships]
@@ -141,3 +148,36 @@ def test_a_refusal_that_repeats_the_only_value_is_about_it(
     answer = {"code": 3, "message": message, "details": [{"heldBy": held_by}]}
     told = feedback_about(engine, request, 400, answer) or {"suggestions": []}
     assert [one["pointer"] for s in told["suggestions"] for one in s.get("placeholders", ())] == places
+
+
+PORT = {"portCode": "NLRTM", "country": "NL"}
+
+
+@pytest.mark.parametrize("message", ["Property 'port' is not allowed for this method.", 'unknown field "port"'])
+def test_an_object_is_no_text_of_a_near_name_but_a_wrapper(engine: Engine, message: str) -> None:
+    following = next_request(engine, post({"port": PORT}, "/api/ports"), 400, {"message": message})
+    assert following is not None and following.body == PORT
+
+
+@pytest.mark.parametrize("inner", [{"portCode": "NLRTM"}, {**PORT, "harbour": "east"}])
+def test_an_object_that_is_not_what_belongs_around_it_stays_where_it_is(engine: Engine, inner: dict[str, str]) -> None:
+    answer = {"message": "Property 'port' is not allowed for this method."}
+    assert next_request(engine, post({"port": inner}, "/api/ports"), 400, answer) is None
+
+
+def test_the_only_one_of_a_list_is_the_object_whose_member_0_is_unknown(engine: Engine) -> None:
+    answer = {"message": "Property '0' is not allowed for this method."}
+    following = next_request(engine, post([PORT], "/api/ports"), 400, answer)
+    assert following is not None and following.body == PORT
+    assert next_request(engine, post([PORT, PORT], "/api/ports"), 400, answer) is None
+
+
+def test_a_member_0_that_was_not_sent_is_a_letter_of_a_text(engine: Engine) -> None:
+    answer = {"message": "Property '0' is not allowed for this method."}
+    request = post(PORT, "/api/ports", "text/plain")
+    following = next_request(engine, request, 400, answer)
+    assert following is not None and following.body == PORT
+    assert following.headers["content-type"] == "application/json"
+    assert next_request(engine, post(PORT, "/api/ports"), 400, answer) is None
+    told_otherwise = {"message": "Property 'country' is not allowed for this method."}
+    assert next_request(engine, request, 400, told_otherwise) is None

@@ -237,3 +237,22 @@ def test_where_the_api_is_mounted_elsewhere_what_is_absent_is_not_the_path(
     feedback = feedback_about(engine, Request("GET", "/api/parcels/p77"), 404, {"message": answer} if answer else {})
     offered = [] if feedback is None else [op["value"] for op in feedback["suggestions"][0]["patch"] if "value" in op]
     assert ("/parcels/p77" in offered) is is_offered
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Router not found for request GET /invoices/7", "Route not found for GET /invoices/7", "Cannot GET /invoices/7"],
+)
+def test_a_path_with_a_name_that_lacks_the_base_path_gets_it(tmp_path: Path, message: str) -> None:
+    below = engine_of(tmp_path, DESCRIPTION.replace("paths:", "servers: [{url: /billing}]\npaths:", 1))
+    request = Request("GET", "/invoices/7")
+    outcome = followed(feedback_about(below, request, 404, {"message": message}), request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.path == "/billing/invoices/7"
+
+
+def test_a_name_that_is_not_there_is_no_lack_of_a_base_path(tmp_path: Path) -> None:
+    below = engine_of(tmp_path, DESCRIPTION.replace("paths:", "servers: [{url: /billing}]\npaths:", 1))
+    request = Request("GET", "/invoices/7")
+    outcome = followed(feedback_about(below, request, 404, {"message": "Invoice 7 not found"}), request)
+    assert not isinstance(outcome, Next)

@@ -203,3 +203,16 @@ def test_a_refusal_for_pace_is_read_as_429(message: str, is_told: bool) -> None:
     told = told_fault(exchange, [Violation(message=message)])
     assert (told is not None and told.status == 429) is is_told
     assert told_fault(exchange, [Violation(message=message, pointer="/body/label")]) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [({"label": "North"}, ["/body/floor", "/body/roof"]), ({"floor": "stone"}, ["/body/roof"])],
+)
+def test_of_several_mandatory_members_those_are_asked_for_that_were_not_sent(
+    engine: Engine, body: dict[str, Any], wanted: list[str]
+) -> None:
+    message = {"message": "floor and roof are mandatory properties for Barn"}
+    feedback = feedback_about(engine, Request("POST", "/barns", body=body), 500, message)
+    asked = [one["pointer"] for each in (feedback or {})["suggestions"] for one in each.get("placeholders", ())]
+    assert sorted(asked) == wanted

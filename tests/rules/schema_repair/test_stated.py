@@ -181,3 +181,13 @@ def test_a_limit_that_tells_no_wish(pointer: str, message: str, declared: Any, i
     assert violation is not None and (ONLY_ASKED in violation.schema) is is_asked
     reading = stated_violation(error, replace(request, method="GET"), DeclaredPlace(declared))
     assert reading is not None and (ONLY_ASKED in reading.schema) is (is_asked and not pointer.endswith("/n"))
+
+
+def test_texts_of_truth_values_are_the_type_where_the_description_has_it() -> None:
+    listed = {"enum": ["true", "false"]}
+    assert found("/query/n", "enum", listed, {"type": "boolean"}) == ("type", {"type": "boolean"})
+    assert found("/body/a", "enum", listed, {"type": "string"}) == ("enum", {"type": "string", **listed})
+    assert found("/body/a", "enum", {"enum": ["true", "auto"]}, {"type": "boolean"}) == (
+        "enum",
+        {"enum": ["true", "auto"]},
+    )

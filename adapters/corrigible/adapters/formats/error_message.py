@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from corrigible.adapters.formats.message.absence import SAYS_ABSENT, is_blank, misses
+from corrigible.adapters.formats.message.absence import SAYS_ABSENT, is_blank, is_blank_at, misses
 from corrigible.adapters.formats.message.constraint_failure import ConstraintFailure, constraint_failures
 from corrigible.adapters.formats.message.database import StoredConstraint, members_of, stored_constraint
 from corrigible.adapters.formats.message.go_json import decode_error, decoded_places
@@ -276,6 +276,8 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
         return [violation.at(place, constraint, _with_known(violation.stated, name))]
     path = _path(message, request)
     if name.member:
+        if name.constraint == "additionalProperties" and isinstance(request.body, list) and name.member.isdecimal():
+            return [violation._replace(pointer="/body", constraint="type", stated={"type": "object"})]
         around = value_at(request, path) if path else None
         is_inside = around is MISSING or isinstance(around, Mapping | list)  # a text has no members
         each = [
@@ -283,6 +285,8 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
             for one in (name.member, *name.others)
         ]
         constraint = violation.constraint or name.constraint
+        if constraint == "required":  # of several that are required one may be there
+            each = [one for one in each if is_blank_at(one, request)] or each
         if len(each) == 1 and _is_without(message, name, value_at(request, each[0])):
             return [violation._replace(pointer=each[0])]
         return [violation.at(one, constraint, _with_known(violation.stated, name)) for one in each]

@@ -27,6 +27,7 @@ from corrigible.adapters.formats.message.sent_values import (
     value_mentioned,
     values_told,
 )
+from corrigible.adapters.formats.message.shown_form import is_of_moment
 from corrigible.adapters.formats.message.value_kinds import only_number
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.budget import remaining, spend
@@ -38,6 +39,7 @@ from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .field_names import field_quoted
 from .locate_call import OF_REFERENCES, is_unset, likely, read_call, told_in_call
+from .node_argument import is_of_runtime
 from .place_by_blame import place_by_blame
 from .place_by_frame import (
     missed_in_frame,
@@ -117,6 +119,9 @@ def locate_errors(
         printed = error.message
         error, code = read_call(error, exchange, declared) if is_rpc else (error, "")
         error = with_value_behind_name(error, request)
+        if is_of_runtime(error, declared):
+            out.append(error.at("", "", {})._replace(param=""))
+            continue
         if _is_there(error, request):
             out.append(_at_its_place(_with_code(error._replace(message=printed), code), request, NOTHING))
             continue
@@ -373,7 +378,12 @@ def _in_a_text(error: Violation, request: Request, in_texts: Sequence[SentValue]
 
 
 def fit_keywords(stated: Mapping[str, Json], value: Json) -> Mapping[str, Json]:
-    """Name limits as those of the value: `max` of a list limits its elements, whatever the validator calls it."""
+    """Name limits as those of the value: `max` of a list limits its elements, whatever the validator calls it.
+
+    The form of a date is not that of a word.
+    """
+    if isinstance(value, str) and is_of_moment(stated) and not any(map(str.isdigit, value)):
+        return {}
     if isinstance(value, str) and not _NUMERIC.fullmatch(value):
         return {_OF_TEXT.get(keyword, keyword): limit for keyword, limit in stated.items()}
     if isinstance(value, list):

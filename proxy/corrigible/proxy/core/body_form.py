@@ -11,6 +11,7 @@ from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.bodies.request_form import body_form_violation, is_json_as_form
+from corrigible.adapters.formats.message.member_names import unknown_member
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.schema_repair.body_form import BOUNDARY, CODING, MALFORMED, MALFORMED_XML, TEXT, is_json
 from corrigible.rules.schema_repair.json_schema import member
@@ -22,6 +23,8 @@ from corrigible.schema.exchange import Json, Protocol
 from .answer_form import is_produced
 from .api_profile import RefusalCase
 from .nothing_said import says_nothing
+from .request_at_fault import OF_UNKNOWN
+from .unsent_value import names_unsent
 
 _STATUSES: Final = frozenset({400, 415, 422})
 _UNSUPPORTED: Final = 415
@@ -76,6 +79,8 @@ def _is_text_only(violation: SchemaViolation, pointer: str, sent: Json) -> bool:
 
 def _is_unread(case: RefusalCase, error: Violation, violation: SchemaViolation) -> bool:
     """Whether an error says that the body was not read: it misses a member that is there, or is about all of it."""
+    if names_unsent(error.message, case.request) or _is_of_letters(case, error):
+        return True  # it looks for what was sent under no name
     media = case.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if is_json(media) and not isinstance(case.request.body, str):
         # Most servers read any JSON, whatever it is called: one that does not says so, or misses what is there.
@@ -96,6 +101,13 @@ def _is_unread(case: RefusalCase, error: Violation, violation: SchemaViolation) 
         return True
     # What is said to be missing, of something that was sent, was not read.
     return bool(media) and (says_nothing(message, case.exchange.status) or _MISSES.search(message) is not None)
+
+
+def _is_of_letters(case: RefusalCase, error: Violation) -> bool:
+    """Whether an error is about a member `0` of an object that has none: the server took a text for the object."""
+    body = case.request.body
+    name = unknown_member(error.message[:_READ]) if error.constraint in OF_UNKNOWN and not error.pointer else ""
+    return name.isdecimal() and (isinstance(body, str) or (isinstance(body, Mapping) and name not in body))
 
 
 def _accepted(headers: Mapping[str, str], method: str) -> tuple[str, ...]:

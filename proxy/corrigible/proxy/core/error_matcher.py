@@ -35,6 +35,7 @@ from corrigible.schema.exchange import Json, Protocol, Request
 from .absent_thing import EVEN
 from .answer_form import violation_of_accept
 from .api_profile import Explanation, RefusalCase
+from .barred_member import barred_members
 from .body_form import violation_of_form
 from .by_elimination import by_elimination
 from .gone_already import gone_already
@@ -46,6 +47,7 @@ from .state import ReadsState, suggest_by_state
 from .state_refusal import refused_as_a_whole, refused_for_state
 from .stated_limits import with_stated_limits
 from .told_together import moved_from, rank, with_members_told
+from .unsent_value import names_unsent, unsent_value
 from .verify import drop_invalid
 from .violation_finder import ViolationFinder
 from .xml_element import repair_element
@@ -155,6 +157,8 @@ class ErrorMatcher:
         Rules of a priority below 0 are a last resort: they come after the description.
         """
         result = yield from self._by_rule(number, last_resort=False)
+        if result is None and names_unsent(self._case.errors[number].message, self._case.request):
+            return self._of_unsent(number)
         if result is None and (unread := self._by_form(number)) is not None:
             return [unread]
         if result is None and (several := self._about_several(number)) is not None:
@@ -290,6 +294,15 @@ class ErrorMatcher:
             schema["const"] = named[0]  # the body is what the path names; a part of it, or a change, may have another
         return violation._replace(schema=schema)
 
+    def _of_unsent(self, number: int) -> list[RuleResult]:
+        """Ask for what was not sent, else mend the form of a body that was not read: nothing else can be meant."""
+        error, result = self._case.errors[number], None
+        if self._description is not None and may_be_judged(error, self._case.exchange.status, self._case.request):
+            missing = unsent_value(self._case, error, self._description)
+            result = None if missing is None else self._repair(missing, f"{number + 1}.u", is_stated=False)
+        result = result or self._by_form(number)
+        return [] if result is None else [result]
+
     def _by_form(self, number: int) -> RuleResult | None:
         """Return the repair of a body that was not read, or of the `Accept` of an answer that there is not.
 
@@ -327,6 +340,7 @@ class ErrorMatcher:
         """Return what is told where an error is about no value of the request, and so are the others."""
         error = self._case.errors[number]
         told = None if self._settled else gone_already(self._case, error) or refused_for_state(self._case, error)
+        told = told or (None if self._settled else barred_members(self._case))
         if told is None:
             return None
         if self._explanation is not None:

@@ -33,6 +33,12 @@ _SAYS_REFUSED: Final = re.compile(
     r"|the browser \(or proxy\) sent a request that this server could not understand)?\W*"  # Werkzeug, of any 400
 )
 _SAYS_CONFLICT: Final = re.compile(rf"(?i){_STATUS}(?:(?:resource |request )?conflict(?: error)?)?\W*")
+_NO_ROUTE_FOR: Final = (
+    r"(?:router?|endpoint|handler) (?:(?:was|is|could) )?not (?:be )?found (?:for|at|matching|with)\b"
+    r"(?: (?:the )?(?:request|path|url|uri))?:?"
+    r" \W?(?:(?-i:GET|HEAD|POST|PUT|PATCH|DELETE)\b\W{0,3})?/\S{0,300}\W*"
+)
+"""`Route not found for GET /x`, which says what it is not found for."""
 _SAYS_NO_PATH: Final = re.compile(
     rf"(?i){_STATUS}(?:(?:the )?(?:requested )?(?:page|path|route|url|endpoint) (?:(?:was|is|could) )?not (?:be )?found"
     r"\W*(?:on (?:the|this) server.{0,160}|404\W*)?"
@@ -41,6 +47,7 @@ _SAYS_NO_PATH: Final = re.compile(
     r"|no (?:such |matching )?(?:route|handler|endpoint|path|url|page)"
     r"|(?:unknown|invalid|unrecogni[sz]ed) (?:route|endpoint|path|url|page))\b.{0,300}"
     r"|(?:the )?route \S{1,300}(?: \S{1,300})? (?:was |could )?not (?:be )?found\W*"
+    rf"|{_NO_ROUTE_FOR}"
     r"|(?:get|head|post|put|patch|delete) /\S{0,300} (?:(?:was|is|could) )?not (?:be )?found\W*)"
 )
 _SAYS_NO_ROUTE: Final = re.compile(
@@ -48,6 +55,7 @@ _SAYS_NO_ROUTE: Final = re.compile(
     r"|(?:no (?:such |matching )?|unknown )(?:route|endpoint)"
     r"(?:\W*$|:| (?:for|found|match\w*|exists?|at)\b|\W{1,3}[/'\"`])).{0,300}"
     r"|\W*(?:the )?(?:route|endpoint) \S{1,300}(?: \S{1,300})? (?:was |could )?not (?:be )?found\W*"
+    rf"|\W*{_NO_ROUTE_FOR}"
     r"|\W*(?:bad|invalid|illegal|unsupported|unknown|unexpected) (?:http |request )(?:method|verb)\b.{0,100}"
     r"|\W*(?:http |request )?method \W?(?-i:GET|HEAD|POST|PUT|PATCH|DELETE)\W? (?:is )?not (?:allowed|supported"
     r"|implemented).{0,100}"

@@ -23,13 +23,14 @@ from corrigible.schema.exchange import Exchange, Protocol, Request
 
 from .request_at_fault import BAD_REQUEST, SERVER_FAULT
 from .told_pace import MAY_BE_ABOUT_PACE, TOO_MANY_REQUESTS, is_too_fast
+from .unsent_value import names_unsent
 
 _READ: Final = 1000
 """Letters of a message that are looked at."""
 _OF_THE_REQUEST: Final = re.compile(
     r"(?i)\b(?:invalid|illegal|malformed|unsupported|unrecogni[sz]ed|unknown|reserved|mutually exclusive)\b"
     r"|\bnot (?:an? )?(?:\w{1,20} )?(?:valid|allowed|permitted|supported|recogni[sz]ed|known|found)\b"
-    r"|\b(?:must|should|required|simultaneously)\b"
+    r"|\b(?:must|should|required|mandatory|simultaneously)\b"
     r"|\b(?:cannot|can ?not|may not) be (?!parsed|read|opened|loaded|saved|written|reached|processed)|\bcan only\b"
     r"|\balready (?:exists?|in use|used|taken|associated)\b|\b(?:is|name) (?:being used|in use|taken)\b"
     r"|\bno such\b|\b(?:does ?n[o']t|do not) exist\b|\bno \w+ with\b|\bnot in (?:the )?(?:subnet|range|list)\b"
@@ -92,7 +93,9 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
         return None if _is_conditional(exchange, errors) else replace(exchange, status=BAD_REQUEST)
     if exchange.status != SERVER_FAULT:
         return None
-    texts = [_ERRNO.sub("", one.message[:_READ].strip()) for one in errors]
+    # What is looked for under no name was not sent.
+    texts = [one.message[:_READ].strip() for one in errors if not names_unsent(one.message, exchange.request)]
+    texts = [_ERRNO.sub("", one) for one in texts]
     repeating = [one for one in texts if _OF_WHAT_IS_REPEATED.search(one) is not None]
     is_told = all(_OF_THE_REQUEST.search(one) is not None or one in repeating or _is_unread(one) for one in texts)
     if not is_told or any(_is_of_the_server(one) for one in texts):

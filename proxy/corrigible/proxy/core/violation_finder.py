@@ -142,6 +142,8 @@ class ViolationFinder:
                 if wrong is None or (is_unsure and not self._is_about_the_path(error.message[:_READ])):
                     return ()
                 return (told_apart(wrong, self._request, self._description),)
+            if status == 404 and says_no_route(error.message) and (unrouted := list(self._of_route(error, status))):
+                return unrouted  # the text has the path with all its names: none of them is what is not there
             thing = absent_by_name(self._case, error, self._violations_at) or absent_of_several(self._case, error)
             if thing is not None:
                 return (thing,)

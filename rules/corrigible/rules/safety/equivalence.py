@@ -22,7 +22,9 @@ from corrigible.schema.exchange import Json
 from . import spelling
 from .json_text import closed_json, repaired_json
 from .nearness import is_relisted, is_same_spelling, signs, spelled
+from .short_values import is_short_value
 from .time_span import span
+from .written_moment import is_same_moment
 
 _LONGEST = 4096
 """A longer text is the same only where it is equal: comparing spellings of it would take too long."""
@@ -231,14 +233,14 @@ def _is_below_collection(one: str, other: str) -> bool:
 def is_near_spelling(one: Json, other: Json) -> bool:
     """Whether `other`, which is of a closed list or in a declared form, is what the text `one` was meant to be.
 
-    With an ending less, with something put before or behind it, or with few typing mistakes: the first letter, all
-    digits and all signs stay. Of what may be any text, none of these is known to mean the same.
+    With an ending less, with something put before or behind it, in its short or long form, or with few typing mistakes:
+    the first letter, all digits and all signs stay. Of what may be any text, none of these is known to mean the same.
     """
     if not isinstance(one, str) or not isinstance(other, str) or not one or max(len(one), len(other)) > _LONGEST:
         return False
     if one.isdecimal() and other.isdecimal():
         return False
-    if is_relisted(one, other):
+    if is_relisted(one, other) or is_short_value(one, other) or is_same_moment(one, other):
         return True
     a, b = spelled(one), spelled(other)
     if signs(one) != signs(other) or re.findall(r"\d+", a) != re.findall(r"\d+", b):

@@ -57,7 +57,11 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     parent, name = _split(violation.pointer)
     present = resolve(document, parent)
     free = [one for one in violation.siblings if not isinstance(present, Mapping) or one not in present]
+    if (outside := level.unwrapped(parent, violation.schema, violation, request)) is not None:
+        return Proposal([outside])
     near = near_names(name, free)
+    if all(_is_no_object(violation.schema, one, value) for one in near):
+        near = []
     rivals = _rivals(name, near[0], present, violation.siblings) if len(near) == 1 else {}
     if any(distance(name, near[0]) > slips for slips in rivals.values()):
         near = []  # another one is meant for that name
@@ -76,7 +80,7 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     if near:
         moves = [_moved(violation, request, violation.pointer, f"{parent}/{escape(one)}", value) for one in near]
         return options([one for move in moves if move is not None for one in move.suggestions], group)
-    nested = level.unwrapped(parent, violation.schema, violation, request) or level.into_missing(violation, request)
+    nested = level.into_missing(violation, request)
     if nested is not None:
         return Proposal([nested])
     levels = level.move_member(violation, request)
@@ -93,6 +97,14 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     first = [] if levels is None else [levels.suggestion]
     first += [] if renamed is None else renamed.suggestions
     return options([*first, *omission.suggestions], group) if first else omission
+
+
+def _is_no_object(around: Schema, name: str, value: Json) -> bool:
+    """Whether a value is an object, and a declared member is of other types: `{"note": {...}}` is no `noteId`."""
+    properties = around.get("properties")
+    schema = properties.get(name) if isinstance(properties, Mapping) else None
+    allowed = types(schema) if isinstance(schema, Mapping) else ()
+    return isinstance(value, Mapping) and bool(allowed) and "object" not in allowed
 
 
 def only_missing(parent: str, around: Schema | None, request: Request, told: str = "") -> str | None:

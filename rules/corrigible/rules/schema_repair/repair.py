@@ -14,6 +14,7 @@ from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive, is_decisive_guess
 from corrigible.rules.safety.nearness import LONGEST, is_slip
 from corrigible.rules.safety.other_word import may_be_other_word
+from corrigible.rules.safety.short_values import is_short_value
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
@@ -205,7 +206,7 @@ def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling)
     if violation.schema.get(SELECTS) is True and isinstance(violation.value, str) and isinstance(spelled.value, str):
         return not is_slip(violation.value, spelled.value)
     name = place_of(violation.pointer, request).name
-    if violation.keyword == "type" and isinstance(spelled.value, bool):
+    if violation.keyword in ("type", "enum") and scalar_text(spelled.value).casefold() in ("true", "false"):
         plain = scalar_text(violation.value).strip().casefold() in ("true", "false")
         return not plain and (is_decisive(name, request) or renaming.may_limit(name))
     if isinstance(violation.value, str) and isinstance(spelled.value, Mapping):
@@ -220,7 +221,7 @@ def _is_other_word(violation: SchemaViolation, request: Request, spelled: Spelli
     sent, near = violation.value, spelled.value
     if not isinstance(sent, str) or not isinstance(near, str) or max(len(sent), len(near)) > LONGEST:
         return False
-    return may_be_other_word(sent, near)
+    return may_be_other_word(sent, near) and not is_short_value(sent, near)
 
 
 def _is_text(violation: SchemaViolation, request: Request) -> bool:

@@ -11,13 +11,17 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+import re2
+
 from corrigible.rules.budget import spend
 from corrigible.rules.safety import spelling
 from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.nearness import all_near, is_relisted, signs, spelled
 from corrigible.rules.safety.nearness import letters as _letters
+from corrigible.rules.safety.short_values import written_otherwise
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.rules.safety.time_span import GO_DURATION, counts_seconds, go_duration, span
+from corrigible.rules.safety.written_moment import rewritten
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
@@ -123,6 +127,10 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if not isinstance(value, str):
         only = [] if isinstance(value, bool) or "const" not in schema else [schema["const"]]
         return [Spelling(value, _ONLY) for value in only]
+    if {name.casefold() for name in scalars} == _TRUTHS and (is_true := spelling.truth(text)) is not None:
+        return [Spelling(one) for name, one in scalars.items() if (name.casefold() == "true") is is_true]
+    if otherwise := written_otherwise(text, [name for name, one in scalars.items() if isinstance(one, str)]):
+        return [Spelling(scalars[otherwise])]
     if not scalars.keys().isdisjoint(part.strip() for part in _LIST_SEPARATOR.split(text)):
         return []  # a list of several: one of them is not what was asked for
     initials = _initials(text)
@@ -152,6 +160,8 @@ def _with_second(text: str, near: list[str], names: Iterable[str]) -> list[str]:
     return near + [name for name in names if rest and _letters(name) == rest]
 
 
+_TRUTHS: Final = frozenset({"true", "false"})
+"""A closed list of texts that are truth values: `yes` is read as one of them, as it is where they are no texts."""
 _LIST_SEPARATOR: Final = re.compile(r"[,;|]")
 
 _ONLY = "another value was asked for, this is the one there is"
@@ -425,6 +435,8 @@ def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     shape = {"pattern": pattern}
     if not is_fully_checked(shape):
         return []
+    if moment := _moment_in(value, pattern):
+        return [Spelling(moment)]
     plain = value.strip()
     unmarked = plain.lstrip("#@$+").strip()
     dashed = re.sub(r"[\s_]+", "-", plain)
@@ -448,6 +460,17 @@ def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         return fitting[:1]
     joined = re.sub(r"[\s_]+", "_", plain if fitting[0].value == dashed else plain.lower())
     return [fitting[0], *(way for way in (Spelling(joined, _ANOTHER),) if first_violation(joined, shape) is None)]
+
+
+def _moment_in(value: str, pattern: str) -> str:
+    """Return a date or a time in the writing that a pattern has for the whole of it; empty where that says less."""
+    try:
+        whole = re2.compile(f"^(?:{pattern})$")
+    except re2.error:
+        return ""
+    return rewritten(
+        value, lambda text: whole.search(text) is not None and first_violation(text, {"pattern": pattern}) is None
+    )
 
 
 _CASE = "upper and lower case change"

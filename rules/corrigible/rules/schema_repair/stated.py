@@ -40,6 +40,7 @@ _CONDITION: Final = re.compile(
 )
 """How a sentence begins whose limit another member brings: `If checkpoint is specified then ntrees must ...`."""
 _OF_AN_INDEX: Final = re.compile(r"(?i)\b(?:index|ordinal)\b")
+_OF_TIME: Final = frozenset({"date", "date-time", "time"})
 _OF_NUMBERS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 
 
@@ -49,7 +50,7 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     if where not in (["body"], ["query"], ["headers"]):
         return None
     value = value_at(request, error.pointer)
-    error = error.at(error.pointer, error.constraint, _plain(error.stated, declared.schema))
+    error = error.at(error.pointer, error.constraint, _of_truth(_plain(error.stated, declared.schema), declared.schema))
     if error.constraint == "required":
         return _required(error, value, declared)
     if value is MISSING or error.pointer in ("/query", "/headers"):
@@ -105,6 +106,13 @@ def _plain(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
     if "const" in out and not _is_plain(out["const"], _WORD):
         del out["const"]
     return out
+
+
+def _of_truth(stated: dict[str, Json], declared: Schema) -> dict[str, Json]:
+    """Return the type of truth values where a server lists their texts, and the description has that type."""
+    listed = stated.get("enum")
+    is_listed = isinstance(listed, list) and sorted(map(str, listed)) == ["false", "true"]
+    return {"type": "boolean"} if is_listed and types(declared) == ("boolean",) else stated
 
 
 def _is_plain(value: Json, words: re.Pattern[str]) -> bool:
@@ -183,6 +191,8 @@ def _joined(declared: Schema, stated: Mapping[str, Json]) -> dict[str, Json]:
         if not (("type" in stated or "enum" in stated) and name in (*ALTERNATIVES, "const"))
     }
     out = {**left, **stated}
+    if "pattern" in stated and "format" not in stated and declared.get("format") in _OF_TIME:
+        out.pop("format")  # the server shows another writing than that of RFC 3339
     if "enum" in stated and "type" not in stated and isinstance(stated["enum"], list):
         if {kind_of(one) for one in stated["enum"]}.isdisjoint(types(declared)):
             out.pop("type", None)

@@ -39,6 +39,12 @@ def is_blank(value: Json) -> bool:
     return value in ("", None, [], {}) or (isinstance(value, str) and value.isspace())
 
 
+def is_blank_at(place: str, request: Request) -> bool:
+    """Whether nothing was sent at a place, or what is empty."""
+    there = value_at(request, place)
+    return there is MISSING or is_blank(there)
+
+
 def misses_something(message: str) -> bool:
     """Whether a text says that what was looked for is not there, and calls it nothing in particular."""
     return _SOMETHING.search(message[:_READ]) is not None

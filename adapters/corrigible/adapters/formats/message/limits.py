@@ -20,6 +20,7 @@ from .go_duration import is_unread_duration
 from .go_json import BYTES, decode_error
 from .lists import Listed, read_list
 from .pattern_list import PatternList
+from .shown_form import shown_form
 
 _LONGEST: Final = 2000
 _A_SEARCH: Final = 10
@@ -198,6 +199,8 @@ def limits_in(message: str) -> dict[str, Json]:
         return {"type": go.type} if go.type else {}
     if is_unread_duration(message):
         return {"pattern": GO_DURATION}
+    if shown := shown_form(message):
+        return {"pattern": shown}
     stated: dict[str, Json] = {}
     listed = choices_in(message)
     if listed is not None:

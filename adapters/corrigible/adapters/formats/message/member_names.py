@@ -97,6 +97,12 @@ _MISSING: Final = PatternList(
     rf"\bmissing (?:required )?{_PLAIN_KIND} (?:in|from) (?:the )?(?:json data|json|request body|request|body|"
     rf"data|payload)"
     r":? ['\"`]?(?P<a>[\w$@.-]{1,80})['\"`]?[.!]?$",
+    # by hand: "noteId and parentNoteId are mandatory properties for Branch", "a, b and c are required fields"
+    r"^(?P<many>['\"`]?[A-Za-z_$][\w$.-]{0,79}['\"`]?(?:, ['\"`]?[A-Za-z_$][\w$.-]{0,79}['\"`]?){0,8},? and"
+    r" ['\"`]?[A-Za-z_$][\w$.-]{0,79}['\"`]?) are (?:both |all )?(?:mandatory|required|obligatory)"
+    rf"(?: {_PLAIN_KIND})?(?: (?:for|of|in|on|to) .{{1,80}})?[.!]?$",
+    # Node: 'The "password" argument must be of type string or an instance of Buffer. Received undefined'
+    rf"^the {_QUOTED} (?:argument|property) must be .{{1,400}}[.] received undefined$",
     # msgspec: "Object missing required field `name`"; serde: "missing field `name` at line 1 column 5"
     rf"\bmissing (?:required )?(?:{_PART} )?{_PLAIN_KIND}:? {_QUOTED}",
     # by hand: 'Missing "since" argument', 'Both the "a" and the "b" fields are missing'

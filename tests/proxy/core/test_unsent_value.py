@@ -1,0 +1,129 @@
+"""A server that looks for something under no name: what was not sent is asked for, and nothing that was sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.adapters.formats.message.unsent import unsent
+from corrigible.proxy.core.engine import Engine
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.reader import NeedsInput, Next
+from tests._support.by_description import engine_of, feedback_about, followed
+
+DESCRIPTION = """
+openapi: 3.0.3
+info: {title: Beds, version: '1'}
+paths:
+  /plants:
+    get:
+      parameters:
+      - {name: bedId, in: query, schema: {type: string}}
+      - {name: colour, in: query, schema: {type: string}}
+    post:
+      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Plant'}}}}
+  /tools:
+    post:
+      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Tool'}}}}
+  /plants/{plantId}/moves:
+    parameters: [{name: plantId, in: path, required: true, schema: {type: string}}]
+    post:
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Move'}}}}
+components:
+  schemas:
+    Plant:
+      type: object
+      properties:
+        plantId: {type: string}
+        parentPlantId: {type: string}
+        bedId: {type: string}
+        colour: {type: string}
+    Tool: {type: object, properties: {toolId: {type: string}, keeperId: {type: string}, colour: {type: string}}}
+    Move: {type: object, properties: {sourceBedId: {type: string}, targetBedId: {type: string}}}
+"""
+JSON = {"content-type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return engine_of(tmp_path_factory.mktemp("beds"), DESCRIPTION)
+
+
+def asked(engine: Engine, request: Request, status: int, message: str) -> list[str]:
+    outcome = followed(feedback_about(engine, request, status, {"message": message}), request)
+    assert outcome is None or isinstance(outcome, NeedsInput)
+    return [] if outcome is None else [one.pointer for one in outcome.placeholders]
+
+
+@pytest.mark.parametrize("status", [400, 404, 500])
+@pytest.mark.parametrize(
+    ("path", "body", "message", "place"),
+    [
+        ("/plants", {"bedId": "b", "colour": "red"}, "Parent plant 'undefined' was not found.", "/body/parentPlantId"),
+        ("/plants", {"bedId": "b"}, "Plant 'undefined' does not exist", "/body/parentPlantId"),
+        ("/plants", {"parentPlantId": "p"}, "No bed with id 'None' found", "/body/bedId"),
+        ("/plants", {"parentPlantId": "p"}, "Could not find bed with id: null", "/body/bedId"),
+        ("/tools", {"colour": "red"}, "Gardener 'undefined' doesn't exist.", "/body/keeperId"),
+        ("/plants/p7/moves", {"sourceBedId": "b"}, "Bed undefined not found", "/body/targetBedId"),
+        ("/plants", None, "Parent plant 'undefined' was not found.", "/body"),
+    ],
+)
+def test_what_was_not_sent_is_asked_for(
+    engine: Engine, status: int, path: str, body: Json, message: str, place: str
+) -> None:
+    request = Request("POST", path, headers=JSON if body is not None else {}, body=body)
+    assert asked(engine, request, status, message) == [place]
+
+
+@pytest.mark.parametrize("status", [400, 404, 500])
+@pytest.mark.parametrize(
+    ("path", "body", "message"),
+    [
+        ("/plants", {"bedId": "b", "colour": "red"}, "Bed 'undefined' not found"),
+        ("/plants/p7/moves", {"sourceBedId": "b", "targetBedId": "c"}, "Bed 'undefined' not found"),
+        ("/plants/p7/moves", {}, "Bed 'undefined' not found"),
+        ("/plants", {"colour": "red"}, "Gardener 'undefined' not found"),
+    ],
+)
+def test_what_was_sent_or_may_be_one_of_several_is_not(
+    engine: Engine, status: int, path: str, body: Json, message: str
+) -> None:
+    assert asked(engine, Request("POST", path, headers=JSON, body=body), status, message) == []
+
+
+def test_a_parameter_of_the_query_is_asked_for(engine: Engine) -> None:
+    request = Request("GET", "/plants", query={"colour": "red"})
+    assert asked(engine, request, 404, "Bed 'undefined' not found") == ["/query/bedId"]
+
+
+def test_what_was_sent_as_that_word_is_something_else(engine: Engine) -> None:
+    request = Request("POST", "/tools", headers=JSON, body={"colour": "undefined"})
+    assert "/body/keeperId" not in asked(engine, request, 404, "Colour 'undefined' not found")
+
+
+def test_a_body_under_another_media_type_was_not_read(engine: Engine) -> None:
+    body = {"parentPlantId": "p", "colour": "red"}
+    request = Request("POST", "/plants", headers={"content-type": "application/vnd.api+json"}, body=body)
+    message: dict[str, Any] = {"message": "Parent plant 'undefined' was not found."}
+    outcome = followed(feedback_about(engine, request, 500, message), request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.headers["content-type"] == "application/json"
+    assert outcome.request.body == body
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Cannot read properties of undefined (reading 'toLowerCase')",
+        "Property colour of undefined does not exist",
+        "invalid type: null, expected a string",
+        "Expected string but found null",
+        "value null not found in enum",
+        "Bed '' not found",
+        'Document with id "b7", locale "null" not found',
+        "Bed 'undefinedBed' not found",
+    ],
+)
+def test_other_texts_with_such_words_name_nothing(message: str) -> None:
+    assert unsent(message) is None
