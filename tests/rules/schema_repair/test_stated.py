@@ -181,3 +181,9 @@ def test_a_limit_that_tells_no_wish(pointer: str, message: str, declared: Any, i
     assert violation is not None and (ONLY_ASKED in violation.schema) is is_asked
     reading = stated_violation(error, replace(request, method="GET"), DeclaredPlace(declared))
     assert reading is not None and (ONLY_ASKED in reading.schema) is (is_asked and not pointer.endswith("/n"))
+
+
+def test_a_stated_list_for_a_declared_type_is_judged_as_a_list() -> None:
+    listed = {"enum": ["true", "false"]}
+    assert found("/query/n", "", listed, {"type": "boolean"}) == ("enum", listed)
+    assert found("/query/n", "", {"enum": [6, 7]}, {"type": "integer"}) == ("enum", {"type": "integer", "enum": [6, 7]})

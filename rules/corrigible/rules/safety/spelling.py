@@ -17,6 +17,8 @@ import orjson
 
 from corrigible.schema.exchange import Json
 
+from .uuid_text import dashed, uuid_digits
+
 
 class Spelling(NamedTuple):
     """A value in another spelling."""
@@ -326,11 +328,8 @@ def _trimmed(value: Json) -> list[Spelling]:
 def _as_uuid(value: Json) -> list[Spelling]:
     if not isinstance(value, str):
         return []
-    text = value.strip().casefold().removeprefix("urn:uuid:").strip("{}()\"'")
-    digits = re.sub(r"[-_\s]", "", text)
-    if not re.fullmatch(r"[0-9a-f]{32}", digits):
-        return []
-    return [Spelling("-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])))]
+    digits = uuid_digits(value).lower()
+    return [Spelling(dashed(digits))] if digits else []
 
 
 def _as_tuuid(value: Json) -> list[Spelling]:

@@ -18,6 +18,7 @@ from corrigible.rules.safety.nearness import all_near, is_relisted, signs, spell
 from corrigible.rules.safety.nearness import letters as _letters
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.rules.safety.time_span import GO_DURATION, counts_seconds, go_duration, span
+from corrigible.rules.safety.uuid_text import as_is_taken
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
@@ -109,6 +110,8 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     scalars = {scalar_text(value): value for value in listed if not isinstance(value, list | dict)}
     if text in scalars:
         return [Spelling(scalars[text])]
+    if scalars.keys() == _TRUE_OR_FALSE and (meant := spelling.truth(value)) is not None:
+        return [Spelling(scalars[scalar_text(meant)])]
     plain = spelled(text)
     begins = spelled(str(schema.get(PREFIX, "")) or _common_beginning(list(scalars)))
     ends = spelled(_common_beginning([name[::-1] for name in scalars], " _-.")[::-1])
@@ -149,6 +152,7 @@ def _with_second(text: str, near: list[str], names: Iterable[str]) -> list[str]:
     return near + [name for name in names if rest and _letters(name) == rest]
 
 
+_TRUE_OR_FALSE: Final = frozenset({"true", "false"})
 _LIST_SEPARATOR: Final = re.compile(r"[,;|]")
 
 _ONLY = "another value was asked for, this is the one there is"
@@ -425,6 +429,7 @@ def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     ways = [
         Spelling(plain),
         Spelling(unmarked),
+        Spelling(as_is_taken(plain, lambda text: first_violation(text, shape) is None)),
         Spelling(re.sub(r"[\s-]", "", plain) if re.fullmatch(r"[\d\s-]+", plain) else plain),
         Spelling(plain.lower(), _CASE),
         Spelling(plain.upper(), _CASE),
