@@ -62,6 +62,7 @@ from .place_in_call import (
     identifier_in,
     place_of_lack,
 )
+from .place_in_patch import place_in_patch
 from .place_of_content import is_of_base64, is_of_query, place_of_content
 from .printed_in_call import identity_printed, place_of_printed_text, place_of_python_call
 from .refused_value import as_value, with_value_behind_name
@@ -114,6 +115,8 @@ def locate_errors(
         if (inner := _inside_the_body(error, exchange, declared, path_parameters)) is not None:
             out.append(inner)
             continue
+        if not is_rpc and exchange.status not in (0, _NOT_ABOUT_THE_REQUEST) and exchange.status < _SERVER_ERROR:
+            error = place_in_patch(error, request) or error
         printed = error.message
         error, code = read_call(error, exchange, declared) if is_rpc else (error, "")
         error = with_value_behind_name(error, request)

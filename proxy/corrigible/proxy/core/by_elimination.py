@@ -15,6 +15,7 @@ from corrigible.adapters.base import Described
 from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.formats.place_by_label import has_label
 from corrigible.adapters.formats.place_by_message import suspected_place
+from corrigible.adapters.formats.place_in_patch import is_patch
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.rules.pointer import MISSING, escape, value_at
 from corrigible.rules.safety.decisive import words
@@ -51,6 +52,7 @@ _REFUSED: Final = re.compile(
 """Words of complaints about a value that the server does not take."""
 _IS_NONE: Final = re.compile(r"(?i)['\"`] is not (?:an? )?\w")
 """Words behind a quoted value that is not of the sort that it has to be."""
+_CONFLICT: Final = 409
 _UNPROCESSABLE: Final = 422
 _MAY_REFUSE_A_NAME: Final = frozenset({400, 405, 422})
 _SERVER_FAULT: Final = 500
@@ -61,11 +63,26 @@ def by_elimination(case: RefusalCase, error: Violation, description: Described) 
     """Return what is left for an error to be about, None where that is nothing or too much."""
     if (parameter := refused_parameter(case, error)) is not None:
         return parameter
+    if (path := _path_of_patch(case, error)) is not None:
+        return path
     in_path = _missing_name(case, error) or _refused_name(case, error)
     elsewhere = _absent(case, error) or _only_parameter(case, error, description) or _faulty_value(case, error)
     elsewhere = elsewhere or _text_body(case, error) or nothing_sent(case, error, description)
     left = _only_member(case, error, description) or _undescribed_body(case, error, description)
     return in_path or elsewhere or left or hinted_value(case, error)
+
+
+def _path_of_patch(case: RefusalCase, error: Violation) -> SchemaViolation | None:
+    """Return the path in a JSON patch under which there is nothing, where the patch is in conflict with what there is.
+
+    RFC 5789 (section 2.2) has 409 for a patch that cannot be applied to the resource as it is.
+    """
+    place, value = error.pointer, value_at(case.request, error.pointer)
+    if case.exchange.status != _CONFLICT or not place.endswith(("/path", "/from")) or not is_patch(case.request):
+        return None
+    if error.constraint or error.stated or not isinstance(value, str):
+        return None
+    return SchemaViolation(place, "value", {"type": "string", "not": {"const": value}}, value)
 
 
 def _undescribed_body(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:
