@@ -18,6 +18,8 @@ LISTED = {
     "properties": {"items": {"type": "array", "items": {"type": "object"}}},
 }
 LIST = {"type": "array", "items": {"type": "integer"}}
+TEXT = {"type": "string"}
+BY_NAME = "the text is taken for the name"
 ONLY = "another value was asked for, this is the one there is"
 
 
@@ -61,6 +63,10 @@ ONLY = "another value was asked for, this is the one there is"
         ("type", "#5.0", INTEGER, []),
         ("type", "T", TITLED, [({"title": "T"}, "")]),
         ("type", " ", TITLED, []),
+        ("type", "xl", {"type": "object", "properties": {"name": TEXT, "unit": TEXT}}, [({"name": "xl"}, BY_NAME)]),
+        ("type", "xl", {"type": "object", "properties": {"name": TEXT, "id": TEXT}}, []),
+        ("type", "xl", {"type": "object", "properties": {"name": INTEGER}}, []),
+        ("type", "xl", {"type": "object", "properties": {"name": TEXT}, "required": ["unit"]}, []),
         ("type", "ann", {"type": "object", "required": ["type"], "properties": {"type": {"type": "string"}}}, []),
         ("type", [1], {**TITLED, "required": ["n"], "properties": {"n": LIST}}, [({"n": [1]}, "")]),
         ("type", ["a"], {**TITLED, "required": ["n"], "properties": {"n": LIST}}, []),

@@ -37,6 +37,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .field_names import field_quoted
+from .lack_in_body import undescribed_lack
 from .locate_call import OF_REFERENCES, is_unset, likely, read_call, told_in_call
 from .place_by_blame import place_by_blame
 from .place_by_frame import (
@@ -300,6 +301,7 @@ def _not_given(error: Violation, request: Request, vocabulary: Vocabulary) -> tu
         return error, ""
     place = place_of_lack(error.message, request, lambda: vocabulary)
     place = place or field_named(error.message, request, vocabulary)
+    place = place or undescribed_lack(error.message, request, vocabulary)
     if not place or not is_unset(place, request):
         return error, ""
     return error._replace(constraint="required"), place

@@ -12,6 +12,7 @@ from typing import Final
 import orjson
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.message.sent_values import says_absent
 from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.formats.place_by_label import has_label
 from corrigible.adapters.formats.place_by_message import suspected_place
@@ -26,7 +27,7 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import is_secret
 from corrigible.rules.schema_repair.told_spelling import told_spelling
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Json, Request
+from corrigible.schema.exchange import Json, Protocol, Request
 
 from .absent_thing import absent_thing
 from .api_profile import RefusalCase
@@ -63,8 +64,8 @@ def by_elimination(case: RefusalCase, error: Violation, description: Described) 
     """Return what is left for an error to be about, None where that is nothing or too much."""
     if (parameter := refused_parameter(case, error)) is not None:
         return parameter
-    if (path := _path_of_patch(case, error)) is not None:
-        return path
+    if (there := _path_of_patch(case, error) or _absent_by_conflict(case, error)) is not None:
+        return there
     in_path = _missing_name(case, error) or _refused_name(case, error)
     elsewhere = _absent(case, error) or _only_parameter(case, error, description) or _faulty_value(case, error)
     elsewhere = elsewhere or _text_body(case, error) or nothing_sent(case, error, description)
@@ -83,6 +84,24 @@ def _path_of_patch(case: RefusalCase, error: Violation) -> SchemaViolation | Non
     if error.constraint or error.stated or not isinstance(value, str):
         return None
     return SchemaViolation(place, "value", {"type": "string", "not": {"const": value}}, value)
+
+
+def _absent_by_conflict(case: RefusalCase, error: Violation) -> SchemaViolation | None:
+    """Return the only value that a conflict says is not there: some servers refuse what is not found by 409.
+
+    What the path names, and the text repeats, may be what is not there, or what lacks it.
+    """
+    message, request = error.message[:_READ], case.request
+    is_told = case.exchange.status == _CONFLICT and len(case.errors) == 1 and says_absent(message)
+    if not is_told or error.pointer or not case.match.operation or request.protocol is not Protocol.HTTP:
+        return None
+    if any(_has_word(message, value) for value in case.match.params.values() if value):
+        return None
+    values = {one.pointer: one.value for one in sent_places(request) if isinstance(one.value, str)}
+    told = [place for place, value in values.items() if len(value) >= _SHORTEST_VALUE and _has_word(message, value)]
+    if len(told) != 1 or is_secret(told[0], values[told[0]]):
+        return None
+    return SchemaViolation(told[0], "value", {"type": "string", "not": {"const": values[told[0]]}}, values[told[0]])
 
 
 def _undescribed_body(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:

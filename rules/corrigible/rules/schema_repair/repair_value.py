@@ -325,6 +325,8 @@ def _to_object(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         return [Spelling({named: value} if named else value[0])]
     if place.wraps and not place.text and (named := _only_text(schema)) and isinstance(value, str) and value.strip():
         return [Spelling({named: value})]
+    if place.wraps and not place.text and _has_optional_name(schema) and isinstance(value, str) and value.strip():
+        return [Spelling({"name": value}, NAMED_ONLY)]
     if isinstance(value, list) and not place.text and (named := _only_list(value, schema, place)):
         return [Spelling({named: value})]
     return []
@@ -362,6 +364,18 @@ def _only_text(schema: Schema) -> str:
     return str(required[0]) if isinstance(inner, Mapping) and types(inner) == ("string",) else ""
 
 
+def _has_optional_name(schema: Schema) -> bool:
+    """Whether an object requires nothing, and has a `name` that is a text, and no other member that identifies it."""
+    required, properties = schema.get("required"), schema.get("properties")
+    if required or not isinstance(properties, Mapping) or not isinstance(properties.get("name"), Mapping):
+        return False
+    if types(properties["name"]) != ("string",) or properties["name"].get("readOnly"):
+        return False
+    return not any(words(str(one))[-1:] in _IDENTIFYING for one in properties if one != "name")
+
+
+NAMED_ONLY: Final = "the text is taken for the name"
+_IDENTIFYING: Final = tuple((one,) for one in ("name", "id", "ids", "uuid", "key", "slug", "title", "value"))
 _SORTS: Final = frozenset({"type", "kind", "mode", "method", "format", "version", "status", "operator", "op"})
 """Last words of members that say how to read the others."""
 _ORDER: Final = ("integer", "number", "boolean", "array", "object", "string")
