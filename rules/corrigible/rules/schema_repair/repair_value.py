@@ -110,8 +110,8 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     scalars = {scalar_text(value): value for value in listed if not isinstance(value, list | dict)}
     if text in scalars:
         return [Spelling(scalars[text])]
-    if scalars.keys() == _TRUE_OR_FALSE and (meant := spelling.truth(value)) is not None:
-        return [Spelling(scalars[scalar_text(meant)])]
+    if scalars.keys() == _TRUE_OR_FALSE and (truth := spelling.truth(value)) is not None:
+        return [Spelling(scalars[scalar_text(truth)])]
     plain = spelled(text)
     begins = spelled(str(schema.get(PREFIX, "")) or _common_beginning(list(scalars)))
     ends = spelled(_common_beginning([name[::-1] for name in scalars], " _-.")[::-1])
