@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.formats.message.jsonschema_text import read_jsonschema
+from corrigible.rules.pointer import MISSING as NOT_READ
 from corrigible.schema.exchange import Exchange, Request
 
 MISSING = """'email' is a required property
@@ -29,6 +30,15 @@ Failed validating 'additionalProperties' in schema['properties']['user']:
 On instance['user']:
     {'nmae': 'ann'}"""
 
+ITEM = """The object does not match: 'small' is not of type 'object'
+
+Failed validating 'type' in schema['properties']['sizes']['items']:
+    {'type': 'object', 'properties': {'name': {'type': 'string'}}}
+
+On instance['sizes'][1]:
+    'small'<br /><br />
+"""
+
 
 def test_what_a_text_says() -> None:
     error = read_jsonschema(UNKNOWN)
@@ -42,7 +52,7 @@ def test_what_a_text_says() -> None:
     assert error.value == {"nmae": "ann"}
     cut = read_jsonschema(UNKNOWN.replace("{'nmae': 'ann'}", "{'nmae': 'ann', ...}"))
     assert cut is not None
-    assert cut.value is None
+    assert cut.value is NOT_READ
     assert read_jsonschema("Failed validating") is None
 
 
@@ -58,6 +68,14 @@ def test_what_a_text_says() -> None:
             {"owner": {"nmae": "ann"}, "user": {"nmae": "ann"}},
             [("/body/user/nmae", "additionalProperties", {})],
         ),
+        (ITEM, {"sizes": ["small", "small"]}, [("/body/sizes/1", "", {"type": "object"})]),
+        (ITEM, {"data": {"sizes": ["large", "small"]}}, [("/body/data/sizes/1", "", {"type": "object"})]),
+        (
+            ITEM.replace("'small' is", "The value is"),
+            {"sizes": ["", "small"]},
+            [("/body/sizes/1", "", {"type": "object"})],
+        ),
+        (ITEM.replace("'small'", "1"), {"sizes": [True, 1]}, [("/body/sizes/1", "", {"type": "object"})]),
     ],
 )
 def test_the_place_is_the_one_with_the_value_that_failed(text: str, body: Any, wanted: Any) -> None:

@@ -18,6 +18,8 @@ LISTED = {
     "properties": {"items": {"type": "array", "items": {"type": "object"}}},
 }
 LIST = {"type": "array", "items": {"type": "integer"}}
+TEXT = {"type": "string"}
+BY_NAME = "the text is taken for the name"
 ONLY = "another value was asked for, this is the one there is"
 
 
@@ -54,6 +56,10 @@ ONLY = "another value was asked for, this is the one there is"
         ("enum", None, {"enum": [None, "usd"]}, []),
         ("enum", "---", {"enum": ["", "usd"]}, []),
         ("enum", "by_customer", {"enum": ["requested_by_customer", "paid"]}, [("requested_by_customer", "")]),
+        ("enum", "Yes", {"enum": ["true", "false"]}, [("true", "")]),
+        ("enum", "off", {"enum": ["false", "true"]}, [("false", "")]),
+        ("enum", "yes", {"enum": ["true", "false", "auto"]}, []),
+        ("enum", "maybe", {"enum": ["true", "false"]}, []),
         ("const", "other", {"const": "line"}, [("line", ONLY)]),
         ("const", "lime", {"const": "line"}, [("line", "")]),
         ("const", 5, {"const": 7}, [(7, ONLY)]),
@@ -64,6 +70,10 @@ ONLY = "another value was asked for, this is the one there is"
         ("type", "#5.0", INTEGER, []),
         ("type", "T", TITLED, [({"title": "T"}, "")]),
         ("type", " ", TITLED, []),
+        ("type", "xl", {"type": "object", "properties": {"name": TEXT, "unit": TEXT}}, [({"name": "xl"}, BY_NAME)]),
+        ("type", "xl", {"type": "object", "properties": {"name": TEXT, "id": TEXT}}, []),
+        ("type", "xl", {"type": "object", "properties": {"name": INTEGER}}, []),
+        ("type", "xl", {"type": "object", "properties": {"name": TEXT}, "required": ["unit"]}, []),
         ("type", "ann", {"type": "object", "required": ["type"], "properties": {"type": {"type": "string"}}}, []),
         ("type", [1], {**TITLED, "required": ["n"], "properties": {"n": LIST}}, [({"n": [1]}, "")]),
         ("type", ["a"], {**TITLED, "required": ["n"], "properties": {"n": LIST}}, []),
@@ -136,6 +146,8 @@ ONLY = "another value was asked for, this is the one there is"
             {"pattern": r"^refs\/.+$"},
             [("refs/x", "the beginning that the pattern asks for is put before it")],
         ),
+        ("pattern", "{AB-" + 30 * "0" + "}", {"pattern": "^[0-9a-f]{32}$"}, [("ab" + 30 * "0", "")]),
+        ("pattern", "AB" + 30 * "0", {"pattern": "^[0-9a-f]+$"}, [("ab" + 30 * "0", "upper and lower case change")]),
         ("pattern", "!", {"pattern": "^[a-z]+$"}, []),
         ("pattern", "", {"pattern": "^$|x"}, []),
         ("pattern", 5, {"pattern": "^[a-z]+$"}, []),

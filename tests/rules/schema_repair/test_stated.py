@@ -191,3 +191,7 @@ def test_texts_of_truth_values_are_the_type_where_the_description_has_it() -> No
         "enum",
         {"enum": ["true", "auto"]},
     )
+
+
+def test_a_stated_list_for_a_declared_type_is_judged_as_a_list() -> None:
+    assert found("/query/n", "", {"enum": [6, 7]}, {"type": "integer"}) == ("enum", {"type": "integer", "enum": [6, 7]})

@@ -32,6 +32,7 @@ from .listed_lines import listed_complaints
 from .locate import fit_keywords
 from .path_in_prose import path_in_prose, path_inside
 from .place_by_path import place_of_failure, respell_missing, respell_pointer
+from .place_in_patch import is_patch
 from .pointers import member_pointer, part_of, pointer, steps
 
 _PLAINLY_ABSENT: Final = re.compile(
@@ -88,6 +89,8 @@ _HEADED: Final = re.compile(
     r"^\s*(?:(?:error|fault|failure|problem)(?: (?:message|text|details?))?|message)s?:[ \t]*\n\s*(?=\S)", re.IGNORECASE
 )
 """A heading that stands alone above the sentence: `ERROR MESSAGE:`."""
+_LINE_BREAKS: Final = re.compile(r"\s*(?:<br ?/?>\s*)+")
+"""Of HTML, which WebOb has between the explanation and the detail in JSON, too."""
 _CONTINUED: Final = re.compile(r"\n\s*at \[|reference chain")
 """Jackson's second line is about the first."""
 _LONGEST: Final = 2000
@@ -127,6 +130,8 @@ def _unwrapped(violation: Violation) -> Violation:
     whole = _PYDANTIC_WHOLE.match(violation.message) if "validation error for" in violation.message[:_LONGEST] else None
     if whole is not None:
         return violation._replace(code=whole["type"], message=whole["message"])
+    if "<br" in violation.message[:_LONGEST]:
+        violation = violation._replace(message=_LINE_BREAKS.sub("\n", violation.message).strip())
     if (headed := _HEADED.match(violation.message)) is not None:
         violation = violation._replace(message=violation.message[headed.end() :].rstrip())
     violation = violation._replace(message=_THROWN.sub("", violation.message, count=1))
@@ -195,21 +200,35 @@ def _of_part(violation: Violation, place: str, sentence: str, request: Request) 
 
 def _by_value(violation: Violation, failed: JsonschemaError, request: Request) -> list[Violation]:
     """Return an error of jsonschema at the only place with the value that failed; nothing where that is not clear."""
-    if failed.value is None:
+    if failed.value is MISSING:
         return []
-    found = _places_of(failed.value, request)
     tail = to_pointer(failed.path) if failed.path else ""
+    is_scalar = not isinstance(failed.value, (dict, list))
+    found = None if is_scalar and not tail else _places_of(failed.value, request)
     places = [one for one in found or () if one.endswith(tail)]
+    if not places and tail and is_patch(request):
+        places = [f"/body{tail}"]  # of the resource that the operations are about
     if len(places) != 1:
         return []
+    if failed.keyword not in _ABOUT_MEMBERS:
+        return _of_value(violation, failed, places[0], request) if tail else []
     name = find_member(violation.message)
-    members = [escape(one) for one in (name.member, *name.others) if one and failed.keyword in _ABOUT_MEMBERS]
+    members = [escape(one) for one in (name.member, *name.others) if one]
     if failed.keyword != "required" or not members:
         return [violation.at(f"{places[0]}/{one}", failed.keyword, {}) for one in members]
     known = failed.schema.get("properties")
     declared = known.get(name.member) if isinstance(known, Mapping) else None
     told = {key: inner for key, inner in declared.items() if key in KEYWORDS} if isinstance(declared, Mapping) else {}
     return [violation.at(f"{places[0]}/{members[0]}", "required", told)]
+
+
+def _of_value(violation: Violation, failed: JsonschemaError, place: str, request: Request) -> list[Violation]:
+    """Return an error of jsonschema about a value at its place, with what its sentence or else the schema states."""
+    told = _with_statement(violation.at(place, "", {}), request)
+    if told.stated:
+        return [told]
+    stated = {key: inner for key, inner in failed.schema.items() if key in KEYWORDS}
+    return [violation.at(place, failed.keyword, stated)] if failed.keyword in stated else []
 
 
 _ABOUT_MEMBERS: Final = frozenset({"required", "additionalProperties", "unevaluatedProperties"})
@@ -231,7 +250,7 @@ def _place_quoted(message: str, request: Request) -> str:
 
 
 def _places_of(value: Json, request: Request) -> list[str] | None:
-    """Return the places of the objects and lists of the body with this value; None where it is too large to say."""
+    """Return the places of the body with this value; None where it is too large to say."""
     waiting: list[tuple[str, Json]] = [("/body", request.body)]
     found: list[str] = []
     walk()
@@ -239,10 +258,14 @@ def _places_of(value: Json, request: Request) -> list[str] | None:
         if not waiting:
             return found
         place, here = waiting.pop()
-        if here == value:
+        if here == value and type(here) is type(value):
             found.append(place)
         inner = here.items() if isinstance(here, dict) else enumerate(here) if isinstance(here, list) else ()
-        waiting += [(f"{place}/{escape(str(name))}", one) for name, one in inner if isinstance(one, (dict, list))]
+        waiting += [
+            (f"{place}/{escape(str(name))}", one)
+            for name, one in inner
+            if isinstance(one, (dict, list)) or type(one) is type(value)
+        ]
     return None
 
 

@@ -38,6 +38,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .field_names import field_quoted
+from .lack_in_body import undescribed_lack
 from .locate_call import OF_REFERENCES, is_unset, likely, read_call, told_in_call
 from .node_argument import is_of_runtime
 from .place_by_blame import place_by_blame
@@ -64,6 +65,7 @@ from .place_in_call import (
     identifier_in,
     place_of_lack,
 )
+from .place_in_patch import place_in_patch
 from .place_of_content import is_of_base64, is_of_query, place_of_content
 from .printed_in_call import identity_printed, place_of_printed_text, place_of_python_call
 from .refused_value import as_value, with_value_behind_name
@@ -116,6 +118,8 @@ def locate_errors(
         if (inner := _inside_the_body(error, exchange, declared, path_parameters)) is not None:
             out.append(inner)
             continue
+        if not is_rpc and exchange.status not in (0, _NOT_ABOUT_THE_REQUEST) and exchange.status < _SERVER_ERROR:
+            error = place_in_patch(error, request) or error
         printed = error.message
         error, code = read_call(error, exchange, declared) if is_rpc else (error, "")
         error = with_value_behind_name(error, request)
@@ -302,6 +306,7 @@ def _not_given(error: Violation, request: Request, vocabulary: Vocabulary) -> tu
         return error, ""
     place = place_of_lack(error.message, request, lambda: vocabulary)
     place = place or field_named(error.message, request, vocabulary)
+    place = place or undescribed_lack(error.message, request, vocabulary)
     if not place or not is_unset(place, request):
         return error, ""
     return error._replace(constraint="required"), place

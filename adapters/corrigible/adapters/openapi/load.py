@@ -19,7 +19,7 @@ from corrigible.rules.errors import AuthoringError, Place
 
 from .description import Description
 
-_TRANSLATION = 17
+_TRANSLATION = 18
 """Of what schemas become, in the same format: what an earlier version left in the cache is not used."""
 _SMALL = 512 * 1024
 """Bytes up to which a description is compiled in this process: a larger one would leave its memory behind here."""

@@ -12,9 +12,11 @@ from typing import Final
 import orjson
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.message.sent_values import says_absent
 from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.formats.place_by_label import has_label
 from corrigible.adapters.formats.place_by_message import suspected_place
+from corrigible.adapters.formats.place_in_patch import is_patch
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.rules.pointer import MISSING, escape, value_at
 from corrigible.rules.safety.decisive import words
@@ -25,7 +27,7 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import is_secret
 from corrigible.rules.schema_repair.told_spelling import told_spelling
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Json, Request
+from corrigible.schema.exchange import Json, Protocol, Request
 
 from .about_what import REFUSES_VALUE, TAKES_NOT
 from .absent_of_several import absent_of_several
@@ -49,6 +51,7 @@ _ABOUT_OTHERS: Final = re.compile(
 """Words of complaints about something else than the value that was sent."""
 _IS_NONE: Final = re.compile(r"(?i)['\"`] is not (?:an? )?\w")
 """Words behind a quoted value that is not of the sort that it has to be."""
+_CONFLICT: Final = 409
 _UNPROCESSABLE: Final = 422
 _MAY_REFUSE_A_NAME: Final = frozenset({400, 405, 422})
 _SERVER_FAULT: Final = 500
@@ -60,7 +63,9 @@ def by_elimination(case: RefusalCase, error: Violation, description: Described) 
     if (parameter := refused_parameter(case, error)) is not None:
         return parameter
     return (
-        digest_refused(case, error)
+        _path_of_patch(case, error)
+        or _absent_by_conflict(case, error)
+        or digest_refused(case, error)
         or _missing_name(case, error)
         or _refused_name(case, error)
         or absent_of_several(case, error)
@@ -73,6 +78,37 @@ def by_elimination(case: RefusalCase, error: Violation, description: Described) 
         or _undescribed_body(case, error, description)
         or hinted_value(case, error)
     )
+
+
+def _path_of_patch(case: RefusalCase, error: Violation) -> SchemaViolation | None:
+    """Return the path in a JSON patch under which there is nothing, where the patch is in conflict with what there is.
+
+    RFC 5789 (section 2.2) has 409 for a patch that cannot be applied to the resource as it is.
+    """
+    place, value = error.pointer, value_at(case.request, error.pointer)
+    if case.exchange.status != _CONFLICT or not place.endswith(("/path", "/from")) or not is_patch(case.request):
+        return None
+    if error.constraint or error.stated or not isinstance(value, str):
+        return None
+    return SchemaViolation(place, "value", {"type": "string", "not": {"const": value}}, value)
+
+
+def _absent_by_conflict(case: RefusalCase, error: Violation) -> SchemaViolation | None:
+    """Return the only value that a conflict says is not there: some servers refuse what is not found by 409.
+
+    What the path names, and the text repeats, may be what is not there, or what lacks it.
+    """
+    message, request = error.message[:_READ], case.request
+    is_told = case.exchange.status == _CONFLICT and len(case.errors) == 1 and says_absent(message)
+    if not is_told or error.pointer or not case.match.operation or request.protocol is not Protocol.HTTP:
+        return None
+    if any(_has_word(message, value) for value in case.match.params.values() if value):
+        return None
+    values = {one.pointer: one.value for one in sent_places(request) if isinstance(one.value, str)}
+    told = [place for place, value in values.items() if len(value) >= _SHORTEST_VALUE and _has_word(message, value)]
+    if len(told) != 1 or is_secret(told[0], values[told[0]]):
+        return None
+    return SchemaViolation(told[0], "value", {"type": "string", "not": {"const": values[told[0]]}}, values[told[0]])
 
 
 def _undescribed_body(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:

@@ -9,6 +9,7 @@
 | ..., or what was sent "is valid under each of" forms  | the same, of the members that the forms require       |
 | ..., or fits two forms of a `oneOf`, as ajv says      | the same, of the members that tell them apart         |
 | "a, b and c fractions must add up to 1"               | a question at the places of those that were sent      |
+| "old and new sorting syntax cannot be combined"       | the same, of those whose names have that word         |
 | "incompatible link for this family"                   | a question at both places                             |
 | "a post can not be sticky and have a password"        | the same                                              |
 | "email or username are already taken"                 | a question at both places: which is taken is not said |
@@ -44,6 +45,7 @@ from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
 from .moments import places_of_moments
+from .not_combined import not_combined
 
 _EACH_FORM: Final = re.compile(r"\bis valid under each of (?=\{)")
 """What jsonschema says where more than one form of a `oneOf` fits; the forms follow."""
@@ -58,7 +60,8 @@ _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|<=|>=|[<>,/&]")
 _CUE: Final = PatternList(
     r"\b(?:before|after|earl|later|pre|follow|exceed|at [lm]|match|equal|ident|diff|than|prior|subs|same|cons"
     r"|incons|mism|in the [pf]|now|one of|any of|either|both|mutual|incomp|together|conf|with|along|in comb|if|when"
-    r"|no .{1,60} or |and (?:ha|be|use|contain)|are (?:all )?(?:empty|blank)|taken|already|add up|sum|total)|[<>]"
+    r"|no .{1,60} or |and (?:ha|be|use|contain)|are (?:all )?(?:empty|blank)|taken|already|add up|sum|total"
+    r"|be combined|mixed)|[<>]"
 )
 """The beginnings of words without which a sentence is about no more than one member."""
 _RELATION: Final = re.compile(
@@ -117,6 +120,7 @@ _TAKEN: Final = re.compile(
     r" or (?:\w+ ){1,6}(?:(?:is|are|has|have|was|were) )?"
     r"(?:already (?:been )?(?:taken|used|in use|exists?|registered|assigned)|taken|in use) "
 )
+_FIT: Final = "Give values that fit together. The server does not say which of them is wrong."
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 
 
@@ -148,6 +152,8 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
         return _Reader(case, error, description, text).to_add_up(summed)
     exclusive, needed = _EXCLUSIVE.search(text), _NEEDED.search(text)
     reader = _Reader(case, error, description, text)
+    if not error.stated and 1 < len(alike := not_combined(text, _sent(request))) <= _MOST_MEMBERS:
+        return reader.to_fit(alike, "Leave some of these out. The server does not say which of them fit together.")
     is_compared = any(one.search(text) for one in (_RELATION, _STATED, _TOGETHER)) or " and " in text
     if not exclusive and not needed and (error.stated or not is_compared):
         moments = [] if error.stated or error.pointer.count("/") > 1 else places_of_moments(text, _values(request))
@@ -240,7 +246,7 @@ class _Reader:
             places += [place] if is_meant else []
         return self.to_fit(places[:_MOST_MEMBERS]) if len(places) > 1 else None
 
-    def to_fit(self, places: Sequence[str]) -> Repair:
+    def to_fit(self, places: Sequence[str], message: str = _FIT) -> Repair:
         """Return the question at the places of values that do not fit together, or at that of one that does not fit."""
         if len(places) == 1:
             violation = SchemaViolation(places[0], "value", {})
@@ -248,7 +254,6 @@ class _Reader:
             return Repair(
                 tuple(question.suggestions), question.type, "A time is not one that is taken.", "TIME_REFUSED"
             )
-        message = "Give values that fit together. The server does not say which of them is wrong."
         questions = [(place, self._schema(place)) for place in places]
         violation = SchemaViolation(places[0], "related", {})
         question = ask(violation, self._request, message, places=questions)

@@ -3,6 +3,7 @@
 | the error                              | what is looked at                                                      |
 |----------------------------------------|------------------------------------------------------------------------|
 | 404, 405, 410, 501                     | path and method; a name in the path under which there is nothing       |
+| 400, and misses JSON in a body of text  | the method, where the description has no such operation                |
 | 400, and says that there is no route   | path and method, where the description has no such operation           |
 | names a place, and states a constraint | what it states: the server's word beats the description                |
 | names a place                          | what the description says of that place, of places below it, around it |
@@ -27,6 +28,7 @@ from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.openapi.path_extension import split_extension
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.nearness import is_same
+from corrigible.rules.schema_repair.body_form import is_json
 from corrigible.rules.schema_repair.inside_text import CONTENT, broken_member, broken_text, told_inside, unlisted_text
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, choices
 from corrigible.rules.schema_repair.nesting import MISPLACED, move_member
@@ -275,12 +277,20 @@ class ViolationFinder:
         Some servers answer 400 to whatever they have no route for. Whoever calls has to confirm it.
         """
         is_silent = not error.pointer and not error.stated and says_nothing(error.message, BAD_REQUEST)
+        is_other_form = not error.pointer and self._is_about_json(error.message[:_READ])
+        is_silent = is_silent or is_other_form
         if self._case.exchange.status != BAD_REQUEST or not is_silent or self._request.protocol is not Protocol.HTTP:
             return ()
         wrong = self._description.nearest_operation(self._request.method, self._request.path)
-        if wrong is None or wrong.keyword not in ("path", "base", "method"):
+        if wrong is None or wrong.keyword not in (("method",) if is_other_form else ("path", "base", "method")):
             return ()
         return (wrong._replace(schema={**wrong.schema, UNSURE: True}),)
+
+    def _is_about_json(self, message: str) -> bool:
+        """Whether a message misses JSON in a body that was not sent as JSON: another operation would have taken it."""
+        media = self._request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        is_other = isinstance(self._request.body, str) and bool(media) and not is_json(media)
+        return is_other and _OF_JSON.fullmatch(message.strip()) is not None
 
     def _is_in_body(self, violation: SchemaViolation) -> bool:
         return violation.pointer.startswith(("/body", "/headers"))
@@ -468,6 +478,10 @@ class ViolationFinder:
         return [SchemaViolation("/body", "type", {**declared, "type": "object"}, body)]
 
 
+_OF_JSON: Final = re.compile(
+    r"(?i)(?:the )?(?:(?:malformed|invalid|bad) json|(?:could|can) ?not (?:parse|read|decode) (?:the )?json)"
+    r"(?: (?:in|of|as) (?:the )?(?:request )?body| body| data)?[.!]?"
+)
 _NO_HANDLER: Final = re.compile(
     r"'NoneType' object has no attribute '(?:unary_unary|unary_stream|stream_unary|stream_stream"
     r"|request_streaming|response_streaming)'"

@@ -17,6 +17,8 @@ import orjson
 
 from corrigible.schema.exchange import Json
 
+from .uuid_text import dashed, uuid_digits
+
 
 class Spelling(NamedTuple):
     """A value in another spelling."""
@@ -259,6 +261,8 @@ _EMAIL = re.compile(r"[^@\s<>,;:\"()]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*")
 _HOST = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+")
 _BARE_URL = re.compile(r"(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,24}(?::\d{1,5})?(?:[/?#][^\s<>\"{}|\\^`]*)?")
+_POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
+_STEPS = re.compile(r"[^\s~/#$.\[\]]+(?:/[^\s~/#$.\[\]]+)*")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 
 
@@ -294,6 +298,7 @@ _CHECKS: Final[dict[str, Callable[[str], object]]] = {
     "ipv4": _is_address(IPv4Address),
     "ipv6": _is_address(IPv6Address),
     "byte": _BASE64.fullmatch,
+    "json-pointer": _POINTER.fullmatch,
 }
 FORMATS: Final = frozenset(_CHECKS)
 
@@ -326,11 +331,8 @@ def _trimmed(value: Json) -> list[Spelling]:
 def _as_uuid(value: Json) -> list[Spelling]:
     if not isinstance(value, str):
         return []
-    text = value.strip().casefold().removeprefix("urn:uuid:").strip("{}()\"'")
-    digits = re.sub(r"[-_\s]", "", text)
-    if not re.fullmatch(r"[0-9a-f]{32}", digits):
-        return []
-    return [Spelling("-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])))]
+    digits = uuid_digits(value).lower()
+    return [Spelling(dashed(digits))] if digits else []
 
 
 def _as_tuuid(value: Json) -> list[Spelling]:
@@ -383,6 +385,12 @@ def _as_base64(value: Json) -> list[Spelling]:
     return [Spelling(padded), encoded] if _BASE64.fullmatch(padded) else [encoded]
 
 
+def _as_pointer(value: Json) -> list[Spelling]:
+    """Put the slash before a pointer that it lacks (RFC 6901): `name` is none, and can be nothing but `/name`."""
+    text = value.strip() if isinstance(value, str) else ""
+    return [Spelling(text if text.startswith("/") else f"/{text}")] if _STEPS.fullmatch(text.lstrip("/")) else []
+
+
 _CONVERSIONS: Final[dict[str, Callable[[Json], list[Spelling]]]] = {
     "date": as_date,
     "date-time": as_moment,
@@ -393,5 +401,6 @@ _CONVERSIONS: Final[dict[str, Callable[[Json], list[Spelling]]]] = {
     "url": _as_uri,
     "hostname": _as_host,
     "byte": _as_base64,
+    "json-pointer": _as_pointer,
     "unix-time": as_unix,
 }

@@ -17,7 +17,7 @@ from corrigible.schema.exchange import Json, Request
 
 from .first_violation import first_violation, is_fully_checked
 from .json_schema import Schema, member, types
-from .patch_kind import JSON_PATCH, MERGE_PATCH, as_json_patch, as_merge_patch, is_json_patch
+from .patch_kind import MERGE_PATCH, as_json_patch, as_merge_patch, is_json_patch, is_json_patch_media
 from .repair import Repair
 from .rewriting import may_be_repeated
 from .schema_violation import SchemaViolation
@@ -33,6 +33,8 @@ MALFORMED_XML: Final = "contentXml"
 """The body is XML that is not well-formed. The schema has the `line` and the `column`."""
 MEDIA_TYPE: Final = "contentMediaType"
 """The media type is none that is taken. The schema has those that are: `enum`, and in `properties` what each takes."""
+DESCRIBED: Final = "x-described"
+"""In that schema: those of the media types that an answer lists which the description has, too."""
 CHARSET: Final = "contentCharset"
 """The media type is taken, in another charset."""
 CODING: Final = "contentEncoding"
@@ -149,8 +151,12 @@ def _of_media_type(violation: SchemaViolation, request: Request) -> Proposal:
     schemas = violation.schema.get("properties") or {}
     fits = [one for media in taken if (one := _converted(request, media, schemas.get(media))) is not None]
     chosen = next((one for one in fits if one.media == "application/json"), fits[0] if len(fits) == 1 else None)
-    if chosen is None and len(same := [one for one in fits if one.body is MISSING]) == 1:
+    same = [one for one in fits if one.body is MISSING]
+    if chosen is None and len(same) == 1:
         chosen = same[0]
+    described = violation.schema.get(DESCRIBED)
+    if chosen is None and isinstance(described, list) and len(described) == 1:
+        chosen = next((one for one in same if one.media == described[0]), None)
     if chosen is None:
         types = [one.media for one in fits] or taken
         message = "Send the body in a media type that the server takes."
@@ -190,15 +196,16 @@ def _converted(request: Request, media: str, schema: Json) -> _Converted | None:
         body = repaired_json(body)
     if not isinstance(body, dict | list):
         return None
-    if media == JSON_PATCH and isinstance(body, dict):
+    is_patch = is_json_patch_media(media)
+    if is_patch and isinstance(body, dict):
         patch = as_json_patch(body) if request.method == "PATCH" and not request.form else None
         return None if patch is None else _Converted(media, patch, schema)
-    if media != JSON_PATCH and is_json_patch(body) and request.method == "PATCH":
+    if not is_patch and is_json_patch(body) and request.method == "PATCH":
         merge = as_merge_patch(body)
         return None if merge is None or "array" in types(schema) else _Converted(media, merge, schema)
     if isinstance(body, list) and media == MERGE_PATCH:
         return None
-    if media == JSON_PATCH and not is_json_patch(body):
+    if is_patch and not is_json_patch(body):
         return None
     if not request.form or isinstance(body, list):
         return _Converted(media, MISSING if request.body is body and _is_sent_as_json(request) else body, schema)
@@ -222,7 +229,7 @@ def _is_sent_as_json(request: Request) -> bool:
 
 def is_json(media: str) -> bool:
     """Whether a media type, without its parameters, is JSON."""
-    return media == "application/json" or media.endswith("+json")
+    return media == "application/json" or media.endswith("+json") or is_json_patch_media(media)
 
 
 def _of_boundary(violation: SchemaViolation, request: Request) -> Proposal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -10,6 +11,12 @@ from corrigible.schema.exchange import Json
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
+_NAMED: Final = re.compile(r"[^/]+/(?:.*[.-])?json-patch(?:\+json)?")
+
+
+def is_json_patch_media(media: str) -> bool:
+    """Whether a media type, without its parameters, is RFC 6902's, or one that an API calls by that name."""
+    return media == JSON_PATCH or _NAMED.fullmatch(media) is not None
 
 
 def is_json_patch(body: Json) -> bool:

@@ -32,7 +32,7 @@ from . import (
 )
 from .first_violation import duplicates, first_violation, is_fully_checked
 from .json_schema import SELECTS, choices
-from .repair_value import repair_value
+from .repair_value import NAMED_ONLY, repair_value
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, ask, edit, guarded_edit, guards, is_secret, options
 from .told_spelling import SPELLING
@@ -209,6 +209,8 @@ def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling)
     if violation.keyword in ("type", "enum") and scalar_text(spelled.value).casefold() in ("true", "false"):
         plain = scalar_text(violation.value).strip().casefold() in ("true", "false")
         return not plain and (is_decisive(name, request) or renaming.may_limit(name))
+    if spelled.assumption == NAMED_ONLY:
+        return True
     if isinstance(violation.value, str) and isinstance(spelled.value, Mapping):
         return violation.value in spelled.value.values() and is_decisive(name, request)
     return violation.keyword == "pattern" and bool(spelled.assumption) and is_decisive(name, request)

@@ -21,6 +21,7 @@ from corrigible.rules.safety.nearness import letters as _letters
 from corrigible.rules.safety.short_values import written_otherwise
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.rules.safety.time_span import GO_DURATION, counts_seconds, go_duration, span
+from corrigible.rules.safety.uuid_text import as_is_taken
 from corrigible.rules.safety.written_moment import rewritten
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
@@ -116,6 +117,8 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     scalars = {scalar_text(value): value for value in listed if not isinstance(value, list | dict)}
     if text in scalars:
         return [Spelling(scalars[text])]
+    if {name.casefold() for name in scalars} == _TRUTHS and (is_true := spelling.truth(value)) is not None:
+        return [Spelling(one) for name, one in scalars.items() if (name.casefold() == "true") is is_true]
     plain = spelled(text)
     begins = spelled(str(schema.get(PREFIX, "")) or _common_beginning(list(scalars)))
     ends = spelled(_common_beginning([name[::-1] for name in scalars], " _-.")[::-1])
@@ -127,8 +130,6 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if not isinstance(value, str):
         only = [] if isinstance(value, bool) or "const" not in schema else [schema["const"]]
         return [Spelling(value, _ONLY) for value in only]
-    if {name.casefold() for name in scalars} == _TRUTHS and (is_true := spelling.truth(text)) is not None:
-        return [Spelling(one) for name, one in scalars.items() if (name.casefold() == "true") is is_true]
     if otherwise := written_otherwise(text, [name for name, one in scalars.items() if isinstance(one, str)]):
         return [Spelling(scalars[otherwise])]
     if not scalars.keys().isdisjoint(part.strip() for part in _LIST_SEPARATOR.split(text)):
@@ -339,6 +340,8 @@ def _to_object(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         return [Spelling({named: value} if named else value[0])]
     if place.wraps and not place.text and (named := _only_text(schema)) and isinstance(value, str) and value.strip():
         return [Spelling({named: value})]
+    if place.wraps and not place.text and _has_optional_name(schema) and isinstance(value, str) and value.strip():
+        return [Spelling({"name": value}, NAMED_ONLY)]
     if isinstance(value, list) and not place.text and (named := _only_list(value, schema, place)):
         return [Spelling({named: value})]
     return []
@@ -376,6 +379,18 @@ def _only_text(schema: Schema) -> str:
     return str(required[0]) if isinstance(inner, Mapping) and types(inner) == ("string",) else ""
 
 
+def _has_optional_name(schema: Schema) -> bool:
+    """Whether an object requires nothing, and has a `name` that is a text, and no other member that identifies it."""
+    required, properties = schema.get("required"), schema.get("properties")
+    if required or not isinstance(properties, Mapping) or not isinstance(properties.get("name"), Mapping):
+        return False
+    if types(properties["name"]) != ("string",) or properties["name"].get("readOnly"):
+        return False
+    return not any(words(str(one))[-1:] in _IDENTIFYING for one in properties if one != "name")
+
+
+NAMED_ONLY: Final = "the text is taken for the name"
+_IDENTIFYING: Final = tuple((one,) for one in ("name", "id", "ids", "uuid", "key", "slug", "title", "value"))
 _SORTS: Final = frozenset({"type", "kind", "mode", "method", "format", "version", "status", "operator", "op"})
 """Last words of members that say how to read the others."""
 _ORDER: Final = ("integer", "number", "boolean", "array", "object", "string")
@@ -445,6 +460,7 @@ def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     ways = [
         Spelling(plain),
         Spelling(unmarked),
+        Spelling(as_is_taken(plain, lambda text: first_violation(text, shape) is None)),
         Spelling(re.sub(r"[\s-]", "", plain) if re.fullmatch(r"[\d\s-]+", plain) else plain),
         Spelling(plain.lower(), _CASE),
         Spelling(plain.upper(), _CASE),

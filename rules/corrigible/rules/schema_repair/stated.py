@@ -64,6 +64,8 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     if broken is None and error.constraint not in error.stated:
         return None
     joined = _joined(declared.schema, error.stated)
+    if broken is not None and broken not in joined:  # what the server states has taken the place of the declared type
+        broken = first_violation(value, joined, text=text) or broken
     if _is_only_asked(error, declared.schema, reads=place_of(error.pointer, request).reads):
         joined[ONLY_ASKED] = True
     return SchemaViolation(error.pointer, broken or error.constraint, joined, value)

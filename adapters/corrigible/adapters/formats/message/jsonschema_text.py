@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 from corrigible.schema.exchange import Json
 
-from .literals import find_literal
+from .literals import whole_literal
 
 _SHAPE: Final = re.compile(
     r"(?P<sentence>[^\n]{1,1000})\n\n"
@@ -42,7 +42,7 @@ class JsonschemaError(NamedTuple):
     schema: Mapping[str, Json]
     """Empty where it was printed in part only."""
     value: Json
-    """The object or list that failed; None for anything else, or where it was printed in part only."""
+    """What failed; MISSING where it was printed in part only."""
 
 
 def read_jsonschema(text: str) -> JsonschemaError | None:
@@ -51,15 +51,8 @@ def read_jsonschema(text: str) -> JsonschemaError | None:
     if shape is None:
         return None
     path = tuple(step["name"] or step["index"] for step in _STEP.finditer(shape["path"]))
-    schema = _whole(shape["schema"])
-    value = _whole(shape["value"])
+    schema = whole_literal(shape["schema"])
+    value = whole_literal(shape["value"])
     return JsonschemaError(
         shape["sentence"], shape["keyword"], path, schema if isinstance(schema, Mapping) else {}, value
     )
-
-
-def _whole(text: str) -> Json:
-    """Return the dict or list that a text is."""
-    stripped = text.strip()
-    literal = find_literal(stripped)
-    return literal.value if literal is not None and (literal.start, literal.end) == (0, len(stripped)) else None

@@ -111,7 +111,9 @@ _MISSING: Final = PatternList(
     rf""" (?:{_PLAIN_KIND} )?are (?:missing|required|mandatory)\b""",
     # by hand: 'Replacing this requires the "Force" option to be set to true'
     rf"\brequires (?:an? |the )?{_QUOTED} {_KIND} (?:to be )?(?:set|given|present|specified|provided|true|enabled)\b",
-    rf"\b(?:must have|requires|lacks)(?: an?| the)? (?:required )?{_KIND}:? {_NAME}",
+    # by hand: "Import request requires a 'method' field."
+    rf"\b(?:must have|requires|lacks|needs)(?: an?| the)? (?:required )?{_QUOTED} {_PLAIN_KIND}[.!]?$",
+    rf"\b(?:must have|requires|lacks)(?: an?| the)? (?:required )?{_KIND}(?: (?:named|called))?:? {_NAME}",
     rf"\bmissing (?:required |mandatory )?(?:creator )?{_KIND}:? {_NAME}",
     # AWS: "The request must contain the parameter QueueName."
     rf"\b(?:request|body|call) must contain (?:an? |the )?(?:required )?{_KIND}:? {_NAME}",

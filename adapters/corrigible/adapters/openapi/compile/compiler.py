@@ -20,6 +20,7 @@ from corrigible.schema.exchange import Json
 
 from .compiled_file import encode_compiled
 from .error_codes import Codes
+from .patch_body import with_form_of_patch
 from .schema_translator import Schemas
 from .thing_named import thing_named
 from .told_base import told_base
@@ -72,7 +73,7 @@ def compile_description(path: Path, *, check: bool = False) -> bytes:
             "method": method.upper(),
             "path": template,
             "parameters": [{k: v for k, v in parameter.items() if k != "multiple"} for parameter in parameters],
-            "body": _body(files, schemas, operation, file),
+            "body": _body(files, schemas, method, operation, file),
             "refusals": _refusals(files, codes, operation, file),
             "produces": _produces(files, operation, file),
         }
@@ -215,7 +216,9 @@ def _with_told(schema: Json, description: Json) -> Json:
     return {**({TOLD: told} if told else {}), **told_names(description), **schema}
 
 
-def _body(files: SourceFiles, schemas: Schemas, operation: Mapping[str, Json], file: Path) -> dict[str, Json]:
+def _body(
+    files: SourceFiles, schemas: Schemas, method: str, operation: Mapping[str, Json], file: Path
+) -> dict[str, Json]:
     body, where = files.dereferenced(operation.get("requestBody"), file)
     if not isinstance(body, Mapping):
         return {}
@@ -223,7 +226,9 @@ def _body(files: SourceFiles, schemas: Schemas, operation: Mapping[str, Json], f
     for name, documented in (body.get("content") or {}).items():
         if not isinstance(documented, Mapping):
             continue
+        usual_name = str(name).partition(";")[0].strip().lower()
         schema = schemas.translated(documented.get("schema") or {}, where)
+        schema = with_form_of_patch(usual_name, schema, schemas.definitions) if method == "patch" else schema
         shape: dict[str, Json] = {"schema": _names_of(_example(documented)) if schema in _SAYS_NOTHING else schema}
         encoding = documented.get("encoding")
         if isinstance(encoding, Mapping):
@@ -234,7 +239,7 @@ def _body(files: SourceFiles, schemas: Schemas, operation: Mapping[str, Json], f
             }
             if any(styles.values()):
                 shape["encoding"] = styles
-        media[str(name).partition(";")[0].strip().lower()] = shape
+        media[usual_name] = shape
     return {"required": body.get("required") is True, "media": media}
 
 

@@ -1,0 +1,117 @@
+"""Refusals of JSON patches whose description has another kind of body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.proxy.core.engine import Engine
+from corrigible.schema.exchange import Request
+from corrigible.schema.reader import NeedsInput, Next
+from tests._support.by_description import engine_of, feedback_about, followed
+
+MEDIA = "application/vnd.images.v2.1-json-patch"
+OTHER = "application/vnd.images.v2.0-json-patch"
+DESCRIPTION = f"""
+openapi: 3.1.0
+info: {{title: Images, version: '1'}}
+paths:
+  /images/{{id}}:
+    parameters: [{{name: id, in: path, required: true, schema: {{type: string}}}}]
+    patch: {{requestBody: {{content: {{{MEDIA}: {{schema: {{type: string, format: RFC 6902}}}}}}}}}}
+"""
+WRONG_TYPE = (
+    "The object does not match: '4' is not of type 'integer'\n\nFailed validating 'type' in"
+    " schema['properties']['min_disk']:\n    {'type': 'integer'}\n\nOn instance['min_disk']:\n    '4'<br /><br />\n"
+)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return engine_of(tmp_path_factory.mktemp("images"), DESCRIPTION)
+
+
+def refused(
+    engine: Engine, status: int, message: str, operation: Any, media: str = MEDIA, headers: Any = None
+) -> tuple[Any, dict[str, Any] | None]:
+    request = Request("PATCH", "/images/1", headers={"content-type": media}, body=[operation])
+    feedback = feedback_about(engine, request, status, {"message": message}, headers)
+    return followed(feedback, request), feedback
+
+
+def asked(feedback: dict[str, Any] | None) -> tuple[str, Any]:
+    assert feedback is not None
+    (suggestion,) = feedback["suggestions"]
+    (place,) = suggestion["placeholders"]
+    return place["pointer"], place["schema"].get("enum")
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "operation", "wanted"),
+    [
+        (
+            400,
+            "Invalid operation: `set`. It must be one of the following: add, remove, replace.",
+            {"op": "set", "path": "/name", "value": "x"},
+            ("/body/0/op", ["add", "remove", "replace"]),
+        ),
+        (
+            400,
+            'Operation "replace" requires a member named "value".',
+            {"op": "replace", "path": "/name"},
+            ("/body/0/value", None),
+        ),
+        (
+            409,
+            "There was a conflict.<br /><br />\nProperty nmae does not exist.\n\n",
+            {"op": "replace", "path": "/nmae", "value": "x"},
+            ("/body/0/path", None),
+        ),
+    ],
+)
+def test_what_is_asked(engine: Engine, status: int, message: str, operation: Any, wanted: Any) -> None:
+    following, feedback = refused(engine, status, message, operation)
+    assert isinstance(following, NeedsInput)
+    assert asked(feedback) == wanted
+
+
+@pytest.mark.parametrize(
+    ("message", "operation", "right"),
+    [
+        (
+            'Pointer `name` does not start with "/".',
+            {"op": "replace", "path": "name", "value": "x"},
+            {"op": "replace", "path": "/name", "value": "x"},
+        ),
+        (
+            WRONG_TYPE,
+            {"op": "replace", "path": "/min_disk", "value": "4"},
+            {"op": "replace", "path": "/min_disk", "value": 4},
+        ),
+    ],
+)
+def test_what_is_sent_instead(engine: Engine, message: str, operation: Any, right: Any) -> None:
+    following, _ = refused(engine, 400, message, operation)
+    assert isinstance(following, Next)
+    assert following.request.body == [right]
+
+
+def test_a_conflict_that_names_no_path_of_the_patch_is_left(engine: Engine) -> None:
+    _, feedback = refused(engine, 409, "Property other does not exist.", {"op": "remove", "path": "/name"})
+    assert feedback is None
+
+
+def test_of_several_media_types_the_described_one_is_sent(engine: Engine) -> None:
+    operation = {"op": "remove", "path": "/name"}
+    following, _ = refused(engine, 415, "", operation, "application/json", {"accept-patch": f"{OTHER}, {MEDIA}"})
+    assert isinstance(following, Next)
+    assert following.request.headers["content-type"] == MEDIA
+
+
+def test_of_several_media_types_none_of_them_described_one_is_asked_for(engine: Engine) -> None:
+    listed = f"{OTHER}, application/json-patch+json"
+    operation = {"op": "remove", "path": "/name"}
+    following, feedback = refused(engine, 415, "", operation, "application/json", {"accept-patch": listed})
+    assert isinstance(following, NeedsInput)
+    assert asked(feedback)[0] == "/headers/content-type"
