@@ -61,7 +61,7 @@ from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
-from .state_reader import values_in
+from .state_reader import repeats, values_in
 from .state_subject import value_refused
 
 _OF_THE_REQUEST: Final = frozenset({400, 409, 422, 423})
@@ -181,7 +181,8 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
     action = action_of(request.method, _literals_behind(request.path, case.match.params), case.match.operation)
     sends_values = request.body is not None or bool(request.query)
     reason = told_reason(error.message)
-    if reason is Reason.FIXED and denies_another(error.message, action):
+    is_of_path = any(one and repeats(error.message[:_READ], one) for one in case.match.params.values())
+    if reason is Reason.FIXED and not is_of_path and denies_another(error.message, action):
         reason = None
     denied = denied_reason(error.message, action, sends_values=sends_values)
     reason = reason or denied or (Reason.STATE if denies_thing(error.message, action.own) else None)

@@ -279,7 +279,8 @@ WORDINGS: Final = (
     ),
     Wording(
         Reason.STATE,
-        rf"\b(?:must|needs? to|has to|have to|should) (?:first )?be \w+ed (?:first\b|before (?:you|it|being|\w+ing)\b)"
+        r"\b(?:must|needs? to|has to|have to|should) (?:first )?be \w+ed "
+        r"(?:first\b|before (?:you|it|being|\w+ing|.{1,60}\bcan be)\b)"
         r"|\b(?:must|needs? to|has to|have to) (?:first )?be (?:set up|enabled|configured|activated|installed"
         r"|verified|confirmed"
         r"|published|archived|closed|started|running|stopped|paused)(?=\W*$| (?:first|before|to|in order)\b)"
