@@ -122,7 +122,7 @@ def test_what_the_request_breaks_as_it_is_is_judged_once_and_only_on_need() -> N
 @pytest.mark.parametrize(
     ("operation", "method", "sent"), [("", "POST", True), ("", "PUT", False), ("Other", "POST", False)]
 )
-def test_another_operation_excuses_no_violation_but_what_is_missing_at_a_misspelt_path(
+def test_another_operation_excuses_what_is_missing_and_one_value_at_a_misspelt_path(
     operation: str, method: str, sent: bool
 ) -> None:
     request = replace(REQUEST, method=method, path="/wdgets", body={})
@@ -130,8 +130,12 @@ def test_another_operation_excuses_no_violation_but_what_is_missing_at_a_misspel
         {"op": "replace", "path": "/method", "value": "POST"}, {"op": "replace", "path": "/path", "value": "/widgets"}
     )
     assert (drop_invalid(of(there), request, operation, Description()) is not None) is sent
+    # What the description says of a single value may be wrong, where the path is near to one only.
     too_large = replace(request, body={"size": 50})
-    assert drop_invalid(of(there), too_large, operation, Description()) is None
+    assert (drop_invalid(of(there), too_large, operation, Description()) is not None) is sent
+    assert drop_invalid(of(there, there), too_large, operation, Description()) is None
+    unknown = replace(request, body={"size": 5, "colour": "pink"})
+    assert drop_invalid(of(there), unknown, operation, Description()) is None
 
 
 class Breaks(Description):

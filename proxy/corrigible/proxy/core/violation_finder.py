@@ -143,6 +143,8 @@ class ViolationFinder:
                 is_unsure = wrong is not None and (is_around or self._is_below_another_base(wrong))
                 if wrong is None or (is_unsure and not self._is_about_the_path(error.message[:_READ])):
                     return ()
+                if is_routeless and wrong.keyword in ("elsewhere", "base"):
+                    wrong = wrong._replace(keyword="around")  # a 400 is no proof that the path is what is wrong
                 return (told_apart(wrong, self._request, self._description),)
             if status == 404 and says_no_route(error.message) and (unrouted := list(self._of_route(error, status))):
                 return unrouted  # the text has the path with all its names: none of them is what is not there
