@@ -67,6 +67,8 @@ def asked(engine: Engine, request: Request, status: int, message: str) -> list[s
         ("/tools", {"colour": "red"}, "Gardener 'undefined' doesn't exist.", "/body/keeperId"),
         ("/plants/p7/moves", {"sourceBedId": "b"}, "Bed undefined not found", "/body/targetBedId"),
         ("/plants", None, "Parent plant 'undefined' was not found.", "/body"),
+        ("/plants", {"colour": "red"}, "Bed with id= not found", "/body/bedId"),
+        ("/plants", {"colour": "red"}, "Parent plant with id '' does not exist", "/body/parentPlantId"),
     ],
 )
 def test_what_was_not_sent_is_asked_for(
@@ -127,3 +129,16 @@ def test_a_body_under_another_media_type_was_not_read(engine: Engine) -> None:
 )
 def test_other_texts_with_such_words_name_nothing(message: str) -> None:
     assert unsent(message) is None
+
+
+def test_a_value_under_a_near_name_is_the_one_that_was_not_sent(engine: Engine) -> None:
+    request = Request("GET", "/plants", {"bed": "b-7"})
+    feedback = feedback_about(engine, request, 404, {"message": "Bed with id= not found"})
+    assert feedback is not None
+    assert [one["path"] for one in feedback["suggestions"][0]["patch"]] == ["/query/bed", "/query/bedId"]
+
+
+def test_an_empty_name_that_was_sent_is_no_lack(engine: Engine) -> None:
+    request = Request("GET", "/plants", {"bedId": "", "colour": "red"})
+    feedback = feedback_about(engine, request, 404, {"message": "Bed with id= not found"})
+    assert feedback is None or not [one for one in feedback["suggestions"] if "move" in str(one.get("patch"))]

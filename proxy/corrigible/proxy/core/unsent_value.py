@@ -4,6 +4,7 @@
 |----------------------------------------------------------|----------------------------------------------------|
 | are the name of a declared member that was not sent      | that member: `parentNoteId`                        |
 | are the last words of the name of one that was not sent  | that member, unless there are several              |
+| are with the word for its name: `Run with id= not found` | the member of that name, `run_id` or `id`          |
 | are in no declared name                                  | the only identifier that was not sent: `ownerId`   |
 | are the name of a member that was sent                   | nothing that is known: the body was not read       |
 | whatever they are, and there was no body                 | the body                                           |
@@ -23,7 +24,7 @@ from corrigible.adapters.base import Described
 from corrigible.adapters.formats.message.unsent import unsent
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import MISSING, to_pointer, value_at
+from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
 from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.nearness import is_plural
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -49,8 +50,10 @@ class _Member(NamedTuple):
 def names_unsent(message: str, request: Request) -> bool:
     """Whether a text says that a server has looked for something under no name, and no such word was sent."""
     told = unsent(message) if request.protocol is Protocol.HTTP else None
-    if told is None or told.value in request.path.split("/"):
+    if told is None or (told.value and told.value in request.path.split("/")):
         return False
+    if not told.value:
+        return all(one.value != "" for one in sent_places(request))
     word = re.compile(rf"(?<!\w){told.value}(?!\w)")
     sent = [one.value for one in sent_places(request)]
     is_null = None in sent and told.value != "undefined"
@@ -67,7 +70,8 @@ def unsent_value(case: RefusalCase, error: Violation, description: Described) ->
         return SchemaViolation("/body", "required", schema if isinstance(schema, Mapping) else {})
     if not isinstance(request.body, Mapping | None):
         return None
-    place = _meant(told.noun, _members(request, description, operation))
+    members = _members(request, description, operation)
+    place = _of_ending(told.noun, told.ending, members) if told.ending else _meant(told.noun, members)
     if not place:
         return None
     declared = description.declared_place(request, operation, place)
@@ -96,6 +100,13 @@ def _members(request: Request, description: Described, operation: str) -> list[_
 
 
 _COMPARED_A_STEP: Final = 8
+
+
+def _of_ending(noun: tuple[str, ...], ending: str, members: Sequence[_Member]) -> str:
+    """Return the place of the only member that was not sent and that the text calls so: `run_id`, or `name`."""
+    called = {(*noun[at:], ending) for at in range(len(noun) + 1)}
+    left = [one.place for one in members if not one.is_sent and words(segments(one.place)[-1]) in called]
+    return left[0] if len(left) == 1 else ""
 
 
 def _meant(noun: tuple[str, ...], members: Sequence[_Member]) -> str:

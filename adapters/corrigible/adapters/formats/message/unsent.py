@@ -1,6 +1,7 @@
 """Sentences of a server that found nothing where it looked for a name: `Parent note 'undefined' was not found`.
 
-JavaScript, Python, Ruby and Go write so of a variable without a value. It stands for something that was not sent.
+JavaScript, Python, Ruby and Go write so of a variable without a value, or nothing at all: `Run with id= not found`. It
+stands for something that was not sent.
 
 Knows: one text. Does not know: what is declared, what follows.
 """
@@ -21,6 +22,12 @@ _QUOTED: Final = re.compile(rf"{_PHRASE}[:=]? ?(?P<mark>['\"`]){_NONE}(?P=mark)(
 _PLAIN: Final = re.compile(
     rf"{_PHRASE}(?:[:=] ?| ){_NONE}(?: (?:(?:was |is |could )?not (?:be )?found|does(?: not|n't) exist)\b|[.!]?$)"
 )
+_EMPTY: Final = re.compile(
+    r"(?P<phrase>\b[A-Za-z][\w-]{0,60}(?: [A-Za-z][\w-]{0,60}){0,3}) with (?:the )?(?P<ending>id|name|key|uuid|slug)"
+    r"(?: ?[=:] ?(?:''|\"\"|``)?| (?:''|\"\"|``))"
+    r"(?: (?:(?:was |is |could )?not (?:be )?found|does(?: not|n't) exist)\b|[.!]?$)"
+)
+"""The same where nothing stands for nothing."""
 _QUOTE: Final = re.compile(r"['\"`](?![a-z]\b)")
 _VERBS: Final = word_set("found got received is was be value type of in to for with by at on and or but not from")
 """Words before a value that call it nothing in particular."""
@@ -34,6 +41,8 @@ class Unsent(NamedTuple):
     """The words before the name, of which the last ones are the thing's."""
     value: str
     """How the text writes that there is nothing."""
+    ending: str = ""
+    """What it calls the name: `id`."""
 
 
 def unsent(message: str) -> Unsent | None:
@@ -41,6 +50,8 @@ def unsent(message: str) -> Unsent | None:
     text = message[:_READ]
     if not says_absent(text):
         return None
+    if (empty := _EMPTY.search(text)) is not None:
+        return Unsent(words(empty["phrase"]), "", empty["ending"].lower())
     told = _QUOTED.search(text) or _PLAIN.search(text)
     if told is None or _QUOTE.search(text[: told.start()]) is not None:
         return None  # what is quoted before it is what was looked for: `Document with id "7", locale "null"`
