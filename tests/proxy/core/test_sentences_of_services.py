@@ -84,6 +84,12 @@ OF_WHAT_EXISTS = (
     Said("POST /flags", {"name": "b", "hue": 9}, 409, "You already have a flag with this name", "/body/name"),
     Said("POST /letters", {"value": "x"}, 409, "Letter already exists!", "/body/value"),
 )
+OF_WHAT_IS_TWICE = (
+    Said(
+        "POST /marks", {"boatId": "b7", "marks": [1, 1]}, 400, "Duplicate mark keys have been submitted", "/body/marks"
+    ),
+    Said("POST /loans", {"boatId": "b7", "days": 2}, 409, "Loan exists", SILENT),
+)
 OF_NOTHING = (
     Said("PATCH /boats/{id}", {}, 400, "No fields to update", "/body"),
     Said("PATCH /boats/{id}", {}, 422, "Must specify at least one field to modify.", "/body"),
@@ -106,7 +112,7 @@ OF_OTHERS = (
     Said("DELETE /samples/{id}", None, 409, "Cannot delete a sample that is in progress or done", TOLD),
     Said("PATCH /trips/{id}", {"status": "open"}, 400, "Cannot parse the day", SILENT),
 )
-ALL = (*OF_STATE, *OF_VALUES, *OF_WHAT_EXISTS, *OF_NOTHING, *OF_OTHERS)
+ALL = (*OF_STATE, *OF_VALUES, *OF_WHAT_EXISTS, *OF_WHAT_IS_TWICE, *OF_NOTHING, *OF_OTHERS)
 
 
 @pytest.fixture(scope="module")

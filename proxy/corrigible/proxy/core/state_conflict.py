@@ -113,12 +113,11 @@ class Conflicts(Renames, Versions):
         if self._request.method != "POST" or self._quoted or self._error.pointer or self._repeats_path():
             return None
         members = [name for name, value in body.items() if is_name(value) and not is_secret(f"{base}/{name}", value)]
-        naming = [
-            name for name in members if name.lower() in NAMING or (words(name)[-1:] and words(name)[-1] in NAMING)
-        ]
+        # `userId` and `run_id` name what a thing belongs to.
+        naming = [name for name in members if name.lower() in NAMING or {*words(name)[-1:]} & _NAMING_WORDS]
         if any(repeats(self._message, scalar_text(body[name])) for name in members):
             return None  # it tells more than one of them
-        likely = sorted(naming, key=lambda name: name.lower() in _LABELS) or (members if len(members) == 1 else [])
+        likely = sorted(naming, key=lambda name: name.lower() in _LABELS) or (members if len(body) == 1 else [])
         if not likely:
             return None
         place, sent = f"{base}/{escape(likely[0])}", body[likely[0]]
