@@ -132,6 +132,23 @@ def test_a_pack_from_a_description(spec: Path, tmp_path: Path, capsys: pytest.Ca
     assert (folder / "pack.yaml").read_text("utf-8") == text
 
 
+@pytest.mark.parametrize(("paths", "lookups"), [(("/orders/", "/orders/{id}"), ["/orders/{id}"]), (("/orders/",), [])])
+def test_a_pack_from_paths_that_end_with_a_slash_has_no_faults(
+    paths: tuple[str, ...], lookups: list[str], tmp_path: Path
+) -> None:
+    spec, folder = tmp_path / "shop.json", tmp_path / "shop"
+    operation = {"get": {"responses": {"200": {"description": "there"}}}}
+    description = {
+        "openapi": "3.0.3",
+        "info": {"title": "Shop", "version": "7"},
+        "paths": dict.fromkeys(paths, operation),
+    }
+    spec.write_text(json.dumps(description), "utf-8")
+    assert main(["pack", "from-spec", str(spec), str(folder)]) == 0
+    assert yaml.safe_load((folder / "pack.yaml").read_text("utf-8"))["lookups"] == lookups
+    assert main(["pack", "lint", str(folder)]) == 0
+
+
 def test_no_pack_from_a_description_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "none.yaml"
     path.write_text("openapi: 3.0.0\npaths: {}\n", "utf-8")

@@ -88,8 +88,9 @@ def _manifest(
     if secrets := sorted(set(_secrets(description, reports))):
         yield f"secret_parameters: {json.dumps(secrets)}"
     yield "# What rules may look up: every path that can be read. Delete what they need not see."
-    yield "lookups:"
-    yield from (f"  - {path}" for path in dict.fromkeys(_readable(reports)))
+    readable = list(dict.fromkeys(_readable(reports)))
+    yield "lookups:" if readable else "lookups: []"
+    yield from (f"  - {path}" for path in readable)
     yield "# The names that `match.operation` takes, and the error codes that the description lists for each."
     yield "operations:"
     for one in reports:
@@ -99,9 +100,10 @@ def _manifest(
 
 
 def _readable(reports: list[OperationReport]) -> Iterator[str]:
+    """Yield the paths that a rule may look up: none that ends with a slash (see `pack lint`)."""
     for one in reports:
         method, _, path = one.operation.partition("#")[0].partition(" ")
-        if method == "GET" and re.fullmatch(r"/[^?#\s]+", path):
+        if method == "GET" and re.fullmatch(r"/[^?#\s]*[^?#\s/]", path):
             yield path
 
 
