@@ -13,15 +13,20 @@ from typing import Final
 
 from corrigible.rules.pointer import escape
 from corrigible.rules.schema_repair.repair import Repair
-from corrigible.schema.exchange import Json, Protocol
+from corrigible.schema.exchange import Protocol
 
 from .api_profile import RefusalCase
 from .request_at_fault import OF_UNKNOWN
+from .terminal_answer import Told, escalation
 
 _STATUSES: Final = frozenset({400, 403, 409, 422})
-_MESSAGE: Final = (
+_TOLD: Final = Told(
     "The server does not let this be changed by this operation, though the description has it there. Unless something"
-    " else is changed first, the same request is refused again."
+    " else is changed first, the same request is refused again.",
+    "a member that can be changed",
+    "somebody_else",
+    "The server does not let this member be changed.",
+    "READ_ONLY",
 )
 
 
@@ -39,17 +44,4 @@ def barred_members(case: RefusalCase) -> Repair | None:
         return None
     if not all(described.declared_place(request, operation, place).schema for place in sent):
         return None
-    suggestion: dict[str, Json] = {
-        "action": "ESCALATE",
-        "message": _MESSAGE,
-        "parameters": {
-            "needed": "a member that can be changed",
-            "actor": "somebody_else",
-            "method": request.method,
-            "path": request.path,
-        },
-        "safety": {"side_effects": "none", "changes_intent": False},
-        "evidence": {"kind": "mapping"},
-    }
-    diagnosis = "The server does not let this member be changed."
-    return Repair((suggestion,), "recovery_guidance", diagnosis, "READ_ONLY", "terminal")
+    return escalation(_TOLD, {"method": request.method, "path": request.path})

@@ -104,11 +104,11 @@ def _absent_by_conflict(case: RefusalCase, error: Violation) -> SchemaViolation 
         return None
     if any(_has_word(message, value) for value in case.match.params.values() if value):
         return None
-    values = {one.pointer: one.value for one in sent_places(request) if isinstance(one.value, str)}
-    told = [place for place, value in values.items() if len(value) >= _SHORTEST_VALUE and _has_word(message, value)]
-    if len(told) != 1 or is_secret(told[0], values[told[0]]):
+    place = _only_repeated(message, request, _SHORTEST_VALUE)
+    value = value_at(request, place)
+    if not place or is_secret(place, value):
         return None
-    return SchemaViolation(told[0], "value", {"type": "string", "not": {"const": values[told[0]]}}, values[told[0]])
+    return SchemaViolation(place, "value", {"type": "string", "not": {"const": value}}, value)
 
 
 def _undescribed_body(case: RefusalCase, error: Violation, description: Described) -> SchemaViolation | None:
@@ -244,7 +244,7 @@ def _faulty_value(case: RefusalCase, error: Violation) -> SchemaViolation | None
         return None
     if _NOT_TAKEN_BY_FAULT.search(message) is None or _OF_THE_SERVER.search(message) is not None:
         return None
-    place = error.pointer or _only_repeated(message, request) or suspected_place(message, request)
+    place = error.pointer or _only_repeated(message, request, _DISTINCT) or suspected_place(message, request)
     if not place.startswith(("/body/", "/query/")):
         return None
     value = value_at(request, place)
@@ -253,10 +253,10 @@ def _faulty_value(case: RefusalCase, error: Violation) -> SchemaViolation | None
     return SchemaViolation(place, "value", {"not": {"const": value}}, value)
 
 
-def _only_repeated(message: str, request: Request) -> str:
-    """Return the only place whose value of several signs a message has as a word."""
+def _only_repeated(message: str, request: Request, shortest: int) -> str:
+    """Return the only place whose value, of so many signs at least, a message has as a word."""
     values = {one.pointer: one.value for one in sent_places(request) if isinstance(one.value, str)}
-    told = [place for place, value in values.items() if len(value) >= _DISTINCT and _has_word(message, value)]
+    told = [place for place, value in values.items() if len(value) >= shortest and _has_word(message, value)]
     return told[0] if len(told) == 1 else ""
 
 

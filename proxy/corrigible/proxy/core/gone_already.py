@@ -14,9 +14,10 @@ from urllib.parse import unquote
 
 from corrigible.rules.schema_repair.repair import Repair
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Json, Protocol
+from corrigible.schema.exchange import Protocol
 
 from .api_profile import RefusalCase
+from .terminal_answer import already_done
 
 _GONE: Final = 410
 _READ: Final = 300
@@ -39,12 +40,4 @@ def gone_already(case: RefusalCase, error: Violation) -> Repair | None:
         return None
     if _SAYS_SO.search(error.message[:_READ].strip()) is None:
         return None
-    suggestion: dict[str, Json] = {
-        "action": "ALREADY_DONE",
-        "message": "The server says that this has been done already.",
-        "parameters": {"path": request.path},
-        "safety": {"side_effects": "none", "changes_intent": False},
-        "evidence": {"kind": "mapping"},
-    }
-    diagnosis = "The resource is already as the request would make it."
-    return Repair((suggestion,), "recovery_guidance", diagnosis, "ALREADY_DONE", "terminal")
+    return already_done(request)

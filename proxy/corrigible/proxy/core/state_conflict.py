@@ -100,8 +100,7 @@ class Conflicts(Renames, Versions):
             return self._terminal("ALREADY_DONE", _AS_ASKED, {"path": path} if path else {}, EXISTS_ALREADY)
         violation = SchemaViolation(place, "enum", {}, sent)
         message = "Give a value that is free." if existing is None else "Create another one, under a name that is free."
-        other = ask(violation, self._request, message, schema={"not": {"const": sent}}).suggestions[0]
-        other["safety"]["changes_intent"] = True
+        other = self._other_asked(place, sent, message).suggestions[0]
         if item is None or not item.changes or not lost or self._sends_secret():
             return self._done(Proposal([other]), TAKEN if existing is None else EXISTS_ALREADY)
         update = self._update(violation, item.changes[0], path, lost)
@@ -121,14 +120,8 @@ class Conflicts(Renames, Versions):
         if not likely:
             return None
         place, sent = f"{base}/{escape(likely[0])}", body[likely[0]]
-        question = ask(
-            SchemaViolation(place, "enum", {}, sent),
-            self._request,
-            "Create another one, under a name that is free.",
-            schema={"not": {"const": sent}},
-        )
+        question = self._other_asked(place, sent, "Create another one, under a name that is free.")
         suggestion = {**question.suggestions[0], "confidence": {"basis": "spec", "value": EVEN}}
-        suggestion["safety"] = {**suggestion["safety"], "changes_intent": True}
         return self._done(Proposal([suggestion], question.type), EXISTS_ALREADY)
 
     def _repeats_path(self) -> bool:

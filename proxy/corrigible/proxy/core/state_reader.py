@@ -20,7 +20,8 @@ from corrigible.rules.safety.loss import LookupResult
 from corrigible.rules.schema_repair.listing import Listing, read_listing
 from corrigible.rules.schema_repair.repair import Repair
 from corrigible.rules.schema_repair.result import result_of
-from corrigible.rules.schema_repair.suggestion import Proposal
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import Proposal, ask
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
@@ -97,6 +98,13 @@ class StateReader:
             "evidence": {"kind": "lookup" if self._seen else "mapping"},
         }
         return self._done(Proposal([suggestion], recovery="terminal"), why)
+
+    def _other_asked(self, place: str, sent: Json, message: str, *, keyword: str = "enum") -> Proposal:
+        """Return the question for another value than the one that was sent: it is another wish."""
+        violation = SchemaViolation(place, keyword, {}, sent)
+        question = ask(violation, self._request, message, schema={"not": {"const": sent}})
+        question.suggestions[0]["safety"]["changes_intent"] = True
+        return question
 
     def _done(self, proposal: Proposal, why: tuple[str, str]) -> RuleResult:
         suggestions: list[dict[str, Any]] = list(proposal.suggestions)

@@ -29,11 +29,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.message.denial_of_thing import denies_thing
+from corrigible.adapters.formats.message.doubt import sentence
 from corrigible.adapters.formats.message.own_action import (
     RequestAction,
     action_of,
@@ -43,7 +44,7 @@ from corrigible.adapters.formats.message.own_action import (
     reason_of_call,
 )
 from corrigible.adapters.formats.message.sent_values import ABSENT
-from corrigible.adapters.formats.message.state_wording import Reason, sentence, told_reason
+from corrigible.adapters.formats.message.state_wording import Reason, told_reason
 from corrigible.adapters.formats.message.told_code import is_fault
 from corrigible.adapters.formats.message.under_way import is_under_way
 from corrigible.adapters.formats.place_by_message import suspected_place
@@ -63,6 +64,7 @@ from corrigible.schema.exchange import Json, Protocol, Request
 from .api_profile import RefusalCase
 from .state_reader import repeats, values_in
 from .state_subject import value_refused
+from .terminal_answer import Told, already_done, escalation
 
 _OF_THE_REQUEST: Final = frozenset({400, 409, 422, 423})
 _OF_THE_PATH: Final = frozenset({404, 405, 501})
@@ -95,25 +97,15 @@ _ELSEWHERE: Final = re.compile(
 _NOT_IN_PARAMETERS: Final = ("", "/", "/path", "/method", "/body", "/query")
 
 
-class _Told(NamedTuple):
-    """What is said about a reason."""
-
-    message: str
-    needed: str
-    actor: str
-    diagnosis: str
-    code: str
-
-
 _TOLD: Final = {
-    Reason.CREDENTIALS: _Told(
+    Reason.CREDENTIALS: Told(
         "Somebody has to give valid credentials. The same request will not do without them.",
         "credentials",
         "you",
         "The server does not know the caller.",
         "CREDENTIALS_REFUSED",
     ),
-    Reason.RIGHT: _Told(
+    Reason.RIGHT: Told(
         "Somebody who may do this has to do it, or has to decide whether the caller may. Another request does not"
         " help.",
         "permission",
@@ -121,7 +113,7 @@ _TOLD: Final = {
         "The server does not allow this to the caller.",
         "FORBIDDEN",
     ),
-    Reason.FEATURE: _Told(
+    Reason.FEATURE: Told(
         "This is switched off, not set up, or not offered here. Until whoever runs the API changes that, the same"
         " request"
         " is refused again.",
@@ -130,7 +122,7 @@ _TOLD: Final = {
         "What the request needs is not available here.",
         "NOT_AVAILABLE",
     ),
-    Reason.STATE: _Told(
+    Reason.STATE: Told(
         "What the request is about is not in the state that this needs: the server says in its own words which. Until"
         " that changes, the same request is refused again.",
         "another state of the resource",
@@ -138,7 +130,7 @@ _TOLD: Final = {
         "The resource is not in the state that the request needs.",
         "STATE_REFUSED",
     ),
-    Reason.IN_USE: _Told(
+    Reason.IN_USE: Told(
         "Something depends on what the request would take away: the server says in its own words what. Until that"
         " changes, the same request is refused again.",
         "a resource that nothing depends on",
@@ -146,7 +138,7 @@ _TOLD: Final = {
         "Something depends on what the request would take away.",
         "STILL_NEEDED",
     ),
-    Reason.FIXED: _Told(
+    Reason.FIXED: Told(
         "The server does not let this be done to the resource. Unless something else is changed first, the same"
         " request is"
         " refused again.",
@@ -155,7 +147,7 @@ _TOLD: Final = {
         "The server does not let this be done to the resource.",
         "READ_ONLY",
     ),
-    Reason.LIMIT: _Told(
+    Reason.LIMIT: Told(
         "A limit of how much there may be is reached. Until some of it is freed, or the limit is raised, the same"
         " request"
         " is refused again.",
@@ -198,7 +190,7 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
         is_of_values = reason in (Reason.STATE, Reason.LIMIT)
         return _value_asked(request, suspected) if is_of_values and is_of_thing else None
     if reason is Reason.STATE and not sends_values and is_told_as_done(error.message, action, *_acted_on(case)):
-        return _already_done(request)
+        return already_done(request)
     if reason not in _NOT_PASSING and case.exchange.status in _OF_THE_REQUEST:
         says_when = bool(case.exchange.headers.get("retry-after", "").strip())
         if says_when or (reason is not Reason.LIMIT and is_under_way(error.message)):
@@ -212,7 +204,7 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
             return _value_asked(request, number or place)
     if reason is Reason.IN_USE and not _takes_away(request, action):
         reason = Reason.STATE
-    return _told(reason, {"method": request.method, "path": request.path})
+    return escalation(_TOLD[reason], {"method": request.method, "path": request.path})
 
 
 def _only_number(body: Json) -> str:
@@ -282,39 +274,13 @@ def _refused_call(request: Request, error: Violation) -> Repair | None:
     if error.type not in _OTHER_CODES or is_fault(error.message):
         return None
     reason = reason_of_call(error.message, request.method)
-    return None if reason is None else _told(reason, {"method": request.method})
+    return None if reason is None else escalation(_TOLD[reason], {"method": request.method})
 
 
 _OTHER_CODES: Final = frozenset(
     {"NOT_FOUND", "UNKNOWN", "INTERNAL", "INVALID_ARGUMENT", "OUT_OF_RANGE", "RESOURCE_EXHAUSTED"}
 )
 """Codes of google.rpc that servers send for what is about no value of the request."""
-
-
-def _told(reason: Reason, of_request: Mapping[str, Json]) -> Repair:
-    told = _TOLD[reason]
-    parameters: dict[str, Json] = {"needed": told.needed, "actor": told.actor, **of_request}
-    suggestion: dict[str, Json] = {
-        "action": "ESCALATE",
-        "message": told.message,
-        "parameters": parameters,
-        "safety": {"side_effects": "none", "changes_intent": False},
-        "evidence": {"kind": "mapping"},
-    }
-    return Repair((suggestion,), "recovery_guidance", told.diagnosis, told.code, "terminal")
-
-
-def _already_done(request: Request) -> Repair:
-    """Tell that the goal holds: the server says so of what the path names, and nothing else was wished."""
-    suggestion: dict[str, Json] = {
-        "action": "ALREADY_DONE",
-        "message": "The server says that this has been done already.",
-        "parameters": {"path": request.path},
-        "safety": {"side_effects": "none", "changes_intent": False},
-        "evidence": {"kind": "mapping"},
-    }
-    diagnosis = "The resource is already as the request would make it."
-    return Repair((suggestion,), "recovery_guidance", diagnosis, "ALREADY_DONE", "terminal")
 
 
 def _acted_on(case: RefusalCase) -> tuple[Sequence[str], Sequence[str]]:

@@ -14,8 +14,7 @@ from typing import Final
 
 from corrigible.rules.pointer import escape
 from corrigible.rules.safety.stored import is_wrapper
-from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import ask, is_secret
+from corrigible.rules.schema_repair.suggestion import is_secret
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
@@ -47,13 +46,7 @@ class Renames(StateReader):
         place, sent = f"{base}/{escape(name)}", body[name]
         if is_secret(place, sent):
             return None
-        question = ask(
-            SchemaViolation(place, "enum", {}, sent),
-            request,
-            "Give a value that is free.",
-            schema={"not": {"const": sent}},
-        )
-        question.suggestions[0]["safety"]["changes_intent"] = True
+        question = self._other_asked(place, sent, "Give a value that is free.")
         return self._done(question, TAKEN)
 
 

@@ -13,7 +13,7 @@ from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import segments
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Proposal, ask, edit, guarded_edit, is_secret
+from corrigible.rules.schema_repair.suggestion import Proposal, edit, guarded_edit, is_secret
 from corrigible.schema.exchange import Json
 
 from .state_reader import STALE, Results, StateReader, shown, unwrapped, values_in
@@ -71,11 +71,5 @@ class Versions(StateReader):
         """Ask for the version that the resource has now, where the message says that it has changed."""
         if _CHANGED.search(self._message) is None or is_secret(place, sent):
             return None
-        message = (
-            "It was changed in between. Read it again, and give the version that it has now if your change still fits."
-        )
-        question = ask(
-            SchemaViolation(place, "version", {}, sent), self._request, message, schema={"not": {"const": sent}}
-        )
-        question.suggestions[0]["safety"]["changes_intent"] = True
-        return self._done(question, STALE)
+        message = f"{_READ_AGAIN}give the version that it has now if your change still fits."
+        return self._done(self._other_asked(place, sent, message, keyword="version"), STALE)

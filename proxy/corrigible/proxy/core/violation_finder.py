@@ -28,7 +28,6 @@ from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.openapi.path_extension import split_extension
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.nearness import is_same
-from corrigible.rules.schema_repair.body_form import is_json
 from corrigible.rules.schema_repair.inside_text import CONTENT, broken_member, broken_text, told_inside, unlisted_text
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, choices
 from corrigible.rules.schema_repair.nesting import MISPLACED, move_member
@@ -54,6 +53,7 @@ from .about_what import (
 from .absent_by_name import absent_by_name
 from .absent_of_several import absent_of_several
 from .api_profile import RefusalCase
+from .body_form import misses_json
 from .kind_of_fault import of_kind
 from .method_offered import told_apart
 from .nothing_said import says_no_grpc, says_no_path, says_no_route, says_nothing
@@ -279,7 +279,7 @@ class ViolationFinder:
         Some servers answer 400 to whatever they have no route for. Whoever calls has to confirm it.
         """
         is_silent = not error.pointer and not error.stated and says_nothing(error.message, BAD_REQUEST)
-        is_other_form = not error.pointer and self._is_about_json(error.message[:_READ])
+        is_other_form = not error.pointer and misses_json(error.message[:_READ], self._request)
         is_silent = is_silent or is_other_form
         if self._case.exchange.status != BAD_REQUEST or not is_silent or self._request.protocol is not Protocol.HTTP:
             return ()
@@ -287,12 +287,6 @@ class ViolationFinder:
         if wrong is None or wrong.keyword not in (("method",) if is_other_form else ("path", "base", "method")):
             return ()
         return (wrong._replace(schema={**wrong.schema, UNSURE: True}),)
-
-    def _is_about_json(self, message: str) -> bool:
-        """Whether a message misses JSON in a body that was not sent as JSON: another operation would have taken it."""
-        media = self._request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        is_other = isinstance(self._request.body, str) and bool(media) and not is_json(media)
-        return is_other and _OF_JSON.fullmatch(message.strip()) is not None
 
     def _is_in_body(self, violation: SchemaViolation) -> bool:
         return violation.pointer.startswith(("/body", "/headers"))
@@ -480,10 +474,6 @@ class ViolationFinder:
         return [SchemaViolation("/body", "type", {**declared, "type": "object"}, body)]
 
 
-_OF_JSON: Final = re.compile(
-    r"(?i)(?:the )?(?:(?:malformed|invalid|bad) json|(?:could|can) ?not (?:parse|read|decode) (?:the )?json)"
-    r"(?: (?:in|of|as) (?:the )?(?:request )?body| body| data)?[.!]?"
-)
 _NO_HANDLER: Final = re.compile(
     r"'NoneType' object has no attribute '(?:unary_unary|unary_stream|stream_unary|stream_stream"
     r"|request_streaming|response_streaming)'"

@@ -16,8 +16,8 @@ import re
 from collections.abc import Collection
 from typing import Final
 
+from .doubt import is_doubtful, sentence
 from .own_action import stems
-from .state_wording import is_doubtful, sentence
 
 _CANNOT: Final = r"(?:can ?not|can'?t|may not|must not|are not able to)"
 _VERB: Final = r"(?P<verb>[a-z]{3,20}?)(?: (?:off|out|up|back))?"

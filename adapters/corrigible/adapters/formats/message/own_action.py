@@ -20,7 +20,8 @@ from typing import Final, NamedTuple
 
 from corrigible.rules.safety.nearness import is_plural, is_same
 
-from .state_wording import Reason, is_doubtful, sentence, told_reason
+from .doubt import is_doubtful, sentence
+from .state_wording import Reason, told_reason
 
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _TAKING_AWAY: Final = ("delete", "remove", "destroy")

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from .doubt import sentence
 from .pattern_list import PatternList
-from .state_wording import sentence
 
 _UNDER_WAY: Final = PatternList(
     r"\b(?:is|are|was|already|currently|still) (?:already |currently |still )*in progress\b(?! or\b)|\bin progress\W*$"
