@@ -21,7 +21,7 @@ from corrigible.schema.word import IdempotencyKey
 
 from .answer import Answer, feedback_in, feedback_links, linked_feedback
 from .credentials import without
-from .decision import Ask, Confirm, NotSent, decide
+from .decision import Ask, Confirm, Given, NotSent, decide
 from .difference import difference
 from .explanation import explain
 from .native_message import native_message, quoted
@@ -110,19 +110,15 @@ def correct(sent: SentRequest, answer: Answer, policy: Policy) -> Correction:
         except NotSendable as problem:
             return _refused(answer, feedback, None, done, secrets, str(problem))
         stop = partial(_refused, answer, feedback, document, done, secrets)
-        following = yield from decide(feedback, document, policy, shown)
-        if isinstance(following, NotSent):
-            return stop(following.reason)
+        check = partial(_why_not_sendable, current, feedback)
+        decided = yield from decide(feedback, document, policy, check, shown)
+        if isinstance(decided, NotSent):
+            return stop(decided.reason)
         most = feedback.retry.max_attempts if feedback.retry is not None else None
         if len(done) >= policy.max_corrections or (most is not None and len(done) + 1 >= most):
             return stop(f"it has been sent again {len(done)} times")
-        if len(following.steps) > _MOST_STEPS:
-            return stop(f"{len(following.steps)} requests have to come first, more than {_MOST_STEPS}")
-        try:
-            request = _next_request(current, following, feedback)
-            steps = [current.step(step) for step in following.steps]
-        except NotSendable as problem:
-            return stop(str(problem))
+        following = decided.next
+        request, steps = _requests(current, feedback, following, decided.given)
         # `decide` knows whether the same request may be sent again at once; an earlier one never is.
         # What differs in the document may be the same in writing: a path with its escapes.
         is_repeated = bool(following.steps) or following.request.document() == document.document()
@@ -195,21 +191,38 @@ def _feedback(sent: SentRequest, answer: Answer) -> Generator[Send, Answer | Non
     """Return the feedback in an answer, or in the document that its `Link` leads to."""
     if (feedback := feedback_in(answer)) is not None:
         return feedback
-    targets = [url for link in feedback_links(answer) if (url := sent.same_origin(link)) is not None]
-    for url in targets[:_MOST_LINKS]:
-        document = yield Send(sent.fetch(url), optional=True)
+    targets = [found for link in feedback_links(answer) if (found := sent.document_of(link)) is not None]
+    for target in targets[:_MOST_LINKS]:
+        document = yield Send(target, optional=True)
         if document is not None and (feedback := linked_feedback(document)) is not None:
             return feedback
     return None
 
 
-def _next_request(current: SentRequest, following: Next, feedback: Feedback) -> SentRequest:
+def _why_not_sendable(current: SentRequest, feedback: Feedback, following: Next, given: Given) -> str:
+    try:
+        _requests(current, feedback, following, given)
+    except NotSendable as problem:
+        return str(problem)
+    return ""
+
+
+def _requests(
+    current: SentRequest, feedback: Feedback, following: Next, given: Given
+) -> tuple[SentRequest, list[SentRequest]]:
+    """Return the corrected request, and those that come first. Raises `NotSendable`."""
+    if len(following.steps) > _MOST_STEPS:
+        raise NotSendable(f"{len(following.steps)} requests have to come first, more than {_MOST_STEPS}")
+    return _next_request(current, following, feedback, given), [current.step(step) for step in following.steps]
+
+
+def _next_request(current: SentRequest, following: Next, feedback: Feedback, given: Given) -> SentRequest:
     """Return the corrected request, under a new idempotency key where the old one stands for another content.
 
     The feedback says `new` or `reuse`. If it says nothing, a changed request gets a new key: servers refuse a key
     that comes with another content.
     """
-    request = current.edited(following.request)
+    request = current.edited(following.request, given)
     rule = feedback.retry.idempotency_key if feedback.retry is not None else None
     changes = request.content() != current.content()
     if rule is IdempotencyKey.NEW or (rule is None and changes):

@@ -6,11 +6,13 @@ and is sent the answers.
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from corrigible.schema.document import pointer_parts
+from corrigible.schema.document import CREDENTIALS, pointer_parts
 from corrigible.schema.edit import NotApplicable, after_suggestion
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, PatchOperation, Placeholder, Suggestion
@@ -18,8 +20,9 @@ from corrigible.schema.printable import printable
 from corrigible.schema.reader import Choice, NeedsInput, Next, Terminal, apply
 from corrigible.schema.word import Applicability, FeedbackType, IdempotencyKey, PatchVerb, Relation
 
-from .difference import difference
-from .explanation import explain, request_line
+from .difference import difference, differing
+from .explanation import LONGEST_VALUE, explain, literal, request_line
+from .guard import same_place
 from .policy import OnRefusal, Policy, Proposal, Question
 from .sent_request import KEY
 
@@ -47,14 +50,30 @@ class NotSent(NamedTuple):
     """Empty if the explanation says all."""
 
 
-Decision = Generator[Confirm | Ask, Any, Next | NotSent]
+class Decided(NamedTuple):
+    """What is sent, and what the caller gave for it."""
+
+    next: Next
+    given: Given
 
 
-def decide(feedback: Feedback, request: Request, policy: Policy, shown: Callable[[str], str] = str) -> Decision:
-    """Return what to send after a refusal of `request`. `shown` takes credentials out of what a person is shown."""
+Given = Mapping[tuple[str, ...], Json]
+"""Values that the caller gave when it was asked, by their places."""
+Decision = Generator[Confirm | Ask, Any, Decided | NotSent]
+Check = Callable[[Next, Given], str]
+
+
+def decide(
+    feedback: Feedback, request: Request, policy: Policy, check: Check, shown: Callable[[str], str] = str
+) -> Decision:
+    """Return what to send after a refusal of `request`.
+
+    `check` says why something cannot be sent, whoever agrees; empty if it can. `shown` takes credentials out of what a
+    person is shown.
+    """
     if policy.on_refusal is OnRefusal.EXPLAIN:
         return NotSent("")
-    answered = frozenset[int]()
+    answered: Mapping[int, Given] = {}
     if policy.ask is not None:
         feedback, answered = yield from _filled(feedback, request)
     outcome, by_itself = yield from _plan(feedback, request, policy)
@@ -62,29 +81,77 @@ def decide(feedback: Feedback, request: Request, policy: Policy, shown: Callable
         return outcome
     if (other := _not_allowed(outcome, request, policy)) is not None:
         return NotSent(f"{other.method} {other.path} is none of the operations that may be called here")
+    given = {place: value for index in outcome.applied for place, value in answered.get(index, {}).items()}
+    if reason := check(outcome, given):
+        return NotSent(reason)
+    if not outcome.steps and _is_same(outcome.request, request) and not _may_repeat(feedback, request):
+        return NotSent(_why_not_repeated(feedback, outcome, is_answered=bool(given)))
+    another = _another_call(outcome, request, policy)
     for index in outcome.applied:
         suggestion = feedback.suggestions[index]
         may_go = index in by_itself or index in answered or _only_waits(suggestion, feedback)
-        if may_go and not suggestion.needs_confirmation:
+        if may_go and not suggestion.needs_confirmation and not another:
             continue
         if policy.on_refusal is not OnRefusal.CONFIRM:
-            return NotSent(_NEEDS_AGREEMENT if suggestion.needs_confirmation else _not_certain(suggestion))
-        if not (yield Confirm(_proposal(suggestion, feedback, request, outcome, shown))):
+            return NotSent(another or _unasked(suggestion, policy))
+        proposal = _proposal(suggestion, feedback, request, outcome, shown)
+        if isinstance(proposal, NotSent):
+            return proposal
+        if not (yield Confirm(proposal)):
             return NotSent("the correction was not confirmed")
-    if not outcome.steps and _is_same(outcome.request, request) and not _may_repeat(feedback, request):
-        return NotSent("it is not known whether the same request may be sent again")
     if outcome.wait_seconds > policy.max_wait:
         return NotSent(f"a wait of {outcome.wait_seconds} s is longer than the {policy.max_wait} s that are allowed")
-    return outcome
+    return Decided(outcome, given)
 
 
-_NEEDS_AGREEMENT: Final = "the user has to agree first"
-
-
-def _not_certain(suggestion: Suggestion) -> str:
+def _unasked(suggestion: Suggestion, policy: Policy) -> str:
+    """Return which condition of the policy is missing, and what would meet it."""
+    if suggestion.needs_confirmation:
+        reasons = "it changes what was asked for" if suggestion.changes_intent else ""
+        reasons = reasons or ("it loses a value" if suggestion.loses else "it requires a confirmation")
+        return (
+            f'the user has to agree first, since {reasons}: `on_refusal="confirm"` asks, and no `cap` sends it unasked'
+        )
+    ways = '`cap="MAYBE_INCORRECT"` or `on_refusal="confirm"` would send it'
     if suggestion.applicability is Applicability.MACHINE_APPLICABLE:
-        return "it is not proven that the corrected request will be accepted"
-    return "the correction is not certain enough to send it unasked"
+        return (
+            "it is not proven that the corrected request will be accepted: the correction is called "
+            f"MACHINE_APPLICABLE, and counts as MAYBE_INCORRECT without a dry run or a look-up; {ways}"
+        )
+    known = suggestion.applicability or Applicability.UNSPECIFIED
+    return f"the correction is not certain enough to send it unasked: cap is {policy.cap}, the correction is {known}; {ways}"
+
+
+def _another_call(outcome: Next, request: Request, policy: Policy) -> str:
+    """Return why a person has to agree to what is another call than the one that was refused; empty if it is none.
+
+    Unasked, the only write that is ever sent is the one that was called, by its method and path.
+    """
+    sent = outcome.request
+    named = f"{sent.method} {sent.path} instead of {request.method} {request.path}"
+    if sent.method != request.method:
+        return f'it is another call, {named}: `on_refusal="confirm"` asks'
+    if sent.method not in _SAFE and not same_place(sent.path, request.path):
+        return f'it is another write, {named}: `on_refusal="confirm"` asks'
+    for step in outcome.steps:
+        if step.method not in _SAFE:
+            return f'a write has to come first, {step.method} {step.path}: `on_refusal="confirm"` asks'
+    for one in (sent, *outcome.steps):
+        # Behind one proxy each API has a beginning of its own: `/stripe/v1/charges`.
+        if policy.operations is None and one.path.split("/")[:2] != request.path.split("/")[:2]:
+            return (
+                f"{one.method} {one.path} is at another beginning than {request.path}, and may be another API: "
+                '`operations=[...]` allows it, `on_refusal="confirm"` asks'
+            )
+    return ""
+
+
+def _why_not_repeated(feedback: Feedback, outcome: Next, *, is_answered: bool) -> str:
+    if is_answered:
+        return "with the value that was given it is the request that was refused"
+    if all(feedback.suggestions[index].waits for index in outcome.applied):
+        return "it is not known whether the same request may be sent again"
+    return "the correction has no edit of the request: somebody has to do what it says"
 
 
 def _not_allowed(outcome: Next, request: Request, policy: Policy) -> Request | None:
@@ -95,20 +162,58 @@ def _not_allowed(outcome: Next, request: Request, policy: Policy) -> Request | N
     return None
 
 
+_MOST_CHANGES: Final = 40
+_LONGEST_PROPOSAL: Final = 8 << 10
+"""What a person can be shown on a screen."""
+_LONGEST_MESSAGE: Final = 1000
+
+
 def _proposal(
     suggestion: Suggestion, feedback: Feedback, request: Request, outcome: Next, shown: Callable[[str], str]
-) -> Proposal:
-    """Return what somebody is asked about: the correction, and all that would be sent."""
+) -> Proposal | NotSent:
+    """Return what somebody is asked about: the correction, and all that would be sent; or why it cannot be shown."""
     sent = outcome.request
-    lines = [feedback.message, explain(suggestion, request)]
+    changes = difference(request, sent, most=sys.maxsize)
+    values = [json.dumps(value, ensure_ascii=False) for value in _shown_values(request, outcome)]
+    if len(changes) > _MOST_CHANGES:
+        return NotSent(
+            f"the correction changes {len(changes)} places, more than the {_MOST_CHANGES} that a person can be shown"
+        )
+    if longest := max((len(text) for text in values if len(text) > LONGEST_VALUE), default=0):
+        return NotSent(
+            f"the correction has a value of {longest} characters, "
+            f"more than the {LONGEST_VALUE} that a person can be shown"
+        )
+    message = feedback.message
+    if len(message) > _LONGEST_MESSAGE:
+        message = f"{message[:_LONGEST_MESSAGE]}... (cut, {len(message)} characters)"
+    lines = [message, explain(suggestion, request)]
     if outcome.wait_seconds:
         lines.append(f"To be sent after {outcome.wait_seconds} s:")
     else:
         lines.append("To be sent:")
-    lines += [f"  first {request_line(step)}" for step in outcome.steps]
-    lines.append(f"  {sent.method} {sent.path}")
-    lines += [f"    {line}" for line in difference(request, sent) if not line.startswith(("/method: ", "/path: "))]
-    return Proposal(suggestion, sent, outcome.steps, shown(printable("\n".join(filter(None, lines)))))
+    lines += [f"  first {_step_line(step)}" for step in outcome.steps]
+    call, before = f"{sent.method} {sent.path}", f"{request.method} {request.path}"
+    lines.append(f"  {call}" if call == before else f"  {call}, instead of {before}")
+    lines += [f"    {line}" for line in changes if not line.startswith(("/method: ", "/path: "))]
+    text = shown(printable("\n".join(filter(None, lines))))
+    if len(text) > _LONGEST_PROPOSAL:
+        return NotSent(
+            f"the correction takes {len(text)} characters to show, more than the {_LONGEST_PROPOSAL} of a screen"
+        )
+    return Proposal(suggestion, sent, outcome.steps, text)
+
+
+def _step_line(step: Request) -> str:
+    headers = {name: value for name, value in step.headers.items() if name not in CREDENTIALS}
+    return f"{request_line(step)} headers {literal(headers)}" if headers else request_line(step)
+
+
+def _shown_values(request: Request, outcome: Next) -> Iterator[Json]:
+    """Yield the values that a proposal shows, whole or not at all."""
+    for step in outcome.steps:
+        yield from (step.path, step.query, dict(step.headers), step.body)
+    yield from (value for pair in differing(request, outcome.request) for value in pair)
 
 
 def _plan(
@@ -197,12 +302,12 @@ def _leads(feedback: Feedback, outcome: Next) -> bool:
     return all(feedback.suggestions[index].group is not None for index in outcome.applied)
 
 
-def _filled(feedback: Feedback, request: Request) -> Generator[Ask, Json, tuple[Feedback, frozenset[int]]]:
-    """Return the feedback with the values that were given for its placeholders, and which suggestions have them all."""
+def _filled(feedback: Feedback, request: Request) -> Generator[Ask, Json, tuple[Feedback, Mapping[int, Given]]]:
+    """Return the feedback with the values that were given for its placeholders, and those of each suggestion."""
     suggestions = list(feedback.suggestions)
-    answered: set[int] = set()
+    answered: dict[int, Given] = {}
     if feedback.type is not FeedbackType.RECOVERY_GUIDANCE:
-        return feedback, frozenset()
+        return feedback, {}
     for index, suggestion in enumerate(feedback.suggestions):
         if not suggestion.placeholders or suggestion.terminal or not (_is_pending(suggestion) or index == 0):
             continue
@@ -210,14 +315,14 @@ def _filled(feedback: Feedback, request: Request) -> Generator[Ask, Json, tuple[
         for placeholder in suggestion.placeholders:
             value = yield Ask(Question(suggestion.message or feedback.message, placeholder=placeholder))
             if value is None:
-                return feedback, frozenset()
+                return feedback, {}
             values.append((placeholder, value))
         try:
             suggestions[index] = _with_values(suggestion, values, request)
         except NotApplicable:
-            return feedback, frozenset()
-        answered.add(index)
-    return feedback.model_copy(update={"suggestions": tuple(suggestions)}), frozenset(answered)
+            return feedback, {}
+        answered[index] = {pointer_parts(placeholder.pointer) or (): value for placeholder, value in values}
+    return feedback.model_copy(update={"suggestions": tuple(suggestions)}), answered
 
 
 def _with_values(suggestion: Suggestion, values: list[tuple[Placeholder, Json]], request: Request) -> Suggestion:

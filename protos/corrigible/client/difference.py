@@ -11,19 +11,37 @@ from typing import Final
 from corrigible.schema.exchange import Json, Request
 
 from .explanation import literal
+from .sent_request import KEY
 
 _MOST: Final = 12
+"""Lines of a log or of a model's text."""
 Place = tuple[str | int, ...]
 """Names of members and indexes of elements."""
 
 
-def difference(before: Request, after: Request) -> list[str]:
-    """Return a line `path: old -> new` for each value that differs, a bounded number of them."""
-    return changes(_without_absent(before.document()), _without_absent(after.document()), pointer)
+def difference(before: Request, after: Request, most: int = _MOST) -> list[str]:
+    """Return a line `path: old -> new` for each value that differs, `most` of them.
+
+    A key of idempotency is not among them: no person decides about it.
+    """
+    return changes(_document(before), _document(after), pointer, most=most)
+
+
+def differing(before: Request, after: Request) -> Iterator[tuple[Json, Json]]:
+    """Yield the old and the new value of each place that differs; None where there is none."""
+    old, new = (dict(_leaves(_document(one), ())) for one in (before, after))
+    for at in {**old, **new}:
+        if at not in old or at not in new or _differ(old[at], new[at]):
+            yield old.get(at), new.get(at)
 
 
 def changes(
-    before: Mapping[str, Json], after: Mapping[str, Json], spelled: Callable[[Place], str], *, moves: bool = False
+    before: Mapping[str, Json],
+    after: Mapping[str, Json],
+    spelled: Callable[[Place], str],
+    *,
+    moves: bool = False,
+    most: int = _MOST,
 ) -> list[str]:
     """Return such a line for each value of two objects that differs. `spelled` writes the place.
 
@@ -41,7 +59,7 @@ def changes(
     ]
     lines += [f"{spelled(at)}: {literal(old[at])} -> (removed)" for at in old if at not in new]
     lines += [f"{spelled(at)}: -> {literal(new[at])}" for at in new if at not in old]
-    return lines if len(lines) <= _MOST else [*lines[:_MOST], f"and {len(lines) - _MOST} more"]
+    return lines if len(lines) <= most else [*lines[:most], f"and {len(lines) - most} more"]
 
 
 def _moved(old: Mapping[Place, Json], new: Mapping[Place, Json]) -> list[tuple[Place, Place]]:
@@ -70,6 +88,8 @@ def _leaves(value: Json, at: Place) -> Iterator[tuple[Place, Json]]:
         yield at, value
 
 
-def _without_absent(document: Mapping[str, Json]) -> dict[str, Json]:
-    """Leave out an empty query and a body that was not sent."""
+def _document(request: Request) -> dict[str, Json]:
+    """Leave out an empty query, a body that was not sent, and the key of idempotency."""
+    headers = {name: value for name, value in request.headers.items() if name != KEY}
+    document = {**request.document(), "headers": headers}
     return {name: value for name, value in document.items() if value not in ({}, None)}

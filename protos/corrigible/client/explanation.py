@@ -27,7 +27,7 @@ from corrigible.schema.word import (
     VerificationStatus,
 )
 
-_LONGEST_VALUE: Final = 1000
+LONGEST_VALUE: Final = 1000
 """Characters of a literal value: the text says where a longer one is cut."""
 _LONGEST_TEXT: Final = 20_000
 _LONGEST_SCHEMA: Final = 300
@@ -198,8 +198,7 @@ def _resending(feedback: Feedback) -> Iterator[str]:
         return
     if retry.after_seconds:
         yield f"Wait {retry.after_seconds} s before you send it."
-    edits = {operation.path.lower() for one in feedback.suggestions for operation in one.patch}
-    if retry.idempotency_key is IdempotencyKey.NEW and KEY_POINTER not in edits:
+    if retry.idempotency_key is IdempotencyKey.NEW:
         yield "Send it with a new idempotency key."
 
 
@@ -244,6 +243,8 @@ def _patch(patch: Sequence[PatchOperation], request: Request | None) -> Iterator
         match operation.op:
             case PatchVerb.TEST:
                 tested[parts] = operation.value
+            case _ if path.lower() == KEY_POINTER:  # no person decides about it
+                continue
             case PatchVerb.MOVE | PatchVerb.COPY:
                 yield f"{one_line(operation.from_ or '')}: {operation.op.value} to {path}"
             case PatchVerb.REMOVE:
@@ -310,7 +311,7 @@ def _allowed(schema: Mapping[str, Json] | None) -> str:
 
 def literal(value: Json) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}... (cut, {len(text)} characters)"
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}... (cut, {len(text)} characters)"
 
 
 def one_line(text: str) -> str:

@@ -16,6 +16,7 @@ from corrigible.schema.feedback import Placeholder, Suggestion
 from corrigible.schema.reader import Choice
 from corrigible.schema.word import Applicability
 
+from .guard import decodings
 from .path_template import path_values
 
 _OPERATION: Final = re.compile(r"[A-Z]+ /\S*")
@@ -28,7 +29,8 @@ class OnRefusal(StrEnum):
     EXPLAIN = "explain"
     """Nothing is sent; the error's text shows the correction."""
     REPAIR = "repair"
-    """What is MACHINE_APPLICABLE (or at least `cap`) and needs no confirmation is sent; the rest is explained."""
+    """What is MACHINE_APPLICABLE (or at least `cap`) and needs no confirmation is sent; the rest is explained. Another
+    method, another path of a write and writes that come first always need a confirmation."""
     CONFIRM = "confirm"
     """As REPAIR; `confirm` decides about the rest."""
 
@@ -82,10 +84,11 @@ class Policy:
     """Seconds; a longer wait is explained."""
     operations: Operations | None = None
     """What may be sent instead of the operation that was called, or before it: `"GET /v1/charges/{charge}"`, with the
-    whole path; or a function of the request document. By default, any."""
+    whole path; or a function of the request document. By default, any. It allows nothing unasked that is a write."""
     credentials: Collection[str] = ()
-    """Names of headers and of parameters of the query whose values no text, prompt or log shows. The usual ones
-    (`Authorization`, `X-Api-Key`, ...) need no mention."""
+    """Names of headers, of parameters of the query and of members of bodies that no correction changes, and whose
+    values no text, prompt or log shows. The usual ones (`Authorization`, `X-Api-Key`, `password`, ...) need no mention.
+    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "on_refusal", _word(OnRefusal, "on_refusal", self.on_refusal))
@@ -104,14 +107,13 @@ class Policy:
             raise ValueError("on_refusal='confirm' needs a `confirm` function")
 
     def allows(self, request: Request) -> bool:
-        """Whether a request is one of the operations that may be sent."""
+        """Whether a request is one of the operations that may be sent, with the escapes of its path undone."""
         if self.operations is None or callable(self.operations):
             return self.operations is None or self.operations(request)
-        listed = (operation.partition(" ") for operation in self.operations)
-        return any(
-            method == request.method and path_values(template, request.path) is not None
-            for method, _, template in listed
-        )
+        listed = [operation.partition(" ") for operation in self.operations]
+        templates = [template for method, _, template in listed if method == request.method]
+        read = decodings(request.path)
+        return bool(read) and all(any(path_values(one, path) is not None for one in templates) for path in read)
 
 
 def _names(member: str, given: Collection[str]) -> Collection[str]:

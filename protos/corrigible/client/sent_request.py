@@ -6,6 +6,7 @@ Knows: URLs, headers, JSON, forms. Does not know: feedback, policies, HTTP libra
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from corrigible.schema.form import by_name, fields, nested
 
 from .credentials import credential_values
 from .form_edit import edited_form, edited_query
+from .guard import Place, Written, is_secret_parameter, overrides_header, problem, secret_texts, step_problem
 
 FORM: Final = "application/x-www-form-urlencoded"
 KEY: Final = "idempotency-key"
@@ -34,6 +36,10 @@ _SIGNING_SCHEMES: Final = frozenset({"aws4-hmac-sha256", "digest", "signature", 
 """Schemes of `Authorization` that sign the request: a changed one has to be signed again."""
 _OF_ONE_REQUEST: Final = frozenset({KEY, "expect", "range", "prefer", *_FRAMING, *_CHECKSUMS})
 """Headers that other requests of the same caller do not repeat."""
+
+
+_DOCUMENT: Final = re.compile(r"/\.well-known/recovery-feedback/[A-Za-z0-9_=-]{1,200}")
+_SIGNED_URLS: Final = frozenset({"x-amz-signature", "x-goog-signature"})
 
 
 class NotSendable(Exception):
@@ -87,12 +93,17 @@ class SentRequest:
 
     def secrets(self) -> frozenset[str]:
         """Return the values of credentials, which no text shows."""
-        return credential_values(self.headers, urlsplit(self.url).query, self.credentials)
+        usual = credential_values(self.headers, urlsplit(self.url).query, self.credentials)
+        try:
+            return usual | secret_texts(self._written())
+        except ValueError:  # too many fields
+            return usual
 
-    def edited(self, after: Request) -> SentRequest:
+    def edited(self, after: Request, given: Mapping[Place, Json] | None = None) -> SentRequest:
         """Return what to send so that the document is `after`. What the correction leaves alone stays as it was.
 
-        Raises `NotSendable`.
+        `given` are values that the caller gave when it was asked. Raises `NotSendable`, also where a correction would
+        touch a credential, whoever agreed.
         """
         if self.body is None:
             raise NotSendable("the body was a stream, which cannot be sent again")
@@ -109,6 +120,12 @@ class SentRequest:
         _require_writable(edited)
         if edited != self:
             self._require_unsigned(body_changes=body != self.body)
+            try:
+                reason = problem(self._written(), edited._written(), given)
+            except ValueError as too_many:
+                raise NotSendable(str(too_many)) from None
+            if reason:
+                raise NotSendable(reason)
         return edited
 
     def with_new_key(self, before: SentRequest) -> SentRequest:
@@ -128,6 +145,11 @@ class SentRequest:
         """Return a request to the same host, with the caller's credentials and what selects the account and version."""
         own = {name.lower(): value for name, value in step.headers.items()}
         self._require_documented(own)
+        query = urlencode(list(query_pairs(step.query)))
+        path = quote(step.path, safe=_PATH_CHARACTERS)
+        alone = Written(f"{path}?{query}", tuple(step.headers.items()), step.body, self.credentials)
+        if reason := step_problem(alone, self._written()):
+            raise NotSendable(reason)
         headers = [(name, value) for name, value in self._of_the_caller() if name.lower() not in own]
         headers += step.headers.items()
         body = b""
@@ -136,25 +158,29 @@ class SentRequest:
             if "content-type" not in own:
                 headers.append(("Content-Type", FORM if step.form else _JSON))
         parts = urlsplit(self.url)
-        keys = [pair for pair in fields(parts.query) if self._is_credential(pair[0]) and pair[0] not in step.query]
-        query = urlencode([*query_pairs(step.query), *keys])
-        url = urlunsplit((parts.scheme, parts.netloc, quote(step.path, safe=_PATH_CHARACTERS), query, ""))
+        keys = [pair for pair in fields(parts.query) if is_secret_parameter(pair[0], self.credentials)]
+        query = "&".join(filter(None, (query, urlencode(keys))))
+        url = urlunsplit((parts.scheme, parts.netloc, path, query, ""))
         self._require_unsigned(body_changes=False)
         request = SentRequest(step.method, url, tuple(headers), body, self.credentials)
         _require_writable(request)
         return request
 
-    def same_origin(self, target: str) -> str | None:
-        """Return the absolute URL of a link in the answer; None if it leads to another origin."""
-        here, there = urlsplit(self.url), urlsplit(urljoin(self.url, target))
-        if (here.scheme, here.netloc) != (there.scheme, there.netloc):
-            return None
-        return there._replace(fragment="").geturl()
+    def document_of(self, link: str) -> SentRequest | None:
+        """Return the GET of a document that a proxy keeps for this caller; None for every other link.
 
-    def fetch(self, url: str) -> SentRequest:
-        """Return the GET of a document that was made for this caller."""
-        headers = [(name, value) for name, value in self._of_the_caller() if name.lower() != "accept"]
-        return SentRequest("GET", url, (*headers, ("Accept", _JSON)), credentials=self.credentials)
+        The name of the document is all that it needs: no credential goes along.
+        """
+        here = urlsplit(self.url)
+        try:
+            there = urlsplit(urljoin(self.url, link))
+        except ValueError:
+            return None
+        is_ours = _DOCUMENT.fullmatch(there.path) is not None and not there.query
+        if (here.scheme, here.netloc) != (there.scheme, there.netloc) or not is_ours:
+            return None
+        url = urlunsplit((here.scheme, here.netloc.rpartition("@")[2], there.path, "", ""))
+        return SentRequest("GET", url, (("Accept", _JSON),))
 
     def content(self) -> tuple[str, str, bytes | None, frozenset[tuple[str, str]]]:
         """Return what makes two requests the same: all but the idempotency key and the framing."""
@@ -166,8 +192,12 @@ class SentRequest:
     def _of_the_caller(self) -> Iterable[tuple[str, str]]:
         for name, value in self.headers:
             low = name.lower()
-            if low not in _OF_ONE_REQUEST and not low.startswith(("content-", "if-")):
+            is_of_one = low in _OF_ONE_REQUEST or low.startswith(("content-", "if-")) or overrides_header(low)
+            if not is_of_one:
                 yield name, value
+
+    def _written(self) -> Written:
+        return Written(self.url, self.headers, self._read_body()[1], self.credentials)
 
     def _read_body(self) -> tuple[BodyForm, Json]:
         media, body = self.header("content-type").partition(";")[0].strip().lower(), self.body
@@ -234,7 +264,8 @@ class SentRequest:
     def _require_unsigned(self, *, body_changes: bool) -> None:
         names = {name.lower() for name, _ in self.headers}
         scheme = self.header("authorization").partition(" ")[0].lower()
-        if names & _SIGNATURES or scheme in _SIGNING_SCHEMES or (body_changes and names & _CHECKSUMS):
+        names |= {name.lower() for name, _ in fields(urlsplit(self.url).query)} & _SIGNED_URLS
+        if names & (_SIGNATURES | _SIGNED_URLS) or scheme in _SIGNING_SCHEMES or (body_changes and names & _CHECKSUMS):
             raise NotSendable("the request is signed or has a checksum, so only its sender can change it")
 
     def _require_documented(self, names: Iterable[str]) -> None:
@@ -259,6 +290,8 @@ def _read_form(text: str) -> tuple[BodyForm, Json]:
 
 def _require_writable(request: SentRequest) -> None:
     """Raise NotSendable for what HTTP libraries refuse to write."""
+    if not request.method.replace("-", "").isalpha():
+        raise NotSendable(f"{request.method} is no method of HTTP")
     if len(request.url) > _LONGEST_URL:
         raise NotSendable(f"the address would be longer than {_LONGEST_URL} characters")
     for name, value in request.headers:

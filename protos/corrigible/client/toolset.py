@@ -26,6 +26,7 @@ from .argument_repair import as_text, mended, nearest
 from .correction import Outcome, log
 from .credentials import credential_values, without
 from .explanation import explain
+from .guard import decodings, spellings
 from .httpx import EXTENSION, AsyncCorrigibleTransport, CorrigibleTransport
 from .native_message import native_message, quoted
 from .path_template import path_values
@@ -180,11 +181,22 @@ class Toolset:
     def _offers(self, request: Request) -> bool:
         """Whether a request is one of a tool. `/users/export` is not, where only `/users/{id}` is a tool."""
         base = urlsplit(self._base).path
-        path = request.path[len(base) :] if request.path.startswith(f"{base}/") else ""
+        if not request.path.startswith(f"{base}/"):
+            return False
+        offered = {(tool.method, tool.path) for tool in self.tools.values()}
+        read = decodings(request.path[len(base) :])
+        others = (found for path in spellings(request.path[len(base) :]) if (found := self._plainest(path)))
+        return (
+            bool(read)
+            and all(map(self._plainest, read))
+            and all(any((request.method, one) in offered for one in found) for found in others)
+        )
+
+    def _plainest(self, path: str) -> list[str]:
+        """Return the templates that a path fits, those with the fewest braces."""
         fitting = [one for one in self._templates if path_values(one, path) is not None]
         plainest = min((one.count("{") for one in fitting), default=0)
-        offered = {(tool.method, tool.path) for tool in self.tools.values()}
-        return any((request.method, one) in offered for one in fitting if one.count("{") == plainest)
+        return [one for one in fitting if one.count("{") == plainest]
 
     def _native(self, prepared: _Prepared, client: httpx.Client | httpx.AsyncClient) -> httpx.Request:
         sent = prepared.sent
