@@ -15,6 +15,12 @@ from corrigible.client.sent_request import SentRequest
 from corrigible.schema import Request
 from tests._support.refused_call import ACCEPTED, NEAR, ORDER, REPAIR, URL, Server, edit, refusal, sent, yes
 
+AGREE: Final = (
+    'the user has to agree first, since it changes what was asked for: `on_refusal="confirm"` asks, '
+    "no `cap` sends it unasked"
+)
+CONFIRMED: Final = Policy(on_refusal=OnRefusal.CONFIRM, confirm=yes)
+
 
 class TestExplain:
     def test_nothing_is_sent_and_the_correction_is_explained(self) -> None:
@@ -58,9 +64,15 @@ class TestRepair:
         [
             (edit("/body/sort", "neu", "new", applicability="MAYBE_INCORRECT"), "the correction is not certain"),
             (edit("/body/sort", "neu", "new", verification=None), "it is not proven that the corrected request"),
-            (edit("/body/sort", "neu", "new", safety={"changes_intent": True}), "the user has to agree first."),
-            (edit("/body/sort", "neu", "new", safety={"requires_confirmation": True}), "the user has to agree first."),
-            (edit("/body/sort", "neu", "new", safety={"loses": ["/body/sort"]}), "the user has to agree first."),
+            (edit("/body/sort", "neu", "new", safety={"changes_intent": True}), AGREE),
+            (
+                edit("/body/sort", "neu", "new", safety={"requires_confirmation": True}),
+                "the user has to agree first, since it req",
+            ),
+            (
+                edit("/body/sort", "neu", "new", safety={"loses": ["/body/sort"]}),
+                "the user has to agree first, since it loses a value: ",
+            ),
             (edit("/body/sort", "other", "new"), "suggestion 0: /body/sort is not what the suggestion is for"),
             ({"action": "ESCALATE", "parameters": {}}, None),
         ],
@@ -88,7 +100,7 @@ class TestRepair:
             "Correction, only if the user agrees (it changes what was asked for):",
             "  /body/count: 1 -> 2",
             'Sent again before this answer: /body/sort: "neu" -> "new"',
-            "Not sent: the user has to agree first.",
+            f"Not sent: {AGREE}.",
         ]
 
     def test_so_does_that_of_a_second_refusal_without_feedback(self) -> None:
@@ -115,7 +127,7 @@ class TestRepair:
         to_path = edit("/path", "/v1/orders", "/v1/\u00e9")
         del to_path["patch"][0]
         server = Server(refusal(to_path))
-        policy = Policy(on_refusal=OnRefusal.REPAIR, max_corrections=9)
+        policy = Policy(on_refusal=OnRefusal.CONFIRM, confirm=yes, max_corrections=9)
         outcome = run(sent(ORDER), refusal(to_path), policy, server)
         assert [request.url for request in server.requests] == ["https://api.example.com/v1/%C3%A9"]
         assert outcome.explanation.endswith("Not sent: the same request was refused before.")
@@ -291,7 +303,7 @@ class TestSteps:
 
     def test_steps_are_sent_first(self) -> None:
         server = Server(Answer(201), ACCEPTED)
-        outcome = run(sent(ORDER, Authorization="x"), refusal({**NEAR, "steps": [self.STEP]}), REPAIR, server)
+        outcome = run(sent(ORDER, Authorization="x"), refusal({**NEAR, "steps": [self.STEP]}), CONFIRMED, server)
         assert [request.url[23:] for request in server.requests] == ["/v1/lists", "/v1/orders"]
         assert all(request.header("authorization") == "x" for request in server.requests)
         assert outcome.corrections == ('sent POST /v1/lists; /body/sort: "neu" -> "new"',)
@@ -299,7 +311,7 @@ class TestSteps:
     def test_a_refused_step_ends_it_with_the_first_answer(self) -> None:
         first = refusal({**NEAR, "steps": [self.STEP]})
         server = Server(Answer(403))
-        outcome = run(sent(ORDER), first, REPAIR, server)
+        outcome = run(sent(ORDER), first, CONFIRMED, server)
         assert (outcome.answer, len(server.requests)) == (first, 1)
         assert outcome.explanation.endswith("Not sent: POST /v1/lists, which has to come first, was answered 403.")
 
@@ -314,22 +326,28 @@ class TestLink:
     LINK = ("Link", '</.well-known/recovery-feedback/x>; rel="recovery-feedback"; type="application/json"')
     DOCUMENT = Answer(200, (), json.dumps(json.loads(refusal(NEAR).body)["recovery_feedback"]).encode())
 
-    def test_the_document_is_fetched_with_the_credentials_of_the_request(self) -> None:
+    def test_the_document_is_fetched_without_the_credentials_of_the_request(self) -> None:
         server = Server(self.DOCUMENT)
-        first = sent(ORDER, Authorization="x", Accept="text/html", Idempotency_Key="k")
+        first = sent(ORDER, Authorization="x", Cookie="a=b", Accept="text/html", Idempotency_Key="k")
         outcome = run(first, Answer(400, (self.LINK,), b"<html>"), Policy(), server)
         assert outcome.explanation.endswith('/body/sort: "neu" -> "new"')
         assert server.requests == [
             SentRequest(
                 "GET",
                 "https://api.example.com/.well-known/recovery-feedback/x",
-                (("Authorization", "x"), ("Accept", "application/json")),
+                (("Accept", "application/json"),),
             )
         ]
 
     @pytest.mark.parametrize(
         "link",
         [
+            '</.well-known/recovery-feedback/../../github/user>; rel="recovery-feedback"',
+            '</.well-known/recovery-feedback/x?a=b>; rel="recovery-feedback"',
+            '</github/.well-known/recovery-feedback/x>; rel="recovery-feedback"',
+            '</.well-known/recovery-feedback/>; rel="recovery-feedback"',
+            '<//[>; rel="recovery-feedback"',
+            '</x>; rel="recovery-feedback"',
             '<https://evil.example.com/x>; rel="recovery-feedback"',
             '</x>; rel="next"',
             "</x>",
@@ -342,10 +360,11 @@ class TestLink:
         assert server.requests == []
 
     def test_it_is_found_among_others(self) -> None:
-        link = '</a,b>; rel="next"; title="x, <y>", </f>; title=z; rel=recovery-feedback'
+        path = "/.well-known/recovery-feedback/f"
+        link = f'</a,b>; rel="next"; title="x, <y>", <{path}>; title=z; rel=recovery-feedback'
         server = Server(self.DOCUMENT)
         run(sent(ORDER), Answer(400, (("link", link),), b""), Policy(), server)
-        assert [request.url for request in server.requests] == ["https://api.example.com/f"]
+        assert [request.url for request in server.requests] == [f"https://api.example.com{path}"]
 
     def test_a_link_of_a_success_is_not_followed(self) -> None:
         server = Server()
@@ -373,8 +392,7 @@ class TestCredentials:
     def test_no_value_of_a_credential_is_in_a_text_a_prompt_or_a_log(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level("DEBUG", "corrigible.client")
         values = ["s3cret-value", "t0ken-value", "pass-word", "q-s3cret", "cookie-s3cret-of-ann"]
-        suggestion = edit("/body/sort", "neu", " ".join(values), safety={"changes_intent": True})
-        suggestion["patch"].append({"op": "replace", "path": "/query/api_key", "value": "other"})
+        suggestion = edit("/body/sort", "neu", "new", message=f"No {values}", safety={"changes_intent": True})
         answer = refusal(suggestion, message=f"Not for {values}")
         proposals: list[Proposal] = []
 

@@ -94,7 +94,10 @@ class TestOperations:
         assert outcome.explanation.endswith(f"Not sent: {named} is none of the operations that may be called here.")
         allowed = Server(ACCEPTED, ACCEPTED)
         run(sent(ORDER), refusal(flagged), Policy(**ways, operations=[*others, operation]), allowed)
-        assert (len(asked), allowed.requests[0].method) == (agreed, named.partition(" ")[0])
+        assert (len(asked), [one.method for one in allowed.requests[:1]]) == (
+            agreed,
+            [named.partition(" ")[0]] if agreed else [],  # no write but the one that was called goes unasked
+        )
 
     def test_the_operation_that_was_called_needs_no_mention(self) -> None:
         policy = Policy(on_refusal=OnRefusal.REPAIR, operations=[])

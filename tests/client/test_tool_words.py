@@ -231,7 +231,7 @@ def test_what_was_sent_before_is_told_as_calls() -> None:
         received.append(f"{request.method} {request.url.raw_path.decode()}")
         return answers.pop(0)
 
-    policy = Policy(on_refusal="repair", operations=lambda _: True)
+    policy = Policy(on_refusal="confirm", confirm=lambda _: True, operations=lambda _: True)
     tools = Toolset(
         PETS, "http://127.0.0.1:1", transport=httpx.MockTransport(answer), query={"api_key": "7"}, policy=policy
     )

@@ -296,7 +296,7 @@ KEYED: dict[str, Any] = {
 def test_credentials_are_in_no_text(on_refusal: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     secrets = ["header-secret", "query-secret"]
-    quoting = edit("/query/q", " ".join(secrets), message=f"Not {secrets}", safety={"changes_intent": True})
+    quoting = edit("/query/q", "x", message=f"Not {secrets}", safety={"changes_intent": True})
     quoting["patch"][0]["op"] = "add"
     api = Api(
         refusal(quoting, message=str(secrets)), httpx.Response(500, text=str(secrets)), httpx.ConnectError(str(secrets))
@@ -335,6 +335,7 @@ def test_a_correction_is_sent_only_to_a_tool_that_is_offered() -> None:
     ]
     assert (len(api.received), result.corrected) == (1, None)
     api = Api(refusal(moved), httpx.Response(200, text="found"))
+    policy = Policy(on_refusal=OnRefusal.CONFIRM, confirm=lambda _: True)
     result = toolset(api, policy=policy).call("refund", {"body": {"amount": 5}})
     assert result.text == 'Corrected and sent again: call another tool: read with {"id": "7"}\nfound'
 

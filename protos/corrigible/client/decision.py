@@ -110,7 +110,7 @@ def _unasked(suggestion: Suggestion, policy: Policy) -> str:
         reasons = "it changes what was asked for" if suggestion.changes_intent else ""
         reasons = reasons or ("it loses a value" if suggestion.loses else "it requires a confirmation")
         return (
-            f'the user has to agree first, since {reasons}: `on_refusal="confirm"` asks, and no `cap` sends it unasked'
+            f'the user has to agree first, since {reasons}: `on_refusal="confirm"` asks, no `cap` sends it unasked'
         )
     ways = '`cap="MAYBE_INCORRECT"` or `on_refusal="confirm"` would send it'
     if suggestion.applicability is Applicability.MACHINE_APPLICABLE:
@@ -119,7 +119,8 @@ def _unasked(suggestion: Suggestion, policy: Policy) -> str:
             f"MACHINE_APPLICABLE, and counts as MAYBE_INCORRECT without a dry run or a look-up; {ways}"
         )
     known = suggestion.applicability or Applicability.UNSPECIFIED
-    return f"the correction is not certain enough to send it unasked: cap is {policy.cap}, the correction is {known}; {ways}"
+    start = "the correction is not certain enough to send it unasked"
+    return f"{start}: cap is {policy.cap}, the correction is {known}; {ways}"
 
 
 def _another_call(outcome: Next, request: Request, policy: Policy) -> str:

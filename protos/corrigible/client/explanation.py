@@ -198,7 +198,8 @@ def _resending(feedback: Feedback) -> Iterator[str]:
         return
     if retry.after_seconds:
         yield f"Wait {retry.after_seconds} s before you send it."
-    if retry.idempotency_key is IdempotencyKey.NEW:
+    edits = [one.patch for one in feedback.suggestions if KEY_POINTER in {edit.path.lower() for edit in one.patch}]
+    if retry.idempotency_key is IdempotencyKey.NEW and all(map(_edits_more, edits)):
         yield "Send it with a new idempotency key."
 
 
@@ -243,7 +244,7 @@ def _patch(patch: Sequence[PatchOperation], request: Request | None) -> Iterator
         match operation.op:
             case PatchVerb.TEST:
                 tested[parts] = operation.value
-            case _ if path.lower() == KEY_POINTER:  # no person decides about it
+            case _ if path.lower() == KEY_POINTER and _edits_more(patch):  # no person decides about it
                 continue
             case PatchVerb.MOVE | PatchVerb.COPY:
                 yield f"{one_line(operation.from_ or '')}: {operation.op.value} to {path}"
@@ -251,6 +252,11 @@ def _patch(patch: Sequence[PatchOperation], request: Request | None) -> Iterator
                 yield f"{path}: {_old(parts, tested, document)}-> (removed)"
             case _:
                 yield f"{path}: {_old(parts, tested, document)}-> {literal(operation.value)}"
+
+
+def _edits_more(patch: Sequence[PatchOperation]) -> bool:
+    """Whether a patch edits more than the key of idempotency."""
+    return any(one.op is not PatchVerb.TEST and one.path.lower() != KEY_POINTER for one in patch)
 
 
 def _parameters(parameters: Mapping[str, Json], request: Request | None) -> Iterator[str]:

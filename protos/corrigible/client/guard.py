@@ -63,6 +63,8 @@ _ASSIGNED: Final = re.compile(r"[\w.\-]+")
 _USERINFO: Final = re.compile(r"://[^/@\s]{0,500}@")
 _SHORTEST: Final = 6
 """Characters of a value that is looked for inside of other texts: a shorter one is part of other words."""
+_SHORTEST_ALONE: Final = 3
+"""Characters of a value that is looked for as a whole text: `x` is no password."""
 _LONG: Final = 16
 """Characters of a cookie's value that identifies somebody, whatever its name."""
 _MOST_TEXT: Final = 1 << 20
@@ -181,7 +183,7 @@ def _copied(
     given: frozenset[tuple[Place, str]],
 ) -> str:
     """Return where a credential stands that did not stand there before; empty if there is no such place."""
-    values = {part for one in credentials for part in _parts(*one) if part}
+    values = {part for one in credentials for part in _parts(*one) if len(part) >= _SHORTEST_ALONE}
     known = {*before, *given}
     new = [(place, text) for place, text in after if (place, text) not in known] if values else []
     old: dict[Place, str] = dict(known)
