@@ -19,6 +19,20 @@ from tests._support.refused_call import ACCEPTED, NEAR, ORDER, REPAIR, Server, e
 class TestCap:
     MAYBE: Final = Policy(on_refusal=OnRefusal.REPAIR, cap=Applicability.MAYBE_INCORRECT)
 
+    def test_the_reason_names_what_is_missing_and_what_would_send_it(self) -> None:
+        unproven = edit("/body/sort", "neu", "new", verification=None)
+        maybe = edit("/body/sort", "neu", "new", applicability="MAYBE_INCORRECT")
+        ways = '`cap="MAYBE_INCORRECT"` or `on_refusal="confirm"` would send it'
+        for suggestion, reason in (
+            (maybe, "cap is MACHINE_APPLICABLE, the correction is MAYBE_INCORRECT"),
+            (unproven, "counts as MAYBE_INCORRECT without a dry run or a look-up"),
+        ):
+            outcome = run(sent(ORDER), refusal(suggestion), REPAIR, Server())
+            assert outcome.not_sent.endswith(f"{reason}; {ways}")
+        words = {"action": "MODIFY_PARAMS", "parameters": {}, "message": "Ask for a raise."}
+        outcome = run(sent(ORDER), refusal(words), self.MAYBE, Server())
+        assert outcome.not_sent == "the correction has no edit of the request: somebody has to do what it says"
+
     def test_a_lower_cap_sends_what_is_less_certain(self) -> None:
         maybe = edit("/body/sort", "neu", "new", applicability="MAYBE_INCORRECT")
         assert run(sent(ORDER), refusal(maybe), self.MAYBE, Server(ACCEPTED)).answer is ACCEPTED
@@ -198,6 +212,9 @@ def answering(*answers: Any) -> tuple[list[Question], Callable[[Question], Any]]
     return asked, ask
 
 
+PASSWORD: Final = {"pointer": "/body/password"}
+
+
 class TestAsk:
     MISSING: Final[dict[str, Any]] = {
         "action": "MODIFY_PARAMS",
@@ -238,6 +255,32 @@ class TestAsk:
         missing = {**self.MISSING, "parameters": {"count": 2}}
         run(sent(ORDER), refusal(missing), Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
         assert server.bodies == [{"sort": "neu", "count": 2, "owner": {"name": "Ann"}}]
+
+    @pytest.mark.parametrize(
+        ("pointer", "is_sent"), [("/body/password", True), ("/query/api_key", False), ("/headers/x-api-key", False)]
+    )
+    def test_a_new_password_is_the_caller_s_own_act_and_a_new_key_is_none(self, pointer: str, is_sent: bool) -> None:
+        _, ask = answering("long enough")
+        server = Server(ACCEPTED)
+        missing = {**self.MISSING, "placeholders": [{"pointer": pointer}]}
+        first = sent({"name": "ann", "password": "short"}, Authorization="Bearer own-token")
+        run(first, refusal(missing), Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
+        assert server.bodies == ([{"name": "ann", "password": "long enough"}] if is_sent else [])
+
+    def test_what_else_the_correction_does_to_credentials_is_not_sent_with_the_value(self) -> None:
+        for more in ({"op": "add", "path": "/body/token", "value": "x"}, {"op": "copy", "from": "/body/password"}):
+            _, ask = answering("long enough")
+            server = Server(ACCEPTED)
+            missing = {**self.MISSING, "patch": [{"path": "/body/note", **more}], "placeholders": [PASSWORD]}
+            first = sent({"name": "ann", "password": "shorter"})
+            run(first, refusal(missing), Policy(on_refusal=OnRefusal.REPAIR, ask=ask), server)
+            assert server.bodies == []
+
+    def test_the_value_that_was_refused_is_no_correction(self) -> None:
+        _, ask = answering("neu")
+        missing = {**self.MISSING, "placeholders": [{"pointer": "/body/sort"}]}
+        outcome = run(sent(ORDER), refusal(missing), Policy(on_refusal=OnRefusal.REPAIR, ask=ask), Server())
+        assert outcome.not_sent == "with the value that was given it is the request that was refused"
 
     def test_no_answer_sends_nothing(self) -> None:
         for policy in (Policy(on_refusal=OnRefusal.REPAIR, ask=lambda _: None), REPAIR):
