@@ -102,10 +102,10 @@ def test_nobody_guesses_its_name(corrector: HttpCorrector) -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [(), (("Authorization", "Bearer sk_2"),), (("X-Api-Key", "sk_1"),), (KEY, ("Stripe-Account", "acct_2")),
+    [(("Authorization", "Bearer sk_2"),), (("X-Api-Key", "sk_1"),), (KEY, ("Stripe-Account", "acct_2")),
      (("Cookie", "s=1"),)],
 )  # fmt: skip
-def test_who_knows_the_name_needs_the_credentials_as_well(
+def test_other_credentials_than_those_of_the_call_get_nothing(
     corrector: HttpCorrector, other: tuple[tuple[str, str], ...]
 ) -> None:
     target = link(refuse(corrector, "abc", KEY, peer="127.0.0.1"))
@@ -113,10 +113,13 @@ def test_who_knows_the_name_needs_the_credentials_as_well(
     assert fetched(corrector, target, ("authorization", KEY[1]), peer="127.0.0.2") is not None
 
 
-def test_without_credentials_the_address_tells(corrector: HttpCorrector) -> None:
-    target = link(refuse(corrector, "abc", peer="127.0.0.1"))
+@pytest.mark.parametrize("headers", [(), (KEY,)])
+def test_without_credentials_the_address_tells(corrector: HttpCorrector, headers: tuple[tuple[str, str], ...]) -> None:
+    target = link(refuse(corrector, "abc", *headers, peer="127.0.0.1"))
     assert fetched(corrector, target, peer="127.0.0.2") is None
+    assert fetched(corrector, target) is None
     assert fetched(corrector, target, peer="127.0.0.1") is not None
+    assert fetched(corrector, link(refuse(corrector, "abd", *headers, peer="")), peer="127.0.0.1") is None
 
 
 def test_it_is_kept_for_ten_minutes(corrector: HttpCorrector) -> None:

@@ -32,6 +32,8 @@ class Document(NamedTuple):
     name: str
     owner: str
     """A digest of who was refused."""
+    address: str
+    """A digest of where that call came from, empty where that is not known."""
     encoded: bytes
     stored_at: float
     """Unix seconds."""
@@ -58,7 +60,8 @@ class Documents:
     def create(self, id: str, headers: Iterable[tuple[str, str]], peer: str, encoded: bytes, now: float) -> Document:
         """Return a document for who sent these headers. What stands in a log of exchanges does not tell its name."""
         name = hmac.digest(self._key, f"name\0{id}\0{now}".encode(), hashlib.sha256)[:_BYTES]
-        return Document(base64.urlsafe_b64encode(name).decode(), self._owner(headers, peer), encoded, now)
+        owner, address = self._owner(headers, peer), self._callers.caller((), peer=peer)
+        return Document(base64.urlsafe_b64encode(name).decode(), owner, address, encoded, now)
 
     def store(self, document: Document) -> None:
         """Keep it, where there is room."""
@@ -74,13 +77,18 @@ class Documents:
     def response_to(
         self, method: str, target: str, headers: Iterable[tuple[str, str]], peer: str, now: float
     ) -> DocumentResponse | None:
-        """Return the answer to a request for a document of that caller's own; None for every other request."""
+        """Return the answer to a request for a document of that caller's own; None for every other request.
+
+        Our clients send no credentials after a link, which anybody's answer may have: the name, and the address that
+        was refused, are enough then.
+        """
         if method not in _READS or not target.startswith(DOCUMENTS):
             return None
         document = self._kept.get(target[len(DOCUMENTS) :])
         if document is None or not document.stored_at - SECONDS <= now <= document.stored_at + SECONDS:
             return None
-        if not hmac.compare_digest(document.owner.encode(), self._owner(headers, peer).encode()):
+        owner, allowed = self._owner(headers, peer).encode(), [document.owner, *filter(None, [document.address])]
+        if not any([hmac.compare_digest(one.encode(), owner) for one in allowed]):
             return None
         fields = [
             ("Content-Type", "application/json"),
