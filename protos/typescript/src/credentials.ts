@@ -19,14 +19,15 @@ export class Credentials {
     this.#more = new Set(more.map((name) => name.toLowerCase()));
   }
 
+  /** Whether a header, or a parameter of the query, is one by its usual name, or listed. */
   has(name: string): boolean {
     const low = name.toLowerCase();
     return ALWAYS.has(low) || LISTED.includes(low) || this.#more.has(low) || USUAL.test(low);
   }
 
   /** Return a function that takes the values of a request's credentials out of a text. */
-  hiding(request: Request): (text: string) => string {
-    const values: string[] = [];
+  hiding(request: Request, more: readonly string[] = []): (text: string) => string {
+    const values = [...more];
     for (const [name, value] of request.headers) {
       if (name === "cookie") values.push(...this.#inCookies(value));
       else if (ALWAYS.has(name)) values.push(value.replace(/^\S+\s+/, "").trim()); // the scheme is no secret

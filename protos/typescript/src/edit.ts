@@ -1,5 +1,6 @@
 // Edits of the request document (SPEC.md, section 2 and 4.6 to 4.9).
 
+import { unescaped } from "./guard.ts";
 import { bare, clone, isObject, own } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { Operation, Suggestion } from "./read.ts";
@@ -22,8 +23,6 @@ export interface Request {
 const ROUTING = ["host", "content-length", "transfer-encoding", "connection", "upgrade"]; // [4.9]
 const SECRET = ["authorization", "cookie", "proxy-authorization"];
 const STRANGE = /\/\/|[\u0000-\u001f\u007f\\]|(^|\/)\.{1,2}(;[^/]*)?(\/|$)/;
-const unescaped = (path: string): string =>
-  path.replace(/(%[0-9a-f]{2})+/gi, (run) => new TextDecoder().decode(Uint8Array.from(run.slice(1).split("%"), (hex) => parseInt(hex, 16))));
 
 function isPath(path: string): boolean { // one place, however often its escapes are undone
   if (path === "") return true;

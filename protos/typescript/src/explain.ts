@@ -6,6 +6,8 @@ import type { Json } from "./json.ts";
 import { line } from "./proposal.ts";
 import type { Feedback, Operation, Placeholder, Suggestion } from "./read.ts";
 
+/** Where the key of idempotency is, about which no person decides. */
+export const KEY = "/headers/idempotency-key";
 const LONGEST = 1000;
 const LONGEST_TEXT = 20_000;
 // Controls, zero-width and bidirectional marks: a person does not see them, a model does.
@@ -80,7 +82,7 @@ function* edits(suggestion: Suggestion, request: Request | undefined): Generator
   const tested = new Map<string, Json>();
   for (const operation of suggestion.patch) {
     if (operation.verb === "test") tested.set(operation.path, operation.value);
-    else yield edit(operation, tested, request);
+    else if (operation.path.toLowerCase() !== KEY || !editsMore(suggestion)) yield edit(operation, tested, request);
   }
   if (suggestion.patch.length > 0 || suggestion.kind === "wait_and_retry") return;
   for (const name of Object.keys(suggestion.parameters)) {
@@ -88,6 +90,8 @@ function* edits(suggestion: Suggestion, request: Request | undefined): Generator
     yield `${plain(name)}: -> ${value === null ? "(removed)" : literal(value)}`;
   }
 }
+
+const editsMore = ({ patch }: Suggestion): boolean => patch.some(({ verb, path }) => verb !== "test" && path.toLowerCase() !== KEY);
 
 function edit({ verb, path, from, value }: Operation, tested: Map<string, Json>, request: Request | undefined): string {
   if (verb === "move" || verb === "copy") return `${plain(from ?? "")}: ${verb} to ${plain(path)}`;

@@ -7,6 +7,8 @@ import type { Request as Document } from "./edit.ts";
 import { explain } from "./explain.ts";
 import { find } from "./find.ts";
 import { byName, formPairs, nested, queryPairs } from "./form.ts";
+import { Guard, isListed, samePlace } from "./guard.ts";
+import type { Written } from "./guard.ts";
 import { bare, isObject, parseJson, writeJson } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { proposed } from "./proposal.ts";
@@ -16,6 +18,10 @@ import type { Feedback, Suggestion } from "./read.ts";
 type Fetch = typeof globalThis.fetch;
 
 const MOST_STEPS = 16;
+const SAFE = ["GET", "HEAD", "OPTIONS"];
+const DOCUMENT = /^\/\.well-known\/recovery-feedback\/[A-Za-z0-9_=-]{1,200}$/;
+/** Characters that a person can be shown on a screen. */
+const LONGEST_PROPOSAL = 8 << 10;
 /** Of an answer or a document, in characters: no proxy adds feedback to a larger one. */
 const LONGEST = 1 << 20;
 /** Only the sender can change a request that is signed or has a checksum. */
@@ -38,8 +44,34 @@ export interface Policy {
   maxCorrections?: number;
   /** The longest wait in seconds: a call that would have to wait longer is not sent again. */
   maxWait?: number;
-  /** Names of headers and of parameters of the query whose values no text shows, besides the usual ones (`Authorization`, `X-Api-Key`). */
+  /** The least sure applicability that is sent unasked. MAYBE_INCORRECT is a deliberate choice. */
+  cap?: "MACHINE_APPLICABLE" | "MAYBE_INCORRECT";
+  /**
+   * What may be sent instead of the operation that was called, or before it: `GET /v1/charges/{charge}`, with the whole path. By default, any.
+   * It allows nothing unasked that is a write.
+   */
+  operations?: readonly string[];
+  /**
+   * Names of headers, of parameters of the query and of members of bodies that no correction changes, and whose values no text shows, besides
+   * the usual ones (`Authorization`, `X-Api-Key`, `password`).
+   */
   credentials?: readonly string[];
+}
+
+/** A policy, and what it knows of credentials. */
+interface Settled {
+  onRefusal: Policy["onRefusal"];
+  confirm: Policy["confirm"];
+  cap: string;
+  operations: readonly string[] | undefined;
+  secrets: Credentials;
+  guard: Guard;
+}
+
+/** The document of a request, and whether it can be written again: else it is only explained. */
+interface Read {
+  document: Document;
+  editable: boolean;
 }
 
 /** What a refused answer says about the next request. */
@@ -55,74 +87,130 @@ export type CorrectedResponse = Response & { recovery?: Recovery };
 /** Return a `fetch` like the given one. A refused answer that is not corrected has `recovery`. */
 export function correcting(
   fetch: Fetch = globalThis.fetch,
-  { onRefusal = "explain", confirm, maxCorrections = 2, maxWait = 60, credentials }: Policy = {},
+  { onRefusal = "explain", confirm, maxCorrections = 2, maxWait = 60, credentials, cap = "MACHINE_APPLICABLE", operations }: Policy = {},
 ): (input: string | URL | Request, init?: RequestInit) => Promise<CorrectedResponse> {
   const secrets = new Credentials(credentials);
+  const policy: Settled = { onRefusal, confirm, cap, operations, secrets, guard: new Guard((name) => secrets.has(name), credentials) };
   return async (input, init) => {
     let sending = new Request(input, init);
     const kept = init?.body instanceof ReadableStream ? undefined : sending.clone();
     let response: CorrectedResponse = await fetch(sending);
     if (kept === undefined || response.status < 400) return response;
-    const shown = secrets.hiding(sending);
     const read = await attempt(() => documentOf(kept, secrets));
     let document = read?.document;
+    const shown = secrets.hiding(sending, policy.guard.values({ url: sending.url, headers: [], body: document?.body ?? null }));
     for (let corrections = 0; document !== undefined && response.status >= 400; corrections += 1) {
       if (response.redirected && new URL(response.url).origin !== new URL(sending.url).origin) break; // another host does not correct this one
-      const recovery = await recoveryOf(response, document, sending, fetch, shown, onRefusal === "repair" ? "MACHINE_APPLICABLE" : "MAYBE_INCORRECT");
+      const recovery = await recoveryOf(response, document, sending, fetch, shown, onRefusal === "repair" ? cap : "MAYBE_INCORRECT");
       if (recovery === undefined) break;
       response.recovery = recovery;
       const stop = (reason: string): void => {
         if (onRefusal !== "explain" && reason !== "") recovery.text += `\nNot sent: ${shown(reason)}.`;
       };
       const most = Math.min(maxCorrections, (recovery.feedback.maxAttempts ?? Infinity) - 1);
-      const next = await decided(recovery, document, onRefusal, confirm, shown);
-      if (typeof next === "string") { stop(next); break; }
-      if (!read?.editable) { stop("the request is signed, or its body is not edited"); break; }
+      const toSend = await decided(recovery, read!, document, sending, policy, shown);
+      if (typeof toSend === "string") { stop(toSend); break; }
+      const { next, requests } = toSend;
       if (corrections >= most) { stop(`it has been sent again ${corrections} times`); break; }
       if (Number(next.waitSeconds) > maxWait) { stop(`a wait of ${next.waitSeconds} s is longer than the ${maxWait} s that are allowed`); break; }
-      if (next.steps.length > MOST_STEPS) { stop(`${next.steps.length} requests have to come first, more than ${MOST_STEPS}`); break; }
-      const [corrected, before] = [withKey(next, document), sending];
-      const toSend = [...stepsOf(next, document), corrected];
-      const requests: Request[] | undefined = await attempt(() => toSend.map((one) => requestOf(one, before, secrets)));
-      const last = requests?.pop();
-      if (requests === undefined || last === undefined) { stop("the corrected request cannot be sent as it should be"); break; }
       await new Promise((resolve) => setTimeout(resolve, Number(next.waitSeconds) * 1000));
-      if (!(await sendSteps(requests, fetch))) { stop("what has to come first was refused"); break; }
-      document = corrected;
-      sending = last;
+      if (!(await sendSteps(requests.slice(0, -1), fetch))) { stop("what has to come first was refused"); break; }
+      document = toSend.document;
+      sending = requests.at(-1)!;
       response = await fetch(sending.clone());
     }
     return response;
   };
 }
 
+/** What is to be sent: the correction, as documents and as requests. */
+interface Decided {
+  next: Next;
+  document: Document;
+  requests: Request[];
+}
+
 /** Return what to send, or why nothing is sent: an empty text where the explanation says it. */
-async function decided(
-  { feedback, text }: Recovery,
-  document: Document,
-  onRefusal: Policy["onRefusal"],
-  confirm: Policy["confirm"],
-  shown: (text: string) => string,
-): Promise<Next | string> {
+async function decided({ feedback, text }: Recovery, read: Read, document: Document, sending: Request, policy: Settled, shown: (text: string) => string): Promise<Decided | string> {
+  const { onRefusal, confirm, cap, operations } = policy;
   if (onRefusal === "explain") return "";
   const wanted = apply(feedback, document, { confirm: true });
   if (wanted.kind === "terminal") return "";
   if (wanted.kind === "needs_input") return missing(wanted.placeholders.length > 0, feedback);
-  const sure = apply(feedback, document, { cap: "MACHINE_APPLICABLE" });
-  const asks = onRefusal === "confirm" && confirm !== undefined;
-  let next: Next = wanted;
-  if (sure.kind === "next" && (!asks || sure.applied.join() === wanted.applied.join())) next = sure;
-  else {
-    for (const index of wanted.applied) {
-      const suggestion = feedback.suggestions[index]!;
-      if (onlyWaits(suggestion, feedback)) continue;
-      if (!asks) return suggestion.confirm ? "the user has to agree first" : "the correction is not certain enough to send it unasked";
-      if (!(await confirm(suggestion, shown(`${text}\n${proposed(wanted, document)}`)))) return "the correction was not confirmed";
+  if (feedback.suggestions.some(isPending) && wanted.applied.some((index) => !feedback.suggestions[index]!.group)) return missing(true, feedback);
+  const sure = apply(feedback, document, { cap, confirm: true });
+  const groups = (one: Next): string => JSON.stringify(one.applied.map((index) => feedback.suggestions[index]!.group ?? null));
+  const next = sure.kind === "next" && groups(sure) === groups(wanted) ? sure : wanted;
+  const byItself = sure.kind === "next" ? sure.applied : [];
+  for (const one of [...next.steps, next.request]) {
+    const isCalled = one.method === document.method && one.path === document.path;
+    if (operations !== undefined && !isCalled && !isListed(operations, one.method, one.path)) {
+      return `${one.method} ${one.path} is none of the operations that may be called here`;
     }
   }
+  if (!read.editable) return "the request is signed, or its body is not edited";
+  if (next.steps.length > MOST_STEPS) return `${next.steps.length} requests have to come first, more than ${MOST_STEPS}`;
+  const corrected = withKey(next, document);
+  const steps = next.steps.map((step) => ({ ...step, form: document.form === true && isObject(step.body) }));
+  const before: Written = { url: sending.url, headers: [...sending.headers], body: document.body };
+  for (const step of steps) {
+    const problem = policy.guard.stepProblem(alone(step, sending, policy.secrets), before);
+    if (problem !== "") return problem;
+  }
+  const requests = await attempt(() => [...steps, corrected].map((one) => requestOf(one, sending, policy, one !== corrected)));
+  const last = requests?.at(-1);
+  if (requests === undefined || last === undefined) return "the corrected request cannot be sent as it should be";
+  const body = isBodiless(corrected) ? null : corrected.body;
+  const problem = policy.guard.problem(before, { url: last.url, headers: [...last.headers], body });
+  if (problem !== "") return problem;
   const repeats = next.steps.length === 0 && writeJson(content(next.request)) === writeJson(content(document));
-  return repeats && !mayRepeat(feedback, document) ? "it is not known whether the same request may be sent again" : next;
+  if (repeats && !mayRepeat(feedback, document)) {
+    const waits = next.applied.every((index) => feedback.suggestions[index]!.kind === "wait_and_retry");
+    return waits ? "it is not known whether the same request may be sent again" : "the correction has no edit of the request: somebody has to do what it says";
+  }
+  const another = anotherCall(next, document, operations);
+  for (const index of next.applied) {
+    const suggestion = feedback.suggestions[index]!;
+    if ((byItself.includes(index) || onlyWaits(suggestion, feedback)) && !suggestion.confirm && another === "") continue;
+    if (onRefusal !== "confirm" || confirm === undefined) return another || unasked(suggestion, cap);
+    const proposal = proposed(next, document);
+    if ("problem" in proposal) return proposal.problem;
+    const whole = shown(`${text}\n${proposal.text}`);
+    if (whole.length > LONGEST_PROPOSAL) return `the correction takes ${whole.length} characters to show, more than the ${LONGEST_PROPOSAL} of a screen`;
+    if (!(await confirm(suggestion, whole))) return "the correction was not confirmed";
+  }
+  return { next, document: corrected, requests };
 }
+
+/** Which condition of the policy is missing, and what would meet it. */
+function unasked(suggestion: Suggestion, cap: string): string {
+  if (suggestion.confirm) {
+    const reason = suggestion.changesIntent ? "it changes what was asked for" : suggestion.loses.length > 0 ? "it loses a value" : "it requires a confirmation";
+    return `the user has to agree first, since ${reason}: \`onRefusal: "confirm"\` asks, no \`cap\` sends it unasked`;
+  }
+  const ways = '`cap: "MAYBE_INCORRECT"` or `onRefusal: "confirm"` would send it';
+  const is = suggestion.applicability.toUpperCase();
+  if (is === "MACHINE_APPLICABLE") {
+    return "it is not proven that the corrected request will be accepted: the correction is called MACHINE_APPLICABLE, and counts as "
+      + `MAYBE_INCORRECT without a dry run or a look-up; ${ways}`;
+  }
+  return `the correction is not certain enough to send it unasked: cap is ${cap}, the correction is ${is}; ${ways}`;
+}
+
+/** Why a person has to agree to what is another call. Unasked, the only write that is sent is the one that was called. */
+function anotherCall({ request, steps }: Next, before: Document, operations: readonly string[] | undefined): string {
+  const named = `${request.method} ${request.path} instead of ${before.method} ${before.path}: \`onRefusal: "confirm"\` asks`;
+  if (request.method !== before.method) return `it is another call, ${named}`;
+  if (!SAFE.includes(request.method) && !samePlace(request.path, before.path)) return `it is another write, ${named}`;
+  for (const step of steps) if (!SAFE.includes(step.method)) return `a write has to come first, ${step.method} ${step.path}: \`onRefusal: "confirm"\` asks`;
+  const beginning = (path: string) => path.split("/", 2).join("/"); // behind one proxy each API has one of its own
+  const other = operations === undefined ? [request, ...steps].find((one) => beginning(one.path) !== beginning(before.path)) : undefined;
+  return other === undefined ? "" : `${other.method} ${other.path} is at another beginning than ${before.path}, and may be another API: `
+    + '`operations: [...]` allows it, `onRefusal: "confirm"` asks';
+}
+
+/** Whether it waits for a value, and is no alternative to another suggestion. */
+const isPending = ({ placeholders, group }: Suggestion): boolean => placeholders.length > 0 && group?.relation !== "one_of";
 
 function missing(value: boolean, { type }: Feedback): string {
   if (type === "confidence_signal") return "nothing has to be corrected";
@@ -138,7 +226,7 @@ function onlyWaits(suggestion: Suggestion, { sameRequest }: Feedback): boolean {
 
 /** Whether the same content may be sent again: it is safe, the feedback says so, or the key changes. */
 function mayRepeat({ sameRequest, key }: Feedback, { method, headers }: Document): boolean {
-  return ["GET", "HEAD", "OPTIONS"].includes(method) || sameRequest === true || (key === "new" && headers["idempotency-key"] !== undefined);
+  return SAFE.includes(method) || sameRequest === true || (key === "new" && headers["idempotency-key"] !== undefined);
 }
 
 const content = ({ method, path, query, headers, body }: Document): JsonObject => ({ method, path, query, headers, body });
@@ -167,19 +255,18 @@ async function inBody(response: Response): Promise<Feedback | undefined> {
   return text.length > LONGEST ? undefined : find(parseJson(text), response.status);
 }
 
-/** The document that a `Link` points to, if it is on the host that the request went to (RFC 8288). */
+/** The document that a `Link` points to (RFC 8288), if a proxy keeps it where the request went. Its name is all that it needs. */
 async function linked(response: Response, sent: Request, fetch: Fetch): Promise<Feedback | undefined> {
   const target = /<([^>]*)>\s*;[^,]*\brel="?recovery-feedback"?/.exec(response.headers.get("link") ?? "")?.[1];
   if (target === undefined) return undefined;
   const url = new URL(target, sent.url);
-  if (url.origin !== new URL(sent.url).origin) return undefined;
-  const answer = await fetch(url, { headers: sent.headers, redirect: "error" });
+  if (url.origin !== new URL(sent.url).origin || !DOCUMENT.test(url.pathname) || url.search !== "") return undefined;
+  const answer = await fetch(`${url.origin}${url.pathname}`, { headers: { accept: "application/json" }, redirect: "error", credentials: "omit" });
   const text = answer.ok ? await answer.text() : "";
   return text !== "" && text.length <= LONGEST ? readFeedback(parseJson(text)) : undefined;
 }
 
-/** The document of a request, and whether it can be written again: else it is only explained. */
-async function documentOf(request: Request, secrets: Credentials): Promise<{ document: Document; editable: boolean }> {
+async function documentOf(request: Request, secrets: Credentials): Promise<Read> {
   const url = new URL(request.url);
   const headers = bare(Object.fromEntries(request.headers));
   const media = request.headers.get("content-type") ?? "";
@@ -190,7 +277,8 @@ async function documentOf(request: Request, secrets: Credentials): Promise<{ doc
   for (const name of Object.keys(headers)) if (secrets.has(name)) delete headers[name];
   const form = media.includes("x-www-form-urlencoded");
   const body = text === undefined || text === "" ? null : form ? nested(new URLSearchParams(text)) : jsonOrText(text);
-  const editable = !signed && text !== undefined && (form || typeof body === "string" || isExact(text));
+  const isWhole = !form || [...formPairs(body)].length === [...new URLSearchParams(text)].length; // no name was sent twice
+  const editable = !signed && isWhole && text !== undefined && (form || typeof body === "string" || isExact(text));
   return { document: { method: request.method, path: url.pathname, query: byName(url.searchParams), headers, body, form }, editable };
 }
 
@@ -211,23 +299,34 @@ function jsonOrText(text: string): Json {
   }
 }
 
-function requestOf({ method, path, query, headers, body, form }: Document, sent: Request, secrets: Credentials): Request {
+/** A step as the feedback has it, without the caller's credentials. */
+function alone({ path, query, headers, body }: Document, sent: Request, secrets: Credentials): Written {
   const url = new URL(sent.url);
   url.pathname = path;
   url.search = new URLSearchParams([...queryPairs(query)]).toString();
+  const own = Object.entries(headers).filter(([name, value]) => !(secrets.has(name) && sent.headers.get(name) === value)) as [string, string][];
+  return { url: url.href, headers: own, body };
+}
+
+const isBodiless = ({ method, body }: Document): boolean => body === null || method === "GET" || method === "HEAD";
+
+function requestOf(document: Document, sent: Request, { secrets, guard }: Settled, isStep: boolean): Request {
+  const { method, path, query, headers, body, form } = document;
+  const url = new URL(sent.url);
+  url.pathname = path;
+  const keys = isStep ? [...url.searchParams].filter(([name]) => guard.isParameter(name)) : [];
+  url.search = new URLSearchParams([...queryPairs(query), ...keys]).toString();
   const all = new Headers(Object.entries(headers) as [string, string][]);
   all.delete("content-length");
-  for (const name of Object.keys(headers)) if (secrets.has(name)) throw new TypeError("a correction sets a credential, which is the caller's own");
-  for (const [name, value] of sent.headers) if (secrets.has(name)) all.set(name, value);
-  const bodiless = body === null || method === "GET" || method === "HEAD";
+  for (const name of Object.keys(headers)) {
+    if (secrets.has(name) && headers[name] !== sent.headers.get(name)) throw new TypeError("a correction sets a credential, which is the caller's own");
+  }
+  for (const [name, value] of sent.headers) if (secrets.has(name) || (isStep && guard.isHeader(name))) all.set(name, value);
+  const bodiless = isBodiless(document);
   if (bodiless) all.delete("content-type");
   else if (!all.has("content-type")) all.set("content-type", "application/json");
   const text = form && isObject(body) ? new URLSearchParams([...formPairs(body)]).toString() : typeof body === "string" ? body : writeJson(body);
   return new Request(url, { method, headers: all, body: bodiless ? null : text, signal: sent.signal, redirect: sent.redirect, credentials: sent.credentials });
-}
-
-function stepsOf({ steps }: Next, document: Document): Document[] {
-  return steps.map((step) => ({ ...step, form: document.form === true && isObject(step.body) }));
 }
 
 async function sendSteps(steps: Request[], fetch: Fetch): Promise<boolean> {

@@ -3,7 +3,7 @@
 import { bare, isObject, own } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
 
-const segments = (name: string): string[] => {
+export const segments = (name: string): string[] => {
   const head = name.indexOf("[");
   return head < 0 ? [name] : [name.slice(0, head), ...[...name.slice(head).matchAll(/\[([^[\]]*)\]/g)].map((found) => found[1]!)];
 };

@@ -2,27 +2,34 @@
 
 import type { Next } from "./apply.ts";
 import type { Request } from "./edit.ts";
-import { literal, plain } from "./explain.ts";
-import { isObject } from "./json.ts";
+import { KEY, literal, plain } from "./explain.ts";
+import { isObject, writeJson } from "./json.ts";
 import type { Json } from "./json.ts";
 
-const MOST = 12;
+/** What a person can be shown: places that change, and characters of a value. */
+const MOST = 40;
+const LONGEST = 1000;
 
-/** The steps, the method and the path, and each value that changes. */
-export function proposed({ request, steps, waitSeconds }: Next, before: Request): string {
+/** The steps, the method and the path, and each value that changes; or why a person cannot be shown all of it. */
+export function proposed({ request, steps, waitSeconds }: Next, before: Request): { text: string } | { problem: string } {
   const lines = [Number(waitSeconds) > 0 ? `To be sent after ${waitSeconds} s:` : "To be sent:"];
+  const values: Json[] = steps.flatMap(({ path, query, body }) => [path, query, body]);
   for (const step of steps) lines.push(`  first ${line(step)}`);
-  lines.push(`  ${plain(request.method)} ${plain(request.path)}`);
+  const [call, called] = [request, before].map(({ method, path }) => `${plain(method)} ${plain(path)}`) as [string, string];
+  lines.push(call === called ? `  ${call}` : `  ${call}, instead of ${called}`);
   const [old, now] = [before, request].map(({ query, headers, body }) => new Map(leaves({ query, headers, body }, ""))) as [Map<string, Json>, Map<string, Json>];
   const changes: string[] = [];
-  for (const [place, value] of now) {
-    if (!old.has(place)) changes.push(`${place}: -> ${literal(value)}`);
-    else if (literal(old.get(place)) !== literal(value)) changes.push(`${place}: ${literal(old.get(place))} -> ${literal(value)}`);
-  }
-  for (const [place, value] of old) if (!now.has(place)) changes.push(`${place}: ${literal(value)} -> (removed)`);
-  lines.push(...changes.slice(0, MOST).map((change) => `    ${plain(change)}`));
-  if (changes.length > MOST) lines.push(`    and ${changes.length - MOST} more`);
-  return lines.join("\n");
+  const change = (place: string, was: Json | undefined, is: Json | undefined): void => {
+    if (place === KEY) return; // no person decides about it
+    values.push(was ?? null, is ?? null);
+    changes.push(`${place}: ${was === undefined ? "" : `${literal(was)} `}-> ${is === undefined ? "(removed)" : literal(is)}`);
+  };
+  for (const [place, value] of now) if (!old.has(place) || writeJson(old.get(place)!) !== writeJson(value)) change(place, old.get(place), value);
+  for (const [place, value] of old) if (!now.has(place)) change(place, value, undefined);
+  if (changes.length > MOST) return { problem: `the correction changes ${changes.length} places, more than the ${MOST} that a person can be shown` };
+  const longest = Math.max(...values.map((value) => writeJson(value).length), 0);
+  if (longest > LONGEST) return { problem: `the correction has a value of ${longest} characters, more than the ${LONGEST} that a person can be shown` };
+  return { text: [...lines, ...changes.map((one) => `    ${plain(one)}`)].join("\n") };
 }
 
 /** A request as one line. */

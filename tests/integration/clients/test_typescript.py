@@ -18,6 +18,8 @@ from corrigible.adapters.sandbox.server import Running
 PACKAGE = Path(__file__).parents[3] / "protos" / "typescript"
 SCHEMA = Path(__file__).parents[3] / "protos" / "corrigible" / "schema" / "feedback.schema.json"
 HERE = Path(__file__).parent / "typescript"
+POLICIES = Path(__file__).parents[2] / "client" / "policies.json"
+"""What each policy sends: the clients in Python and in TypeScript run it."""
 Run = Callable[..., str]
 
 
@@ -77,8 +79,9 @@ def test_a_user_s_program_is_checked_by_its_types(source: Path, installed: Path,
 
 def test_the_fetch_wrapper(installed: Path, run: Run) -> None:
     shutil.copy(HERE / "fetch.test.ts", installed)
+    shutil.copy(POLICIES, installed)
     report = run("--test", "--test-reporter=tap", "fetch.test.ts", folder=installed)
-    assert "# pass 29\n" in report
+    assert "# pass 30\n" in report
     assert "# fail 0\n" in report
 
 

@@ -1,6 +1,7 @@
 // The fetch wrapper over real connections: an API of a few lines that refuses, and accepts what it asked for.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -109,12 +110,12 @@ test("a long wait is not waited for", async () => {
 test("steps go first; a step that fails ends it", async () => {
   const steps = [{ method: "PUT", path: "/limits", body: { most: 9 } }];
   answers = [refusal({ ...proved, steps }), [200, {}, "{}"]];
-  assert.equal((await post({ onRefusal: "repair" })).status, 200);
+  assert.equal((await post({ onRefusal: "confirm", confirm: () => true })).status, 200);
   assert.deepEqual(received.map(({ method, target }) => `${method} ${target}`), ["POST /refunds?a=1&a=2", "PUT /limits", "POST /refunds?a=1&a=2"]);
   assert.equal(received[1]!.headers.authorization, "Bearer x");
   received.length = 0;
   answers = [refusal({ ...proved, steps }), [500, {}, "{}"]];
-  assert.equal((await post({ onRefusal: "repair" })).status, 422);
+  assert.equal((await post({ onRefusal: "confirm", confirm: () => true })).status, 422);
   assert.equal(received.length, 2);
 });
 
@@ -132,16 +133,19 @@ test("large integers survive", async () => {
   assert.equal(received[1]!.body, '{"amount":3,"id":12345678901234567890}');
 });
 
-test("a Link of the same host is followed, any other is not", async () => {
+test("a Link to our own place is followed without credentials, any other is not", async () => {
   const document = JSON.stringify({ type: "recovery_guidance", message: "It is too much.", suggestions: [proved] });
   const linked = (target: string): typeof answers => [[422, { "content-type": "text/plain", link: `<${target}>; rel="recovery-feedback"` }, "no"], [200, {}, document]];
-  answers = linked("/.well-known/feedback/1");
+  answers = linked("/.well-known/recovery-feedback/1");
   assert.equal((await post({ onRefusal: "repair" })).status, 200);
-  assert.deepEqual(received.map(({ target }) => target), ["/refunds?a=1&a=2", "/.well-known/feedback/1", "/refunds?a=1&a=2"]);
-  received.length = 0;
-  answers = linked("http://127.0.0.1:1/x");
-  assert.equal((await post({ onRefusal: "repair" })).status, 422);
-  assert.equal(received.length, 1);
+  assert.deepEqual(received.map(({ target }) => target), ["/refunds?a=1&a=2", "/.well-known/recovery-feedback/1", "/refunds?a=1&a=2"]);
+  assert.deepEqual(received.map(({ headers }) => headers.authorization), ["Bearer x", undefined, "Bearer x"]);
+  for (const target of ["http://127.0.0.1:1/.well-known/recovery-feedback/1", "/other/1", "/.well-known/recovery-feedback/../../x", "/.well-known/recovery-feedback/1?a"]) {
+    received.length = 0;
+    answers = linked(target);
+    assert.equal((await post({ onRefusal: "repair" })).status, 422);
+    assert.equal(received.length, 1);
+  }
 });
 
 test("successes and streams pass", async () => {
@@ -194,7 +198,7 @@ test("a body that is no text, or whose numbers would lose digits, is not written
 
 test("no credential is shown, set or copied, and steps have it", async () => {
   const headers = { "x-api-key": "s3cret", authorization: "Bearer s3cret" };
-  const send = () => correcting(fetch, { onRefusal: "repair" })(`${url}/x`, { method: "POST", body: "{}", headers });
+  const send = () => correcting(fetch, { onRefusal: "confirm", confirm: () => true })(`${url}/x`, { method: "POST", body: "{}", headers });
   for (const name of Object.keys(headers)) {
     for (const patch of [{ op: "add", path: `/headers/${name}`, value: "other" }, { op: "copy", from: `/headers/${name}`, path: "/body/note" }]) {
       received.length = 0;
@@ -286,8 +290,11 @@ test("a safe request may be sent again, and a call with a key under a new one", 
 
 test("the text says why nothing was sent", async () => {
   const why: [object, object, string][] = [
-    [{ ...proved, safety: { changes_intent: true } }, {}, "the user has to agree first"],
-    [edit, {}, "the correction is not certain enough to send it unasked"],
+    [{ ...proved, safety: { changes_intent: true } }, {},
+      'the user has to agree first, since it changes what was asked for: `onRefusal: "confirm"` asks, no `cap` sends it unasked'],
+    [edit, {}, "the correction is not certain enough to send it unasked: cap is MACHINE_APPLICABLE, the correction is UNSPECIFIED; "
+      + '`cap: "MAYBE_INCORRECT"` or `onRefusal: "confirm"` would send it'],
+    [{ ...edit, patch: [], parameters: {} }, {}, "the correction has no edit of the request: somebody has to do what it says"],
     [{ ...edit, patch: [], parameters: {}, placeholders: [{ pointer: "/body/why" }] }, {}, "a value is missing, which has to be given first"],
     [proved, { type: "intent_disambiguation" }, "somebody has to choose first"],
     [proved, { retry: { after_seconds: 61 } }, "a wait of 61 s is longer than the 60 s that are allowed"],
@@ -307,7 +314,7 @@ test("credentials of any name are in no text, and no correction sets them", asyn
   const confirm = (_: Suggestion, text: string) => (texts.push(text), false);
   const send = (policy: Policy) =>
     correcting(fetch, { ...policy, credentials: ["Shop-Pass"] })(`${url}/a?api_key=${values[1]}`, { method: "POST", headers, body: "{}" });
-  answers = [refusal({ ...edit, message: values.join(), patch: [{ op: "add", path: "/query/api_key", value: "x" }] })];
+  answers = [refusal({ ...edit, message: values.join(), patch: [{ op: "add", path: "/body/a", value: "x" }] })];
   texts.push((await send({ onRefusal: "confirm", confirm })).recovery!.text);
   assert.equal(texts.length, 2);
   for (const text of texts) {
@@ -323,4 +330,45 @@ test("credentials of any name are in no text, and no correction sets them", asyn
   answers = [refusal({ ...proved, patch: [{ op: "add", path: "/body/a", value: 1 }] })];
   assert.equal((await send({ onRefusal: "repair" })).status, 200);
   assert.equal(received.at(-1)!.headers["shop-pass"], values[2]);
+});
+
+interface Vector {
+  name: string;
+  want: "never" | "asked" | "unasked" | "confirmed" | "too much";
+  why?: string;
+  request: { method: string; target: string; headers: Record<string, string>; body?: unknown; text?: string };
+  patch?: object[];
+  parameters?: object;
+  steps?: object[];
+  operations?: string[];
+  credentials?: string[];
+}
+
+const table: { vectors: Vector[] } = JSON.parse(readFileSync(new URL("policies.json", import.meta.url), "utf8"));
+
+test("what each policy sends, as the table of both clients says", async () => {
+  const wrong: string[] = [];
+  for (const { name, want, why = "", request, patch = [], parameters = {}, steps = [], operations, credentials } of table.vectors) {
+    const isShown = want === "confirmed" || want === "too much";
+    const suggestion = { ...proved, message: "", patch, parameters, steps, safety: { changes_intent: isShown } };
+    const run = async (policy: Policy) => {
+      received.length = 0;
+      answers = [refusal(suggestion)];
+      const body = request.text ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
+      const headers = { ...(request.body !== undefined && { "content-type": "application/json" }), ...request.headers };
+      const given = { ...(operations && { operations }), ...(credentials && { credentials }) };
+      const init = { method: request.method, headers, ...(body !== undefined && { body }) };
+      const response = await correcting(fetch, { cap: "MAYBE_INCORRECT", ...policy, ...given })(url + request.target, init);
+      return [received.length - 1, response.recovery?.text ?? ""] as const;
+    };
+    const all = 1 + steps.length;
+    let asked = 0;
+    const [repaired, reason] = await run({ onRefusal: "repair" });
+    if (repaired !== (want === "unasked" ? all : 0)) wrong.push(`repair, ${name}: ${repaired} (${reason})`);
+    const [confirmed, text] = await run({ onRefusal: "confirm", confirm: () => (asked += 1, true) });
+    const isSent = want !== "never" && want !== "too much";
+    if (confirmed !== (isSent ? all : 0) || asked !== (want === "asked" || want === "confirmed" ? 1 : 0)) wrong.push(`confirm, ${name}: ${confirmed}, ${asked} (${text})`);
+    if (!text.includes(why)) wrong.push(`${name}: ${text}`);
+  }
+  assert.deepEqual(wrong, []);
 });
