@@ -214,7 +214,7 @@ def test_the_middleware_breaks_loops_too(folder: Path) -> None:
                 "type": "http",
                 "method": "POST",
                 "path": "/v1/x",
-                "headers": [(b"content-type", b"application/json")],
+                "headers": [(b"content-type", b"application/json"), (b"x-api-key", b"1")],
             }
             await middleware({**scope, "query_string": b"", "client": ("127.0.0.1", port)}, receive, send)
 
@@ -236,6 +236,6 @@ def test_the_proxy_breaks_loops_and_its_journal_says_so(bench: Any, tmp_path: Pa
         ) as proxy,
     ):
         for _ in range(len(answers)):
-            bench.ask(proxy.port, "/x", "POST", b'{"amount":500}', b"Content-Type: application/json\r\n")
+            bench.ask(proxy.port, "/x", "POST", b'{"amount":500}', b"Content-Type: application/json\r\nX-Api-Key: 1\r\n")
     seen = [entry.get("loop", {}).get("action") for entry in bench.journal(tmp_path)]
     assert seen == [None, "none", "relax_structure", "escalate", None, None]
