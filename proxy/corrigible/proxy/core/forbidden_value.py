@@ -53,8 +53,15 @@ _FAULTS: Final = word_set(
 )
 """Words for what may be wrong with a value. Verbs of what somebody does (`change`, `delete`) are none of them."""
 _PHRASES: Final = re.compile(r"(?i)\b(?P<fixed>read[- ]?only|immutable)\b|\bfor internal use\b")
-_TAKEN: Final = re.compile(r"(?i)\b(?:already (?:exists?|(?:been )?taken|(?:is )?in use)|exists already)\b|\bexists\W*$")
-_OF_NOBODY: Final = word_set("forbidden error failed failure validation bad request http status code")
+_TAKEN: Final = re.compile(
+    r"(?i)\b(?:already (?:exists?|(?:been )?taken|(?:is )?in use)|exists already)\b|\bexists\W*$"
+)
+_DECREED: Final = word_set("allowed permitted reserved banned prohibited disallowed")
+"""Faults that somebody decrees: for whom is not said. Such a text has to quote what it is about, which is no agent."""
+_QUOTED: Final = re.compile(r"['\"`“]([^'\"`“”\n]{1,60})['\"`”]|(?<!\S)(\.[A-Za-z0-9]{1,8})(?!\w)")
+"""Between quotes, or the end of a file's name."""
+_AGENT: Final = re.compile(r"(?:er|or|ee|by|ist|ian|ant)s?$")
+_OF_NOBODY: Final = word_set("forbidden error failed failure validation bad request http status code 403")
 """Words of the titles of errors."""
 _WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _MARKUP: Final = re.compile(r"<[a-z/][^<>]{0,40}>")
@@ -77,7 +84,7 @@ def forbidden_value(request: Request, errors: Sequence[Violation], answer: Json)
         return ""
     error, sent = errors[0], list(islice(_sent(request), _MOST + 1))
     texts = list(islice(_texts(answer), _MOST + 1))
-    if not error.message or len(error.message) > _LONGEST or _MOST < max(len(sent), len(texts)):
+    if not error.message or len(error.message) > _LONGEST or max(len(sent), len(texts)) > _MOST:
         return ""
     spend(len(sent) + len(texts))
     text = _MARKUP.sub(" ", error.message)
@@ -97,6 +104,8 @@ def forbidden_value(request: Request, errors: Sequence[Violation], answer: Json)
     known = _GRAMMAR | _FAULTS | {*blamed[0].name, *_words(_text(blamed[0].value)), *_path_words(request)}
     is_fault = not _FAULTS.isdisjoint(found) or phrase is not None
     if not is_fault or not known.issuperset(_words(_PHRASES.sub(" ", text))):
+        return ""
+    if _FAULTS.isdisjoint(set(found) - _DECREED) and phrase is None and not _is_decreed(blamed[0].name, text):
         return ""
     known |= _OF_NOBODY
     is_told = all(known.issuperset(_words(_PHRASES.sub(" ", _MARKUP.sub(" ", one)))) for one in texts)
@@ -136,8 +145,11 @@ def _is_repeated(value: Json, text: str) -> bool:
     low, folded = value.lower(), text.lower()
     if re.search(rf"(?<!\w){re.escape(low)}(?!\w)", folded) is not None:
         return True
-    quoted = re.findall(r"['\"`“]([^'\"`“”\n]{1,60})['\"`”]|(?<!\S)(\.[a-z0-9]{1,8})(?!\w)", folded)
-    return any((one or end) in low for one, end in quoted)
+    return any((one or end) in low for one, end in _QUOTED.findall(folded))
+
+
+def _is_decreed(name: tuple[str, ...], text: str) -> bool:
+    return _QUOTED.search(text) is not None and _AGENT.search(name[-1] if name else "") is None
 
 
 def _has_name(found: Sequence[str], name: tuple[str, ...]) -> bool:
@@ -157,7 +169,9 @@ def _text(value: Json) -> str:
 
 def _texts(answer: Json) -> Iterator[str]:
     """Yield what an answer says in more than one word, wherever it does."""
-    inner: Iterable[Json] = answer.values() if isinstance(answer, Mapping) else answer if isinstance(answer, list) else ()
+    inner: Iterable[Json] = (
+        answer.values() if isinstance(answer, Mapping) else answer if isinstance(answer, list) else ()
+    )
     for one in inner:
         yield from _texts(one)
     if isinstance(answer, str) and " " in answer.strip():

@@ -13,8 +13,8 @@ import pytest
 
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.loop import detector
-from corrigible.proxy.core.loop.attempt_group import Refusal
 from corrigible.proxy.core.loop.answer import IDLE
+from corrigible.proxy.core.loop.attempt_group import Refusal
 from corrigible.proxy.core.loop.detector import MOST, Loops, place_of
 from corrigible.proxy.core.loop.shared import SharedLoops
 from corrigible.proxy.core.mode import Mode

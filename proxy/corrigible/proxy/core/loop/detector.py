@@ -242,7 +242,9 @@ _BEHALF = re.compile(r"account|tenant|organi[sz]ation|project|workspace|imperson
 """Headers that say for whom somebody calls: `Stripe-Account`, `Impersonate-User`."""
 _SESSION = re.compile(r"(?i)sess|sid(?![a-z])|auth(?!or(?!i[sz]))|token|jwt|login")
 _NO_CREDENTIAL = re.compile(r"c?[sx]rf|nonce|idempot|request|trace|continuation|page|:authority")
-_EMPTY = re.compile(r"(?i)\W*(?:(?:basic|bearer|digest|negotiate|token|apikey|key)\b\W*)?(?:null|undefined|none|nil|true|false|yes|no)?\W*")
+_EMPTY = re.compile(
+    r"(?i)\W*(?:(?:basic|bearer|digest|negotiate|token|apikey|key)\b\W*)?(?:null|undefined|none|nil|true|false|yes|no)?\W*"
+)
 """What clients send that have no credential: nothing, a scheme alone, the name of nothing, yes or no."""
 _VARYING = re.compile(
     r'(?i)\b(?:oauth_)?(?:signature|response|c?nonce|nc|uri|timestamp|created|expires|ts|mac)="?[^",]*"?'
