@@ -239,9 +239,7 @@ def test_the_proxy_breaks_loops_and_its_journal_says_so(bench: Any, tmp_path: Pa
     ):
         fields = b"Content-Type: application/json\r\nX-Api-Key: 1\r\n"
         for _ in range(len(answers)):
-            bench.ask(
-                proxy.port, "/x", "POST", b'{"amount":500}', b"Content-Type: application/json\r\nX-Api-Key: 1\r\n"
-            )
+            bench.ask(proxy.port, "/x", "POST", b'{"amount":500}', fields)
     seen = [entry.get("loop", {}).get("action") for entry in bench.journal(tmp_path)]
     assert seen == [None, "none", "relax_structure", "escalate", None, None]
 

@@ -275,7 +275,7 @@ class Engine:
             case,
             feedback,
             encoded,
-            tuple([_diagnosis(*one, request) for one in matched]),
+            tuple([_diagnosis(*one, exchange) for one in matched]),
             tuple(rules),
             results[0].rule.verbose_code if results else "",
             live,
@@ -349,11 +349,11 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}")
 """A native code that is one: anything longer or with spaces in it is prose, and stays where the upstream put it."""
 
 
-def _diagnosis(result: RuleResult, error: Violation, request: Request) -> Mapping[str, str]:
+def _diagnosis(result: RuleResult, error: Violation, exchange: Exchange) -> Mapping[str, str]:
     code = result.rule.verbose_code
     if error.code and not result.rule.code and _WORD.fullmatch(error.code):
         code = error.code
-    place = next(filter(lambda one: _is_place(one, request), _places(result, error)), "")
+    place = next(filter(lambda one: _is_place(one, exchange), _places(result, error)), "")
     return {"code": code, "message": result.rule.diagnosis, **({"pointer": place} if place else {})}
 
 
@@ -367,15 +367,16 @@ def _places(result: RuleResult, error: Violation) -> Iterator[str]:
                 yield str(op["from"] if op["op"] == "move" else op["path"])
 
 
-def _is_place(pointer: str, request: Request) -> bool:
-    """Whether a pointer leads to what was sent, or to what is missing in what was sent."""
+def _is_place(pointer: str, exchange: Exchange) -> bool:
+    """Whether a pointer leads to what was sent, or to what is missing and named by the answer itself."""
     if not pointer or len(pointer) > _LONGEST_PLACE or pointer_problem(pointer) is not None:
         return False
+    if value_at(exchange.request, pointer) is not MISSING:
+        return True
     above, _, name = pointer.rpartition("/")
-    is_missing = value_at(request, pointer) is MISSING
-    return not is_missing or (
-        _WORD.fullmatch(name) is not None and (not above or value_at(request, above) is not MISSING)
-    )
+    if _WORD.fullmatch(name) is None or (above and value_at(exchange.request, above) is MISSING):
+        return False
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)".encode(), exchange.body) is not None
 
 
 _LONGEST_PLACE = 200
