@@ -68,7 +68,6 @@ def asked(feedback: Any) -> list[str]:
         "The voucher is already completed",
         "Product is archived",
         "That time slot is closed",
-        "Only admins can use this coupon",
         "Deliveries are disabled on Sundays",
         "Port 80 is in use",
         "The seller's shop has been closed",
@@ -82,6 +81,12 @@ def test_another_value_may_do(engine: Engine, message: str, method: str, path: s
         assert feedback is not None
         assert feedback["recovery"] == "correctable"
         assert asked(feedback)
+
+
+@pytest.mark.parametrize(("status", "is_final"), [(400, False), (409, True), (422, False)])
+def test_a_conflict_about_who_may_is_for_a_person(engine: Engine, status: int, is_final: bool) -> None:
+    feedback = told(engine, "POST", "/orders", BODY, "Only admins can use this coupon", status)
+    assert feedback is not None and (feedback["recovery"] == "terminal") is is_final
 
 
 @pytest.mark.parametrize(

@@ -252,9 +252,9 @@ def test_another_version_in_the_path_is_offered(engine: Engine, message: str) ->
     assert feedback(engine, Request("GET", "/v9/halls"), "your client's version is too old") is None
 
 
-def test_a_reason_that_is_no_right_is_asked_for_where_there_is_something_to_change(engine: Engine) -> None:
-    request = Request("DELETE", "/v3/halls/main")
-    assert asked(engine, request, "main is the house's own hall and cannot be removed", 403) == ["/path"]
+def test_a_403_that_names_no_value_is_for_a_person(engine: Engine) -> None:
+    answer = feedback(engine, Request("DELETE", "/v3/halls/main"), "main is the house's own hall and cannot go", 403)
+    assert answer is not None and answer["recovery"] == "terminal"
 
 
 def test_of_two_names_the_one_counts_of_which_more_words_are_there(engine: Engine) -> None:

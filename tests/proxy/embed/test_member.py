@@ -188,7 +188,9 @@ def test_native_warnings_stay(correct: Callable[..., HttpOutcome]) -> None:
 def test_the_other_modes(correct: Callable[..., HttpOutcome]) -> None:
     body, warnings, text = rewritten(correct(status(), mode=Mode.VERBOSE))
     assert (warnings, "recovery_feedback" in body, len(body["details"]["causes"])) == (NO_WARNINGS, False, 1)
-    assert body["validation_errors"] == [{"code": "FieldValueInvalid", "message": "It is two."}]
+    assert body["validation_errors"] == [
+        {"code": "FieldValueInvalid", "message": "It is two.", "pointer": "/body/spec/replicas"}
+    ]
     body, warnings, text = rewritten(correct(status(), mode=Mode.TRADITIONAL))
     assert (warnings, text) == (NO_WARNINGS, f'{HEAD}, "details": {{"name": "d" , "causes": [] }} }}')
     assert correct(status(), mode=Mode.NONE).rewrite is None

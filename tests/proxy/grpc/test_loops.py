@@ -13,7 +13,8 @@ from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
 def attempt(rpc: Any, channel: Any, caller: str, code: int = 7) -> int:
     """Call, and return the number of the attempt that the feedback tells; 0 without a loop."""
     request = json.dumps({"code": code, "message": "not you"}).encode()
-    seen = rpc.observe(channel, "Fail", request, metadata=(("authorization", f"Bearer {caller}"),))
+    metadata = (("authorization", f"Bearer {caller}"),) if caller else ()
+    seen = rpc.observe(channel, "Fail", request, metadata=metadata)
     if not code:
         assert seen.code == "OK"
         return 0
@@ -29,3 +30,7 @@ def test_a_success_of_the_same_caller_ends_a_loop(rpc: Any, proxied_channel: Any
     assert attempt(rpc, proxied_channel, "one") == 3
     attempt(rpc, proxied_channel, "one", code=0)
     assert attempt(rpc, proxied_channel, "one") == 0
+
+
+def test_callers_without_credentials_share_no_loop(rpc: Any, proxied_channel: Any) -> None:
+    assert [attempt(rpc, proxied_channel, "") for _ in range(5)] == [0] * 5

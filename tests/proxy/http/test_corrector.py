@@ -156,7 +156,7 @@ def test_reflective_adds_and_every_native_byte_stays(bench: Bench) -> None:
     assert outcome.rewrite is not None
     assert (outcome.rules, outcome.operation, outcome.error) == (("apex.bad",), "X", None)
     feedback = orjson.dumps(outcome.feedback)
-    diagnosis = b'"validation_errors":[{"code":"bad","message":"It is bad."}],'
+    diagnosis = b'"validation_errors":[{"code":"bad","message":"It is bad.","pointer":"/body/amount"}],'
     top = diagnosis + b'"recovery_feedback":' + feedback
     assert outcome.rewrite.body == NATIVE[:-4] + b',"recovery_feedback":' + feedback + b"} ," + top + b"}\n"
 
@@ -166,7 +166,8 @@ def test_verbose_diagnoses_and_says_no_fix(bench: Bench) -> None:
     outcome = bench.outcome(ERROR % b"bad")
     assert outcome.rewrite is not None
     assert outcome.rewrite.body == (
-        b'{"error":{"code":"bad","message":"m"},"validation_errors":[{"code":"bad","message":"It is bad."}]}'
+        b'{"error":{"code":"bad","message":"m"},'
+        b'"validation_errors":[{"code":"bad","message":"It is bad.","pointer":"/body/amount"}]}'
     )
     assert (outcome.feedback, outcome.rules) == (None, ("apex.bad",))
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import httpx
 import orjson
 import pytest
 
@@ -214,7 +216,7 @@ def test_the_middleware_breaks_loops_too(folder: Path) -> None:
                 "type": "http",
                 "method": "POST",
                 "path": "/v1/x",
-                "headers": [(b"content-type", b"application/json")],
+                "headers": [(b"content-type", b"application/json"), (b"x-api-key", b"1")],
             }
             await middleware({**scope, "query_string": b"", "client": ("127.0.0.1", port)}, receive, send)
 
@@ -235,7 +237,49 @@ def test_the_proxy_breaks_loops_and_its_journal_says_so(bench: Any, tmp_path: Pa
             log=tmp_path / "log.jsonl",
         ) as proxy,
     ):
+        fields = b"Content-Type: application/json\r\nX-Api-Key: 1\r\n"
         for _ in range(len(answers)):
-            bench.ask(proxy.port, "/x", "POST", b'{"amount":500}', b"Content-Type: application/json\r\n")
+            bench.ask(proxy.port, "/x", "POST", b'{"amount":500}', fields)
     seen = [entry.get("loop", {}).get("action") for entry in bench.journal(tmp_path)]
     assert seen == [None, "none", "relax_structure", "escalate", None, None]
+
+
+@pytest.mark.parametrize("connection", ["one each", "one for all, HTTP/1.1", "one for all, HTTP/2"])
+def test_callers_that_nobody_can_tell_apart_all_hear_the_correction(
+    each_engine: Any, folder: Path, connection: str
+) -> None:
+    """A gateway calls from one address, over one connection, for many callers. One with a name is counted there."""
+    if connection.endswith("2") and not each_engine.is_strict:
+        pytest.skip("this engine takes HTTP/2 over TLS only")
+    answer = each_engine.message(
+        b"400 Bad Request", b"Content-Type: application/json\r\n", b'{"error":{"code":"bad","message":"m"}}'
+    )
+    with (
+        each_engine.upstream({"/x": answer}) as upstream,
+        each_engine.proxy(
+            build_corrector([folder], loops=build_loops()), upstream=f"http://127.0.0.1:{upstream.port}"
+        ) as proxy,
+        contextlib.ExitStack() as clients,
+    ):
+
+        def client() -> httpx.Client:
+            is_http2 = connection.endswith("2")
+            return clients.enter_context(
+                httpx.Client(base_url=f"http://127.0.0.1:{proxy.port}", http1=not is_http2, http2=is_http2, timeout=60)
+            )
+
+        shared = client()
+
+        def said(**headers: str) -> dict[str, Any]:
+            caller = client() if connection == "one each" else shared
+            feedback: dict[str, Any] = caller.post("/x", json={"amount": 500}, headers=headers).json()[
+                "recovery_feedback"
+            ]
+            return feedback
+
+        strangers = [said() for _ in range(6)]
+        named = [said(Prefer='recovery-feedback; caller="episode-7"') for _ in range(4)]
+    assert [one["recovery"] for one in strangers] == ["correctable"] * 6
+    assert all(one["suggestions"] == strangers[0]["suggestions"] and "loop" not in one for one in strangers)
+    assert named[-1]["recovery"] == "terminal" and "4 times" in named[-1]["message"]
+    assert "600 seconds" in named[-1]["message"]

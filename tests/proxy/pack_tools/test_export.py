@@ -74,7 +74,7 @@ def test_a_case_is_answered_as_a_client_would_get_it_in_each_mode(folder: Path) 
     _, _, case, *_ = render(folder)
     bodies = {mode: json.loads(answer["body"]) for mode, answer in case["answers"].items()}
     native = {"error": {"code": "bad", "message": "too much"}}
-    diagnosed = {"validation_errors": [{"code": "bad", "message": "It is less."}]}
+    diagnosed = {"validation_errors": [{"code": "bad", "message": "It is less.", "pointer": "/body/amount"}]}
     assert bodies["none"] == native
     assert bodies["traditional"] == {"error": {"code": "bad", "message": ""}}
     assert bodies["verbose"] == native | diagnosed

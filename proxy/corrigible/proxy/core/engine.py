@@ -22,8 +22,10 @@ from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.functions.builtin import unix
 from corrigible.rules.language.expression import running
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.rules.pointer import MISSING, value_at
 from corrigible.rules.safety.known_words import known_words
 from corrigible.rules.violation import Violation
+from corrigible.schema.document import pointer_problem
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .alternative import has_mappings, has_substitute, with_alternative
@@ -273,7 +275,7 @@ class Engine:
             case,
             feedback,
             encoded,
-            tuple([_diagnosis(*one) for one in matched]),
+            tuple([_diagnosis(*one, exchange) for one in matched]),
             tuple(rules),
             results[0].rule.verbose_code if results else "",
             live,
@@ -347,11 +349,37 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}")
 """A native code that is one: anything longer or with spaces in it is prose, and stays where the upstream put it."""
 
 
-def _diagnosis(result: RuleResult, error: Violation) -> Mapping[str, str]:
+def _diagnosis(result: RuleResult, error: Violation, exchange: Exchange) -> Mapping[str, str]:
     code = result.rule.verbose_code
     if error.code and not result.rule.code and _WORD.fullmatch(error.code):
         code = error.code
-    return {"code": code, "message": result.rule.diagnosis}
+    place = next(filter(lambda one: _is_place(one, exchange), _places(result, error)), "")
+    return {"code": code, "message": result.rule.diagnosis, **({"pointer": place} if place else {})}
+
+
+def _places(result: RuleResult, error: Violation) -> Iterator[str]:
+    """Yield the places that an error may be about: no place to which something would be moved or added is a fault's."""
+    yield error.pointer
+    for suggestion in result.suggestions:
+        yield from (str(one["pointer"]) for one in suggestion.get("placeholders", ()))
+        for op in suggestion.get("patch", ()):
+            if op["op"] in ("replace", "remove", "move"):
+                yield str(op["from"] if op["op"] == "move" else op["path"])
+
+
+def _is_place(pointer: str, exchange: Exchange) -> bool:
+    """Whether a pointer leads to what was sent, or to what is missing and named by the answer itself."""
+    if not pointer or len(pointer) > _LONGEST_PLACE or pointer_problem(pointer) is not None:
+        return False
+    if value_at(exchange.request, pointer) is not MISSING:
+        return True
+    above, _, name = pointer.rpartition("/")
+    if _WORD.fullmatch(name) is None or (above and value_at(exchange.request, above) is MISSING):
+        return False
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)".encode(), exchange.body) is not None
+
+
+_LONGEST_PLACE = 200
 
 
 def retry_after(exchange: Exchange) -> float | None:

@@ -38,6 +38,7 @@ from .api_profile import Explanation, RefusalCase
 from .barred_member import barred_members
 from .body_form import violation_of_form
 from .by_elimination import by_elimination
+from .forbidden_value import forbidden_value
 from .gone_already import gone_already
 from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, may_be_judged
@@ -62,7 +63,6 @@ _ABOUT_VALUES = frozenset({400, 422})
 """Statuses of which a word of the message may say the place."""
 _MAY_TELL_A_PLACE = _ABOUT_VALUES | {409}
 _FORBIDDEN = 403
-"""Says that the caller may not, whatever the text says: rules about it come after the text."""
 _NOT_FOUND = 404
 _SERVER_FAULT = 500
 _MOST_VIOLATIONS = 32
@@ -157,6 +157,8 @@ class ErrorMatcher:
         Rules of a priority below 0 are a last resort: they come after the description.
         """
         result = yield from self._by_rule(number, last_resort=False)
+        if result is None and self._is_forbidden():
+            return (yield from self._of_forbidden(number))
         if result is None and names_unsent(self._case.errors[number].message, self._case.request):
             return self._of_unsent(number)
         if result is None and (unread := self._by_form(number)) is not None:
@@ -169,30 +171,40 @@ class ErrorMatcher:
             return [result_of(element, "the request")]
         if result is None and (state := (yield from self._by_state(number))) is not None:
             return [state]
-        if result is None and self._case.exchange.status == _FORBIDDEN and (told := self._about_state(number)):
-            return [told]
         if result is None and self._case.errors[number].pointer not in self._settled:
             is_rpc = self._case.request.protocol is Protocol.GRPC
             # The last resort asks for the whole message, which says less than the member that is likely meant.
-            is_first = is_rpc or self._case.exchange.status == _FORBIDDEN
-            result = (yield from self._by_suspicion(number)) if is_first else None
+            result = (yield from self._by_suspicion(number)) if is_rpc else None
             if result is None:
                 result = yield from self._by_rule(number, last_resort=True)
             if result is None and (told := self._about_state(number)) is not None:
                 return [told]
             if result is None and (left := list(self._by_elimination(number))):
                 return left
-            if result is None and not is_first:
+            if result is None and not is_rpc:
                 result = yield from self._by_suspicion(number)
             if result is None:
                 result = self._as_a_whole(number)
         return [result] if result is not None else []
 
+    def _is_forbidden(self) -> bool:
+        case = self._case
+        is_http = case.request.protocol is Protocol.HTTP and case.profile.adapter.tells_places_loosely
+        return is_http and case.exchange.status == _FORBIDDEN
+
+    def _of_forbidden(self, number: int) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
+        """Return what is told of a 403: a person has to decide, unless the answer proves that a value is at fault."""
+        case, error = self._case, self._case.errors[number]
+        place = forbidden_value(case.request, case.errors, case.text)
+        if not place and (told := self._about_state(number)) is not None:
+            return [told]
+        result = yield from self._by_rule(number, last_resort=True, error=error._replace(pointer=place))
+        return [] if result is None else [result]
+
     def _by_suspicion(self, number: int) -> Results:
         """Ask at the place that a message is likely about, where no error of the refusal has a place."""
         case, error = self._case, self._case.errors[number]
-        is_forbidden = case.exchange.status == _FORBIDDEN and case.request.protocol is not Protocol.GRPC
-        if not is_forbidden and case.exchange.status not in _MAY_TELL_A_PLACE:
+        if case.exchange.status not in _MAY_TELL_A_PLACE:
             return None
         if any(one.pointer for one in case.errors) or self._settled:
             return None

@@ -77,6 +77,12 @@ _FOR_GOOD: Final = re.compile(
 )
 """Words of what does not come back."""
 _CONFLICT: Final = 409
+_OF_SOMEBODY: Final = re.compile(
+    r"(?i)\b(?:an?|the|another|some) (?:[\w-]+ ){1,3}?(?:has|have|had) (?:already |just )?"
+    r"\w+(?:ed|en|t) (?:this|that|it|the)\b"
+    r"|\bonly (?:[\w-]+ ){1,5}?(?:can|may|is allowed to|are allowed to) (?!be\b)"
+)
+"""A sentence about who did this, or who may: not about what was sent."""
 _SERVER_FAULT: Final = 500
 _OF_ANY_PATH: Final = frozenset({Reason.CREDENTIALS, Reason.FEATURE, Reason.RIGHT, Reason.LIMIT})
 _OF_THE_STATUS: Final = frozenset({Reason.RIGHT, Reason.FIXED})
@@ -182,6 +188,8 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
         return None
     if reason is None or not _may_be_told(reason, case.exchange.status):
         return None
+    if case.exchange.status == _CONFLICT and (reason is Reason.RIGHT or _OF_SOMEBODY.search(error.message[:_READ])):
+        return escalation(_TOLD[reason], {"method": request.method, "path": request.path})
     if (suspected := suspected_place(error.message, request)) and not _is_all_of_it(case, suspected, error.message):
         # Other rules read what is told of a value, but not under a status that says nothing of the request.
         is_of_thing = case.exchange.status == _CONFLICT or (

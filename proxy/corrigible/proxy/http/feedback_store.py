@@ -99,8 +99,7 @@ class Documents:
         return DocumentResponse(fields, b"" if method == "HEAD" else document.encoded)
 
     def _owner(self, headers: Iterable[tuple[str, str]], peer: str) -> str:
-        headers = list(headers)
-        return self._callers.caller(headers) or self._callers.caller(headers, peer=peer)
+        return self._callers.caller(headers) or peer
 
     def _drop(self, name: str) -> None:
         document = self._kept.pop(name)

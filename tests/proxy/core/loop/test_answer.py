@@ -14,6 +14,13 @@ from corrigible.schema.reader import NeedsInput, Terminal, apply
 from tests._support.repeater import REQUEST, Agent, edit, feedback, one_of
 
 
+def times(count: int) -> str:
+    return (
+        f"Requests like this one of the same caller were refused {count} times in the same way. A success of this"
+        " operation ends the count, and so do 600 seconds without this refusal."
+    )
+
+
 def test_the_ladder_for_the_same_request() -> None:
     agent = Agent()
     assert agent.refused() is None
@@ -173,7 +180,7 @@ def test_the_end_of_the_road_stays_that_and_is_said_louder(action: str) -> None:
             continue
         assert (loop["attempt"], loop["action"]) == (attempt, "escalate")
         counted = {"action": action, "parameters": {"where": "/x", "attempts": attempt}}
-        message = f"{said['message']} Requests like this one were refused {attempt} times in the same way."
+        message = f"{said['message']} {times(attempt)}"
         assert answer == {**said, "message": message, "suggestions": [{**said["suggestions"][0], **counted}]}
 
 
@@ -236,11 +243,11 @@ def test_what_the_rules_never_said_anything_about_is_asked_for_alone() -> None:
     agent.refused()
     third = [agent.refused(silent=True) for _ in range(2)][1]
     assert third is not None
-    assert third["message"] == "Requests like this one were refused 3 times in the same way."
+    assert third["message"] == times(3)
     assert third["suggestions"][0]["action"] == "MODIFY_PARAMS"
     fourth = agent.refused(silent=True)
     assert fourth is not None
-    assert fourth["message"] == "Requests like this one were refused 4 times in the same way."
+    assert fourth["message"] == times(4)
 
 
 def test_the_rules_may_fall_silent_after_their_advice_was_followed() -> None:

@@ -13,8 +13,9 @@ import pytest
 
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.loop import detector
+from corrigible.proxy.core.loop.answer import IDLE
 from corrigible.proxy.core.loop.attempt_group import Refusal
-from corrigible.proxy.core.loop.detector import IDLE, MOST, Loops, place_of
+from corrigible.proxy.core.loop.detector import MOST, Loops, place_of
 from corrigible.proxy.core.loop.shared import SharedLoops
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import HttpOutcome
@@ -161,7 +162,8 @@ def test_fingerprints_mean_nothing_without_the_key() -> None:
         ([("X-Api-Key", "1")], [("X-Api-Key", "2")], False),
         ([("Ocp-Apim-Subscription-Key", "1")], [("Ocp-Apim-Subscription-Key", "2")], False),
         ([("PRIVATE-TOKEN", "1")], [("Private-Token", "2")], False),
-        ([("Cookie", "s=1")], [("Cookie", "s=2")], False),
+        ([("Cookie", "s=1")], [("Cookie", "s=2")], True),
+        ([("Cookie", "connect.sid=1")], [("Cookie", "connect.sid=2")], False),
         ([("Authorization", "A"), ("Cookie", "s=1")], [("Authorization", "A"), ("Cookie", "s=2")], True),
         ([("X-Tenant-Id", "7"), ("Cookie", "a=1; session=1")], [("X-Tenant-Id", "7"), ("Cookie", "session=2")], False),
         ([("X-Api-Key", "k"), ("Cookie", "JSESSIONID=1")], [("X-Api-Key", "k"), ("Cookie", "JSESSIONID=2")], False),
@@ -200,8 +202,25 @@ def test_a_name_stands_for_the_address_and_never_for_the_credentials() -> None:
     assert loops.caller(key, "a") != loops.caller([], "a"), "nobody else can use up a caller's attempts"
     assert loops.caller([], "a", "1.1.1.1") != loops.caller([], "a", "2.2.2.2"), "nor one without credentials"
     assert loops.caller([], "a", "1.1.1.1") != loops.caller([], "b", "1.1.1.1")
-    assert loops.caller([("Accept", "*/*")]) == ""
     assert "Bearer" not in loops.caller(key)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [],
+        [("Accept", "*/*"), ("User-Agent", "agent/1")],
+        [("X-Tenant-Id", "7"), ("X-Project", "shop"), ("X-User-Id", "0")],
+        [("Cookie", "theme=dark; consent=yes; sidebar=open"), ("X-Author", "ada"), ("X-Authority", "eu")],
+        [("Authorization", "")],
+        [("Authorization", "Bearer undefined"), ("X-Api-Key", " "), ("Cookie", "session=; token=null")],
+        [("X-Forwarded-For", "10.0.0.7"), ("Forwarded", "for=10.0.0.7")],
+    ],
+)
+def test_what_many_callers_may_send_is_no_callers(headers: list[tuple[str, str]]) -> None:
+    """An address, and a connection, are gateways' for many callers. Only with a name somebody is counted there."""
+    assert Loops(b"k").caller(headers, peer="10.0.0.1") == ""
+    assert Loops(b"k").caller(headers, "episode-7", "10.0.0.1")
 
 
 def test_an_answer_that_nobody_saw_does_not_count() -> None:

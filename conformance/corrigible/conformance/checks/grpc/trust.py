@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from google.protobuf import json_format
@@ -172,6 +173,7 @@ def loops_end(subject: Subject) -> Iterable[Finding]:
     with calling(subject) as calls:
         yield from _loop(calls, ())
         yield from _loop(calls, (("recovery-feedback-caller", "somebody"),))
+        yield from _unknown(calls)
 
 
 def _unsold(received: Received) -> Answer:
@@ -202,6 +204,16 @@ def _loop(calls: Calls, metadata: Any) -> Iterator[Finding]:
     if _action(calls.target.send(other)) == "ESCALATE":
         sentence = "One caller went in circles, and another one who calls for the first time is told to give up."
         yield calls.finding("SRF-SEC-08", sentence, other, actions[0], "ESCALATE")
+
+
+def _unknown(calls: Calls) -> Iterator[Finding]:
+    """Callers without credentials, at one address, are no caller."""
+    signed = calls.scripted(calls.sent("CreateOrder", _ORDER), _unsold)
+    call = replace(signed, metadata=tuple(pair for pair in signed.metadata if pair[0] != "authorization"))
+    actions = [_action(calls.target.send(call)) for _ in range(_ROUNDS)]
+    if actions[0] != "ESCALATE" and "ESCALATE" in actions:
+        sentence = "Callers without credentials, at one address, were taken for one that goes in circles."
+        yield calls.finding("SRF-SEC-08", sentence, call, actions[0], actions)
 
 
 def _obeyed(call: GrpcCall, result: GrpcResult) -> GrpcCall:

@@ -152,10 +152,12 @@ def _strangers(subject: Subject) -> Iterator[Finding]:
     refusing = _refusing(subject.profile, 400, "enum", "currency")
     with answering_for_upstream(subject, refusing):
         strangers = _feedbacks(subject, [wrong] * 6, others)
+        unknown = _feedbacks(subject, [wrong] * 6, [("User-Agent", f"agent-{number}") for number in range(6)])
     with answering_for_upstream(subject, _refusing(subject.profile, 400, "type", "reason")):
         resources = _feedbacks(subject, things, [caller] * 6)
     for feedbacks, sentence in (
         (strangers, "Six callers, one after the other,"),
+        (unknown, "Six callers without credentials, at one address,"),
         (resources, "A caller with six orders"),
     ):
         if any(_escalates(feedback) for feedback in feedbacks):

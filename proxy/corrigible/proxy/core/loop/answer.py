@@ -19,6 +19,8 @@ from .fingerprint import Advice, advice_of, follows
 RELAXED: Final = 3
 ESCALATED: Final = 4
 """The refusal, counted from 1, at which this is done at the latest."""
+IDLE: Final = 600.0
+"""Seconds after which a loop is forgotten."""
 _MOST_PLACEHOLDERS = 16
 
 
@@ -82,7 +84,7 @@ def _relaxed(refusal: Refusal, suggestions: Sequence[Mapping[str, Json]], attemp
     first: Mapping[str, Json] = suggestions[0] if suggestions else {}
     suggestion: dict[str, Json] = {
         "action": first.get("base_action") or first.get("action") or BaseAction.MODIFY_PARAMS.value,
-        "message": "Read the answer itself, and decide anew what to send.",
+        "message": "Read the answer itself, and change what it names: another request than those before.",
         "parameters": {},
     }
     asked = [place for place in dict.fromkeys(one.pointer for one in refusal.errors) if pointer_problem(place) is None]
@@ -109,7 +111,11 @@ def _final(suggestions: Sequence[Mapping[str, Json]], attempts: int) -> dict[str
 
 
 def _times(attempts: int) -> str:
-    return f"Requests like this one were refused {attempts} times in the same way."
+    """Say what was counted, and what ends the count."""
+    return (
+        f"Requests like this one of the same caller were refused {attempts} times in the same way. A success of this"
+        f" operation ends the count, and so do {IDLE:.0f} seconds without this refusal."
+    )
 
 
 def _escalated(group: AttemptGroup) -> dict[str, Json]:
@@ -124,7 +130,8 @@ def _escalated(group: AttemptGroup) -> dict[str, Json]:
         "suggestions": [
             {
                 "action": BaseAction.ESCALATE.value,
-                "message": "Stop sending this: a person has to look at what is refused.",
+                "message": "Stop sending this: a person has to look at what is refused. Callers that share their"
+                " credentials are told apart by names (`caller` in `Prefer`).",
                 "parameters": parameters,
             }
         ],

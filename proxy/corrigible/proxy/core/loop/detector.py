@@ -19,14 +19,12 @@ from typing import Final
 from corrigible.schema.cache import LONGEST, cached
 from corrigible.schema.exchange import Json, Request
 
-from .answer import answer_repeated
+from .answer import IDLE, answer_repeated
 from .attempt_group import AttemptGroup, Feedback, Refusal, is_progress, is_same_task
 from .fingerprint import Advice, gist, leaves_of, sent_words
 
 MOST: Final = 4096
 """Loops that are remembered."""
-IDLE: Final = 600.0
-"""Seconds after which one is forgotten."""
 _MOST_GROUPS = 16
 _MOST_COUNTED = 64
 _MOST_WIDER = 64
@@ -60,25 +58,27 @@ class Loops:
 
         That is the credentials and on whose behalf they are used; with them the caller's own name for itself,
         or else the address it calls from. Without credentials a name counts at one address only: anybody may guess it.
-        Of cookies those of sessions count, and all where there are no other credentials.
+        An address alone, or a connection, is nobody's: gateways and proxies call from one for many callers. Neither is
+        a tenant, nor a cookie of another name than sessions have: many callers may send the same.
         """
-        parts: list[str] = []
-        cookies: list[str] = []
-        sessions: list[str] = []
+        credentials: list[str] = []
+        behalves: list[str] = []
         for header, value in headers:
-            role = _role(header)
-            if role:
+            low = header.lower()
+            if low == "cookie":
+                pairs = (pair.strip().partition("=") for pair in value.split(";"))
+                credentials += [f"{one}={text}" for one, _, text in pairs if _SESSION.search(one) and _tells(text)]
+            elif (role := _role(low)) and _tells(value):
                 constant = _VARYING.sub("", value) if "," in value else value
-                (cookies if role == "cookie" else parts).append(f"{role}\0{constant}")
-                if role == "cookie":
-                    pairs = (pair.strip() for pair in value.split(";"))
-                    sessions += [pair for pair in pairs if _SESSION.search(pair.partition("=")[0])]
-        parts = [*parts, *sessions] if parts else cookies
+                (credentials if role == "credential" else behalves).append(f"{low}\0{constant}")
+        if not (credentials or name):
+            return ""
+        parts = [*credentials, *behalves]
         if name:
-            parts.append(f"name\0{name}" if parts else f"name\0{name}\0{peer}")
+            parts.append(f"name\0{name}" if credentials else f"name\0{name}\0{peer}")
         elif peer:
             parts.append(f"peer\0{peer}")
-        return self._digest("\0\0".join(parts)) if parts else ""
+        return self._digest("\0\0".join(parts))
 
     def count_refusal(self, refusal: Refusal, feedback: Feedback | None) -> dict[str, Json] | None:
         """Count a refusal. Return the feedback for one that came back, None where what was decided stays.
@@ -234,13 +234,18 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST else f"~{hash(text)}"
 
 
-# Who is calling, and for whom: `Authorization`, `X-Api-Key`, `Private-Token`, `Stripe-Account`, `Impersonate-User`.
 _CREDENTIAL = re.compile(
-    r"auth|(?:api|app|application|access|subscription)-?key|token|secret|session|credential|client-?cert"
-    r"|account|tenant|organi[sz]ation|project|workspace|impersonate|on-behalf|user-?id"
+    r"auth(?!or(?!i[sz]))|(?:api|app|application|access|subscription)-?key|token|secret|session|credential|client-?cert"
 )
-_SESSION = re.compile(r"(?i)sess|sid|auth|token|jwt|login")
+"""Headers of a caller's own: `Authorization`, `X-Api-Key`, `Private-Token`; not `Author` or `Authority`."""
+_BEHALF = re.compile(r"account|tenant|organi[sz]ation|project|workspace|impersonate|on-behalf|user-?id")
+"""Headers that say for whom somebody calls: `Stripe-Account`, `Impersonate-User`."""
+_SESSION = re.compile(r"(?i)sess|sid(?![a-z])|auth(?!or(?!i[sz]))|token|jwt|login")
 _NO_CREDENTIAL = re.compile(r"c?[sx]rf|nonce|idempot|request|trace|continuation|page|:authority")
+_EMPTY = re.compile(
+    r"(?i)\W*(?:(?:basic|bearer|digest|negotiate|token|apikey|key)\b\W*)?(?:null|undefined|none|nil|true|false|yes|no)?\W*"
+)
+"""What clients send that have no credential: nothing, a scheme alone, the name of nothing, yes or no."""
 _VARYING = re.compile(
     r'(?i)\b(?:oauth_)?(?:signature|response|c?nonce|nc|uri|timestamp|created|expires|ts|mac)="?[^",]*"?'
 )
@@ -249,10 +254,17 @@ _VARYING = re.compile(
 
 @cached(1024)
 def _role(header: str) -> str:
-    low = header.lower()
-    if low == "cookie":
-        return low
-    return low if _CREDENTIAL.search(low) and not _NO_CREDENTIAL.search(low) else ""
+    """Return what a header, in lower case, says about who calls: a credential, for whom, or nothing."""
+    if _NO_CREDENTIAL.search(header):
+        return ""
+    return "credential" if _CREDENTIAL.search(header) else "behalf" if _BEHALF.search(header) else ""
+
+
+def _tells(value: str) -> bool:
+    return _EMPTY.fullmatch(value[:_LONGEST_EMPTY]) is None
+
+
+_LONGEST_EMPTY: Final = 64
 
 
 def _error_keys(refusal: Refusal) -> tuple[tuple[str, str, str], ...]:
