@@ -23,6 +23,10 @@ BUFFER: Final = 4 << 20
 """Bytes of an answer without a length that a refusal may have: Envoy cannot hold more back."""
 METADATA_KB: Final = 1024
 """Of a gRPC call: as much as the other engine takes."""
+PROBE_AFTER: Final = 60
+PROBE_EVERY: Final = 15
+PROBES: Final = 4
+"""A peer that sends nothing is probed after a minute, and counts as gone after two."""
 _IDLE: Final = "4s"
 """Node.js servers close idle connections after 5 s: a request at that moment would be lost."""
 
@@ -85,6 +89,13 @@ def _api_cluster(gateway: Gateway, name: str = API_CLUSTER) -> Json:
         "load_assignment": _endpoints(name, socket(upstream.host, upstream.port)),
         "circuit_breakers": _no_breakers(),
         "ignore_health_on_host_removal": True,
+        "upstream_connection_options": {
+            "tcp_keepalive": {
+                "keepalive_probes": PROBES,
+                "keepalive_time": PROBE_AFTER,
+                "keepalive_interval": PROBE_EVERY,
+            }
+        },
     }
     if is_secure:
         cluster["transport_socket"] = transport_socket("UpstreamTlsContext", _upstream_tls(gateway.trust))
@@ -124,6 +135,10 @@ def _no_breakers() -> Json:
 
 def _endpoints(name: str, address: Json) -> Json:
     return {"cluster_name": name, "endpoints": [{"lb_endpoints": [{"endpoint": {"address": address}}]}]}
+
+
+def seconds(number: float) -> str:
+    return f"{number:g}s"
 
 
 def socket(host: str, port: int) -> Json:

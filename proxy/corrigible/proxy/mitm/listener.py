@@ -15,19 +15,17 @@ import time
 from mitmproxy import options, platform
 from mitmproxy.proxy import mode_specs
 
+from corrigible.proxy.runtime.file_descriptors import CONNECTIONS, scarcity_threshold
+
 from .acceptor import Acceptor
 from .connection import ClientConnection
 from .fair_reader import ReadQueue
-from .file_descriptors import scarcity_threshold
 from .inline_hooks import HookRunner
 
 logger = logging.getLogger(__name__)
 
 FIRST_HEAD_SECONDS = 60.0
 """Time limit for TLS and the head of the first request on a new connection."""
-
-CONNECTIONS = 1 << 14
-"""Above this number idle ones are closed. Each takes some 60 KB and, with its upstream, two file descriptors."""
 
 _WARNING_INTERVAL = 10.0
 """Seconds between two warnings of the same kind."""

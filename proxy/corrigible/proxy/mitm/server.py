@@ -44,11 +44,11 @@ from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.http.api_routes import ApiRoutes
 from corrigible.proxy.http.lookup_client import LookupClient
 from corrigible.proxy.runtime.dispatcher import Dispatcher
+from corrigible.proxy.runtime.file_descriptors import raise_limit
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
 
 from .addon import CorrectionAddon
 from .connection import freeze_options
-from .file_descriptors import raise_limit
 from .http_layer import replace_http_layer
 from .inline_hooks import HookTable
 from .listener import Listener
