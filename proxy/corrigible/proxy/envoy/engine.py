@@ -100,7 +100,7 @@ class _Run:
             self._engine.gateway,
             correctors=self._correctors.addresses,
             admin=str(self._folder / ADMIN),
-            connections=self._most,
+            connections=2 * self._most,  # idle ones make room before: a burst is not refused
             pressure=str(self._folder / PRESSURE),
         )
         at = f"{gateway.host}:{gateway.port}"

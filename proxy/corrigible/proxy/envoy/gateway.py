@@ -53,7 +53,7 @@ class Gateway:
     """Whether correctors are asked by `ext_proc`, and not by the filters in Lua."""
     timeouts: Timeouts = field(default_factory=Timeouts)
     connections: int = CONNECTIONS
-    """Of callers, at once."""
+    """Of callers, at once; more are refused."""
     pressure: str | None = None
     """A file that says which part of the connections is in use: where it is much, idle ones are closed."""
     logs_all: bool = False

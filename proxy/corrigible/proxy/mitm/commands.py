@@ -1,9 +1,9 @@
-"""Commands of our protocol layers to the client connection that runs them, beside mitmproxy's own."""
+"""Commands and events of our protocol layers, beside mitmproxy's own."""
 
 from __future__ import annotations
 
 from mitmproxy.connection import Connection
-from mitmproxy.proxy import commands
+from mitmproxy.proxy import commands, events
 
 
 class PauseReading(commands.Command):
@@ -24,3 +24,10 @@ class NotifyShutdown(commands.RequestWakeup):
         super().__init__(0)
         self.closes_connection = closes_connection
         """Whether the layer closes the connection itself after its last response."""
+
+
+class BodyLate(events.Event):
+    """The body of a request stands still for too long."""
+
+    def __init__(self, stream_id: int) -> None:
+        self.stream_id = stream_id

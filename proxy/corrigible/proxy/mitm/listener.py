@@ -18,15 +18,13 @@ from mitmproxy.proxy import mode_specs
 from corrigible.proxy.runtime.file_descriptors import CONNECTIONS, scarcity_threshold
 
 from .acceptor import Acceptor
-from .connection import ClientConnection
+from .connection import ClientConnection, timeouts_of
 from .fair_reader import ReadQueue
 from .inline_hooks import HookRunner
 
 logger = logging.getLogger(__name__)
 
-FIRST_HEAD_SECONDS = 60.0
-"""Time limit for TLS and the head of the first request on a new connection."""
-
+_NEVER = 1e9
 _WARNING_INTERVAL = 10.0
 """Seconds between two warnings of the same kind."""
 
@@ -107,7 +105,10 @@ class Listener:
                 return
             connection.client.sockname = connection.context.server.address = destination
         self._open.add(connection)
-        first_request_timer = asyncio.get_running_loop().call_later(FIRST_HEAD_SECONDS, connection.close_if_no_request)
+        # For TLS and the head of the first request.
+        first_request_timer = asyncio.get_running_loop().call_later(
+            timeouts_of(self._settings).head or _NEVER, connection.close_if_no_request
+        )
         try:
             await connection.handle_client()
             writer.close()  # mitmproxy leaves it open if its handler was cancelled before it ran
