@@ -82,6 +82,8 @@ def run(args: argparse.Namespace) -> int:
         args, plans, engine_mode = started.args, started.plans, started.engine_mode
         relay = Relay(read_key(Path(args.relay_key))) if args.relay_key is not None else None
         taken = envoy_engine.taken(started)
+        if engine_mode == "reverse":
+            tls.warn_of_plaintext(started.listen, args)
         if args.grpc_upstream is not None:
             run_grpc = envoy_engine.run_grpc if taken.is_envoy else grpc.run
             return run_grpc(given, started, taken.said)

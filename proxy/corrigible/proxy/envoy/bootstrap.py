@@ -19,6 +19,7 @@ from .clusters import (
     API_CLUSTER,
     API_HTTP1,
     BUFFER,
+    HELD,
     METADATA_KB,
     PROBE_AFTER,
     PROBE_EVERY,
@@ -200,7 +201,7 @@ def connection_manager(gateway: Gateway) -> Json:
 
 
 def _callers_http2(gateway: Gateway) -> Json:
-    """Return the windows of callers. That of a stream is how much of its answer can be held back, too."""
+    """Return the windows of callers, and how many streams a connection may have."""
     if gateway.is_grpc:
         return http2()
     return {**http2(), "initial_stream_window_size": BUFFER, "max_concurrent_streams": _STREAMS}
@@ -257,7 +258,7 @@ def _timed(gateway: Gateway, routes: list[Json]) -> list[Json]:
     if not gateway.times_bodies:
         return routes
     timeouts = gateway.timeouts
-    small = [
+    small: list[Json] = [
         {"name": "content-length", "range_match": {"start": 0, "end": gateway.body_limit + 1}},
         {"name": "expect", "present_match": True, "invert_match": True},
     ]
@@ -329,6 +330,7 @@ def _route(gateway: Gateway, match: Json, filters: Json) -> Json:
     return {
         "match": match,
         "route": action,
+        "request_body_buffer_limit": HELD,  # of both directions
         "request_headers_to_remove": [_PROTO],
         "request_headers_to_add": [_header_from(_PROTO, _CALLERS_PROTO)],
         "typed_per_filter_config": filters,

@@ -20,7 +20,9 @@ API_CLUSTER: Final = "api"
 API_HTTP1: Final = "api-http1"
 """The API over HTTP/1.1 only: for callers over HTTP/1.1, who may upgrade, and see names as the API spells them."""
 BUFFER: Final = 4 << 20
-"""Bytes of an answer without a length that a refusal may have: Envoy cannot hold more back."""
+"""Bytes that a connection, or a stream of HTTP/2, keeps for a side that reads slowly."""
+HELD: Final = 64 << 20
+"""Bytes of a refusal without a length: what becomes larger cannot be held back until it is whole."""
 METADATA_KB: Final = 1024
 """Of a gRPC call: as much as the other engine takes."""
 PROBE_AFTER: Final = 60

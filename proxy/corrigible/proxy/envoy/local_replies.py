@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from .clusters import BUFFER
+from .clusters import HELD
 
 Json = dict[str, Any]
 
@@ -59,7 +59,7 @@ def local_replies() -> Json:
 
 def _too_large(status: int) -> Json:
     """Return the page for a refusal that became too large to be held back. Its status is the API's own."""
-    text = f"corrigible: the API's answer has no length, and is over {BUFFER >> 20} MiB\n"
+    text = f"corrigible: the API's answer has no length, and is over {HELD >> 20} MiB\n"
     return {
         "filter": {
             "and_filter": {

@@ -19,7 +19,7 @@ from mitmproxy.proxy import commands, events, layer, layers, mode_specs, server,
 
 from corrigible.proxy.core.limits import Timeouts
 
-from .commands import NotifyShutdown, PauseReading, ResumeReading
+from .commands import NotifyShutdown, PauseReading, ResumeReading, timeouts_of
 from .fair_reader import FairReader, ReadQueue
 from .inline_hooks import HookRunner, InlineHookLayer
 
@@ -204,8 +204,3 @@ def freeze_options(settings: options.Options, timeouts: Timeouts) -> options.Opt
     """Return the options as plain attributes, and ours: mitmproxy's own make a deep copy at each access."""
     values = {name: getattr(settings, name) for name, _ in settings.items()}  # type: ignore[no-untyped-call]  # theirs
     return cast(options.Options, SimpleNamespace(**values, timeouts=timeouts))
-
-
-def timeouts_of(settings: options.Options) -> Timeouts:
-    """Return what `freeze_options` was given."""
-    return cast(Timeouts, cast(Any, settings).timeouts)

@@ -45,7 +45,7 @@ from corrigible.proxy.http.framing import (
 )
 
 from .chunked import ChunkReader
-from .commands import BodyLate, NotifyShutdown
+from .commands import BodyLate, NotifyShutdown, timeouts_of
 from .error_page import BODY_LATE, ERROR_TYPE, HEAD_LATE, error_body, error_status, error_text
 
 LINGER_SECONDS = 2.0
@@ -118,7 +118,7 @@ class ClientSide(Http1Server):
 
     def _watch_head(self) -> layer.CommandGenerator[None]:
         """End the connection if a request head takes too long. There is at most one timer."""
-        limit: float = self.context.options.timeouts.head  # type: ignore[attr-defined]  # see freeze_options
+        limit = timeouts_of(self.context.options).head
         if self.state != self.read_headers or not self.buf:
             self._head_started = None
             return

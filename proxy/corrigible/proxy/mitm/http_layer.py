@@ -24,10 +24,8 @@ from mitmproxy.proxy.layers.http import (
 )
 from mitmproxy.proxy.layers.tls import ServerTLSLayer
 
-from corrigible.proxy.core.limits import Timeouts
-
 from . import http1, http2
-from .commands import BodyLate, PauseReading, ResumeReading
+from .commands import BodyLate, PauseReading, ResumeReading, timeouts_of
 from .stream import AnswerLate, StopBuffering, Stream
 
 BUFFER_SECONDS = 2.0
@@ -55,7 +53,7 @@ class ProxyHttpLayer(HttpLayer):
         self._buffered: dict[Stream, float] = {}
         """Exchanges whose response is buffered, and since when; 0 means since now."""
         self._buffer_timer: commands.RequestWakeup | None = None
-        self._timeouts: Timeouts = context.options.timeouts  # type: ignore[attr-defined]  # see freeze_options
+        self._timeouts = timeouts_of(context.options)
         self._late_timer: commands.RequestWakeup | None = None
         self._request_limit = int(context.options.stream_large_bodies or 0)
         """Bytes of a request body that are kept in case it is rejected."""
@@ -144,7 +142,7 @@ class ProxyHttpLayer(HttpLayer):
     def _check_late(self) -> layer.CommandGenerator[None]:
         """Give up exchanges whose caller or upstream keeps the other side waiting for too long."""
         now = time.monotonic()
-        for stream_id, stream in tuple(self.streams.items()):
+        for stream_id, stream in cast("dict[int, Stream]", dict(self.streams)).items():
             late = now - stream.moved_at
             if stream.waits_for_body and self._is_request_congested(stream_id):
                 stream.moved_at = now  # it is the upstream that takes nothing

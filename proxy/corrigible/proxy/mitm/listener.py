@@ -18,7 +18,8 @@ from mitmproxy.proxy import mode_specs
 from corrigible.proxy.runtime.file_descriptors import CONNECTIONS, scarcity_threshold
 
 from .acceptor import Acceptor
-from .connection import ClientConnection, timeouts_of
+from .commands import timeouts_of
+from .connection import ClientConnection
 from .fair_reader import ReadQueue
 from .inline_hooks import HookRunner
 
