@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -23,9 +23,9 @@ FORKS, CORRECTOR, KEEPER = "corrigible-fork", "corrector", "corrigible-dir"
 
 
 @contextmanager
-def started(upstream: int, *words: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def started(upstream: int, *words: str, before: Sequence[str] = ()) -> Iterator[tuple[subprocess.Popen[str], int]]:
     target = ("--upstream", f"http://127.0.0.1:{upstream}", "--listen", "127.0.0.1:0", "--engine", "envoy")
-    command = [sys.executable, "-c", START, "proxy", *target, *words]
+    command = [*before, sys.executable, "-c", START, "proxy", *target, *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -32,6 +33,8 @@ from tests._support.envoy_command import (
     started,
 )
 from tests._support.envoy_proxy import EnvoyBench as Bench
+from tests._support.http2_frames import GOAWAY
+from tests._support.http2_frames import two as two
 
 RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"
 ANSWERS: dict[str, Any] = {
@@ -284,3 +287,78 @@ def test_its_sudden_end_in_each_phase_leaves_nothing(
 def is_listening(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_at_its_end_callers_are_told_and_what_is_under_way_is_finished(upstream: Any, two: Any) -> None:
+    asked, release = threading.Event(), threading.Event()
+
+    def slow(connection: socket.socket) -> None:
+        asked.set()
+        assert release.wait(PATIENCE)
+        connection.sendall(ANSWERS["/ok"])
+
+    upstream.answers["/slow"] = slow
+    files = ("--tls-cert", str(two.ours.certificate), "--tls-key", str(two.ours.key))
+    with (
+        started(upstream.port, "--pack", "http", "--quiet", *files) as (process, port),
+        two.caller(port) as idle,
+        two.caller(port) as busy,
+        two.caller(port) as silent,
+    ):
+        assert idle.ask(b"/ok") == (b"200", b"{}")
+        stream = busy.stream()
+        busy.headers(stream, busy.head(b"/slow"))
+        assert asked.wait(PATIENCE)
+        process.terminate()
+        for one in (idle, silent):
+            assert [(found.type, found.code) for found in one.rest()][-1] == (GOAWAY, 0)
+        assert not is_listening(port)
+        release.set()
+        assert [found.code for found in busy.rest() if found.type == GOAWAY][:1] == [0]
+        assert b"".join(busy.bodies[stream]) == b"{}"
+        assert process.wait(PATIENCE) == 0
+        assert (process.stderr.read() if process.stderr else "") == ""
+
+
+def test_at_its_end_an_answer_over_http1_ends_its_connection(upstream: Any) -> None:
+    asked, release = threading.Event(), threading.Event()
+
+    def slow(connection: socket.socket) -> None:
+        asked.set()
+        assert release.wait(PATIENCE)
+        connection.sendall(ANSWERS["/ok"])
+
+    upstream.answers["/slow"] = slow
+    with started(upstream.port, "--pack", "http") as (process, port):
+        idle, busy = Bench.Wire(port), Bench.Wire(port)
+        busy.send(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert asked.wait(PATIENCE)
+        process.terminate()
+        assert idle.rest() == b""
+        eventually(lambda: not is_listening(port))
+        release.set()
+        head, _, body = busy.rest().partition(b"\r\n\r\n")
+        assert body == b"{}" and b"\r\nconnection: close" in head.lower()
+        assert process.wait(PATIENCE) == 0
+        idle.close()
+        busy.close()
+
+
+def test_idle_connections_make_room(upstream: Any) -> None:
+    few = ["sh", "-c", 'ulimit -Sn 200 && ulimit -Hn 400 && exec "$@"', "sh"]  # Envoy itself has some 60
+    with started(upstream.port, "--pack", "http", before=few) as (process, port):
+        wires = [Bench.Wire(port) for _ in range(200)]
+
+        def is_served() -> bool:
+            with suppress(OSError):
+                return Bench.ask(port, "/ok").endswith(b"{}")
+            return False
+
+        eventually(is_served)
+        assert wires[0].rest() == b""
+        eventually(lambda: all(is_served() for _ in range(5)))
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+        assert "idle ones are closed" in (process.stderr.read() if process.stderr else "")
+        for wire in wires:
+            wire.close()

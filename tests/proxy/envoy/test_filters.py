@@ -124,7 +124,7 @@ def test_an_answer_before_the_end_of_the_request_is_no_refusal_of_all_of_it() ->
         corrector = Bench.Telling()
         with Bench.proxy(corrector, upstream=f"http://127.0.0.1:{listener.getsockname()[1]}") as proxy:
             wire = Bench.Wire(proxy.port)
-            wire.send(b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345")
+            wire.send(b"POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n")
             got = wire.until(lambda got: got.endswith(b"{}"))
             assert b"X-Added" not in got
             answered.set()
@@ -151,9 +151,9 @@ def test_the_rest_of_a_request_that_is_just_behind_a_refusal_is_awaited() -> Non
         corrector = Bench.Telling()
         with Bench.proxy(corrector, upstream=f"http://127.0.0.1:{listener.getsockname()[1]}") as proxy:
             wire = Bench.Wire(proxy.port)
-            wire.send(b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
+            wire.send(b"POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
             assert refused.wait(60)
-            wire.send(b"1234567890")
+            wire.send(b"a\r\n1234567890\r\n0\r\n\r\n")
             assert b"X-Added" in wire.until(lambda got: got.endswith((b" | 0 ", b"{}")))
             wire.close()
         thread.join(60)

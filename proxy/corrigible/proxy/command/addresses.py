@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
+import socket
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -31,6 +33,20 @@ def parse_listen(text: str, option: str = "--listen") -> Address:
     if not (port.isascii() and port.isdigit() and int(port) <= 65535) or (":" in host and not host.startswith("[")):
         raise UsageError(f"{option} {text}: not HOST:PORT")
     return Address(host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port))
+
+
+def is_beyond_loopback(host: str) -> bool:
+    """Whether other machines may reach what listens on this host. A name counts by all that it resolves to."""
+    try:
+        found = {str(one[4][0]) for one in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+    except (OSError, UnicodeError):
+        return False  # nothing can listen there
+    return not all(_is_loopback(ipaddress.ip_address(address.partition("%")[0])) for address in found)
+
+
+def _is_loopback(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
 
 
 _HOST_PORT: Final = re.compile(r"[\w.-]+(?::\d{1,5})?")

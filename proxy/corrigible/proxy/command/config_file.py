@@ -37,6 +37,7 @@ Prefix = Annotated[str, AfterValidator(_prefix), Field(json_schema_extra={"patte
 Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9.-]+$")]
 ModeName = Literal["none", "traditional", "verbose", "reflective"]
 Seconds = Annotated[float, Field(gt=0, le=3600)]
+Timeout = Annotated[float, Field(ge=0, le=86_400)]
 
 
 class _Text(BaseModel):
@@ -93,6 +94,13 @@ class ConfigText(_Text):
         bool | None, Field(description="Whether ?mode= is the proxy's also where the API has no description")
     ] = None
     time_limit: Annotated[Seconds | None, Field(description="Maximum seconds of a correction")] = None
+    head_timeout: Annotated[Timeout | None, Field(description="Seconds for the head of a request; 0 is for ever")] = (
+        None
+    )
+    idle_timeout: Annotated[
+        Timeout | None, Field(description="Seconds without a byte of a request's body, and between requests")
+    ] = None
+    answer_timeout: Annotated[Timeout | None, Field(description="Seconds for the head of an answer")] = None
     lookups: Annotated[bool | None, Field(description="Whether the proxy may send reads and dry runs")] = None
     rewrite_location: Annotated[
         Literal["redirects", "all", "none"] | None, Field(description="Where the API's own address becomes relative")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from corrigible.proxy.build import load_profiles
+from corrigible.proxy.core.limits import Timeouts
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.envoy.api_hints import is_asking_for_target, media_types, refusing_operations
 from corrigible.proxy.envoy.bootstrap import bootstrap
@@ -139,6 +140,8 @@ def _gateway(args: argparse.Namespace) -> Gateway:
         rewritten=Rewritten(one_of("--rewrite-location", args.rewrite_location, list(Rewritten))),
         trust=trust,
         identity=tls.read_identity(args),
+        # A gateway of one's own has its own routes: nothing chooses them anew.
+        timeouts=Timeouts() if args.target == "envoy" else Timeouts(idle=0),
     )
 
 

@@ -121,6 +121,7 @@ def run_http(
         rewritten=started.rewritten,
         trust=trust,
         identity=identity,
+        timeouts=started.timeouts,
     )
     if trust.insecure:
         _say("--upstream-insecure: the API's certificate is not verified")
@@ -174,6 +175,7 @@ def run_grpc(given: argparse.Namespace, started: Resolved, said: str) -> int:
         is_none=mode is Mode.NONE,
         trust=trust,
         identity=identity,
+        timeouts=started.timeouts,
     )
     return _run(args, prepared, gateway, correctors_of(args.correctors), said)
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, cast, get_args
 from urllib.parse import urlsplit
 
 from corrigible.proxy.admin.reload import Part
-from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.limits import Limits, Timeouts
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.core.relay_seal import Relay
 from corrigible.proxy.http.api_routes import ApiRoute
@@ -23,7 +23,7 @@ from . import spec_option
 from .addresses import Address, parse_listen, parse_upstream
 from .api_plan import ApiPlan, files_of
 from .config_file import ApiText, Config
-from .time_limit import limits_of
+from .time_limit import limits_of, timeouts_of
 from .usage_error import UsageError, one_of
 
 EngineMode = Literal["reverse", "regular", "transparent"]
@@ -44,6 +44,7 @@ class Resolved:
     rewritten: Rewritten
     listen: Address
     limits: Limits
+    timeouts: Timeouts
     plans: Sequence[ApiPlan]
     """Empty for gRPC."""
 
@@ -64,7 +65,7 @@ def resolve(given: argparse.Namespace, *, is_first: bool = True) -> Resolved:
         if args.descriptors is not None:
             raise UsageError("--descriptors needs --grpc-upstream")
         plans = _plans(args, config, engine_mode, mode, listen, limits)
-    return Resolved(args, config, engine_mode, mode, rewritten, listen, limits, plans)
+    return Resolved(args, config, engine_mode, mode, rewritten, listen, limits, timeouts_of(args), plans)
 
 
 def _plans(

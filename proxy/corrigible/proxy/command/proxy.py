@@ -16,7 +16,7 @@ from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.runtime.fork_server import Served
 from corrigible.rules.errors import CorrigibleError
 
-from . import api_options, envoy_engine, grpc, spec_option, supervision, tls
+from . import api_options, envoy_engine, grpc, spec_option, supervision, time_limit, tls
 from .plans import EngineMode, RunningPlans, resolve
 from .relay_key import read_key
 from .settings import settings_of
@@ -44,6 +44,7 @@ def add(subparsers: Subparsers) -> None:
         "proxy: in Location of redirects, in Location, Content-Location and Link of all answers, or nowhere; "
         "default: %(default)s",
     )
+    time_limit.add_timeouts(parser)
     supervision.add(parser)
     parser.add_argument(
         "--engine-mode",
@@ -81,6 +82,8 @@ def run(args: argparse.Namespace) -> int:
         args, plans, engine_mode = started.args, started.plans, started.engine_mode
         relay = Relay(read_key(Path(args.relay_key))) if args.relay_key is not None else None
         taken = envoy_engine.taken(started)
+        if engine_mode == "reverse":
+            tls.warn_of_plaintext(started.listen, args)
         if args.grpc_upstream is not None:
             run_grpc = envoy_engine.run_grpc if taken.is_envoy else grpc.run
             return run_grpc(given, started, taken.said)
@@ -135,6 +138,7 @@ def run(args: argparse.Namespace) -> int:
         body_limit=started.limits.body,
         trust=trust,
         identity=identity,
+        timeouts=started.timeouts,
         unmatched=None if unmatched is None else unmatched.refused,
         is_routed=apis.only is None,
         is_secure=secure,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from corrigible.proxy.tls_files import Identity, Trust
 
+from .addresses import Address, is_beyond_loopback
 from .usage_error import UsageError
 
 
@@ -54,3 +56,14 @@ def read_identity(args: argparse.Namespace) -> Identity | None:
     identity = Identity(args.tls_cert, args.tls_key)
     identity.check()
     return identity
+
+
+def warn_of_plaintext(listen: Address, args: argparse.Namespace) -> None:
+    """Say so where callers from other machines come in the clear."""
+    if args.tls_cert is None and is_beyond_loopback(listen.host):
+        print(
+            f"corrigible proxy: --listen {listen} is reached from other machines, without TLS: whoever is on the way "
+            "reads credentials and data, and can change both. Give --tls-cert FILE, or let a proxy with TLS stand "
+            "before this one and listen on 127.0.0.1",
+            file=sys.stderr,
+        )

@@ -39,3 +39,18 @@ class Limits:
         What is computed may take a quarter of that, and as long as by default where that is more.
         """
         return cls(seconds=min(seconds, max(cls().seconds, seconds / 4)), seconds_with_lookups=seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """How long a side may keep the other one waiting, in seconds; 0 is for ever.
+
+    A side that owes nothing may be silent: a watch, an event stream, a call of gRPC, an upgraded connection.
+    """
+
+    head: float = 60.0
+    """For the head of a request, and for TLS before it."""
+    idle: float = 300.0
+    """Without a byte of a request's body that has begun; of an answer's body that is not read; between requests."""
+    answer: float = 900.0
+    """From the end of a request to the head of its answer. Long polls and models take up to ten minutes."""

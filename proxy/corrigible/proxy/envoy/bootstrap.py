@@ -19,13 +19,18 @@ from .clusters import (
     API_CLUSTER,
     API_HTTP1,
     BUFFER,
+    HELD,
     METADATA_KB,
+    PROBE_AFTER,
+    PROBE_EVERY,
+    PROBES,
     certificate,
     clusters,
     corrector_name,
     has_both,
     http1,
     http2,
+    seconds,
     socket,
     transport_socket,
 )
@@ -53,6 +58,9 @@ _CALLERS_PROTO: Final = "x-corrigible-proto"
 _CALLERS_HTTP: Final = "x-corrigible-http"
 """Where routes find by which version of HTTP a caller calls."""
 _UPGRADES: Final = ("websocket", "SPDY/3.1", "tcp", "h2c", "connect-udp")
+_PRESSURE: Final = "injected_resource"
+_STREAMS: Final = 100
+"""Of one connection; each has a connection to an API that speaks HTTP/1.1."""
 _DEATHS: Final = ("UF", "UH", "UC", "UT", "LR", "UR", "UPE", "URX", "DPE", "NR", "DC", "DR")
 
 
@@ -63,25 +71,54 @@ def bootstrap(gateway: Gateway) -> Json:
         "layered_runtime": {
             "layers": [{"name": "static", "static_layer": {WATCHED: 0}}, {"name": "admin", "admin_layer": {}}]
         },
-        "overload_manager": {
-            "resource_monitors": [
-                {
-                    "name": "envoy.resource_monitors.global_downstream_max_connections",
-                    "typed_config": {
-                        "@type": f"{_API}.resource_monitors.downstream_connections.v3.DownstreamConnectionsConfig",
-                        "max_active_downstream_connections": 1 << 20,
-                    },
-                }
-            ]
-        },
+        "overload_manager": _overload_manager(gateway),
     }
     if gateway.admin is not None:
         config["admin"] = {"address": {"pipe": {"path": gateway.admin, "mode": 0o600}}}
     return config
 
 
+def _overload_manager(gateway: Gateway) -> Json:
+    """Return how many connections of callers there may be, and that idle ones make room before that."""
+    monitors = [
+        _monitor("global_downstream_max_connections", "downstream_connections.v3.DownstreamConnectionsConfig")
+        | {"max_active_downstream_connections": gateway.connections}
+    ]
+    if gateway.pressure is not None:
+        monitors.append(_monitor(_PRESSURE, f"{_PRESSURE}.v3.InjectedResourceConfig") | {"filename": gateway.pressure})
+    manager: Json = {
+        "refresh_interval": "0.25s",
+        "resource_monitors": [{"name": one.pop("name"), "typed_config": one} for one in monitors],
+    }
+    if gateway.pressure is not None:
+        pressure = f"envoy.resource_monitors.{_PRESSURE}"
+        idle = {"timer": "HTTP_DOWNSTREAM_CONNECTION_IDLE", "min_timeout": "0.1s"}
+        manager["actions"] = [
+            {
+                "name": "envoy.overload_actions.reduce_timeouts",
+                "triggers": [{"name": pressure, "scaled": {"scaling_threshold": 0.5, "saturation_threshold": 0.9}}],
+                "typed_config": {
+                    "@type": "type.googleapis.com/envoy.config.overload.v3.ScaleTimersOverloadActionConfig",
+                    "timer_scale_factors": [idle],
+                },
+            },
+            {
+                "name": "envoy.overload_actions.stop_accepting_connections",
+                "triggers": [{"name": pressure, "threshold": {"value": 0.95}}],
+            },
+        ]
+    return manager
+
+
+def _monitor(name: str, kind: str) -> Json:
+    return {"name": f"envoy.resource_monitors.{name}", "@type": f"{_API}.resource_monitors.{kind}"}
+
+
 def listener(gateway: Gateway) -> Json:
     chain: Json = {"filters": [{"name": "http", "typed_config": connection_manager(gateway)}]}
+    timeouts = gateway.timeouts
+    if timeouts.head:
+        chain["transport_socket_connect_timeout"] = seconds(timeouts.head)
     if gateway.identity is not None:
         own = gateway.identity
         chain["transport_socket"] = transport_socket(
@@ -96,8 +133,17 @@ def listener(gateway: Gateway) -> Json:
         "address": socket(gateway.host, gateway.port),
         "enable_reuse_port": False,  # two proxies at one address would share its callers between their APIs
         "per_connection_buffer_limit_bytes": BUFFER,
+        **({"per_connection_buffer_high_watermark_timeout": seconds(timeouts.idle)} if timeouts.idle else {}),
+        "socket_options": _probes(),
         "filter_chains": [chain],
     }
+
+
+def _probes() -> list[Json]:
+    """Return what has the system look for callers that are gone: an exchange may be silent for hours."""
+    level, tcp = 1, 6  # SOL_SOCKET, IPPROTO_TCP
+    options = ((level, 9, 1), (tcp, 4, PROBE_AFTER), (tcp, 5, PROBE_EVERY), (tcp, 6, PROBES))
+    return [{"level": kind, "name": name, "int_value": value} for kind, name, value in options]
 
 
 def connection_manager(gateway: Gateway) -> Json:
@@ -112,8 +158,10 @@ def connection_manager(gateway: Gateway) -> Json:
             "default_host_for_http_10": gateway.upstream.authority,
         },
         "http2_protocol_options": _callers_http2(gateway),
-        "stream_idle_timeout": "0s",
+        "stream_idle_timeout": "0s",  # routes have one, for bodies of requests
         "request_timeout": "0s",
+        "request_headers_timeout": seconds(gateway.timeouts.head),
+        "drain_timeout": "0.5s",
         "generate_request_id": False,
         "always_set_request_id_in_response": False,
         "server_header_transformation": "PASS_THROUGH",
@@ -137,7 +185,11 @@ def connection_manager(gateway: Gateway) -> Json:
         "merge_slashes": False,
         "path_with_escaped_slashes_action": "KEEP_UNCHANGED",
         "max_request_headers_kb": METADATA_KB if gateway.is_grpc else 64,
-        "common_http_protocol_options": {"max_headers_count": 256, "headers_with_underscores_action": "ALLOW"},
+        "common_http_protocol_options": {
+            "max_headers_count": 256,
+            "headers_with_underscores_action": "ALLOW",
+            "idle_timeout": seconds(gateway.timeouts.idle),
+        },
         "upgrade_configs": [{"upgrade_type": name, "filters": [_router()]} for name in _UPGRADES],
         "route_config": {"name": "api", "virtual_hosts": [virtual_host(gateway)]},
         "http_filters": http_filters(gateway),
@@ -149,8 +201,10 @@ def connection_manager(gateway: Gateway) -> Json:
 
 
 def _callers_http2(gateway: Gateway) -> Json:
-    """Return the windows of callers. That of a stream is how much of its answer can be held back, too."""
-    return http2() if gateway.is_grpc else {**http2(), "initial_stream_window_size": BUFFER}
+    """Return the windows of callers, and how many streams a connection may have."""
+    if gateway.is_grpc:
+        return http2()
+    return {**http2(), "initial_stream_window_size": BUFFER, "max_concurrent_streams": _STREAMS}
 
 
 def virtual_host(gateway: Gateway) -> Json:
@@ -165,7 +219,7 @@ def virtual_host(gateway: Gateway) -> Json:
     if gateway.asks_for_target:
         match = {"prefix": "/", "query_parameters": [{"name": "mode", "present_match": True}]}
         routes += [*_watched(gateway, match, _on(_ASK)), _route(gateway, match, _on(_EXCHANGE) | _on(_ASK))]
-    return _host(_of_both(gateway, [*routes, *_by_method(gateway)]))
+    return _host(_of_both(gateway, [*_untimed(gateway), *_timed(gateway, [*routes, *_by_method(gateway)])]))
 
 
 def _watched(gateway: Gateway, match: Json, more: Json | None = None) -> list[Json]:
@@ -174,6 +228,53 @@ def _watched(gateway: Gateway, match: Json, more: Json | None = None) -> list[Js
         return []
     fraction = {"default_value": {"numerator": 0}, "runtime_key": WATCHED}
     return [_route(gateway, {**match, "runtime_fraction": fraction}, _on(_WATCHING) | (more or {}))]
+
+
+def _untimed(gateway: Gateway) -> list[Json]:
+    """Return the routes on which nobody waits for a body: all of it has come, or it is an upgrade's and may be silent.
+
+    The filter that waits for a small body has the route chosen anew, before the request goes on: later, Envoy crashes.
+    """
+    if not gateway.times_bodies:
+        return []
+    is_whole = {"filter": "corrigible", "path": [{"key": "whole"}], "value": {"string_match": {"exact": "1"}}}
+    names = "|".join(_UPGRADES)
+    upgrade = {"name": "upgrade", "string_match": {"safe_regex": {"regex": f"(?i)({names})"}}}
+    routes = [
+        _route(gateway, {"prefix": "/", "dynamic_metadata": [is_whole]}, _on(_EXCHANGE)),
+        _route(gateway, {"prefix": "/", "headers": [upgrade]}, _on(_EXCHANGE)),
+    ]
+    for route in routes:
+        route["route"]["idle_timeout"] = "0s"
+    return routes
+
+
+def _timed(gateway: Gateway, routes: list[Json]) -> list[Json]:
+    """Return routes with a time limit for bodies of requests that stand still.
+
+    Envoy's limit is for both directions at once. It is the one for bodies where the filter waits for all of a body. For
+    all others it has to be as long as an answer may take.
+    """
+    if not gateway.times_bodies:
+        return routes
+    timeouts = gateway.timeouts
+    small: list[Json] = [
+        {"name": "content-length", "range_match": {"start": 0, "end": gateway.body_limit + 1}},
+        {"name": "expect", "present_match": True, "invert_match": True},
+    ]
+
+    def within(route: Json, limit: float, more: list[Json]) -> Json:
+        match = {**route["match"], "headers": [*route["match"].get("headers", ()), *more]}
+        return {**route, "match": match, "route": {**route["route"], "idle_timeout": seconds(limit)}}
+
+    found: list[Json] = []
+    for route in routes:
+        if route["typed_per_filter_config"].keys().isdisjoint((_EXCHANGE, _WATCHING)):
+            found.append(route)
+        else:
+            found.append(within(route, timeouts.idle, small))
+            found.append(within(route, max(timeouts.idle, timeouts.answer) if timeouts.answer else 0, []))
+    return found
 
 
 def _host(routes: list[Json]) -> Json:
@@ -219,13 +320,17 @@ def _by_method(gateway: Gateway) -> list[Json]:
 
 
 def _route(gateway: Gateway, match: Json, filters: Json) -> Json:
+    action: Json = {
+        "cluster": API_CLUSTER,
+        "timeout": "0s",
+        "host_rewrite_literal": gateway.upstream.authority,
+    }
+    if gateway.timeouts.answer and not gateway.is_grpc:
+        action["retry_policy"] = {"num_retries": 0, "per_try_timeout": seconds(gateway.timeouts.answer)}
     return {
         "match": match,
-        "route": {
-            "cluster": API_CLUSTER,
-            "timeout": "0s",
-            "host_rewrite_literal": gateway.upstream.authority,
-        },
+        "route": action,
+        "request_body_buffer_limit": HELD,  # of both directions
         "request_headers_to_remove": [_PROTO],
         "request_headers_to_add": [_header_from(_PROTO, _CALLERS_PROTO)],
         "typed_per_filter_config": filters,

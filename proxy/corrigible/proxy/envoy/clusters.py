@@ -20,9 +20,15 @@ API_CLUSTER: Final = "api"
 API_HTTP1: Final = "api-http1"
 """The API over HTTP/1.1 only: for callers over HTTP/1.1, who may upgrade, and see names as the API spells them."""
 BUFFER: Final = 4 << 20
-"""Bytes of an answer without a length that a refusal may have: Envoy cannot hold more back."""
+"""Bytes that a connection, or a stream of HTTP/2, keeps for a side that reads slowly."""
+HELD: Final = 64 << 20
+"""Bytes of a refusal without a length: what becomes larger cannot be held back until it is whole."""
 METADATA_KB: Final = 1024
 """Of a gRPC call: as much as the other engine takes."""
+PROBE_AFTER: Final = 60
+PROBE_EVERY: Final = 15
+PROBES: Final = 4
+"""A peer that sends nothing is probed after a minute, and counts as gone after two."""
 _IDLE: Final = "4s"
 """Node.js servers close idle connections after 5 s: a request at that moment would be lost."""
 
@@ -85,6 +91,13 @@ def _api_cluster(gateway: Gateway, name: str = API_CLUSTER) -> Json:
         "load_assignment": _endpoints(name, socket(upstream.host, upstream.port)),
         "circuit_breakers": _no_breakers(),
         "ignore_health_on_host_removal": True,
+        "upstream_connection_options": {
+            "tcp_keepalive": {
+                "keepalive_probes": PROBES,
+                "keepalive_time": PROBE_AFTER,
+                "keepalive_interval": PROBE_EVERY,
+            }
+        },
     }
     if is_secure:
         cluster["transport_socket"] = transport_socket("UpstreamTlsContext", _upstream_tls(gateway.trust))
@@ -124,6 +137,10 @@ def _no_breakers() -> Json:
 
 def _endpoints(name: str, address: Json) -> Json:
     return {"cluster_name": name, "endpoints": [{"lb_endpoints": [{"endpoint": {"address": address}}]}]}
+
+
+def seconds(number: float) -> str:
+    return f"{number:g}s"
 
 
 def socket(host: str, port: int) -> Json:

@@ -20,6 +20,7 @@ from corrigible.proxy.access_log.entry import Verdict
 from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import RequestHead, ResponseHead
+from corrigible.proxy.runtime.file_descriptors import most_connections, raise_limit
 
 from .bootstrap import WATCHED, bootstrap
 from .corrector_process import Job
@@ -27,10 +28,16 @@ from .correctors import Correctors
 from .gateway import Gateway
 from .log_line import entry_of, fields_of
 from .private_folder import PrivateFolder
-from .process import ADMIN, CannotStart, EnvoyProcess
+from .process import ADMIN, PRESSURE, CannotStart, EnvoyProcess
 
 _COMPLETED: Final = "http.callers.downstream_rq_completed"
 _ACTIVE: Final = "http.callers.downstream_rq_active"
+_CONNECTIONS: Final = "http.callers.downstream_cx_active"
+_BETWEEN_LOOKS: Final = 0.5
+"""Seconds between two looks at how many connections there are."""
+_NOTEWORTHY: Final = 0.5
+"""From this part of the connections on idle ones are closed earlier."""
+_WARNING_INTERVAL: Final = 10.0
 _PAUSE: Final = 0.2
 """Seconds between a look at Envoy's counters and its use: what it logs comes a moment later."""
 _BETWEEN_COUNTS: Final = 2.0
@@ -61,6 +68,7 @@ def run(engine: EnvoyEngine, recorder: Recorder, line: Callable[[str], str], sta
 
     Call it while the process has one thread.
     """
+    raise_limit()  # which Envoy inherits
     with (
         closing(PrivateFolder()) as folder,
         closing(Correctors(engine.job, folder.path, engine.correctors, recorder.say)) as correctors,
@@ -78,6 +86,7 @@ class _Run:
     def __init__(self, engine: EnvoyEngine, recorder: Recorder, folder: PrivateFolder, correctors: Correctors) -> None:
         self._engine, self._recorder, self._correctors = engine, recorder, correctors
         self._kept, self._folder = folder, folder.path
+        self._most = most_connections()
         self._recorded = 0
         self._last_corrected = 0.0
         """When an answer was corrected."""
@@ -91,6 +100,8 @@ class _Run:
             self._engine.gateway,
             correctors=self._correctors.addresses,
             admin=str(self._folder / ADMIN),
+            connections=2 * self._most,  # idle ones make room before: a burst is not refused
+            pressure=str(self._folder / PRESSURE),
         )
         at = f"{gateway.host}:{gateway.port}"
         self._keeping = asyncio.create_task(self._kept.stay_kept())
@@ -113,16 +124,17 @@ class _Run:
             await envoy.stop()
 
     async def _serve(self, envoy: EnvoyProcess, stop: asyncio.Event, force: asyncio.Event) -> tuple[int, str | None]:
-        counting = asyncio.create_task(self._count(envoy))
+        counting = [asyncio.create_task(self._count(envoy)), asyncio.create_task(self._make_room(envoy))]
         self._recorder.refresh = lambda: self._refresh(envoy)
         ended, stopping = asyncio.create_task(envoy.wait()), asyncio.create_task(stop.wait())
         await asyncio.wait((ended, stopping), return_when=asyncio.FIRST_COMPLETED)
-        counting.cancel()
+        for task in counting:
+            task.cancel()
         self._recorder.refresh = None
         stopping.cancel()
         if ended.done():
             return 1, envoy.ending()
-        if not await envoy.drain(_ACTIVE, force):
+        if not await envoy.drain(_ACTIVE, _CONNECTIONS, force):
             self._recorder.say("unfinished exchanges were cut off")
         completed = await self._completed(envoy)
         await envoy.stop()  # the last lines of its log come before its end
@@ -169,6 +181,24 @@ class _Run:
                 self._last_corrected = 0.0
                 with contextlib.suppress(httpx.HTTPError):
                     await envoy.set_runtime(WATCHED, "0")
+
+    async def _make_room(self, envoy: EnvoyProcess) -> None:
+        """Have idle connections closed the earlier, the more there are."""
+        loop, told, warned = asyncio.get_running_loop(), 0.0, float("-inf")
+        while True:
+            await asyncio.sleep(_BETWEEN_LOOKS)
+            try:
+                count = await envoy.counter(_CONNECTIONS)
+            except (httpx.HTTPError, ValueError, KeyError):
+                continue
+            pressure = round(count / self._most, 2)
+            pressure = pressure if pressure > _NOTEWORTHY else 0.0
+            if pressure != told:
+                envoy.press(pressure)
+                told = pressure
+            if pressure and loop.time() - warned > _WARNING_INTERVAL:
+                warned = loop.time()
+                self._recorder.say(f"connections run short ({count} of {self._most} are open): idle ones are closed")
 
     async def _refresh(self, envoy: EnvoyProcess) -> None:
         completed = await self._completed(envoy)

@@ -6,11 +6,13 @@ Knows: addresses, limits, what packs say about successes that refuse. Does not k
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from corrigible.proxy.core.limits import Timeouts
 from corrigible.proxy.http.api_routes import Upstream
 from corrigible.proxy.http.own_location import Rewritten
+from corrigible.proxy.runtime.file_descriptors import CONNECTIONS
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
 
 
@@ -49,5 +51,15 @@ class Gateway:
     """The path of a Unix socket."""
     is_ext_proc: bool = False
     """Whether correctors are asked by `ext_proc`, and not by the filters in Lua."""
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    connections: int = CONNECTIONS
+    """Of callers, at once; more are refused."""
+    pressure: str | None = None
+    """A file that says which part of the connections is in use: where it is much, idle ones are closed."""
     logs_all: bool = False
     """Whether the log on standard output has successes, too."""
+
+    @property
+    def times_bodies(self) -> bool:
+        """Whether a request's body that stands still is given up."""
+        return bool(self.timeouts.idle) and not self.is_grpc and not self.is_ext_proc

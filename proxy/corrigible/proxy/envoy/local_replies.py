@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from .clusters import BUFFER
+from .clusters import HELD
 
 Json = dict[str, Any]
 
 _STATUSES: Final = (*range(400, 432), 451, *range(500, 512))
 """Of refusals that may be held back. One that is too large and has another status becomes a 500."""
+HEAD_LATE: Final = "the head of the request took too long"
+BODY_LATE: Final = "the body of the request took too long"
 _TEXT: Final = "text/plain; charset=utf-8"
 
 
@@ -21,17 +23,23 @@ def local_replies() -> Json:
     """Return the pages for an API that does not answer. They bear a mark, which the filter takes off."""
     mark = {"header": {"key": "x-corrigible-own", "value": "1"}}
 
-    def mapper(flags: Sequence[str], text: str) -> Json:
+    def mapper(flags: Sequence[str], text: str, status: int = 502, tells: Json | None = None) -> Json:
         return {
-            "filter": {"response_flag_filter": {"flags": list(flags)}},
-            "status_code": 502,
-            "headers_to_add": [mark],
+            "filter": tells or {"response_flag_filter": {"flags": list(flags)}},
+            "status_code": status,
+            **({"headers_to_add": [mark]} if flags else {}),  # without a head no filter would take it off
             "body_format_override": {
                 "text_format_source": {"inline_string": f"corrigible: {text}\n"},
                 "content_type": _TEXT,
             },
         }
 
+    def comparison(status: int) -> Json:
+        return {
+            "status_code_filter": {"comparison": {"op": "EQ", "value": {"default_value": status, "runtime_key": "x"}}}
+        }
+
+    stands_still = {"and_filter": {"filters": [comparison(408), {"response_flag_filter": {"flags": ["SI"]}}]}}
     any_error = {
         "status_code_filter": {"comparison": {"op": "GE", "value": {"default_value": 400, "runtime_key": "x"}}}
     }
@@ -40,6 +48,9 @@ def local_replies() -> Json:
             mapper(["UC", "UR"], "the upstream closed the connection without an answer"),
             mapper(["UPE"], "the upstream's answer is not valid HTTP"),
             mapper(["UF", "UH"], "no connection to the upstream: %UPSTREAM_TRANSPORT_FAILURE_REASON%"),
+            mapper(["SI"], BODY_LATE, 408, stands_still),
+            mapper(["UT", "SI"], "the upstream did not answer in time", 504),
+            mapper([], HEAD_LATE, 408, comparison(408)),
             *map(_too_large, _STATUSES),
             {"filter": any_error, "headers_to_add": [mark]},
         ]
@@ -48,7 +59,7 @@ def local_replies() -> Json:
 
 def _too_large(status: int) -> Json:
     """Return the page for a refusal that became too large to be held back. Its status is the API's own."""
-    text = f"corrigible: the API's answer has no length, and is over {BUFFER >> 20} MiB\n"
+    text = f"corrigible: the API's answer has no length, and is over {HELD >> 20} MiB\n"
     return {
         "filter": {
             "and_filter": {

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from corrigible.proxy.access_log.entry import Entry
 
+from .local_replies import BODY_LATE, HEAD_LATE
 from .told_entry import with_told
 
 FORMAT: Final[Mapping[str, str]] = {
@@ -41,6 +42,7 @@ _FAILURES: Final = {
     "UPE": "the upstream's answer is not valid HTTP",
     "UT": "the upstream did not answer in time",
 }
+_LATE: Final = {"request_header_timeout": HEAD_LATE, "stream_idle_timeout": BODY_LATE}
 _CALLER_GONE: Final = frozenset({"DC", "DR"})
 _HTTP: Final = {1: 499, 2: 500, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409, 11: 400, 12: 501} | {
     13: 500,
@@ -72,10 +74,13 @@ def entry_of(fields: Mapping[str, Any], *, is_grpc: bool = False) -> Entry:
     if code:
         status = _HTTP.get(code, 500)
     flags = str(fields.get("flags", "")).split(",")
+    if "SI" in flags and status == 504:
+        flags.append("UT")
     failure = next((text for flag, text in _FAILURES.items() if flag in flags), None)
     if failure is not None and fields.get("failure"):
         failure = f"{failure}: {fields['failure']}"
     is_gone = not _CALLER_GONE.isdisjoint(flags)
+    late = _LATE.get(str(fields.get("details"))) if status == 408 else None
     entry = Entry(
         time=float(fields["started"]),
         id="" if "entry" in fields else uuid.uuid4().hex,  # a corrector tells its own
@@ -84,7 +89,7 @@ def entry_of(fields: Mapping[str, Any], *, is_grpc: bool = False) -> Entry:
         status=None if is_gone or failure is not None else status,
         outcome="failed" if is_gone or failure is not None else "untouched",
         milliseconds=float(fields.get("milliseconds", 0)),
-        reason=fields.get("reason"),
+        reason=late or fields.get("reason"),
         error="the caller went away" if is_gone else None,
         code=_CODES.get(code),
         failure=failure,

@@ -19,7 +19,11 @@ import httpx
 
 ADMIN: Final = "admin.sock"
 """In the folder of a process."""
+PRESSURE: Final = "pressure"
+"""In the same folder, says which part of the connections is in use."""
 DRAIN_SECONDS: Final = 5.0
+_FAREWELL: Final = 2.0
+"""Seconds that idle connections get for their end, of these."""
 _READY_SECONDS: Final = 60.0
 _PAUSE: Final = 0.02
 _DYING: Final = """
@@ -56,6 +60,7 @@ class EnvoyProcess:
         self._admin = httpx.AsyncClient(
             transport=httpx.AsyncHTTPTransport(uds=str(folder / ADMIN)), base_url="http://envoy", timeout=2.0
         )
+        self._folder = folder
         self._errors: list[str] = []
         self._readers = [asyncio.create_task(self._read_log()), asyncio.create_task(self._read_errors())]
 
@@ -67,6 +72,7 @@ class EnvoyProcess:
 
         `folder` is private: the configuration is written there, and the admin socket is in it. Raises CannotStart.
         """
+        _tell(folder, 0.0)
         file = folder / "envoy.json"
         file.write_text(json.dumps(config), "utf-8")
         process = await asyncio.create_subprocess_exec(
@@ -138,15 +144,25 @@ class EnvoyProcess:
         await asyncio.gather(*self._readers, return_exceptions=True)
         return status
 
-    async def drain(self, active: str, force: asyncio.Event) -> bool:
-        """Stop listening, and wait until nothing is under way by the gauge `active`: whether it came to that."""
+    def press(self, pressure: float) -> None:
+        """Have idle connections closed the earlier, the nearer this is to 1."""
+        _tell(self._folder, pressure)
+
+    async def drain(self, requests: str, connections: str, force: asyncio.Event) -> bool:
+        """Stop listening, say goodbye to callers, and wait until nothing is under way: whether it came to that.
+
+        The gauges `requests` and `connections` say what is. Answers to callers over HTTP/1 get `Connection: close`,
+        those over HTTP/2 come with a GOAWAY, and idle connections end.
+        """
         loop = asyncio.get_running_loop()
-        end = loop.time() + DRAIN_SECONDS
+        start = loop.time()
         try:
+            await self._admin.post("/healthcheck/fail")  # which has each answer end its connection
+            self.press(1.0)
             await self._admin.post("/drain_listeners")
-            while await self.counter(active):
-                if loop.time() > end or force.is_set():
-                    return False
+            while (is_busy := await self.counter(requests)) or await self.counter(connections):
+                if force.is_set() or loop.time() - start > (DRAIN_SECONDS if is_busy else _FAREWELL):
+                    return not is_busy
                 await asyncio.sleep(_PAUSE)
         except httpx.HTTPError:  # it is gone
             return False
@@ -187,6 +203,13 @@ class EnvoyProcess:
         assert self._process.stderr is not None
         while line := await self._process.stderr.readline():
             self._errors = [*self._errors, line.decode("utf-8", "replace").rstrip()][-_TAIL:]
+
+
+def _tell(folder: Path, pressure: float) -> None:
+    """Write the pressure: Envoy sees a file that takes another one's place."""
+    new = folder / f"{PRESSURE}.new"
+    new.write_text(f"{min(1.0, pressure):.3f}")
+    new.replace(folder / PRESSURE)
 
 
 def _dying_with(parent: int) -> tuple[str, ...]:

@@ -17,16 +17,16 @@ from typing import Any, cast
 from mitmproxy import connection, hooks, options
 from mitmproxy.proxy import commands, events, layer, layers, mode_specs, server, server_hooks
 
-from .commands import NotifyShutdown, PauseReading, ResumeReading
+from corrigible.proxy.core.limits import Timeouts
+
+from .commands import NotifyShutdown, PauseReading, ResumeReading, timeouts_of
 from .fair_reader import FairReader, ReadQueue
 from .inline_hooks import HookRunner, InlineHookLayer
-
-IDLE_SECONDS = 600
-"""A connection without activity and without an active exchange is closed after this time."""
 
 UPSTREAM_CONNECTIONS = 128
 """For one client, to one upstream."""
 
+_NEVER = 1 << 30
 _KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 """A peer that sends nothing is probed after a minute, and counts as gone after two."""
 
@@ -52,7 +52,8 @@ class ClientConnection(server.LiveConnectionHandler):
         queue: ReadQueue,
     ) -> None:
         super().__init__(reader, writer, settings, mode)
-        self.timeout_watchdog.timeout = IDLE_SECONDS
+        # A connection without activity and without an active exchange is closed after this time.
+        self.timeout_watchdog.timeout = cast(int, timeouts_of(settings).idle or _NEVER)
         self.writer = writer
         self.context = self.layer.context
         self._run_hook = run_hook
@@ -199,7 +200,7 @@ def _enable_keepalive(writer: Any) -> None:
                 connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
-def freeze_options(settings: options.Options) -> options.Options:
-    """Return the options as plain attributes: mitmproxy's own make a deep copy at each access."""
+def freeze_options(settings: options.Options, timeouts: Timeouts) -> options.Options:
+    """Return the options as plain attributes, and ours: mitmproxy's own make a deep copy at each access."""
     values = {name: getattr(settings, name) for name, _ in settings.items()}  # type: ignore[no-untyped-call]  # theirs
-    return cast(options.Options, SimpleNamespace(**values))
+    return cast(options.Options, SimpleNamespace(**values, timeouts=timeouts))

@@ -6,6 +6,9 @@ import os
 import re
 
 _NO_CONNECT = "mitmproxy received an HTTP CONNECT"
+HEAD_LATE = "the head of the request took too long"
+BODY_LATE = "the body of the request took too long"
+ANSWER_LATE = "the upstream did not answer in time"
 ERROR_TYPE = b"text/plain; charset=utf-8"
 
 
@@ -29,6 +32,11 @@ _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 _CONNECT_ERROR = re.compile(r"\[Errno (\d+)\] Connect call failed \('([^']+)', (\d+)(?:, \d+, \d+)?\)")
 
 
+def error_status(status: int, message: str) -> int:
+    """Return the status of an error response: mitmproxy has none for an upstream that is too slow."""
+    return 504 if message == ANSWER_LATE else status
+
+
 def error_body(text: str) -> bytes:
     """Return the body of an error response."""
     return f"corrigible: {text}\n".encode()
@@ -38,7 +46,7 @@ def error_text(status: int, message: str) -> str:
     """Return one line that tells what failed, without quoting the upstream."""
     if message.startswith(_NO_CONNECT):
         return "CONNECT is for --engine-mode regular"
-    if status != 502:
+    if status not in (502, 504):
         return message if message.isprintable() and len(message) < 200 else "the request is not valid HTTP"
     if message.startswith("the upstream"):
         return message

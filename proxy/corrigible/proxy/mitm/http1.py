@@ -45,11 +45,9 @@ from corrigible.proxy.http.framing import (
 )
 
 from .chunked import ChunkReader
-from .commands import NotifyShutdown
-from .error_page import ERROR_TYPE, error_body, error_text
+from .commands import BodyLate, NotifyShutdown, timeouts_of
+from .error_page import BODY_LATE, ERROR_TYPE, HEAD_LATE, error_body, error_status, error_text
 
-HEAD_SECONDS = 60.0
-"""Time limit for the head of a request, from its first byte on."""
 LINGER_SECONDS = 2.0
 """How long the rest of a request is read after the last response: else the client could lose that response."""
 
@@ -68,7 +66,12 @@ class ClientSide(Http1Server):
     """Whether the proxy shuts down, so that the current response is the last one."""
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
-        if not isinstance(event, events.Wakeup):
+        if isinstance(event, BodyLate):
+            if self.response is None:
+                yield commands.SendData(self.conn, error_response(408, BODY_LATE))
+            yield ReceiveHttp(RequestProtocolError(event.stream_id, BODY_LATE, RequestProtocolError.code))
+            yield from self._close_gently()
+        elif not isinstance(event, events.Wakeup):
             yield from super()._handle_event(event)
             if isinstance(event, events.Start):
                 yield NotifyShutdown(closes_connection=False)
@@ -115,15 +118,18 @@ class ClientSide(Http1Server):
 
     def _watch_head(self) -> layer.CommandGenerator[None]:
         """End the connection if a request head takes too long. There is at most one timer."""
+        limit = timeouts_of(self.context.options).head
         if self.state != self.read_headers or not self.buf:
             self._head_started = None
+            return
+        if not limit:
             return
         now = time.monotonic()
         if self._head_started is None:
             self._head_started = now
-        left = self._head_started + HEAD_SECONDS - now
+        left = self._head_started + limit - now
         if left <= 0:
-            yield from self._refuse(408, "the head of the request took too long")
+            yield from self._refuse(408, HEAD_LATE)
         elif self._head_timer is None:
             self._head_timer = commands.RequestWakeup(left)
             yield self._head_timer
@@ -321,7 +327,7 @@ def is_interim(start: bytes) -> bool:
 
 def error_page(page: bytes, message: str) -> bytes:
     """Replace mitmproxy's HTML error page by one line that does not quote the upstream."""
-    status = int(page[9:12])
+    status = error_status(int(page[9:12]), message)
     return error_response(status, error_text(status, message))
 
 

@@ -28,8 +28,8 @@ from mitmproxy.proxy.layers.http import (  # type: ignore[attr-defined]  # named
 from mitmproxy.proxy.layers.http._base import HttpEvent
 from mitmproxy.proxy.layers.http._http2 import Http2Connection, StreamState
 
-from .commands import NotifyShutdown
-from .error_page import ERROR_TYPE, error_body, error_text
+from .commands import BodyLate, NotifyShutdown
+from .error_page import BODY_LATE, ERROR_TYPE, error_body, error_status, error_text
 from .http2_connection import FrameConnection, GracefulGoAway, MalformedStream, OversizedHeaders
 
 REFUSED = "the upstream is closing this connection and has not looked at the request"
@@ -152,6 +152,8 @@ class ClientSide(_Http2Side, Http2Server):
                 self._connection.send_graceful_goaway()
                 yield commands.SendData(self.conn, self.h2_conn.data_to_send())
                 self._is_going_away = True
+            case BodyLate():
+                yield from self._give_up(event.stream_id)
             case ResponseProtocolError() if self._can_answer(event.stream_id):
                 yield from self._send_error(event)
             case _:
@@ -175,11 +177,22 @@ class ClientSide(_Http2Side, Http2Server):
                 return False
         return (yield from super().handle_h2_event(event))
 
+    def _give_up(self, stream_id: int) -> layer.CommandGenerator[None]:
+        """End a stream whose request does not go on."""
+        if self._can_answer(stream_id):
+            self._send_text(stream_id, 408, BODY_LATE)
+        if not self.is_closed(stream_id):
+            self.h2_conn.reset_stream(stream_id, ErrorCodes.NO_ERROR)
+        yield commands.SendData(self.conn, self.h2_conn.data_to_send())
+        if self.streams.pop(stream_id, None) is not None:
+            yield ReceiveHttp(self._protocol_error(stream_id, BODY_LATE))
+
     def _send_error(self, event: ResponseProtocolError) -> layer.CommandGenerator[None]:
         status = _status(event.code)
         if event.message == REFUSED:
             self.h2_conn.reset_stream(event.stream_id, ErrorCodes.REFUSED_STREAM)  # the client will retry
         elif status is not None:
+            status = error_status(status, event.message)
             self._send_text(event.stream_id, status, error_text(status, event.message))
         else:
             yield from super()._handle_event(event)

@@ -9,6 +9,7 @@ side has to wait: in HTTP/2 its own windows stay closed, in HTTP/1 the connectio
 from __future__ import annotations
 
 import time
+from typing import cast
 
 from mitmproxy.connection import Connection, Server
 from mitmproxy.proxy import commands, events, layer, tunnel
@@ -24,8 +25,8 @@ from mitmproxy.proxy.layers.http import (
 from mitmproxy.proxy.layers.tls import ServerTLSLayer
 
 from . import http1, http2
-from .commands import PauseReading, ResumeReading
-from .stream import StopBuffering, Stream
+from .commands import BodyLate, PauseReading, ResumeReading, timeouts_of
+from .stream import AnswerLate, StopBuffering, Stream
 
 BUFFER_SECONDS = 2.0
 """How long a response that may be an error is buffered. After that it is streamed."""
@@ -52,6 +53,8 @@ class ProxyHttpLayer(HttpLayer):
         self._buffered: dict[Stream, float] = {}
         """Exchanges whose response is buffered, and since when; 0 means since now."""
         self._buffer_timer: commands.RequestWakeup | None = None
+        self._timeouts = timeouts_of(context.options)
+        self._late_timer: commands.RequestWakeup | None = None
         self._request_limit = int(context.options.stream_large_bodies or 0)
         """Bytes of a request body that are kept in case it is rejected."""
 
@@ -74,8 +77,13 @@ class ProxyHttpLayer(HttpLayer):
                 yield from self.event_to_child(side, events.Start())
         if isinstance(event, events.Wakeup) and event.command is self._buffer_timer:
             self._buffer_timer = None
+        elif isinstance(event, events.Wakeup) and event.command is self._late_timer:
+            self._late_timer = None
+            yield from self._check_late()
         else:
             yield from super()._handle_event(event)
+        if self.streams and self._late_timer is None:
+            yield from self._watch_late(time.monotonic())
         if self._buffered:
             yield from self._check_buffered()
         if (
@@ -120,6 +128,28 @@ class ProxyHttpLayer(HttpLayer):
         if self._buffered and self._buffer_timer is None:
             self._buffer_timer = commands.RequestWakeup(max(0.0, BUFFER_SECONDS + min(self._buffered.values()) - now))
             yield self._buffer_timer
+
+    def _watch_late(self, now: float) -> layer.CommandGenerator[None]:
+        """Look at the exchanges again when one of them may be late. One timer serves all."""
+        limits = [limit for limit in (self._timeouts.idle, self._timeouts.answer) if limit]
+        if limits:
+            waiting = [now - cast(Stream, each).moved_at for each in self.streams.values()]
+            left = [limit - late for limit in limits for late in waiting if late < limit]
+            # Exchanges that begin later have the shorter limit before them, too.
+            self._late_timer = commands.RequestWakeup(min([*left, *limits]) + 0.01)
+            yield self._late_timer
+
+    def _check_late(self) -> layer.CommandGenerator[None]:
+        """Give up exchanges whose caller or upstream keeps the other side waiting for too long."""
+        now = time.monotonic()
+        for stream_id, stream in cast("dict[int, Stream]", dict(self.streams)).items():
+            late = now - stream.moved_at
+            if stream.waits_for_body and self._is_request_congested(stream_id):
+                stream.moved_at = now  # it is the upstream that takes nothing
+            elif stream.waits_for_body and 0 < self._timeouts.idle <= late and self._client is not None:
+                yield from self.event_to_child(self._client, BodyLate(stream_id))
+            elif stream.waits_for_answer and 0 < self._timeouts.answer <= late:
+                yield from self.event_to_child(stream, AnswerLate(stream_id))
 
     # Connections to the upstream
 

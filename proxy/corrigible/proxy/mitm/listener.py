@@ -15,20 +15,17 @@ import time
 from mitmproxy import options, platform
 from mitmproxy.proxy import mode_specs
 
+from corrigible.proxy.runtime.file_descriptors import CONNECTIONS, scarcity_threshold
+
 from .acceptor import Acceptor
+from .commands import timeouts_of
 from .connection import ClientConnection
 from .fair_reader import ReadQueue
-from .file_descriptors import scarcity_threshold
 from .inline_hooks import HookRunner
 
 logger = logging.getLogger(__name__)
 
-FIRST_HEAD_SECONDS = 60.0
-"""Time limit for TLS and the head of the first request on a new connection."""
-
-CONNECTIONS = 1 << 14
-"""Above this number idle ones are closed. Each takes some 60 KB and, with its upstream, two file descriptors."""
-
+_NEVER = 1e9
 _WARNING_INTERVAL = 10.0
 """Seconds between two warnings of the same kind."""
 
@@ -109,7 +106,10 @@ class Listener:
                 return
             connection.client.sockname = connection.context.server.address = destination
         self._open.add(connection)
-        first_request_timer = asyncio.get_running_loop().call_later(FIRST_HEAD_SECONDS, connection.close_if_no_request)
+        # For TLS and the head of the first request.
+        first_request_timer = asyncio.get_running_loop().call_later(
+            timeouts_of(self._settings).head or _NEVER, connection.close_if_no_request
+        )
         try:
             await connection.handle_client()
             writer.close()  # mitmproxy leaves it open if its handler was cancelled before it ran

@@ -18,7 +18,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -40,15 +40,15 @@ from mitmproxy.proxy import layer
 
 from corrigible.proxy.access_log.entry import redact
 from corrigible.proxy.access_log.recorder import Recorder
-from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.limits import Limits, Timeouts
 from corrigible.proxy.http.api_routes import ApiRoutes
 from corrigible.proxy.http.lookup_client import LookupClient
 from corrigible.proxy.runtime.dispatcher import Dispatcher
+from corrigible.proxy.runtime.file_descriptors import raise_limit
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
 
 from .addon import CorrectionAddon
 from .connection import freeze_options
-from .file_descriptors import raise_limit
 from .http_layer import replace_http_layer
 from .inline_hooks import HookTable
 from .listener import Listener
@@ -77,6 +77,7 @@ class Settings:
     identity: Identity | None = None
     """The certificate for clients that use TLS; if None, mitmproxy makes one."""
 
+    timeouts: Timeouts = field(default_factory=Timeouts)
     unmatched: Callable[[str], None] | None = None
     """Is told the target of each refused request that names no operation."""
     is_routed: bool = False
@@ -121,7 +122,7 @@ async def serve(
     master = _master(settings, addon)
     listener = Listener(
         settings.spec,
-        freeze_options(master.options),
+        freeze_options(master.options, settings.timeouts),
         HookTable(traverse(master.addons.chain)),  # type: ignore[no-untyped-call]  # theirs
     )
     try:

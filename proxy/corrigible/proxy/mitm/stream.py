@@ -9,6 +9,7 @@ an error; if it takes too long or breaks off, it reaches the client as the upstr
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, cast
@@ -31,6 +32,8 @@ from mitmproxy.proxy.layers.http import (  # type: ignore[attr-defined]  # named
     SendHttp,
 )
 
+from .error_page import ANSWER_LATE
+
 CANDIDATE = "corrigible.candidate"
 """In a flow's metadata: the response may be an error that can be corrected."""
 REASON = "corrigible.reason"
@@ -49,6 +52,11 @@ class StopBuffering(HttpEvent):
     reason: str | None = None
 
 
+@dataclass
+class AnswerLate(HttpEvent):
+    """The upstream has not answered for too long."""
+
+
 class Stream(HttpStream):
     """An exchange. `buffered` has those whose response is being buffered."""
 
@@ -56,6 +64,8 @@ class Stream(HttpStream):
         super().__init__(context, stream_id)
         self._buffered = buffered
         self._limit = limit
+        self.moved_at = time.monotonic()
+        """When something of the request came."""
         self._request_copy: bytearray | None = None
         """The request body so far."""
         self._expect_fields: tuple[tuple[bytes, bytes], ...] | None = None
@@ -76,7 +86,27 @@ class Stream(HttpStream):
         """Whether the response is a candidate for a correction."""
         return CANDIDATE in self.flow.metadata
 
+    @property
+    def waits_for_body(self) -> bool:
+        """Whether the caller has to send more of its request. An upstream that answers meanwhile may need no more."""
+        client: Any = self.client_state
+        server: Any = self.server_state
+        is_awaited = self._expect_fields is not None and not self._request_copy  # by the upstream, with a 100
+        is_flowing = server == self.state_stream_response_body
+        return bool(client == self.state_stream_request_body) and not is_flowing and not is_awaited
+
+    @property
+    def waits_for_answer(self) -> bool:
+        """Whether the upstream has the whole request, and has to answer."""
+        client: Any = self.client_state
+        server: Any = self.server_state
+        return bool(client == self.state_done and server == self.state_wait_for_response_headers)
+
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        if isinstance(event, AnswerLate):
+            over = RequestProtocolError(self.stream_id, ANSWER_LATE, RequestProtocolError.code)
+            yield SendHttp(over, self.context.server)
+            event = ResponseProtocolError(self.stream_id, ANSWER_LATE, ResponseProtocolError.code)
         if isinstance(event, StopBuffering):
             self._buffered.pop(self, None)
             if self.is_buffering:
@@ -141,6 +171,7 @@ class Stream(HttpStream):
 
     def state_stream_request_body(self, event: Any) -> layer.CommandGenerator[None]:
         """Forward a part of the request body, and keep a copy."""
+        self.moved_at = time.monotonic()
         ends = isinstance(event, RequestEndOfMessage)
         if isinstance(event, RequestData) and self._request_copy is not None:
             self._request_copy += event.data

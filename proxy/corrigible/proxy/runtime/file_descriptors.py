@@ -5,10 +5,17 @@ Knows: the system's limits. Does not know: connections.
 
 from __future__ import annotations
 
+from typing import Final
+
 try:
     import resource
 except ImportError:  # Windows has no such limit
     resource = None  # type: ignore[assignment]  # checked in both functions
+
+CONNECTIONS: Final = 1 << 14
+"""Of callers. Above this number idle ones are closed."""
+_OWN: Final = 64
+"""What a process has open for itself."""
 
 
 def raise_limit() -> None:
@@ -28,3 +35,8 @@ def scarcity_threshold() -> int:
     if resource is not None and soft == resource.RLIM_INFINITY:
         return 1 << 20
     return soft - soft // 8
+
+
+def most_connections() -> int:
+    """Return how many callers one process can serve at once, with a connection to the API for each."""
+    return max(8, min(CONNECTIONS, (scarcity_threshold() - _OWN) // 2))
