@@ -8,9 +8,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
-
-import yaml
+from typing import Final
 
 from corrigible.proxy.access_log.terminal import counted
 from corrigible.proxy.build import described, load_profiles, profile_of
@@ -21,7 +19,7 @@ from corrigible.rules.language.rule import Rule
 from corrigible.rules.language.yaml_source import read_source
 from corrigible.rules.pack.cases import case_file
 from corrigible.rules.pack.load import load_pack
-from corrigible.rules.pack.portable import is_text_everywhere
+from corrigible.rules.pack.portable import dumped
 from corrigible.rules.pack.scaffold import unchanged_members
 from corrigible.schema.exchange import Json
 
@@ -159,26 +157,6 @@ def _body_file(file: Path, one: MadeCase) -> str:
     return f"{_FOLDER}/{path.name}"
 
 
-class _Dumper(yaml.SafeDumper):
-    """Quotes what any YAML reader takes for something else than text."""
-
-    def represent_str(self, data: str) -> yaml.ScalarNode:
-        node = super().represent_str(data)
-        if not is_text_everywhere(data):
-            node.style = '"'
-        return node
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        return super().increase_indent(flow, False)
-
-
-_Dumper.add_representer(str, _Dumper.represent_str)
-
-
 def text(case: Json) -> str:
     """Return a case as YAML, as an element of a list."""
-    options: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 140, "default_flow_style": None}
-    return str(yaml.dump([case], Dumper=_Dumper, **options))
+    return dumped([case])

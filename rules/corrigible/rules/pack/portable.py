@@ -16,8 +16,12 @@ from typing import Any, Final
 import yaml
 
 from corrigible.rules.errors import AuthoringError, Place
+from corrigible.rules.language.yaml_tree import composed
 
 _LIBYAML: Final = getattr(yaml, "CSafeLoader", None)
+_DEEPEST: Final = 100
+_MOST: Final = 200_000
+"""Levels, and values with what aliases stand for written out: more is refused by the reader of packs."""
 _CORE: Final = (
     ("null", re.compile(r"~|null|Null|NULL|")),
     ("bool", re.compile(r"true|True|TRUE|false|False|FALSE")),
@@ -37,40 +41,49 @@ _AS_TEXT: Final = frozenset({"timestamp", "str", "merge", "value"})
 def portability_problems(path: Path) -> Iterator[AuthoringError]:
     """Yield where YAML readers would disagree about a file."""
     text = path.read_text("utf-8")
-    trees: list[yaml.Node | None] = []
+    try:
+        composed(text, path, deepest=_DEEPEST, most=_MOST)
+    except AuthoringError:
+        return  # too deep or too large: the reader of packs says so
+    except yaml.YAMLError:
+        pass
+    streams: list[list[tuple[Any, ...]]] = []
     unread: list[AuthoringError] = []
     for name, loader in (("libyaml", _LIBYAML), ("PyYAML's own parser", yaml.SafeLoader)):
         if loader is None:
             continue
         try:
-            trees.append(yaml.compose(text, Loader=loader))
+            streams.append([_plain(event) for event in yaml.parse(text, Loader=loader)])
         except yaml.MarkedYAMLError as problem:
             line = problem.problem_mark.line + 1 if problem.problem_mark else 1
             unread.append(_problem(path, line, f"{name} cannot read this: {problem.problem}"))
-        except RecursionError:
-            return  # nested too deep: the reader of packs says so
-    if not trees:
+        except yaml.YAMLError:
+            continue
+    if not streams:
         return  # the reader of packs says so
     yield from unread
-    if len(trees) == 2 and _plain(trees[0]) != _plain(trees[1]):
+    if len(streams) == 2 and streams[0] != streams[1]:
         yield _problem(path, 1, "libyaml and PyYAML's own parser read this file differently")
-    yield from _scalars(trees[-1], path, text.splitlines())
+    try:
+        tree = yaml.compose(text, Loader=_LIBYAML or yaml.SafeLoader if unread else yaml.SafeLoader)
+    except yaml.YAMLError:
+        return
+    yield from _scalars(tree, path, text.splitlines())
 
 
 def _problem(path: Path, line: int, problem: str) -> AuthoringError:
     return AuthoringError(Place(path, line), problem, kind="yaml")
 
 
-def _plain(node: yaml.Node | None) -> Any:
-    """Return a tree's tags and texts."""
-    match node:
-        case yaml.MappingNode():
-            return [(_plain(key), _plain(value)) for key, value in node.value]
-        case yaml.SequenceNode():
-            return [_plain(item) for item in node.value]
-        case None:
-            return None
-    return node.tag, node.value
+def _plain(event: yaml.Event) -> tuple[Any, ...]:
+    """Return what a parser read, without its place. (Trees are not compared: an alias multiplies what it names.)"""
+    return (
+        type(event).__name__,
+        getattr(event, "anchor", None),
+        getattr(event, "tag", None),
+        getattr(event, "value", None),
+        not getattr(event, "style", None),
+    )
 
 
 def _scalars(top: yaml.Node | None, path: Path, lines: Sequence[str]) -> Iterator[AuthoringError]:
@@ -137,6 +150,33 @@ def is_text_everywhere(text: str) -> bool:
 
 def _core_tag(text: str) -> str:
     return next((tag for tag, pattern in _CORE if pattern.fullmatch(text)), "str")
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes what any YAML reader takes for something else than text."""
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        # Half of a surrogate pair, which JSON can escape, is no text of UTF-8.
+        node = super().represent_str(data.encode("utf-8", "replace").decode())
+        if not is_text_everywhere(data) or _CONTROL.search(data):
+            node.style = '"'
+        return node
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        return super().increase_indent(flow, False)
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+
+
+def dumped(data: Any, *, is_flow: bool | None = None) -> str:
+    """Return data as YAML that every reader reads alike: no text of it becomes a key, a tag or a comment."""
+    options: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 140, "default_flow_style": is_flow}
+    return str(yaml.dump(data, Dumper=_Dumper, **options))
 
 
 _KINDS: Final = {

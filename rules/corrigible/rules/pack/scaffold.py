@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -112,8 +113,9 @@ def unchanged_members(rule: Mapping[str, Json]) -> list[str]:
 
 
 def quoted(text: str) -> str:
-    """Return a text as YAML: JSON's notation is YAML's too."""
-    return json.dumps(text, ensure_ascii=False)
+    """Return a text as YAML in quotes, on one line whatever is in it."""
+    clean = text.encode("utf-8", "replace").decode()
+    return str(yaml.safe_dump(clean, default_style='"', width=math.inf, allow_unicode=True)).strip("\n")
 
 
 def _schemas(folder: Path) -> list[Path]:
