@@ -109,9 +109,7 @@ def _unasked(suggestion: Suggestion, policy: Policy) -> str:
     if suggestion.needs_confirmation:
         reasons = "it changes what was asked for" if suggestion.changes_intent else ""
         reasons = reasons or ("it loses a value" if suggestion.loses else "it requires a confirmation")
-        return (
-            f'the user has to agree first, since {reasons}: `on_refusal="confirm"` asks, no `cap` sends it unasked'
-        )
+        return f'the user has to agree first, since {reasons}: `on_refusal="confirm"` asks, no `cap` sends it unasked'
     ways = '`cap="MAYBE_INCORRECT"` or `on_refusal="confirm"` would send it'
     if suggestion.applicability is Applicability.MACHINE_APPLICABLE:
         return (
