@@ -68,7 +68,16 @@ EXEMPT = {
 }
 ORDER = {
     "client": [
-        *("path_template", "credentials", "native_message", "explanation", "difference", "form_edit", "sent_request"),
+        *(
+            "path_template",
+            "credentials",
+            "guard",
+            "native_message",
+            "explanation",
+            "difference",
+            "form_edit",
+            "sent_request",
+        ),
         *("answer", "policy", "decision", "correction", "driver", "httpx", "requests", "stripe", "github", "grpc"),
         *("tool", "tool_list", "argument_repair", "tool_words", "toolset"),
         *("provider_object", "openai", "anthropic", "langchain"),
