@@ -68,17 +68,9 @@ EXEMPT = {
 }
 ORDER = {
     "client": [
-        *(
-            "path_template",
-            "credentials",
-            "guard",
-            "native_message",
-            "explanation",
-            "difference",
-            "form_edit",
-            "sent_request",
-        ),
-        *("answer", "policy", "decision", "correction", "driver", "httpx", "requests", "stripe", "github", "grpc"),
+        *("path_template", "credentials", "guard", "native_message", "explanation", "form_edit", "sent_request"),
+        *("difference", "answer", "policy", "decision", "correction", "driver"),
+        *("httpx", "requests", "stripe", "github", "grpc"),
         *("tool", "tool_list", "argument_repair", "tool_words", "toolset"),
         *("provider_object", "openai", "anthropic", "langchain"),
     ],
