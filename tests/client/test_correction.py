@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 import pytest
@@ -178,7 +179,7 @@ class TestRepair:
 
     def test_an_error_of_ours_leaves_the_answer_as_it_is(self, caplog: pytest.LogCaptureFixture) -> None:
         class Broken(SentRequest):
-            def edited(self, after: Request) -> SentRequest:
+            def edited(self, after: Request, given: Mapping[tuple[str, ...], Any] | None = None) -> SentRequest:
                 raise ZeroDivisionError
 
         answer, server = refusal(NEAR), Server()
@@ -188,8 +189,8 @@ class TestRepair:
 
     def test_after_a_correction_it_is_the_last_answer_that_stays(self) -> None:
         class Broken(SentRequest):
-            def edited(self, after: Request) -> SentRequest:
-                edited = super().edited(after)
+            def edited(self, after: Request, given: Mapping[tuple[str, ...], Any] | None = None) -> SentRequest:
+                edited = super().edited(after, given)
                 return Broken(edited.method, edited.url, edited.headers, edited.body)
 
             def document(self) -> Request:

@@ -31,7 +31,7 @@ def request_of(vector: dict[str, Any]) -> SentRequest:
 
 
 def suggestion_of(vector: dict[str, Any], **safety: bool) -> dict[str, Any]:
-    members = {name: vector[name] for name in ("patch", "steps") if name in vector}
+    members: dict[str, Any] = {name: vector[name] for name in ("patch", "steps") if name in vector}
     certain = {"applicability": "MACHINE_APPLICABLE", "verification": VERIFIED}
     parameters = vector.get("parameters", {})
     return {"action": "MODIFY_PARAMS", "parameters": parameters, **members, **certain, "safety": safety}
@@ -40,8 +40,13 @@ def suggestion_of(vector: dict[str, Any], **safety: bool) -> dict[str, Any]:
 def outcome_of(vector: dict[str, Any], way: str, **safety: bool) -> tuple[Server, list[Proposal], str]:
     asked: list[Proposal] = []
     members: dict[str, Any] = {name: vector[name] for name in ("operations", "credentials") if name in vector}
+
+    def agree(proposal: Proposal) -> bool:
+        asked.append(proposal)
+        return True
+
     if way == "confirm":
-        members["confirm"] = lambda proposal: asked.append(proposal) or True
+        members["confirm"] = agree
     policy = Policy(on_refusal=way, cap="MAYBE_INCORRECT", **members)
     server = Server(*[ACCEPTED] * 20)
     outcome = run(request_of(vector), refusal(suggestion_of(vector, **safety)), policy, server)

@@ -58,9 +58,11 @@ def descriptions(draw: st.DrawFn) -> dict[str, Any]:
         methods = draw(st.lists(st.sampled_from(["get", "post", "delete"]), min_size=1, max_size=2, unique=True))
         paths[path] = {
             method: operation(
-                *(draw(TEXTS) for _ in range(2)),
-                draw(st.sampled_from(["400", "422", "4XX"])),
-                *(draw(TEXTS) for _ in range(2)),
+                name=draw(TEXTS),
+                code=draw(TEXTS),
+                status=draw(st.sampled_from(["400", "422", "4XX"])),
+                parameter=draw(TEXTS),
+                summary=draw(TEXTS),
             )
             for method in methods
         }
