@@ -76,7 +76,12 @@ FAULTS: list[tuple[str, str, str, set[str]]] = [
     ("dots stay", "(^|\\/)\\.{1,2}(;[^/]*)?(\\/|$)/", "\\0/", {"host"}),
     ("escapes stay", "here = unescaped(here);", "here = path;", {"host"}),
     ("any host", "fits(!ROUTING.includes(name.toLowerCase()), ", "((...all) => all)(name, ", {"host"}),
-    ("two slashes", "STRANGE = /\\/\\/|", "STRANGE = /", {"host"}),
+    (
+        "two slashes",
+        "STRANGE = /\\/\\/|[\\u0000-\\u001f\\u007f\\\\]",
+        "STRANGE = /[\\u0000-\\u001f\\u007f\\\\]",
+        {"host"},
+    ),
     ("pointers skip a name", '(pointer.startsWith("/") && ', "(true && ", PATCH),
     ("any index", "/^(0|[1-9]\\d*)$/.test(part) && Number", "Number", PATCH),
     ("replacing adds", "if (replacing) read(holder, [last]);", "", PATCH),

@@ -13,13 +13,14 @@ import orjson
 import pytest
 
 from corrigible.adapters.operation import Operations
-from corrigible.proxy.build import load_profiles
+from corrigible.proxy.build import build_corrector, load_profiles
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
+from corrigible.schema.exchange import Json
 
 MANIFEST = """\
 mirror: /error
@@ -383,3 +384,37 @@ def test_cookies_of_the_answer_reach_no_rule(folder: Path) -> None:
     assert outcome.feedback["suggestions"][0]["parameters"] == {
         "seen": {"content-type": "application/json; charset=utf-8", "x-a": "1, 2"}
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("size must be a number", "/body/size"),
+        ("colour is required", "/body/colour"),
+        ("something is missing", None),  # the name of what is missing would be the fix
+    ],
+)
+def test_verbose_names_the_place_and_no_fix(tmp_path: Path, text: str, place: str | None) -> None:
+    schema: Json = {
+        "type": "object",
+        "properties": {"size": {"type": "integer"}, "colour": {"type": "string"}},
+        "required": ["colour"],
+    }
+    body: Json = {"size": "7"} if place != "/body/size" else {"size": "seven", "colour": "red"}
+    operation = {
+        "requestBody": {"content": {"application/json": {"schema": schema}}},
+        "responses": {"200": {"description": "ok"}},
+    }
+    file = tmp_path / "openapi.json"
+    info = {"title": "t", "version": "1"}
+    file.write_bytes(orjson.dumps({"openapi": "3.0.3", "info": info, "paths": {"/x": {"post": operation}}}))
+    json = [("Content-Type", "application/json")]
+    native = HttpExchange(
+        RequestHead("POST", "/x", json), orjson.dumps(body), ResponseHead(400, json), orjson.dumps({"message": text})
+    )
+    going = build_corrector((), spec=file, mode=Mode.VERBOSE).correct(native, id="e", started=1.0)
+    outcome = run_with_lookups_sync(going, lambda lookup: LookupAnswer(0))
+    assert outcome.rewrite is not None
+    errors = orjson.loads(outcome.rewrite.body)["validation_errors"]
+    assert place in [one.get("pointer") for one in errors]
+    assert place is not None or "colour" not in outcome.rewrite.body.decode()

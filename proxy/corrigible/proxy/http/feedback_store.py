@@ -60,8 +60,7 @@ class Documents:
     def create(self, id: str, headers: Iterable[tuple[str, str]], peer: str, encoded: bytes, now: float) -> Document:
         """Return a document for who sent these headers. What stands in a log of exchanges does not tell its name."""
         name = hmac.digest(self._key, f"name\0{id}\0{now}".encode(), hashlib.sha256)[:_BYTES]
-        owner, address = self._owner(headers, peer), self._callers.caller((), peer=peer)
-        return Document(base64.urlsafe_b64encode(name).decode(), owner, address, encoded, now)
+        return Document(base64.urlsafe_b64encode(name).decode(), self._owner(headers, peer), peer, encoded, now)
 
     def store(self, document: Document) -> None:
         """Keep it, where there is room."""
@@ -99,7 +98,9 @@ class Documents:
         return DocumentResponse(fields, b"" if method == "HEAD" else document.encoded)
 
     def _owner(self, headers: Iterable[tuple[str, str]], peer: str) -> str:
-        return self._callers.caller(headers) or peer
+        headers = list(headers)
+        cookies = (value for name, value in headers if name.lower() == "cookie")
+        return self._callers.caller(headers) or "\0".join((peer, *cookies))  # any cookie may be somebody's
 
     def _drop(self, name: str) -> None:
         document = self._kept.pop(name)
