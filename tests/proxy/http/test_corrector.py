@@ -383,3 +383,34 @@ def test_cookies_of_the_answer_reach_no_rule(folder: Path) -> None:
     assert outcome.feedback["suggestions"][0]["parameters"] == {
         "seen": {"content-type": "application/json; charset=utf-8", "x-a": "1, 2"}
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("size must be a number", "/body/size"),
+        ("colour is required", "/body/colour"),
+        ("something is missing", None),  # the name of what is missing would be the fix
+    ],
+)
+def test_verbose_names_the_place_and_no_fix(tmp_path: Path, text: str, place: str | None) -> None:
+    schema: Json = {
+        "type": "object",
+        "properties": {"size": {"type": "integer"}, "colour": {"type": "string"}},
+        "required": ["colour"],
+    }
+    body: Json = {"size": "7"} if place != "/body/size" else {"size": "seven", "colour": "red"}
+    operation = {"requestBody": {"content": {"application/json": {"schema": schema}}}, "responses": {"200": {}}}
+    file = tmp_path / "openapi.json"
+    info = {"title": "t", "version": "1"}
+    file.write_bytes(orjson.dumps({"openapi": "3.0.3", "info": info, "paths": {"/x": {"post": operation}}}))
+    json = [("Content-Type", "application/json")]
+    native = HttpExchange(
+        RequestHead("POST", "/x", json), orjson.dumps(body), ResponseHead(400, json), orjson.dumps({"message": text})
+    )
+    going = build_corrector((), spec=file, mode=Mode.VERBOSE).correct(native, id="e", started=1.0)
+    outcome = run_with_lookups_sync(going, lambda lookup: LookupAnswer(0))
+    assert outcome.rewrite is not None
+    errors = orjson.loads(outcome.rewrite.body)["validation_errors"]
+    assert place in [one.get("pointer") for one in errors]
+    assert place is not None or "colour" not in outcome.rewrite.body.decode()

@@ -170,12 +170,15 @@ def answer_texts(
     body = parsed(str(response.get("body") or ""))
     if body is None:
         yield Text(str(response.get("body") or ""), channel, owner, place, rule, known_values)
+    native_texts = {str(value) for _, value in native_values}
     for pointer, value in leaves(body):
         if pointer.startswith("/recovery_feedback"):
             continue
-        text_owner = (
-            "ours" if pointer.startswith("/validation_errors/") or (pointer, value) not in native_values else owner
-        )
+        is_ours = pointer.startswith("/validation_errors/") or (pointer, value) not in native_values
+        if pointer.startswith("/validation_errors/") and pointer.endswith("/pointer"):
+            # A place is no fix. The name of a member that is missing would be one, if the answer did not have it.
+            is_ours = str(value).rpartition("/")[2] not in native_texts
+        text_owner = "ours" if is_ours else owner
         yield Text(str(value), channel, text_owner, f"{place} {pointer}", rule, known_values, whole=True)
     for name, value in response.get("headers") or ():
         for part in str(value).split(",") if str(name).lower() in _LISTS else [str(value)]:
