@@ -13,13 +13,14 @@ import orjson
 import pytest
 
 from corrigible.adapters.operation import Operations
-from corrigible.proxy.build import load_profiles
+from corrigible.proxy.build import build_corrector, load_profiles
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
+from corrigible.schema.exchange import Json
 
 MANIFEST = """\
 mirror: /error
@@ -390,7 +391,7 @@ def test_cookies_of_the_answer_reach_no_rule(folder: Path) -> None:
     [
         ("size must be a number", "/body/size"),
         ("colour is required", "/body/colour"),
-        ("something is missing", None),  # the name of what is missing would be the fix
+        ("Validation failed", None),  # the name of what is missing would be the fix
     ],
 )
 def test_verbose_names_the_place_and_no_fix(tmp_path: Path, text: str, place: str | None) -> None:
@@ -400,7 +401,10 @@ def test_verbose_names_the_place_and_no_fix(tmp_path: Path, text: str, place: st
         "required": ["colour"],
     }
     body: Json = {"size": "7"} if place != "/body/size" else {"size": "seven", "colour": "red"}
-    operation = {"requestBody": {"content": {"application/json": {"schema": schema}}}, "responses": {"200": {}}}
+    operation = {
+        "requestBody": {"content": {"application/json": {"schema": schema}}},
+        "responses": {"200": {"description": "ok"}},
+    }
     file = tmp_path / "openapi.json"
     info = {"title": "t", "version": "1"}
     file.write_bytes(orjson.dumps({"openapi": "3.0.3", "info": info, "paths": {"/x": {"post": operation}}}))
