@@ -63,7 +63,7 @@ def test_a_rule_speaks(write_pack: WritePack) -> None:
     decision = decide(write_pack(x=f"match: {{code: too_much}}\n{MODIFY}"), exchange(REFUSED))
     assert isinstance(decision, Annotate)
     assert decision.rules == ("apex.x",)
-    assert decision.diagnoses == ({"code": "too_much", "message": "It is x."},)
+    assert decision.diagnoses == ({"code": "too_much", "message": "It is x.", "pointer": "/body/amount"},)
     assert (decision.live, decision.body, decision.operation) == (False, REFUSED, "")
     assert decision.feedback["suggestions"][0]["patch"][-1] == {"op": "replace", "path": "/body/amount", "value": 300}
 
