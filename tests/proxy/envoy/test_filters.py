@@ -206,12 +206,12 @@ def test_a_success_ends_the_loop_of_its_caller(write_pack: Any, method: str) -> 
 @pytest.mark.parametrize(
     ("who", "other"),
     [
-        (b"", b"Recovery-Feedback-Caller: b\r\n"),
+        (b"Prefer: recovery-feedback; caller=a\r\n", b"Recovery-Feedback-Caller: b\r\n"),
         (b"X-Api-Key: t\r\n", b"X-Api-Key: u\r\n"),
         (b"Authorization: Signature a, b\r\n", TOKEN),
         (TOKEN + b"Prefer: caller=a\r\n", TOKEN + b"Prefer: caller=b\r\n"),
     ],
-    ids=["an address", "a key", "a signature", "a name"],
+    ids=["a name alone", "a key", "a signature", "a name"],
 )
 def test_callers_with_loops_are_told_apart(who: bytes, other: bytes, write_pack: Any) -> None:
     answers: dict[str, Any] = {"/x": Bench.message(b"400 No", JSON, BAD)}

@@ -391,7 +391,7 @@ def test_cookies_of_the_answer_reach_no_rule(folder: Path) -> None:
     [
         ("size must be a number", "/body/size"),
         ("colour is required", "/body/colour"),
-        ("something is missing", None),  # the name of what is missing would be the fix
+        ("Validation failed", None),  # the name of what is missing would be the fix
     ],
 )
 def test_verbose_names_the_place_and_no_fix(tmp_path: Path, text: str, place: str | None) -> None:

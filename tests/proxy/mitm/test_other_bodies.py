@@ -183,7 +183,8 @@ def test_repeated_refusals_without_a_body_are_counted(each_engine: Any, descript
     ):
         actions = []
         for _ in range(4):
-            target = link_of(each_engine.ask(proxy.port, "/order", "POST").partition(b"\r\n\r\n")[0])
+            answer = each_engine.ask(proxy.port, "/order", "POST", b"", b"Prefer: recovery-feedback; caller=one\r\n")
+            target = link_of(answer.partition(b"\r\n\r\n")[0])
             assert target is not None
             actions.append(fetched(each_engine, proxy.port, target)["suggestions"][0]["action"])
     assert actions[-1] == "ESCALATE"

@@ -153,12 +153,16 @@ def eventually(holds: Callable[[], Any]) -> bool:
     return bool(holds())
 
 
+KNOWN = JSON + b"X-Api-Key: 1\r\n"
+"""Of a caller whose refusals are counted."""
+
+
 def test_large_refusals_are_corrected_in_a_worker_look_ups_and_loops_included(bench: Any, proxy: Proxy) -> None:
     assert corrected(bench.ask(proxy.port, "/v1/x", "POST", SMALL, JSON))
-    assert corrected(bench.ask(proxy.port, "/v1/x", "POST", LARGE, JSON))
+    assert corrected(bench.ask(proxy.port, "/v1/x", "POST", LARGE, KNOWN))
     (worker,) = proxy.workers
-    assert corrected(bench.ask(proxy.port, "/v1/y", "POST", LARGE, JSON), 7)
-    again = bench.ask(proxy.port, "/v1/x", "POST", LARGE, JSON)
+    assert corrected(bench.ask(proxy.port, "/v1/y", "POST", LARGE, KNOWN), 7)
+    again = bench.ask(proxy.port, "/v1/x", "POST", LARGE, KNOWN)
     assert b'"attempt":2' in again
     assert proxy.workers == [worker]
     other = bench.ask(proxy.port, "/v1/x", "POST", LARGE, JSON + b"Authorization: Bearer other\r\n")
@@ -169,7 +173,7 @@ def test_large_refusals_are_corrected_in_a_worker_look_ups_and_loops_included(be
 
 
 def test_a_success_ends_loops_that_a_worker_remembers(bench: Any, proxy: Proxy) -> None:
-    said = [bench.ask(proxy.port, "/v1/turns", "POST", LARGE, JSON) for _ in range(4)]
+    said = [bench.ask(proxy.port, "/v1/turns", "POST", LARGE, KNOWN) for _ in range(4)]
     assert [b'"attempt":2' in one for one in said] == [False, True, False, False]
     assert [corrected(one) for one in said] == [True, True, False, True]
 
