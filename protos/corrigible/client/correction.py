@@ -7,7 +7,7 @@ libraries: it yields what is to be done, and is sent the result.
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -24,13 +24,15 @@ from .credentials import without
 from .decision import Ask, Confirm, NotSent, decide
 from .difference import difference
 from .explanation import explain
-from .native_message import native_message, quoted
+from .native_message import cut, native_message, quoted
 from .policy import Policy
 from .sent_request import KEY, NotSendable, SentRequest
 
 log: Final = logging.getLogger("corrigible.client")
 _MOST_LINKS: Final = 2
 _MOST_STEPS: Final = 16
+_LONGEST_PROMPT: Final = 2_000
+"""Characters of a message that a person or a model is asked with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def correct(sent: SentRequest, answer: Answer, policy: Policy) -> Correction:
         except NotSendable as problem:
             return _refused(answer, feedback, None, done, secrets, str(problem))
         stop = partial(_refused, answer, feedback, document, done, secrets)
-        following = yield from decide(feedback, document, policy, shown)
+        following = yield from decide(_with_shown_texts(feedback, shown), document, policy, shown)
         if isinstance(following, NotSent):
             return stop(following.reason)
         most = feedback.retry.max_attempts if feedback.retry is not None else None
@@ -184,6 +186,19 @@ def _refused(
         "" if feedback is not None and native == feedback.message else native,
         secrets,
     )
+
+
+def _with_shown_texts(feedback: Feedback, shown: Callable[[str], str]) -> Feedback:
+    """Return the feedback with messages as a prompt may show them: no credentials, nothing invisible, not endless."""
+
+    def text(given: str) -> str:
+        return shown(cut(given, _LONGEST_PROMPT))
+
+    suggestions = (
+        one if one.message is None else one.model_copy(update={"message": text(one.message)})
+        for one in feedback.suggestions
+    )
+    return feedback.model_copy(update={"message": text(feedback.message), "suggestions": tuple(suggestions)})
 
 
 def _knowing(sent: SentRequest, policy: Policy) -> SentRequest:

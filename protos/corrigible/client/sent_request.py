@@ -18,7 +18,7 @@ from corrigible.schema.document import UNDOCUMENTED, form_pairs, is_credential_n
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.form import by_name, fields, nested
 
-from .credentials import credential_values
+from .credentials import credential_values, values_in_address
 from .form_edit import edited_form, edited_query
 
 FORM: Final = "application/x-www-form-urlencoded"
@@ -87,7 +87,8 @@ class SentRequest:
 
     def secrets(self) -> frozenset[str]:
         """Return the values of credentials, which no text shows."""
-        return credential_values(self.headers, urlsplit(self.url).query, self.credentials)
+        named = credential_values(self.headers, urlsplit(self.url).query, self.credentials)
+        return named | values_in_address(self.url)
 
     def edited(self, after: Request) -> SentRequest:
         """Return what to send so that the document is `after`. What the correction leaves alone stays as it was.

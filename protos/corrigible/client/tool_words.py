@@ -15,11 +15,12 @@ from corrigible.schema.document import pointer_parts
 from corrigible.schema.edit import NotApplicable, after_suggestion
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Placeholder, StepRequest, Suggestion
+from corrigible.schema.printable import printable
 from corrigible.schema.word import Ask, PatchVerb
 
 from .correction import SentAgain
 from .difference import Place, changes
-from .explanation import literal, one_line, question, request_line
+from .explanation import literal, name_line, question, request_line
 from .path_template import path_values
 from .sent_request import KEY
 from .tool import BODY, Tool
@@ -41,7 +42,7 @@ class ToolCall:
     arguments: dict[str, Json]
 
     def __str__(self) -> str:
-        return f"{self.name} with {json.dumps(self.arguments, ensure_ascii=False)}"
+        return f"{self.name} with {printable(json.dumps(self.arguments, ensure_ascii=False))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +112,13 @@ class ToolWords:
                 return self._parameter(name, rest)
             case ("headers", name):
                 found = (one.argument for one in self._called.tool.parameters if one.name.lower() == name.lower())
-                return next(found, f"the header {one_line(name)}")
+                return next(found, f"the header {name_line(name)}")
             case ("path",):
                 found = (one.argument for one in self._called.tool.parameters if one.place == "path")
                 return ", ".join(found) or "the tool"
             case ("method",):
                 return "the tool"
-        return one_line(pointer)
+        return name_line(pointer)
 
     def text(self, text: str) -> str:
         """Return a text in which places have the tool's names."""
@@ -153,7 +154,7 @@ class ToolWords:
             call = self._called.call_of(Request("GET", path), is_new=True) if not query else None
             if call is not None:
                 return f"to read it, call {call}"
-        return f"{one_line(name)}: {literal(value)}"
+        return f"{name_line(name)}: {literal(value)}"
 
     def done(self, sent: SentAgain) -> str:
         """Return what was sent without the model, as one line."""
@@ -167,7 +168,7 @@ class ToolWords:
     def _change(self, after: Request) -> Iterator[str]:
         call = self._called.call_of(after)
         if call is None:
-            yield f"no tool here makes the corrected request: {one_line(after.method)} {one_line(after.path)}"
+            yield f"no tool here makes the corrected request: {name_line(after.method)} {name_line(after.path)}"
         elif call.name != self._called.tool.name:
             yield f"call another tool: {call}"
         else:
@@ -192,7 +193,7 @@ class ToolWords:
             members = one.schema.get("properties") if one.place == "query" and one.is_exploded else None
             if isinstance(members, Mapping) and name in members:
                 return _spelled((one.argument, name))
-        return one_line(name)
+        return name_line(name)
 
     def _path_question(self, ask: Ask | None, schema: Mapping[str, Any]) -> str:
         """Ask for the argument that the path is made of, or for another call."""
@@ -246,7 +247,7 @@ def _indexes(parts: Sequence[str]) -> Iterator[str | int]:
 def _spelled(place: Place) -> str:
     """Return a place among arguments as programs write it: `body.guests[0].age`."""
     first, *rest = place
-    text = one_line(str(first))
+    text = name_line(str(first))
     for part in rest:
         if part == "-":
             text += " (a new element)"
@@ -254,4 +255,4 @@ def _spelled(place: Place) -> str:
             text += f".{part}"
         else:
             text += f"[{json.dumps(part, ensure_ascii=False)}]"
-    return one_line(text)
+    return name_line(text)

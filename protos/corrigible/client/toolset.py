@@ -14,19 +14,20 @@ from urllib.parse import urlencode, urlsplit
 import httpx
 
 from corrigible.schema.command_line import did_you_mean
+from corrigible.schema.content_encoding import Start
 from corrigible.schema.document import SENDERS_OWN, form_pairs, query_pairs
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback
-from corrigible.schema.printable import printable
+from corrigible.schema.printable import without_unseen
 from corrigible.schema.reader import Next, apply
 from corrigible.schema.word import Relation
 
-from .answer import Answer
+from .answer import MOST_BYTES, Answer
 from .argument_repair import as_text, mended, nearest
 from .correction import Outcome, log
-from .credentials import credential_values, without
+from .credentials import CUT, credential_values, values_in_address, without
 from .explanation import explain
-from .httpx import EXTENSION, AsyncCorrigibleTransport, CorrigibleTransport
+from .httpx import EXTENSION, AsyncCorrigibleTransport, CorrigibleTransport, start_of, start_of_async
 from .native_message import native_message, quoted
 from .path_template import path_values
 from .policy import Policy
@@ -99,7 +100,8 @@ class Toolset:
         self._own = {*map(str.lower, self._headers), *SENDERS_OWN} - {"accept"}
         given = policy or Policy()
         credentials = credential_names(description) | frozenset(given.credentials)
-        self._secrets = credential_values(self._headers.items(), urlencode(self._query), credentials)
+        named = credential_values(self._headers.items(), urlencode(self._query), credentials)
+        self._secrets = named | values_in_address(base_url)
         paths = description.get("paths")
         self._templates = list(map(str, paths)) if isinstance(paths, Mapping) else []
         operations = given.operations if given.operations is not None else self._offers
@@ -116,12 +118,12 @@ class Toolset:
             with httpx.Client(transport=transport) as client:
                 # `client.send` would write the address to the log of httpx, with a key in its query.
                 response = transport.handle_request(self._native(prepared, client))
-                response.read()
+                start = start_of(response, MOST_BYTES)
         except ArgumentProblem as problem:
             return ToolResult(str(problem), is_error=True)
         except httpx.HTTPError as problem:
             return self._unanswered(name, problem)
-        return self._result(prepared, response)
+        return self._result(prepared, response, start)
 
     async def acall(self, name: str, arguments: Mapping[str, Json] | str) -> ToolResult:
         """The same without blocking."""
@@ -132,12 +134,23 @@ class Toolset:
         try:
             async with httpx.AsyncClient(transport=transport) as client:
                 response = await transport.handle_async_request(self._native(prepared, client))
-                await response.aread()
+                start = await start_of_async(response, MOST_BYTES)
         except ArgumentProblem as problem:
             return ToolResult(str(problem), is_error=True)
         except httpx.HTTPError as problem:
             return self._unanswered(name, problem)
-        return self._result(prepared, response)
+        return self._result(prepared, response, start)
+
+    def without_credentials(self, value: Json) -> Json:
+        """Return JSON in whose texts no credential of the caller stands."""
+        match value:
+            case str():
+                return without(self._secrets, value)
+            case list():
+                return [self.without_credentials(one) for one in value]
+            case dict():
+                return {without(self._secrets, name): self.without_credentials(one) for name, one in value.items()}
+        return value
 
     def _prepared(self, name: str, given: Mapping[str, Json] | str) -> _Prepared | ToolResult:
         """Return what is sent for a call, or what is wrong with the call."""
@@ -157,7 +170,7 @@ class Toolset:
                 raise _unsendable(name) from None
             return _Prepared(tool, arguments, sent)
         except ArgumentProblem as problem:
-            return ToolResult(printable(str(problem)), is_error=True)
+            return ToolResult(self._shown(str(problem)), is_error=True)
 
     def _misshapen(self, tool: Tool, arguments: Mapping[str, Json], corrected: dict[str, Json]) -> ToolResult:
         """Return the call that was meant, for one whose arguments have another shape than the tool's."""
@@ -175,7 +188,7 @@ class Toolset:
         except ArgumentProblem as more:  # something else is wrong as well
             raise ArgumentProblem(f"{problem} {more}") from None
         call = ToolCall(tool.name, corrected)
-        return ToolResult(printable(f"{problem} Nothing was sent.\nCall {call}"), is_error=True, corrected=call)
+        return ToolResult(self._shown(f"{problem} Nothing was sent.\nCall {call}"), is_error=True, corrected=call)
 
     def _offers(self, request: Request) -> bool:
         """Whether a request is one of a tool. `/users/export` is not, where only `/users/{id}` is a tool."""
@@ -204,15 +217,15 @@ class Toolset:
         except (ValueError, RecursionError, httpx.InvalidURL):
             raise _unsendable(prepared.tool.name) from None
 
-    def _result(self, prepared: _Prepared, response: httpx.Response) -> ToolResult:
+    def _result(self, prepared: _Prepared, response: httpx.Response, start: Start) -> ToolResult:
         outcome: Outcome = response.extensions.get(EXTENSION) or Outcome(Answer(response.status_code))
         try:
-            return self._told(prepared, response, outcome)
+            return self._told(prepared, response, start, outcome)
         except Exception:
             log.exception("the correction of %s cannot be told; the answer is told as it is", prepared.tool.name)
-            return self._told(prepared, response, Outcome(Answer(response.status_code)))
+            return self._told(prepared, response, start, Outcome(Answer(response.status_code)))
 
-    def _told(self, prepared: _Prepared, response: httpx.Response, outcome: Outcome) -> ToolResult:
+    def _told(self, prepared: _Prepared, response: httpx.Response, start: Start, outcome: Outcome) -> ToolResult:
         status, again = response.status_code, outcome.sent_again
         first = again[0].before if again else outcome.request
         base = urlsplit(self._base).path
@@ -223,12 +236,17 @@ class Toolset:
         )
         words = ToolWords(called, outcome.request or first)
         if outcome.feedback is None and status < 400:
-            text = _cut(_decoded(response), _LONGEST_RESULT) or f"{status} {response.reason_phrase}"
+            text = self._cut(_decoded(response, start.data), _LONGEST_RESULT, is_whole=start.is_whole)
+            text = text or f"{status} {response.reason_phrase}"
             history = [self._shown(f"Corrected and sent again: {words.done(one)}") for one in again]
             return ToolResult("\n".join([*history, text]), status=status)
         lines = [f"{prepared.tool.name} was refused ({status} {response.reason_phrase})."]
         feedback = outcome.feedback
-        native = outcome.native if feedback else native_message(_content(response), longest=_LONGEST_ERROR)
+        native = (
+            outcome.native
+            if feedback
+            else native_message(_decoded(response, start.data).encode("utf-8", "replace"), longest=_LONGEST_ERROR)
+        )
         lines += [quoted(native)] if native else []
         lines += [explain(feedback, words=words)] if feedback is not None else []
         lines += [f"Sent again before this answer: {words.done(one)}" for one in again]
@@ -241,11 +259,21 @@ class Toolset:
         return ToolResult(text, True, status, feedback, following.call, following.needs_confirmation)
 
     def _shown(self, text: str) -> str:
-        return printable(without(self._secrets, text))
+        return without_unseen(without(self._secrets, text))
+
+    def _cut(self, text: str, longest: int, *, is_whole: bool = True) -> str:
+        """Return the start of a text as it is shown, which says what it was cut from."""
+        start = text[: 2 * longest]
+        is_all = is_whole and len(start) == len(text)
+        shown = self._shown(start if is_all else start + CUT)  # half a credential may stand there
+        if is_all and len(shown) <= longest:
+            return shown
+        size = f"{len(text)} characters" if is_whole else f"more than {len(text)} characters"
+        return f"{shown.removesuffix(CUT)[:longest]}{CUT}, {size})"
 
     def _unanswered(self, name: str, problem: httpx.HTTPError) -> ToolResult:
         # An error of what we would have sent quotes it, with the credentials.
-        why = "" if isinstance(problem, httpx.LocalProtocolError) else f": {_cut(str(problem), _LONGEST_ERROR)}"
+        why = "" if isinstance(problem, httpx.LocalProtocolError) else f": {self._cut(str(problem), _LONGEST_ERROR)}"
         return ToolResult(self._shown(f"{name} was not answered: {type(problem).__name__}{why}"), is_error=True)
 
 
@@ -327,17 +355,9 @@ def _unsendable(name: str) -> ArgumentProblem:
     return ArgumentProblem(f"The arguments of {name} cannot be sent: too long, too deep, or no valid text.")
 
 
-def _decoded(response: httpx.Response) -> str:
+def _decoded(response: httpx.Response, body: bytes) -> str:
+    media = {"content-type": response.headers.get("content-type", "")}
     try:
-        return response.text
+        return httpx.Response(response.status_code, headers=media, content=body).text
     except Exception:  # `charset=zlib` and others name codecs that are no encodings of text
-        return response.content.decode("utf-8", "replace")
-
-
-def _content(response: httpx.Response) -> bytes:
-    return _decoded(response).encode("utf-8", "replace")
-
-
-def _cut(text: str, longest: int) -> str:
-    plain = printable(text)
-    return plain if len(plain) <= longest else f"{plain[:longest]}... (cut, {len(plain)} characters)"
+        return body.decode("utf-8", "replace")
