@@ -93,7 +93,7 @@ def _lines(feedback: Feedback, words: Words) -> Iterator[str]:
     if suggestions[0].terminal or feedback.recovery is Recovery.TERMINAL:
         yield from _terminal(suggestions[0], words)
         return
-    for heading, members in _units(feedback):
+    for heading, members in _units(feedback, words):
         if heading:
             yield heading
         for number, suggestion in enumerate(members, 1):
@@ -102,17 +102,30 @@ def _lines(feedback: Feedback, words: Words) -> Iterator[str]:
     yield from _resending(feedback)
 
 
-def _units(feedback: Feedback) -> Iterator[tuple[str, Sequence[Suggestion]]]:
+def _units(feedback: Feedback, words: Words) -> Iterator[tuple[str, Sequence[Suggestion]]]:
     """Yield the suggestions in order, those of a group together and under a heading."""
-    if feedback.type is FeedbackType.INTENT_DISAMBIGUATION:
+    is_choice = feedback.type is FeedbackType.INTENT_DISAMBIGUATION
+    if is_choice and not any(one.group for one in feedback.suggestions):
         yield "Choose one:", feedback.suggestions
         return
     groups: dict[Any, list[Suggestion]] = {}
     for index, suggestion in enumerate(feedback.suggestions):
         group = suggestion.group
         groups.setdefault((group.relation, group.id) if group else index, []).append(suggestion)
+    is_alone = len(groups) == 1
     for key, members in groups.items():
-        yield _HEADINGS[key[0]] if isinstance(key, tuple) and len(members) > 1 else "", members
+        if isinstance(key, tuple) and len(members) > 1:
+            place = "" if is_alone else _common_place(members, words)
+            heading = "Choose one:" if is_choice and key[0] is Relation.ONE_OF else _HEADINGS[key[0]]
+            yield heading.replace(":", f" for {place}:" if place else ":"), members
+        else:
+            yield "", members
+
+
+def _common_place(members: Sequence[Suggestion], words: Words) -> str:
+    """Return what the error is about that all of a group correct; empty if they do not say the same."""
+    pointers = {one.evidence.pointer for one in members if one.evidence is not None and one.evidence.pointer}
+    return words.place(pointers.pop()) if len(pointers) == 1 else ""
 
 
 _OTHERS_ACT: Final[Mapping[Json, str]] = {
@@ -301,6 +314,8 @@ def _allowed(schema: Mapping[str, Json] | None) -> str:
     choices = schema.get("enum")
     if isinstance(choices, list):
         text = f", one of {', '.join(map(literal, choices))}"
+    elif schema.keys() == {"not"} and isinstance(schema["not"], Mapping) and schema["not"].keys() == {"const"}:
+        text = f" other than {literal(schema['not']['const'])}"
     elif schema.keys() == {"type"} and isinstance(schema["type"], str):
         text = f" ({one_line(schema['type'])})"
     else:

@@ -21,6 +21,7 @@ from corrigible.schema.word import Ask, PatchVerb
 from .correction import SentAgain
 from .difference import Place, changes
 from .explanation import literal, name_line, question, request_line
+from .native_message import offered
 from .path_template import path_values
 from .sent_request import KEY
 from .tool import BODY, Tool
@@ -99,8 +100,9 @@ class Called:
 class ToolWords:
     """What a text calls the places of a request that a tool made. `request` is the one that was refused."""
 
-    def __init__(self, called: Called, request: Request) -> None:
-        self._called, self._request = called, request
+    def __init__(self, called: Called, request: Request, answer: Json = None, questions: int = 0) -> None:
+        """`answer` is the JSON of the refusal, which may list the values for one of the `questions`."""
+        self._called, self._request, self._answer, self._questions = called, request, answer, questions
         call = called.call_of(request)
         self._arguments = call.arguments if call is not None else dict(called.arguments)
 
@@ -146,7 +148,17 @@ class ToolWords:
         if placeholder.pointer == "/method":
             methods = [one for one in schema.get("enum") or () if isinstance(one, str)]
             return _which(placeholder.ask, [str(name) for one in methods for name in self._names(one)])
-        return question(self.place(placeholder.pointer), placeholder.ask, placeholder.schema_)
+        parts = pointer_parts(placeholder.pointer) or ("",)
+        member = next((part for part in reversed(parts) if not part.isdecimal()), "")
+        refused = _value_at(self._request.document(), parts)
+        return self._asked(self.place(placeholder.pointer), member, placeholder.ask, schema, refused)
+
+    def _asked(self, place: str, member: str, ask: Ask | None, schema: Mapping[str, Any], refused: Json) -> str:
+        """Ask for a value, with those that the answer itself offers."""
+        offer = offered(self._answer, member, schema, refused, is_only=self._questions == 1)
+        if offer is None:
+            return question(place, ask, schema)
+        return f"{question(place, ask, {'enum': offer.values})} (offered by the API as {name_line(offer.name)})"
 
     def parameter(self, name: str, value: Json) -> str:
         if name == "path" and isinstance(value, str):
@@ -220,7 +232,8 @@ class ToolWords:
             for one in self._called.tool.parameters:
                 if wanted == [one.name] and one.place == "path":
                     plain = {name: value for name, value in one.schema.items() if name not in ("title", "description")}
-                    return question(one.argument, ask, {"type": kind, **plain})
+                    refused = self._arguments.get(one.argument)
+                    return self._asked(one.argument, one.name, ask, {"type": kind, **plain}, refused)
         if pattern == "^/":
             return _which(ask, [])
         return question(self.place("/path"), ask, None)
@@ -231,6 +244,17 @@ class ToolWords:
         for tool in self._called.tools.values():
             if path is not None and tool.method == method and path_values(tool.path, path) is not None:
                 yield tool.name
+
+
+def _value_at(document: Json, parts: Sequence[str]) -> Json:
+    for part in parts:
+        if isinstance(document, Mapping):
+            document = document.get(part)
+        elif isinstance(document, list) and part.isascii() and part.isdecimal() and len(part) < 10:
+            document = document[int(part)] if int(part) < len(document) else None
+        else:
+            return None
+    return document
 
 
 def _which(ask: Ask | None, calls: Sequence[str]) -> str:
