@@ -22,6 +22,8 @@ RELATION: Final = "recovery-feedback"
 MOST_BYTES: Final = 1 << 20
 """Of an answer that is read, packed and unpacked: no proxy adds feedback to a larger one."""
 _MOST_SUGGESTIONS: Final = 64
+_MOST_PARTS: Final = 1000
+"""Edits, steps and placeholders of all suggestions together."""
 _LEAST_REFUSAL: Final = 400
 _LENGTH: Final = re.compile(r"[0-9]{1,6}")
 """Of an answer below 400 that is read to see whether it refuses (GraphQL, `"success": false`): less than 1 MB."""
@@ -82,13 +84,25 @@ def feedback_links(answer: Answer) -> Iterator[str]:
 
 
 def _readable(feedback: Json) -> Feedback | None:
-    if feedback is None:
+    """Return feedback that can be read, and whose parts are few enough to be worked on."""
+    if not isinstance(feedback, dict) or _parts(feedback.get("suggestions")) > _MOST_PARTS:
         return None
     try:
-        parsed = parse(feedback)
-    except (ReaderError, RecursionError):
+        return parse(feedback)
+    except (ReaderError, RecursionError, ValueError):
         return None
-    return parsed if len(parsed.suggestions) <= _MOST_SUGGESTIONS else None
+
+
+def _parts(suggestions: Json) -> int:
+    """Return how many parts there are; too many where there are too many suggestions."""
+    if not isinstance(suggestions, list):
+        return 0
+    if len(suggestions) > _MOST_SUGGESTIONS:
+        return _MOST_PARTS + 1
+    held = (
+        one.get(name) for one in suggestions if isinstance(one, dict) for name in ("patch", "steps", "placeholders")
+    )
+    return sum(len(one) for one in held if isinstance(one, list))
 
 
 def _parsed(body: bytes) -> Json:

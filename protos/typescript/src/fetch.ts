@@ -4,7 +4,7 @@ import { apply } from "./apply.ts";
 import type { Next, Outcome } from "./apply.ts";
 import { Credentials } from "./credentials.ts";
 import type { Request as Document } from "./edit.ts";
-import { explain } from "./explain.ts";
+import { explain, seen } from "./explain.ts";
 import { find } from "./find.ts";
 import { byName, formPairs, nested, queryPairs } from "./form.ts";
 import { bare, isObject, parseJson, writeJson } from "./json.ts";
@@ -16,8 +16,11 @@ import type { Feedback, Suggestion } from "./read.ts";
 type Fetch = typeof globalThis.fetch;
 
 const MOST_STEPS = 16;
-/** Of an answer or a document, in characters: no proxy adds feedback to a larger one. */
+/** Of an answer or a document, in bytes, unpacked: no proxy adds feedback to a larger one. */
 const LONGEST = 1 << 20;
+const MOST_SUGGESTIONS = 64;
+/** Edits, steps and placeholders of all suggestions together. */
+const MOST_PARTS = 1000;
 /** Only the sender can change a request that is signed or has a checksum. */
 const SIGNATURES = ["signature", "signature-input", "content-md5", "digest", "content-digest", "repr-digest", "x-amz-content-sha256"];
 const SIGNING = /^(aws4-hmac-sha256|digest|signature|oauth|hawk|sharedkey)\b/i;
@@ -117,7 +120,7 @@ async function decided(
       const suggestion = feedback.suggestions[index]!;
       if (onlyWaits(suggestion, feedback)) continue;
       if (!asks) return suggestion.confirm ? "the user has to agree first" : "the correction is not certain enough to send it unasked";
-      if (!(await confirm(suggestion, shown(`${text}\n${proposed(wanted, document)}`)))) return "the correction was not confirmed";
+      if (!(await confirm(suggestion, shown(seen(`${text}\n${proposed(wanted, document)}`))))) return "the correction was not confirmed";
     }
   }
   const repeats = next.steps.length === 0 && writeJson(content(next.request)) === writeJson(content(document));
@@ -147,7 +150,7 @@ const content = ({ method, path, query, headers, body }: Document): JsonObject =
 async function recoveryOf(response: Response, document: Document, sent: Request, fetch: Fetch, shown: (text: string) => string, cap: string): Promise<Recovery | undefined> {
   return attempt(async () => {
     const feedback = (await inBody(response)) ?? (await linked(response, sent, fetch));
-    if (feedback === undefined) return undefined;
+    if (feedback === undefined || !isBounded(feedback)) return undefined;
     return { feedback, outcome: apply(feedback, document, { cap }), text: shown(explain(feedback, document)) };
   });
 }
@@ -163,8 +166,31 @@ async function attempt<T>(read: () => T | Promise<T>): Promise<T | undefined> {
 
 async function inBody(response: Response): Promise<Feedback | undefined> {
   if (!(response.headers.get("content-type") ?? "").includes("json")) return undefined;
-  const text = await response.clone().text();
-  return text.length > LONGEST ? undefined : find(parseJson(text), response.status);
+  const text = await textOf(response.clone());
+  return text === undefined ? undefined : find(parseJson(text), response.status);
+}
+
+/** The text of an answer, which is unpacked as it is read; undefined, and no more of it is read, if it is longer than the limit. */
+async function textOf(response: Response): Promise<string | undefined> {
+  const [parts, decoder] = [[] as string[], new TextDecoder()];
+  const reader = response.body?.getReader();
+  for (let size = 0; reader !== undefined; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    size += value.byteLength;
+    if (size > LONGEST) {
+      void reader.cancel().catch(() => undefined); // of a clone: the caller's own answer goes on
+      return undefined;
+    }
+    parts.push(decoder.decode(value, { stream: true }));
+  }
+  return parts.join("") + decoder.decode();
+}
+
+/** Whether there are few enough parts to be worked on. */
+function isBounded({ suggestions }: Feedback): boolean {
+  const parts = suggestions.reduce((sum, { patch, steps, placeholders }) => sum + patch.length + steps.length + placeholders.length, 0);
+  return suggestions.length <= MOST_SUGGESTIONS && parts <= MOST_PARTS;
 }
 
 /** The document that a `Link` points to, if it is on the host that the request went to (RFC 8288). */
@@ -174,8 +200,8 @@ async function linked(response: Response, sent: Request, fetch: Fetch): Promise<
   const url = new URL(target, sent.url);
   if (url.origin !== new URL(sent.url).origin) return undefined;
   const answer = await fetch(url, { headers: sent.headers, redirect: "error" });
-  const text = answer.ok ? await answer.text() : "";
-  return text !== "" && text.length <= LONGEST ? readFeedback(parseJson(text)) : undefined;
+  const text = answer.ok ? await textOf(answer) : undefined;
+  return text ? readFeedback(parseJson(text)) : undefined;
 }
 
 /** The document of a request, and whether it can be written again: else it is only explained. */
