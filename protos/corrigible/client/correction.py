@@ -134,17 +134,20 @@ def correct(sent: SentRequest, answer: Answer, policy: Policy) -> Correction:
         if following.wait_seconds:
             yield Wait(following.wait_seconds)
         for step in steps:
-            step_answer: Answer = yield Send(step)
-            if step_answer.refuses:
-                path = urlsplit(step.url).path
-                return stop(f"{step.method} {path}, which has to come first, was answered {step_answer.status}")
+            step_answer: Answer | None = yield Send(step, optional=True)
+            if step_answer is None or step_answer.refuses:
+                ended = "not answered" if step_answer is None else f"answered {step_answer.status}"
+                return stop(f"{step.method} {urlsplit(step.url).path}, which has to come first, was {ended}")
         after = request.document()
         changes = difference(document, after)
         log.info("sent again, changed at %s", ", ".join(line.partition(": ")[0] for line in changes) or "no place")
         text = shown(_correction(following, steps, changes))
+        next_answer: Answer | None = yield Send(request, corrected=True)
+        if next_answer is None:
+            return stop("the HTTP library does not send the corrected request")
         done.append(SentAgain(document, after, following.steps, following.wait_seconds, text))
         already_sent.add(request.content())
-        current, answer = request, (yield Send(request, corrected=True))
+        current, answer = request, next_answer
 
 
 def explained(sent: SentRequest, answer: Answer) -> Outcome:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from typing import Final, Unpack
 
 import httpx
@@ -19,7 +20,7 @@ from .answer import MOST_BYTES, Answer, may_refuse, unpacked
 from .correction import Outcome, explained
 from .driver import run, run_async
 from .policy import Policy, PolicyMembers, policy_of
-from .sent_request import SentRequest
+from .sent_request import NotSendable, SentRequest
 
 __all__ = [
     "EXTENSION",
@@ -56,7 +57,8 @@ class CorrigibleTransport(httpx.BaseTransport):
             return response
 
         def send(again: SentRequest) -> Answer:
-            return _read(self._transport.handle_request(_request(again, request)))
+            with _unwritten():
+                return _read(self._transport.handle_request(_request(again, request)))
 
         return _response(run(_sent(request), _read(response), self._policy, send))
 
@@ -85,7 +87,8 @@ class AsyncCorrigibleTransport(httpx.AsyncBaseTransport):
             return response
 
         async def send(again: SentRequest) -> Answer:
-            return await _read_async(await self._transport.handle_async_request(_request(again, request)))
+            with _unwritten():
+                return await _read_async(await self._transport.handle_async_request(_request(again, request)))
 
         return _response(await run_async(_sent(request), await _read_async(response), self._policy, send))
 
@@ -183,6 +186,15 @@ def _request(sent: SentRequest, before: httpx.Request) -> httpx.Request:
     return httpx.Request(
         sent.method, sent.url, headers=headers, content=sent.body or None, extensions=before.extensions
     )
+
+
+@contextmanager
+def _unwritten() -> Iterator[None]:
+    """Tell a request that httpx does not write from one that was not answered."""
+    try:
+        yield
+    except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL, ValueError, TypeError) as problem:
+        raise NotSendable(type(problem).__name__) from problem
 
 
 def _read(response: httpx.Response) -> Answer:

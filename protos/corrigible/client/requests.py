@@ -20,7 +20,7 @@ from .answer import MOST_BYTES, Answer, may_refuse, unpacked
 from .correction import Outcome
 from .driver import run
 from .policy import Policy, PolicyMembers, policy_of
-from .sent_request import SentRequest
+from .sent_request import NotSendable, SentRequest
 
 __all__ = ["CorrigibleAdapter", "ExplainedResponse"]
 
@@ -41,7 +41,11 @@ class CorrigibleAdapter(HTTPAdapter):
             return response
 
         def send(again: SentRequest) -> Answer:
-            return _answer(super(CorrigibleAdapter, self).send(_request(again, request), *arguments, **options))
+            try:
+                response = super(CorrigibleAdapter, self).send(_request(again, request), *arguments, **options)
+            except (ValueError, TypeError) as problem:  # requests.exceptions.InvalidURL, InvalidHeader are such
+                raise NotSendable(type(problem).__name__) from problem
+            return _answer(response)
 
         return _response(run(_sent(request), _answer(response), self.policy, send))
 

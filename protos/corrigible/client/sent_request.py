@@ -6,6 +6,7 @@ Knows: URLs, headers, JSON, forms. Does not know: feedback, policies, HTTP libra
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -27,6 +28,8 @@ _JSON: Final = "application/json"
 _UNREAD: Final = ("multipart/", "application/yaml", "application/x-yaml", "application/apply-patch+yaml", "text/yaml")
 _PATH_CHARACTERS: Final = "/%:@!$&'()*+,;=-._~"
 _LONGEST_URL: Final = 65_536
+_METHOD: Final = re.compile(r"(?!CONNECT$|TRACE$)[A-Z][A-Z-]{0,19}")
+"""Not the name of a gRPC method, nor what asks a proxy."""
 _FRAMING: Final = frozenset({"content-length", "transfer-encoding"})
 _CHECKSUMS: Final = frozenset({"content-md5", "digest", "content-digest", "repr-digest", "x-amz-content-sha256"})
 _SIGNATURES: Final = frozenset({"signature", "signature-input"})
@@ -260,10 +263,12 @@ def _read_form(text: str) -> tuple[BodyForm, Json]:
 
 def _require_writable(request: SentRequest) -> None:
     """Raise NotSendable for what HTTP libraries refuse to write."""
+    if _METHOD.fullmatch(request.method) is None:
+        raise NotSendable(f"{request.method} is no method of HTTP that is sent here")
     if len(request.url) > _LONGEST_URL:
         raise NotSendable(f"the address would be longer than {_LONGEST_URL} characters")
     for name, value in request.headers:
-        if any(ord(character) > 0xFF for character in value):
+        if any(ord(character) > 0xFF for character in value) or value != value.strip():
             raise NotSendable(f"the header {name} would have characters that no header can have")
 
 
