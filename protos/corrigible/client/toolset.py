@@ -225,7 +225,12 @@ class Toolset:
             return self._told(prepared, response, start, outcome)
         except Exception:
             log.exception("the correction of %s cannot be told; the answer is told as it is", prepared.tool.name)
+        try:
             return self._told(prepared, response, start, Outcome(Answer(response.status_code)))
+        except Exception:
+            log.exception("the answer of %s cannot be told", prepared.tool.name)
+            status = response.status_code
+            return ToolResult(f"{prepared.tool.name} was answered {_status(status)}.", status >= 400, status)
 
     def _told(self, prepared: _Prepared, response: httpx.Response, start: Start, outcome: Outcome) -> ToolResult:
         status, again = response.status_code, outcome.sent_again
