@@ -224,10 +224,9 @@ class RelatedReads:
         template = self._template(method, segments)
         known = {part: segments[at] for at, part in enumerate(template) if _is_variable(part)}
         found: dict[str, None] = {}
-        near = {
-            one: None for head in heads for form in _number_forms(letters(head)) for one in self._named.get(form, ())
-        }
-        spend(1 + len(near))
+        forms = [form for head in heads for form in _number_forms(letters(head))]
+        near = {one for form in forms for one in self._named.get(form, ())}
+        spend(len(self._listings) // 2)
         for last in sorted(near, key=self._order.__getitem__):
             for shape in filter(self._reads, self._listings[last][:_MOST_ALIKE]):
                 name = self._methods[shape]["GET"]
