@@ -77,6 +77,7 @@ class _Tools:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document, self._credentials = document, credential_names(document)
         self._names, self._schemas = _Names(), _Schemas(document)
+        self._definitions: dict[tuple[int, int], Mapping[str, Any]] = {}
         self._lists: dict[tuple[int, int, tuple[str, ...]], tuple[Parameter, ...]] = {}
         """By the lists of the description, and the names in the path."""
         self._parameters: dict[tuple[int, str], Parameter] = {}
@@ -91,7 +92,10 @@ class _Tools:
         parameters = self._arguments(path, shared, _listed(operation))
         schema = self._schemas.copy(_mapping(content[media]).get("schema") or {}) if media is not None else None
         text = str(operation.get("description") or operation.get("summary") or f"{method.upper()} {path}")
-        schemas = [one.schema for one in parameters] + ([schema] if schema is not None else [])
+        key = (id(parameters), id(schema))  # both are kept, and shared by operations
+        if key not in self._definitions:
+            schemas = [one.schema for one in parameters] + ([schema] if schema is not None else [])
+            self._definitions[key] = self._schemas.definitions(schemas)
         return Tool(
             name=self._names.unique(str(operation.get("operationId") or f"{method}{path}")),
             description=_text(text),
@@ -101,7 +105,7 @@ class _Tools:
             body=schema,
             is_body_required=bool(body.get("required")),
             media_type=(media or "").partition(";")[0].strip(),
-            definitions=self._schemas.definitions(schemas),
+            definitions=self._definitions[key],
         )
 
     def _arguments(self, path: str, shared: Sequence[Any], own: Sequence[Any]) -> tuple[Parameter, ...]:
