@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -32,10 +33,13 @@ _LEAST_PART: Final = 4
 _BEFORE_CUT: Final = 2048
 _ROUNDS: Final = 3
 """How often escapes are undone: JSON inside JSON inside JSON."""
-_ESCAPE: Final = re.compile(
-    r"\\u\{([0-9A-Fa-f]{1,6})\}|\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})|\\x([0-9A-Fa-f]{2})|\\([nrt])|\\([^\w\s])"
-    r"|((?:%[0-9A-Fa-f]{2})+)|(&(?:#[0-9]{1,8};?|#[xX][0-9A-Fa-f]{1,6};?|[A-Za-z]{2,8};))"
+_KINDS: Final = (
+    r"\\u\{[0-9A-Fa-f]{1,6}\}|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}|\\x[0-9A-Fa-f]{2}|\\[nrt]|\\[^\w\s]",
+    r"(?:%[0-9A-Fa-f]{2})+",
+    r"&(?:#[0-9]{1,8};?|#[xX][0-9A-Fa-f]{1,6};?|[A-Za-z]{2,8};)",
 )
+_ESCAPES: Final = (re.compile("|".join(_KINDS)), *map(re.compile, _KINDS))
+"""Of all kinds, which stand in one another, and of each kind alone: what escapes in one is plain in another."""
 _BROKEN_ESCAPE: Final = re.compile(r"(?:\\(?:[uU][0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?)?|%[0-9A-Fa-f]?|&#?[0-9A-Za-z]{0,8})$")
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
@@ -97,6 +101,20 @@ class _View(NamedTuple):
         if long and any(map(str.isspace, self.text)):
             yield from self._kept(lambda one: bool(without_unseen(one)) and not one.isspace())._spans(long)
 
+    def unescaped(self, escape: re.Pattern[str]) -> _View:
+        """Return the text with its escapes undone once; itself if it has none."""
+        parts, starts, ends, at = list[str](), list[int](), list[int](), 0
+        for match in escape.finditer(self.text):
+            first, last, plain = match.start(), match.end(), _unescaped(match)
+            parts += [self.text[at:first], plain]
+            starts += [*self.starts[at:first], *[self.starts[first]] * len(plain)]
+            ends += [*self.ends[at:first], *[self.ends[last - 1]] * len(plain)]
+            at = last
+        if not parts:
+            return self
+        parts.append(self.text[at:])
+        return _View("".join(parts), [*starts, *self.starts[at:]], [*ends, *self.ends[at:]])
+
     def _kept(self, keeps: Callable[[str], bool]) -> _View:
         kept = {one for one in set(self.text) if keeps(one)}
         at = [index for index, one in enumerate(self.text) if one in kept]
@@ -117,40 +135,42 @@ class _View(NamedTuple):
                     yield self.starts[start], self.ends[end - 1]
                 start = text.find(spelling, end)
         for cut in cuts:
-            before = _BROKEN_ESCAPE.sub("", text[max(0, cut - _BEFORE_CUT) : cut])
-            begin = max(0, cut - _BEFORE_CUT) + len(before)
-            for spelling in spellings:
-                longest = min(len(spelling) - 1, len(before))
-                sizes = (one for one in range(longest, _LEAST_PART - 1, -1) if before.endswith(spelling[:one]))
-                if size := next(sizes, 0):
-                    yield self.starts[begin - size], self.ends[cut - 1]
+            whole = text[max(0, cut - _BEFORE_CUT) : cut]
+            left = _BROKEN_ESCAPE.sub("", whole)
+            for before in (left, left[:-1]):  # a number that was cut is another character's
+                begin = cut - len(whole) + len(before)
+                end = before[-_LEAST_PART:]
+                for spelling in (one for one in spellings if end in one):
+                    longest = min(len(spelling) - 1, len(before))
+                    sizes = (one for one in range(longest, _LEAST_PART - 1, -1) if before.endswith(spelling[:one]))
+                    if size := next(sizes, 0):
+                        yield self.starts[begin - size], self.ends[cut - 1]
 
 
 def _views(text: str) -> Iterator[_View]:
     """Yield the text as it is, and with its escapes undone once, twice, and so on."""
-    view = _View(text, range(len(text)), range(1, len(text) + 1))
-    yield view
-    for _ in range(_ROUNDS):
-        parts, starts, ends, at = list[str](), list[int](), list[int](), 0
-        for match in _ESCAPE.finditer(view.text):
-            first, last, plain = match.start(), match.end(), _unescaped(match)
-            parts += [view.text[at:first], plain]
-            starts += [*view.starts[at:first], *[view.starts[first]] * len(plain)]
-            ends += [*view.ends[at:first], *[view.ends[last - 1]] * len(plain)]
-            at = last
-        if not parts:
-            return
-        text = "".join([*parts, view.text[at:]])
-        view = _View(text, [*starts, *view.starts[at:]], [*ends, *view.ends[at:]])
-        yield view
+    plain = _View(text, range(len(text)), range(1, len(text) + 1))
+    yield plain
+    for escape in _ESCAPES:
+        view = plain
+        for _ in range(_ROUNDS):
+            following = view.unescaped(escape)
+            if following is view:
+                break
+            view = following
+            yield view
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    if code := match[1] or match[2] or match[3] or match[4]:
-        return chr(int(code, 16)) if int(code, 16) < 0x110000 else ""
-    if match[5]:
-        return "\n"
-    return match[6] or (unquote(match[7]) if match[7] else unescape(match[8]))
+    escape = match[0]
+    if escape[0] == "%":
+        return unquote(escape)
+    if escape[0] == "&":
+        return unescape(escape)
+    if len(escape) == 2:
+        return "\n" if escape[1] in "nrt" else escape[1]
+    code = int(escape[2:].strip("{}"), 16)
+    return chr(code) if code <= sys.maxunicode else ""
 
 
 @lru_cache(16)
