@@ -97,6 +97,8 @@ def characters(text: str) -> str:
 
 @given(KEY, st.sampled_from(list(SPELLINGS)), st.lists(st.sampled_from(ESCAPES), max_size=2))
 def test_a_key_is_hidden_however_it_is_written(key: str, spelling: str, around: list[str]) -> None:
+    if not {"\\", "%", "&"}.isdisjoint(key):  # which escapes of another kind begin with
+        around = []
     written = SPELLINGS[spelling](key)
     for name in around if len(key) < 20 else around[:1]:
         written = SPELLINGS[name](written)

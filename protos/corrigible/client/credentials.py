@@ -137,10 +137,10 @@ class _View(NamedTuple):
         for cut in cuts:
             whole = text[max(0, cut - _BEFORE_CUT) : cut]
             left = _BROKEN_ESCAPE.sub("", whole)
-            for before in (left, left[:-1]):  # a number that was cut is another character's
+            for before in {whole, left, left[:-1]}:  # a number that was cut is another character's
                 begin = cut - len(whole) + len(before)
-                end = before[-_LEAST_PART:]
-                for spelling in (one for one in spellings if end in one):
+                tail = before[-_LEAST_PART:]
+                for spelling in (one for one in spellings if tail in one):
                     longest = min(len(spelling) - 1, len(before))
                     sizes = (one for one in range(longest, _LEAST_PART - 1, -1) if before.endswith(spelling[:one]))
                     if size := next(sizes, 0):

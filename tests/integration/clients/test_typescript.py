@@ -78,7 +78,7 @@ def test_a_user_s_program_is_checked_by_its_types(source: Path, installed: Path,
 def test_the_fetch_wrapper(installed: Path, run: Run) -> None:
     shutil.copy(HERE / "fetch.test.ts", installed)
     report = run("--test", "--test-reporter=tap", "fetch.test.ts", folder=installed)
-    assert "# pass 29\n" in report
+    assert "# pass 33\n" in report
     assert "# fail 0\n" in report
 
 
