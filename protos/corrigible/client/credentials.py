@@ -40,7 +40,7 @@ _KINDS: Final = (
 )
 _ESCAPES: Final = (re.compile("|".join(_KINDS)), *map(re.compile, _KINDS))
 """Of all kinds, which stand in one another, and of each kind alone: what escapes in one is plain in another."""
-_BROKEN_ESCAPE: Final = re.compile(r"(?:\\(?:[uU][0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?)?|%[0-9A-Fa-f]?|&#?[0-9A-Za-z]{0,8})$")
+_BROKEN_ESCAPE: Final = re.compile(r"(?:\\(?:[uU][0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?)?|%[0-9A-Fa-f]?|&#?[0-9A-Za-z]{0,8})\Z")
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
