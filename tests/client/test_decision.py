@@ -164,7 +164,7 @@ class TestConfirm:
         (proposal,) = asked
         assert str(proposal).splitlines() == [
             "Refused.",
-            "Correction, only if the user agrees (it changes what was asked for): New\\u202e first.",
+            "Correction, only if the user agrees (it changes what was asked for): New first.",
             '  first send POST /v1/lists body {"name": "new"}',
             '  /body/sort: "neu" -> "new"',
             "To be sent after 2 s:",

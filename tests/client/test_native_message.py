@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.client.native_message import native_message, quoted
+from corrigible.client.native_message import native_message, offered, other_members, quoted
 
 FEEDBACK = {"type": "recovery_guidance", "message": "Ours.", "suggestions": [{"message": "Ours, too."}]}
 
@@ -86,3 +86,70 @@ def test_a_deep_error_ends() -> None:
     for _ in range(50):
         error = {"error": error}
     assert len(native_message(json.dumps(error).encode())) < 500
+
+
+@pytest.mark.parametrize(
+    ("document", "said", "others"),
+    [
+        ({"code": "TAKEN", "message": "No.", "free_slots": [3, 4]}, "No.", 'code: "TAKEN", free_slots: [3, 4]'),
+        ({"error": {"code": "E17", "hint": "ask", "ticket": 7}}, "E17", 'error.hint: "ask", error.ticket: 7'),
+        (
+            {"detail": [{"loc": ["body", "a"], "msg": "bad", "ctx": {"le": 4}, "input": 9}]},
+            "body.a: bad",
+            "detail[0].ctx.le: 4",
+        ),
+        ({"message": "No.", "recovery_feedback": FEEDBACK, "validation_errors": [{"code": "X"}]}, "No.", ""),
+        ({"message": "No.", "validation_errors": [{"code": "X"}]}, "No.", 'validation_errors[0].code: "X"'),
+        ({"details": {"causes": [{"reason": "RecoveryFeedback", "message": "{}"}]}, "code": 4}, "No.", "code: 4"),
+        ({"a b\n": "x\u202e"}, "No.", '"a b\\n": "x\\u202e"'),
+        ({"code": 7}, '{"code": 7}', ""),
+        ("text", "text", ""),
+        (None, "", ""),
+    ],
+)
+def test_the_other_members_are_told(document: Any, said: str, others: str) -> None:
+    assert other_members(document, said) == others
+
+
+def test_the_other_members_are_cut() -> None:
+    many = {f"member{number}": "x" * 1000 for number in range(1000)}
+    told = other_members(many, "No.")
+    assert len(told) < 1000 and told.endswith(" more members)") and "(cut, 1002 characters)" in told
+    deep: Any = 1
+    for _ in range(100):
+        deep = {"a": [deep]}
+    assert len(other_members(deep, "No.")) < 1000
+
+
+INTEGER = {"type": "integer", "minimum": 1, "maximum": 9}
+
+
+@pytest.mark.parametrize(
+    ("answer", "member", "schema", "values"),
+    [
+        ({"free_slots": [3, 4]}, "slot", {"not": {"const": 2}}, [3, 4]),
+        ({"error": {"availableSlots": [3, 4]}}, "slot", INTEGER, [3, 4]),
+        ({"slots": [3]}, "slot", {}, [3]),
+        ({"allowed": ["a", "b"]}, "slot", {}, ["a", "b"]),
+        ({"known_ids": [7]}, "id", {}, [7]),
+        ({"taken_slots": [3, 4]}, "slot", {}, None),
+        ({"slots_in_use": [3, 4]}, "slot", {}, None),
+        ({"free_rooms": [3, 4]}, "slot", {}, None),
+        ({"free_slots": [2, 3]}, "slot", {}, None),
+        ({"free_slots": [3, "4"]}, "slot", {}, None),
+        ({"free_slots": [3, 40]}, "slot", INTEGER, None),
+        ({"free_slots": ["3"]}, "slot", INTEGER, None),
+        ({"free_slots": [{"id": 3}]}, "slot", {}, None),
+        ({"free_slots": []}, "slot", {}, None),
+        ({"recovery_feedback": {"free_slots": [3]}}, "slot", {}, None),
+        ([{"free_slots": [3]}], "slot", {"enum": [1, 3]}, [3]),
+        ("free_slots", "slot", {}, None),
+    ],
+)
+def test_an_answer_may_offer_values(answer: Any, member: str, schema: dict[str, Any], values: list[Any] | None) -> None:
+    found = offered(answer, member, schema, 2, is_only=True)
+    assert (found.values if found is not None else None) == values
+
+
+def test_a_list_without_a_name_of_its_own_answers_only_the_one_question() -> None:
+    assert offered({"allowed": [3]}, "slot", {}, 2, is_only=False) is None

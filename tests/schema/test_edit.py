@@ -396,3 +396,13 @@ def test_copies_of_copies_are_limited() -> None:
     suggestion = Suggestion.model_validate({"action": "MODIFY_PARAMS", "parameters": {}, "patch": patch})
     with pytest.raises(NotApplicable, match="more than 50000 values"):
         after_suggestion(suggestion, Request("POST", "/", {}, {}, {"a": 1}))
+
+
+def test_copies_count_what_they_write() -> None:
+    long = [{"op": "copy", "from": "/body/a", "path": f"/body/c{i}"} for i in range(1000)]
+    suggestion = Suggestion.model_validate({"action": "MODIFY_PARAMS", "parameters": {}, "patch": long})
+    with pytest.raises(NotApplicable, match="more than 50000 values of 64 characters"):
+        after_suggestion(suggestion, Request("POST", "/", body={"a": "x" * 1_000_000}))
+    with pytest.raises(NotApplicable, match="more than 50000 values of 64 characters"):
+        after_suggestion(suggestion, Request("POST", "/", body={"a": {"x" * 1_000_000: 1}}))
+    after_suggestion(suggestion, Request("POST", "/", body={"a": "x" * 1000}))

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from corrigible.schema.printable import printable, shown_on
+from corrigible.schema.printable import printable, shown_on, without_unseen
 
 NASTY = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\u200b\x00\x7f\U000e0041\r"
 
@@ -52,3 +52,47 @@ def test_a_stream_keeps_our_own_colours_where_that_is_asked_for(
     with shown_on("stdout", **({} if colours is None else {"colours": colours})):
         assert sys.stdout.write("\x1b[31mred") == 8
     assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "مرحبا بالعالم، می‌خواهم",
+        "שלום עולם",
+        "नमस्ते क्‍ष",
+        "👨‍👩‍👧 ❤️ 1️⃣ 🏳️‍🌈 👍🏽",
+        "日本語 café naïve Ελληνικά Кириллица 한국어",
+        "no\u00a0break, “quotes” — dash… €5",
+    ],
+)
+def test_scripts_and_emoji_stay_as_they_are(text: str) -> None:
+    assert without_unseen(text) == text == printable(text)
+
+
+HIDDEN = (
+    *(
+        0x200B,
+        0x200C,
+        0x200D,
+        0x2060,
+        0xFEFF,
+        0xAD,
+        0x34F,
+        0x3164,
+        0x115F,
+        0x2800,
+        0xFE0F,
+        0xFE01,
+        0x202E,
+        0x2066,
+        0x61C,
+    ),
+    *(0xE0049, 0xE0101, 0x1B, 0x00, 0x9B, 0x0D, 0x2028, 0xE000, 0x378, 0xD800),
+)
+
+
+@pytest.mark.parametrize("code", HIDDEN)
+def test_what_shows_nothing_is_taken_out(code: int) -> None:
+    hidden = chr(code)
+    assert without_unseen(f"ig{hidden}nore{hidden}\n\tthis{hidden}") == "ignore\n\tthis"
+    assert hidden not in printable(f"a{hidden}b")

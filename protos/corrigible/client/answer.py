@@ -1,6 +1,7 @@
 """An answer, and the feedback in it.
 
-Knows: which answers may refuse, where feedback is (SPEC.md 3.5), `Link` headers. Does not know: how it is fetched.
+Knows: which answers may refuse, how much of one is read, where feedback is (SPEC.md 3.5), `Link` headers. Does not
+know: how it is fetched.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from corrigible.schema.carrier import find
+from corrigible.schema.content_encoding import decoded
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import Feedback, parse
 
 RELATION: Final = "recovery-feedback"
-_MOST_BYTES: Final = 1 << 20
-"""Of an answer with feedback: no proxy adds it to a larger one."""
+MOST_BYTES: Final = 1 << 20
+"""Of an answer that is read, packed and unpacked: no proxy adds feedback to a larger one."""
 _MOST_SUGGESTIONS: Final = 64
+_MOST_PARTS: Final = 1000
+"""Edits, steps and placeholders of all suggestions together."""
 _LEAST_REFUSAL: Final = 400
 _LENGTH: Final = re.compile(r"[0-9]{1,6}")
 """Of an answer below 400 that is read to see whether it refuses (GraphQL, `"success": false`): less than 1 MB."""
@@ -34,7 +38,7 @@ class Answer:
     status: int
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
-    """Without Content-Encoding; empty if it was not read."""
+    """Without Content-Encoding; empty if it was not read, or is longer than what is read."""
     native: object = None
 
     @property
@@ -52,14 +56,22 @@ def may_refuse(status: int, headers: Iterable[tuple[str, str]]) -> bool:
     return is_json and _LENGTH.fullmatch(values.get("content-length", "")) is not None
 
 
+def unpacked(headers: Iterable[tuple[str, str]], raw: bytes) -> bytes:
+    """Return a body without its Content-Encoding, unpacked under the limit; empty if it is longer or cannot be read."""
+    try:
+        return decoded(headers, raw, MOST_BYTES)
+    except ValueError:
+        return b""
+
+
 def feedback_in(answer: Answer) -> Feedback | None:
     """Return the feedback in the body of an answer that refuses; None if there is none that can be read."""
-    return _readable(find(_parsed(answer.body), answer.status)) if len(answer.body) <= _MOST_BYTES else None
+    return _readable(find(_parsed(answer.body), answer.status)) if len(answer.body) <= MOST_BYTES else None
 
 
 def linked_feedback(answer: Answer) -> Feedback | None:
     """Return the feedback that a `Link` led to."""
-    return None if answer.refuses or len(answer.body) > _MOST_BYTES else _readable(_parsed(answer.body))
+    return None if answer.refuses or len(answer.body) > MOST_BYTES else _readable(_parsed(answer.body))
 
 
 def feedback_links(answer: Answer) -> Iterator[str]:
@@ -72,13 +84,25 @@ def feedback_links(answer: Answer) -> Iterator[str]:
 
 
 def _readable(feedback: Json) -> Feedback | None:
-    if feedback is None:
+    """Return feedback that can be read, and whose parts are few enough to be worked on."""
+    if not isinstance(feedback, dict) or _parts(feedback.get("suggestions")) > _MOST_PARTS:
         return None
     try:
-        parsed = parse(feedback)
-    except (ReaderError, RecursionError):
+        return parse(feedback)
+    except (ReaderError, RecursionError, ValueError):
         return None
-    return parsed if len(parsed.suggestions) <= _MOST_SUGGESTIONS else None
+
+
+def _parts(suggestions: Json) -> int:
+    """Return how many parts there are; too many where there are too many suggestions."""
+    if not isinstance(suggestions, list):
+        return 0
+    if len(suggestions) > _MOST_SUGGESTIONS:
+        return _MOST_PARTS + 1
+    held = (
+        one.get(name) for one in suggestions if isinstance(one, dict) for name in ("patch", "steps", "placeholders")
+    )
+    return sum(len(one) for one in held if isinstance(one, list))
 
 
 def _parsed(body: bytes) -> Json:

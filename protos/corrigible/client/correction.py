@@ -7,7 +7,7 @@ libraries: it yields what is to be done, and is sent the result.
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -24,13 +24,15 @@ from .credentials import without
 from .decision import Ask, Confirm, Given, NotSent, decide
 from .difference import difference
 from .explanation import explain
-from .native_message import native_message, quoted
+from .native_message import cut, native_message, quoted
 from .policy import Policy
 from .sent_request import KEY, NotSendable, SentRequest
 
 log: Final = logging.getLogger("corrigible.client")
 _MOST_LINKS: Final = 2
 _MOST_STEPS: Final = 16
+_LONGEST_PROMPT: Final = 2_000
+"""Characters of a message that a person or a model is asked with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ def correct(sent: SentRequest, answer: Answer, policy: Policy) -> Correction:
             return _refused(answer, feedback, None, done, secrets, str(problem))
         stop = partial(_refused, answer, feedback, document, done, secrets)
         check = partial(_why_not_sendable, current, feedback)
-        decided = yield from decide(feedback, document, policy, check, shown)
+        decided = yield from decide(_with_shown_texts(feedback, shown), document, policy, check, shown)
         if isinstance(decided, NotSent):
             return stop(decided.reason)
         most = feedback.retry.max_attempts if feedback.retry is not None else None
@@ -128,17 +130,20 @@ def correct(sent: SentRequest, answer: Answer, policy: Policy) -> Correction:
         if following.wait_seconds:
             yield Wait(following.wait_seconds)
         for step in steps:
-            step_answer: Answer = yield Send(step)
-            if step_answer.refuses:
-                path = urlsplit(step.url).path
-                return stop(f"{step.method} {path}, which has to come first, was answered {step_answer.status}")
+            step_answer: Answer | None = yield Send(step, optional=True)
+            if step_answer is None or step_answer.refuses:
+                ended = "not answered" if step_answer is None else f"answered {step_answer.status}"
+                return stop(f"{step.method} {urlsplit(step.url).path}, which has to come first, was {ended}")
         after = request.document()
         changes = difference(document, after)
         log.info("sent again, changed at %s", ", ".join(line.partition(": ")[0] for line in changes) or "no place")
         text = shown(_correction(following, steps, changes))
+        next_answer: Answer | None = yield Send(request, corrected=True)
+        if next_answer is None:
+            return stop("the HTTP library does not send the corrected request")
         done.append(SentAgain(document, after, following.steps, following.wait_seconds, text))
         already_sent.add(request.content())
-        current, answer = request, (yield Send(request, corrected=True))
+        current, answer = request, next_answer
 
 
 def explained(sent: SentRequest, answer: Answer) -> Outcome:
@@ -180,6 +185,19 @@ def _refused(
         "" if feedback is not None and native == feedback.message else native,
         secrets,
     )
+
+
+def _with_shown_texts(feedback: Feedback, shown: Callable[[str], str]) -> Feedback:
+    """Return the feedback with messages as a prompt may show them: no credentials, nothing invisible, not endless."""
+
+    def text(given: str) -> str:
+        return shown(cut(given, _LONGEST_PROMPT))
+
+    suggestions = (
+        one if one.message is None else one.model_copy(update={"message": text(one.message)})
+        for one in feedback.suggestions
+    )
+    return feedback.model_copy(update={"message": text(feedback.message), "suggestions": tuple(suggestions)})
 
 
 def _knowing(sent: SentRequest, policy: Policy) -> SentRequest:

@@ -5,36 +5,189 @@ Knows: names of headers, of parameters of the query, of cookies. Does not know: 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+import base64
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from html import unescape
+from typing import Final, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from corrigible.schema.document import CREDENTIALS, is_credential_name
 from corrigible.schema.form import fields
+from corrigible.schema.printable import without_unseen
 
 HIDDEN: Final = "(hidden)"
+CUT: Final = "... (cut"
+"""Where a text says that it was cut: the start of a credential may stand before it."""
 _SHORTEST: Final = 6
 """Characters of a value that is looked for in texts: a shorter one is part of other words."""
+_SHORTEST_PASSWORD: Final = 3
+"""Of a password, which is looked for as a word of its own where it is shorter than other values."""
 _LONG: Final = 16
-"""Characters of a cookie's value that identifies somebody, whatever its name."""
+"""Characters of a cookie's value that identifies somebody, whatever its name; of a value that spaces may break."""
+_LEAST_PART: Final = 4
+"""Characters of the start of a credential that is hidden where a text was cut."""
+_BEFORE_CUT: Final = 2048
+_ROUNDS: Final = 3
+"""How often escapes are undone: JSON inside JSON inside JSON."""
+_KINDS: Final = (
+    r"\\u\{[0-9A-Fa-f]{1,6}\}|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}|\\x[0-9A-Fa-f]{2}|\\[nrt]|\\[^\w\s]",
+    r"(?:%[0-9A-Fa-f]{2})+",
+    r"&(?:#[0-9]{1,8};?|#[xX][0-9A-Fa-f]{1,6};?|[A-Za-z]{2,8};)",
+)
+_ESCAPES: Final = (re.compile("|".join(_KINDS)), *map(re.compile, _KINDS))
+"""Of all kinds, which stand in one another, and of each kind alone: what escapes in one is plain in another."""
+_BROKEN_ESCAPE: Final = re.compile(r"(?:\\(?:[uU][0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?)?|%[0-9A-Fa-f]?|&#?[0-9A-Za-z]{0,8})\Z")
+_LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
 def credential_values(
     headers: Iterable[tuple[str, str]], query: str, names: frozenset[str] = frozenset()
 ) -> frozenset[str]:
-    """Return the texts that no text shows. `names` are names of credentials, in lower case, besides the usual ones."""
+    """Return the texts that no text shows. `names` are names of credentials, in lower case, besides the usual ones.
+
+    The value of `Basic` is one in itself, and so is each part of what it encodes.
+    """
+    headers = list(headers)
     try:
         parameters = fields(query)
     except ValueError:  # too many fields
         parameters = []
     values = [*_in_headers(headers, names), *(value for name, value in parameters if _is_one(name, names))]
-    return frozenset(value for value in values if len(value) >= _SHORTEST)
+    return frozenset(value for value in values if len(value) >= _SHORTEST) | frozenset(_in_basic(headers))
+
+
+def values_in_address(url: str) -> frozenset[str]:
+    """Return the texts before the host of an address that no text shows: `https://user:password@host`."""
+    try:
+        user_info, at, _ = urlsplit(url).netloc.rpartition("@")
+    except ValueError:
+        return frozenset()
+    return frozenset(_parts(user_info)) | frozenset(_parts(unquote(user_info))) if at else frozenset()
 
 
 def without(values: frozenset[str], text: str) -> str:
-    """Return a text without these values."""
-    for value in sorted(values, key=len, reverse=True):
-        text = text.replace(value, HIDDEN)
-    return text
+    """Return a text without these values: as they are, escaped, in base64 or hexadecimal, cut off at a cut.
+
+    The work is linear in the text: escapes are undone a few times, and each spelling is looked for.
+    """
+    if not values or not text:
+        return text
+    spellings, spans = _spellings(values), set[tuple[int, int]]()
+    for view in _views(text):
+        spans.update(view.spans(spellings))
+    out, at = list[str](), 0
+    for start, end in sorted(spans):
+        if end > at:
+            out += [text[at:start], HIDDEN] if start >= at else []
+            at = end
+    return "".join([*out, text[at:]])
+
+
+class _View(NamedTuple):
+    """A text as somebody reads it, and where each of its characters comes from."""
+
+    text: str
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+    def spans(self, spellings: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """Yield where the text that is shown has one of the spellings, or the start of one before a cut."""
+        yield from self._kept(lambda one: bool(without_unseen(one)))._spans(spellings)
+        long = [one for one in spellings if len(one) >= _LONG]
+        if long and any(map(str.isspace, self.text)):
+            yield from self._kept(lambda one: bool(without_unseen(one)) and not one.isspace())._spans(long)
+
+    def unescaped(self, escape: re.Pattern[str]) -> _View:
+        """Return the text with its escapes undone once; itself if it has none."""
+        parts, starts, ends, at = list[str](), list[int](), list[int](), 0
+        for match in escape.finditer(self.text):
+            first, last, plain = match.start(), match.end(), _unescaped(match)
+            parts += [self.text[at:first], plain]
+            starts += [*self.starts[at:first], *[self.starts[first]] * len(plain)]
+            ends += [*self.ends[at:first], *[self.ends[last - 1]] * len(plain)]
+            at = last
+        if not parts:
+            return self
+        parts.append(self.text[at:])
+        return _View("".join(parts), [*starts, *self.starts[at:]], [*ends, *self.ends[at:]])
+
+    def _kept(self, keeps: Callable[[str], bool]) -> _View:
+        kept = {one for one in set(self.text) if keeps(one)}
+        at = [index for index, one in enumerate(self.text) if one in kept]
+        if len(at) == len(self.text):
+            return self
+        return _View("".join(self.text[i] for i in at), [self.starts[i] for i in at], [self.ends[i] for i in at])
+
+    def _spans(self, spellings: Sequence[str]) -> Iterator[tuple[int, int]]:
+        text = self.text.translate(_LOWER)
+        cuts = [match.start() for match in re.finditer(re.escape(CUT), text)]
+        for spelling in spellings:
+            start = text.find(spelling)
+            while start >= 0:
+                end = start + len(spelling)
+                if len(spelling) >= _SHORTEST or not (
+                    text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()
+                ):
+                    yield self.starts[start], self.ends[end - 1]
+                start = text.find(spelling, end)
+        for cut in cuts:
+            whole = text[max(0, cut - _BEFORE_CUT) : cut]
+            left = _BROKEN_ESCAPE.sub("", whole)
+            for before in {whole, left, left[:-1]}:  # a number that was cut is another character's
+                begin = cut - len(whole) + len(before)
+                tail = before[-_LEAST_PART:]
+                for spelling in (one for one in spellings if tail in one):
+                    longest = min(len(spelling) - 1, len(before))
+                    sizes = (one for one in range(longest, _LEAST_PART - 1, -1) if before.endswith(spelling[:one]))
+                    if size := next(sizes, 0):
+                        yield self.starts[begin - size], self.ends[cut - 1]
+
+
+def _views(text: str) -> Iterator[_View]:
+    """Yield the text as it is, and with its escapes undone once, twice, and so on."""
+    plain = _View(text, range(len(text)), range(1, len(text) + 1))
+    yield plain
+    for escape in _ESCAPES:
+        view = plain
+        for _ in range(_ROUNDS):
+            following = view.unescaped(escape)
+            if following is view:
+                break
+            view = following
+            yield view
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    escape = match[0]
+    if escape[0] == "%":
+        return unquote(escape)
+    if escape[0] == "&":
+        return unescape(escape)
+    if len(escape) == 2:
+        return "\n" if escape[1] in "nrt" else escape[1]
+    code = int(escape[2:].strip("{}"), 16)
+    return chr(code) if code <= sys.maxunicode else ""
+
+
+@lru_cache(16)
+def _spellings(values: frozenset[str]) -> tuple[str, ...]:
+    """Return how values are written, in lower case: themselves, in hexadecimal, in base64 at each of three places."""
+    written = set(values)
+    for value in values:
+        data = value.encode("utf-8", "surrogatepass")
+        if len(data) < _SHORTEST:
+            continue
+        written |= {data.hex(), value.replace(" ", "+")}
+        for shift in range(3):
+            encoded = base64.b64encode(b"\0" * shift + data)
+            # Characters that hold bits of what stands before or after say nothing for certain.
+            sure = encoded[(shift * 8 + 5) // 6 : (shift + len(data)) * 8 // 6].decode()
+            written |= {sure, sure.replace("+", "-").replace("/", "_")}
+    return tuple(sorted((one.translate(_LOWER) for one in written), key=len, reverse=True))
 
 
 def _in_headers(headers: Iterable[tuple[str, str]], names: frozenset[str]) -> Iterator[str]:
@@ -45,6 +198,22 @@ def _in_headers(headers: Iterable[tuple[str, str]], names: frozenset[str]) -> It
             yield value.partition(" ")[2].strip() or value.strip()  # the scheme is no secret
         elif _is_one(name, names):
             yield value.strip()
+
+
+def _in_basic(headers: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """RFC 7617 section 2: the user's name and the password."""
+    for name, value in headers:
+        scheme, _, encoded = value.strip().partition(" ")
+        if name.lower() in CREDENTIALS and scheme.lower() == "basic":
+            with suppress(ValueError):  # neither base64 nor Unicode
+                yield from _parts(base64.b64decode(encoded.strip() + "==").decode())
+
+
+def _parts(user_info: str) -> Iterator[str]:
+    user, _, password = user_info.partition(":")
+    yield from (one for one in (user_info, user) if len(one) >= _SHORTEST)
+    if len(password) >= _SHORTEST_PASSWORD:
+        yield password
 
 
 def _in_cookies(cookies: str, names: frozenset[str]) -> Iterator[str]:

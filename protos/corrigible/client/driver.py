@@ -16,7 +16,7 @@ from .answer import Answer
 from .correction import Correction, Effect, Outcome, Send, Wait, correct, log
 from .decision import Ask, Confirm
 from .policy import Policy, Proposal, Question
-from .sent_request import SentRequest
+from .sent_request import NotSendable, SentRequest
 
 
 def run(
@@ -27,7 +27,11 @@ def run(
     *,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
-    """Return what the caller gets for a request that was answered. Errors of `send` and of callbacks are raised."""
+    """Return what the caller gets for a request that was answered.
+
+    Errors of callbacks are raised, and those of `send` for the corrected request, but for NotSendable: the library does
+    not write it, so nothing was sent.
+    """
     calls = _calls(correct(sent, answer, policy), answer, policy, send, sleep)
     try:
         call = next(calls)
@@ -81,11 +85,11 @@ def _calls(
             case Send():
                 try:
                     result = yield partial(send, effect.request)
-                except Exception:
-                    if not effect.optional:
+                except Exception as problem:
+                    if not (effect.optional or isinstance(problem, NotSendable)):
                         raise
                     result = None
-                if effect.corrected:
+                if effect.corrected and result is not None:
                     last = result
             case Confirm(proposal):
                 result = yield partial(_confirm, policy, proposal)

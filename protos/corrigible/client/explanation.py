@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 from corrigible.schema.document import BODILESS, pointer_parts
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, PatchOperation, Placeholder, Retry, StepRequest, Suggestion, parse
-from corrigible.schema.printable import printable
+from corrigible.schema.printable import printable, without_unseen
 from corrigible.schema.word import (
     BASE_ACTIONS,
     Ask,
@@ -80,7 +80,7 @@ def explain(
     if isinstance(feedback, Suggestion):
         feedback = Feedback(type=FeedbackType.RECOVERY_GUIDANCE, message="", suggestions=(feedback,))
     parsed = feedback if isinstance(feedback, Feedback) else parse(feedback)
-    text = printable("\n".join(_lines(parsed, words or RequestWords(request))))
+    text = without_unseen("\n".join(_lines(parsed, words or RequestWords(request))))
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}... (cut, {len(text)} characters)"
 
 
@@ -93,7 +93,7 @@ def _lines(feedback: Feedback, words: Words) -> Iterator[str]:
     if suggestions[0].terminal or feedback.recovery is Recovery.TERMINAL:
         yield from _terminal(suggestions[0], words)
         return
-    for heading, members in _units(feedback):
+    for heading, members in _units(feedback, words):
         if heading:
             yield heading
         for number, suggestion in enumerate(members, 1):
@@ -102,17 +102,30 @@ def _lines(feedback: Feedback, words: Words) -> Iterator[str]:
     yield from _resending(feedback)
 
 
-def _units(feedback: Feedback) -> Iterator[tuple[str, Sequence[Suggestion]]]:
+def _units(feedback: Feedback, words: Words) -> Iterator[tuple[str, Sequence[Suggestion]]]:
     """Yield the suggestions in order, those of a group together and under a heading."""
-    if feedback.type is FeedbackType.INTENT_DISAMBIGUATION:
+    is_choice = feedback.type is FeedbackType.INTENT_DISAMBIGUATION
+    if is_choice and not any(one.group for one in feedback.suggestions):
         yield "Choose one:", feedback.suggestions
         return
     groups: dict[Any, list[Suggestion]] = {}
     for index, suggestion in enumerate(feedback.suggestions):
         group = suggestion.group
         groups.setdefault((group.relation, group.id) if group else index, []).append(suggestion)
+    is_alone = len(groups) == 1
     for key, members in groups.items():
-        yield _HEADINGS[key[0]] if isinstance(key, tuple) and len(members) > 1 else "", members
+        if isinstance(key, tuple) and len(members) > 1:
+            place = "" if is_alone else _common_place(members, words)
+            heading = "Choose one:" if is_choice and key[0] is Relation.ONE_OF else _HEADINGS[key[0]]
+            yield heading.replace(":", f" for {place}:" if place else ":"), members
+        else:
+            yield "", members
+
+
+def _common_place(members: Sequence[Suggestion], words: Words) -> str:
+    """Return what the error is about that all of a group correct; empty if they do not say the same."""
+    pointers = {one.evidence.pointer for one in members if one.evidence is not None and one.evidence.pointer}
+    return words.place(pointers.pop()) if len(pointers) == 1 else ""
 
 
 _OTHERS_ACT: Final[Mapping[Json, str]] = {
@@ -207,7 +220,7 @@ def request_line(request: StepRequest | Request) -> str:
     """Return a request as one line."""
     query = f" query {literal(request.query)}" if request.query else ""
     body = f" body {literal(request.body)}" if request.body is not None else ""
-    return f"{one_line(request.method)} {one_line(request.path)}{query}{body}"
+    return f"{name_line(request.method)} {name_line(request.path)}{query}{body}"
 
 
 class RequestWords:
@@ -217,7 +230,7 @@ class RequestWords:
         self._request = request
 
     def place(self, pointer: str) -> str:
-        return one_line(pointer)
+        return name_line(pointer)
 
     def edits(self, suggestion: Suggestion) -> Iterator[str]:
         if suggestion.patch:
@@ -229,10 +242,10 @@ class RequestWords:
         return f"first send {request_line(step)}"
 
     def question(self, placeholder: Placeholder) -> str:
-        return question(one_line(placeholder.pointer), placeholder.ask, placeholder.schema_)
+        return question(name_line(placeholder.pointer), placeholder.ask, placeholder.schema_)
 
     def parameter(self, name: str, value: Json) -> str:
-        return f"{one_line(name)}: {literal(value)}"
+        return f"{name_line(name)}: {literal(value)}"
 
 
 def _patch(patch: Sequence[PatchOperation], request: Request | None) -> Iterator[str]:
@@ -240,14 +253,14 @@ def _patch(patch: Sequence[PatchOperation], request: Request | None) -> Iterator
     tested: dict[tuple[str, ...], Json] = {}
     for operation in patch:
         parts = pointer_parts(operation.path) or ()
-        path = one_line(operation.path)
+        path = name_line(operation.path)
         match operation.op:
             case PatchVerb.TEST:
                 tested[parts] = operation.value
             case _ if path.lower() == KEY_POINTER and _edits_more(patch):  # no person decides about it
                 continue
             case PatchVerb.MOVE | PatchVerb.COPY:
-                yield f"{one_line(operation.from_ or '')}: {operation.op.value} to {path}"
+                yield f"{name_line(operation.from_ or '')}: {operation.op.value} to {path}"
             case PatchVerb.REMOVE:
                 yield f"{path}: {_old(parts, tested, document)}-> (removed)"
             case _:
@@ -267,7 +280,7 @@ def _parameters(parameters: Mapping[str, Json], request: Request | None) -> Iter
     for name, value in parameters.items():
         old = holder[name] if isinstance(holder, Mapping) and name in holder else _ABSENT
         before = "" if old is _ABSENT else f"{literal(old)} "
-        yield f"{under}{one_line(name)}: {before}-> {'(removed)' if value is None else literal(value)}"
+        yield f"{under}{name_line(name)}: {before}-> {'(removed)' if value is None else literal(value)}"
 
 
 def _old(parts: tuple[str, ...], tested: Mapping[tuple[str, ...], Json], document: Json) -> str:
@@ -308,18 +321,26 @@ def _allowed(schema: Mapping[str, Json] | None) -> str:
     choices = schema.get("enum")
     if isinstance(choices, list):
         text = f", one of {', '.join(map(literal, choices))}"
+    elif schema.keys() == {"not"} and isinstance(schema["not"], Mapping) and schema["not"].keys() == {"const"}:
+        text = f" other than {literal(schema['not']['const'])}"
     elif schema.keys() == {"type"} and isinstance(schema["type"], str):
         text = f" ({one_line(schema['type'])})"
     else:
-        text = f" of the schema {json.dumps(schema, ensure_ascii=False)}"
+        text = f" of the schema {printable(json.dumps(schema, ensure_ascii=False))}"
     return text if len(text) <= _LONGEST_SCHEMA else f"{text[:_LONGEST_SCHEMA]}... (cut)"
 
 
 def literal(value: Json) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    """Return a value as JSON: what is invisible in it is escaped, so that it stays the same value."""
+    text = printable(json.dumps(value, ensure_ascii=False))
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}... (cut, {len(text)} characters)"
 
 
 def one_line(text: str) -> str:
-    """Return a text as one line: the text of others adds none."""
-    return " ".join(text.split())
+    """Return a text as one line that shows all its characters: the text of others adds no line."""
+    return " ".join(without_unseen(" ".join(text.split())).split())
+
+
+def name_line(text: str) -> str:
+    """Return the name of a place as one line: what is invisible in it is escaped, since two names may differ in it."""
+    return printable(" ".join(text.split()))

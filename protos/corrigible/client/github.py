@@ -102,6 +102,7 @@ def _mount(connection: HTTPRequestsConnectionClass | HTTPSRequestsConnectionClas
 
 def _carrying(response: RequestsResponse) -> RequestsResponse:
     native: requests.Response = response.response
+    native.headers.pop(_EXPLANATION, None)  # an answer's own would stand as our words
     if isinstance(native, ExplainedResponse) and native.corrigible.explanation:
         native.headers[_EXPLANATION] = json.dumps(native.corrigible.explanation)
     return response

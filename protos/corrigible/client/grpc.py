@@ -15,6 +15,7 @@ from corrigible.schema.feedback import Feedback
 from corrigible.schema.reader import Confirm, NeedsInput, Next, Terminal, apply
 from corrigible.schema.word import Applicability
 
+from .correction import log
 from .explanation import explain
 
 try:
@@ -99,10 +100,15 @@ def next_message(feedback: Feedback, method: str, message: _M, *, confirm: Confi
 
 def _annotated(error: Any) -> Any:
     if not hasattr(error, ATTRIBUTE):
-        feedback = feedback_of(error)
+        try:
+            feedback = feedback_of(error)
+            note = explain(feedback) if feedback is not None else ""
+        except Exception:  # a mistake of ours: the error is what it was
+            log.exception("the feedback of a call cannot be told")
+            feedback, note = None, ""
         setattr(error, ATTRIBUTE, feedback)
-        if feedback is not None:
-            error.add_note(explain(feedback))  # tracebacks show it
+        if note:
+            error.add_note(note)  # tracebacks show it
     return error
 
 

@@ -8,15 +8,19 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from typing import Final, Unpack
 
 import httpx
 
-from .answer import Answer, may_refuse
+from corrigible.schema.content_encoding import Start, decoded_start
+
+from .answer import MOST_BYTES, Answer, may_refuse, unpacked
 from .correction import Outcome, explained
 from .driver import run, run_async
 from .policy import Policy, PolicyMembers, policy_of
-from .sent_request import SentRequest
+from .sent_request import NotSendable, SentRequest
 
 __all__ = [
     "EXTENSION",
@@ -53,7 +57,8 @@ class CorrigibleTransport(httpx.BaseTransport):
             return response
 
         def send(again: SentRequest) -> Answer:
-            return _read(self._transport.handle_request(_request(again, request)))
+            with _unwritten():
+                return _read(self._transport.handle_request(_request(again, request)))
 
         return _response(run(_sent(request), _read(response), self._policy, send))
 
@@ -82,7 +87,8 @@ class AsyncCorrigibleTransport(httpx.AsyncBaseTransport):
             return response
 
         async def send(again: SentRequest) -> Answer:
-            return await _read_async(await self._transport.handle_async_request(_request(again, request)))
+            with _unwritten():
+                return await _read_async(await self._transport.handle_async_request(_request(again, request)))
 
         return _response(await run_async(_sent(request), await _read_async(response), self._policy, send))
 
@@ -109,19 +115,52 @@ class ExplainedResponse(httpx.Response):
 def explain_refusal(response: httpx.Response) -> None:
     """Raise an error that shows the correction: `httpx.Client(event_hooks={"response": [explain_refusal]})`."""
     if may_refuse(response.status_code, response.headers.multi_items()):
-        response.read()
-        _raise_if_explained(response)
+        _raise_if_explained(response, _taken(response))
 
 
 async def explain_refusal_async(response: httpx.Response) -> None:
     """The same for `httpx.AsyncClient`."""
     if may_refuse(response.status_code, response.headers.multi_items()):
-        await response.aread()
-        _raise_if_explained(response)
+        _raise_if_explained(response, await _taken_async(response))
 
 
-def _raise_if_explained(response: httpx.Response) -> None:
-    outcome = explained(_sent(response.request), _whole(response))
+def start_of(response: httpx.Response, most: int) -> Start:
+    """Return the first bytes of a body, unpacked, and close the response: no more of it is read."""
+    assert isinstance(response.stream, httpx.SyncByteStream)
+    raw = bytearray()
+    try:
+        for part in response.stream:
+            raw += part
+            if len(raw) > most:
+                break
+    finally:
+        response.close()
+    return _unpacked_start(response, bytes(raw), most)
+
+
+async def start_of_async(response: httpx.Response, most: int) -> Start:
+    """Do the same for an asynchronous client's response."""
+    assert isinstance(response.stream, httpx.AsyncByteStream)
+    raw = bytearray()
+    try:
+        async for part in response.stream:
+            raw += part
+            if len(raw) > most:
+                break
+    finally:
+        await response.aclose()
+    return _unpacked_start(response, bytes(raw), most)
+
+
+def _unpacked_start(response: httpx.Response, raw: bytes, most: int) -> Start:
+    try:
+        return decoded_start(response.headers.multi_items(), raw, most)
+    except ValueError:  # broken, or in a coding that is not known here
+        return Start(raw[:most], is_whole=len(raw) <= most)
+
+
+def _raise_if_explained(response: httpx.Response, raw: bytes | None) -> None:
+    outcome = explained(_sent(response.request), _answer(response, raw))
     if outcome.explanation:
         start = f"{response.status_code} {response.reason_phrase} for url '{response.url}'"
         raise httpx.HTTPStatusError(outcome.error_text(start), request=response.request, response=response)
@@ -149,41 +188,122 @@ def _request(sent: SentRequest, before: httpx.Request) -> httpx.Request:
     )
 
 
-def _whole(response: httpx.Response) -> Answer:
-    return Answer(response.status_code, tuple(response.headers.multi_items()), response.content, response)
+@contextmanager
+def _unwritten() -> Iterator[None]:
+    """Tell a request that httpx does not write from one that was not answered."""
+    try:
+        yield
+    except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL, ValueError, TypeError) as problem:
+        raise NotSendable(type(problem).__name__) from problem
 
 
 def _read(response: httpx.Response) -> Answer:
     if not may_refuse(response.status_code, response.headers.multi_items()):
         return Answer(response.status_code, native=response)
-    assert isinstance(response.stream, httpx.SyncByteStream)
-    try:
-        return _answer(response, b"".join(response.stream))
-    finally:
-        response.close()
+    return _answer(response, _taken(response))
 
 
 async def _read_async(response: httpx.Response) -> Answer:
     if not may_refuse(response.status_code, response.headers.multi_items()):
         return Answer(response.status_code, native=response)
-    assert isinstance(response.stream, httpx.AsyncByteStream)
-    try:
-        return _answer(response, b"".join([part async for part in response.stream]))
-    finally:
-        await response.aclose()
+    return _answer(response, await _taken_async(response))
 
 
-def _answer(response: httpx.Response, raw: bytes) -> Answer:
-    """Return an answer that was read. The caller's response is made anew from the bytes as they came."""
-    headers = response.headers.multi_items()
+def _taken(response: httpx.Response) -> bytes | None:
+    """Return a body as it came, which the response keeps.
+
+    None if it is too long or breaks off: the response goes on where the reading has ended, for the caller.
+    """
+    if response.is_closed:  # it has been read already
+        return response.content if len(response.content) <= MOST_BYTES else None
+    stream, parts = response.stream, list[bytes]()
+    assert isinstance(stream, httpx.SyncByteStream)
+    rest, size = iter(stream), 0
     try:
-        body = httpx.Response(response.status_code, headers=headers, content=raw).content
-    except httpx.DecodingError:
-        body = b""
+        for part in rest:
+            parts.append(part)
+            size += len(part)
+            if size > MOST_BYTES:
+                response.stream = _Resumed(parts, rest, stream)
+                return None
+    except Exception as problem:  # as the caller would see it, who may want what came before
+        response.stream = _Resumed(parts, _failing(problem), stream)
+        return None
+    stream.close()
+    response.stream = httpx.ByteStream(b"".join(parts))
+    return b"".join(parts)
+
+
+async def _taken_async(response: httpx.Response) -> bytes | None:
+    if response.is_closed:
+        return response.content if len(response.content) <= MOST_BYTES else None
+    stream, parts = response.stream, list[bytes]()
+    assert isinstance(stream, httpx.AsyncByteStream)
+    rest, size = aiter(stream), 0
+    try:
+        async for part in rest:
+            parts.append(part)
+            size += len(part)
+            if size > MOST_BYTES:
+                response.stream = _ResumedAsync(parts, rest, stream)
+                return None
+    except Exception as problem:
+        response.stream = _ResumedAsync(parts, _failing_async(problem), stream)
+        return None
+    await stream.aclose()
+    response.stream = httpx.ByteStream(b"".join(parts))
+    return b"".join(parts)
+
+
+class _Resumed(httpx.SyncByteStream):
+    """A body of which the first parts have been read."""
+
+    def __init__(self, parts: list[bytes], rest: Iterator[bytes], stream: httpx.SyncByteStream) -> None:
+        self._parts, self._rest, self._stream = parts, rest, stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._parts
+        yield from self._rest
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _ResumedAsync(httpx.AsyncByteStream):
+    def __init__(self, parts: list[bytes], rest: AsyncIterator[bytes], stream: httpx.AsyncByteStream) -> None:
+        self._parts, self._rest, self._stream = parts, rest, stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for part in self._parts:
+            yield part
+        async for part in self._rest:
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _failing(problem: Exception) -> Iterator[bytes]:
+    yield b""
+    raise problem
+
+
+async def _failing_async(problem: Exception) -> AsyncIterator[bytes]:
+    yield b""
+    raise problem
+
+
+def _answer(response: httpx.Response, raw: bytes | None) -> Answer:
+    """Return an answer, of which nothing was read if `raw` is None."""
+    headers = tuple(response.headers.multi_items())
+    if raw is None:
+        return Answer(response.status_code, headers, b"", response)
+    body = raw if response.is_closed else unpacked(headers, raw)
+    # The caller's response is made anew from the bytes as they came.
     unread = ExplainedResponse(
-        response.status_code, headers=headers, stream=httpx.ByteStream(raw), extensions=response.extensions
+        response.status_code, headers=response.headers, stream=httpx.ByteStream(raw), extensions=response.extensions
     )
-    return Answer(response.status_code, tuple(headers), body, unread)
+    return Answer(response.status_code, headers, body, unread)
 
 
 def _response(outcome: Outcome) -> httpx.Response:

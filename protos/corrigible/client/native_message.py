@@ -1,4 +1,4 @@
-"""What an API itself says about a refusal, as one quoted line.
+"""What an API itself says about a refusal: its message as one quoted line, its other members, values that it offers.
 
 Knows: the members that errors have in JSON, pages of gateways. Does not know: formats of single APIs, feedback.
 """
@@ -6,14 +6,15 @@ Knows: the members that errors have in JSON, pages of gateways. Does not know: f
 from __future__ import annotations
 
 import json
+import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html.parser import HTMLParser
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import MEMBER
-from corrigible.schema.printable import without_unseen
+from corrigible.schema.printable import printable, without_unseen
 
 LONGEST: Final = 400
 """Characters of a message besides a correction."""
@@ -26,6 +27,24 @@ _MEMBERS: Final = ("message", "msg", "detail", "error_description", "description
 _HOLDERS: Final = ("error", "errors", "detail", "details", "issues", "violations", "fault")
 """Members that hold errors, or are the message themselves."""
 _PLACES: Final = ("loc", "field", "path", "param", "pointer", "property", "source")
+_LONGEST_OTHERS: Final = 800
+"""Characters of the other members of an error."""
+_LONGEST_OTHER: Final = 200
+_MOST_OFFERED: Final = 50
+VERBOSE_MEMBER: Final = "validation_errors"
+"""What a proxy adds besides feedback: the same in short."""
+_UNSAID: Final = frozenset({MEMBER, "input", "url", "doc_url", "docs_url", "documentation_url", "more_info"})
+"""Members that repeat what was sent or lead to pages for people."""
+_CARRIERS: Final = ("RecoveryFeedback", "corrigible.schema.v0_1.RecoveryFeedback")
+"""What an element is named by that is feedback: a cause of Kubernetes, a detail of google.rpc."""
+_NAME: Final = re.compile(r"[\w.@-]{1,60}")
+_TOKEN: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_OFFERING: Final = re.compile(
+    "accepted|acceptable|admissible|allowed|alternative|alternatives|available|candidates|choice|"
+    "choices|closest|did|free|known|legal|list|mean|next|of|open|option|options|permitted|possible|"
+    "remaining|suggested|suggestion|suggestions|supported|the|valid|value|values|you"
+)
+"""Words in the name of a list of values that may be sent; a list with another word (`taken_slots`) may be anything."""
 _WORD_END: Final = re.compile(r"\s+\S*$")
 
 
@@ -45,6 +64,169 @@ def native_message(body: bytes, *, longest: int = LONGEST) -> str:
         messages = list(dict.fromkeys(_messages(document, 0)))[:_MOST]
         message = "; ".join(messages) or _whole(document)
     return cut(message, longest)
+
+
+def document_of(body: bytes) -> Json:
+    """Return the JSON of an answer; None if it is none."""
+    try:
+        return json.loads(body[:_LONGEST_BODY])
+    except (ValueError, RecursionError):
+        return None
+
+
+def other_members(document: Json, said: str) -> str:
+    """Return the members of an error that its message does not repeat, as `name: value`, in the API's order."""
+    if not isinstance(document, dict | list) or said.startswith(("{", "[")):  # that is all of it
+        return ""
+    out, size, left = list[str](), 0, 0
+    for name, value in _others(document, "", said, 0):
+        one = f"{name}: {_short(value)}"
+        if size + len(one) > _LONGEST_OTHERS:
+            left += 1
+        else:
+            out.append(one)
+            size += len(one) + 2
+    return ", ".join(out) + (f"... (cut, {left} more members)" if left else "")
+
+
+def _others(value: Json, place: str, said: str, depth: int) -> Iterator[tuple[str, Json]]:
+    members = value.items() if isinstance(value, dict) else enumerate(value[:_MOST])
+    is_annotated = isinstance(value, dict) and MEMBER in value
+    for name, inner in members:
+        if isinstance(name, int):
+            where = f"{place}[{name}]"
+        elif (
+            name in _UNSAID
+            or (is_annotated and name == VERBOSE_MEMBER)
+            or (name in _PLACES and ".".join(_texts(inner)) in said)
+        ):
+            continue
+        else:
+            plain = name if _NAME.fullmatch(name) else _short(name)
+            where = f"{place}.{plain}" if place else plain
+        if _is_said(inner, said) or _is_feedback(inner):
+            continue
+        if isinstance(inner, dict | list) and depth < _DEEPEST and not _is_plain(inner):
+            yield from _others(inner, where, said, depth + 1)
+        else:
+            yield where, inner
+
+
+def _is_said(value: Json, said: str) -> bool:
+    if isinstance(value, str):
+        return cut(value, len(value)) in said
+    return value is None or (isinstance(value, dict | list) and not value)
+
+
+def _is_feedback(value: Json) -> bool:
+    if isinstance(value, str):
+        return MEMBER in value and value.lstrip().startswith("{")
+    kinds = [value.get("reason"), value.get("@type"), value.get("text")] if isinstance(value, dict) else []
+    return any(
+        isinstance(one, str) and (one.rpartition("/")[2].startswith(_CARRIERS) or _is_feedback(one)) for one in kinds
+    )
+
+
+def _is_plain(value: Json) -> bool:
+    return isinstance(value, list) and not any(isinstance(one, dict | list) for one in value)
+
+
+def _texts(value: Json) -> Sequence[str]:
+    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+
+
+def _short(value: Json) -> str:
+    text = printable(json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= _LONGEST_OTHER else f"{text[:_LONGEST_OTHER]}... (cut, {len(text)} characters)"
+
+
+class Offer(NamedTuple):
+    """Values that an API offers for a member."""
+
+    name: str
+    """Of the list in its answer."""
+    values: list[Json]
+
+
+def offered(document: Json, member: str, schema: Mapping[str, Any], refused: Json, *, is_only: bool) -> Offer | None:
+    """Return the values for a member that an answer lists under a related name: `free_slots` for `slot`.
+
+    They are scalars that the schema admits. A list with the value that was refused says something else. `is_only` says
+    that no other value is asked for: then a list without a name of its own (`allowed`) is meant for this member.
+    """
+    wanted = _tokens(member)
+    for name, values in _lists(document, 0):
+        tokens = _tokens(name)
+        rest = [one for one in tokens if one not in wanted]
+        is_named = bool(wanted) and all(one in tokens for one in wanted)
+        if not (is_named or (is_only and tokens)) or not all(map(_OFFERING.fullmatch, rest)):
+            continue
+        fitting = [one for one in values if _admits(schema, one)]
+        if fitting and len(fitting) == len(values) and refused not in values:
+            return Offer(name, fitting)
+    return None
+
+
+def _lists(value: Json, depth: int) -> Iterator[tuple[str, list[Json]]]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name == MEMBER or depth > _DEEPEST:
+                continue
+            if isinstance(inner, list) and 0 < len(inner) <= _MOST_OFFERED and _is_plain(inner):
+                if len({type(one) for one in inner}) == 1 and inner[0] is not None:
+                    yield name, inner
+            else:
+                yield from _lists(inner, depth + 1)
+    elif isinstance(value, list):
+        for inner in value[:_MOST]:
+            yield from _lists(inner, depth + 1)
+
+
+def _tokens(name: str) -> list[str]:
+    """Return the words of a name in lower case, and in the singular."""
+    words = [one.lower() for one in _TOKEN.findall(name[:100])]
+    return [one if _OFFERING.fullmatch(one) else _singular(one) for one in words]
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    if word.endswith(("ses", "xes", "ches", "shes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 2 else word
+
+
+def _admits(schema: Mapping[str, Any], value: Json) -> bool:
+    """Whether the plain words of a JSON Schema allow a scalar."""
+    kinds = schema.get("type")
+    if kinds is not None and not _TYPES.get(type(value), frozenset()) & set(
+        kinds if isinstance(kinds, list) else [kinds]
+    ):
+        return False
+    excluded = schema.get("not")
+    if isinstance(excluded, dict) and "const" in excluded and excluded["const"] == value:
+        return False
+    if isinstance(schema.get("enum"), list) and value not in schema["enum"]:
+        return False
+    if isinstance(value, int | float):
+        return all(
+            holds(value, schema[word]) for word, holds in _BOUNDS.items() if isinstance(schema.get(word), int | float)
+        )
+    return True
+
+
+_TYPES: Final[Mapping[type, frozenset[str]]] = {
+    bool: frozenset({"boolean"}),
+    int: frozenset({"integer", "number"}),
+    float: frozenset({"number"}),
+    str: frozenset({"string"}),
+}
+_BOUNDS: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    "minimum": operator.ge,
+    "maximum": operator.le,
+    "exclusiveMinimum": operator.gt,
+    "exclusiveMaximum": operator.lt,
+}
 
 
 def cut(text: str, longest: int) -> str:

@@ -8,17 +8,19 @@ is the `Outcome`: the explanation, the feedback, what was corrected.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from typing import Any
 
 import requests
+import urllib3
 from requests.adapters import HTTPAdapter
 
-from .answer import Answer, may_refuse
+from .answer import MOST_BYTES, Answer, may_refuse, unpacked
 from .correction import Outcome
 from .driver import run
 from .policy import Policy, PolicyMembers, policy_of
-from .sent_request import SentRequest
+from .sent_request import NotSendable, SentRequest
 
 __all__ = ["CorrigibleAdapter", "ExplainedResponse"]
 
@@ -39,7 +41,11 @@ class CorrigibleAdapter(HTTPAdapter):
             return response
 
         def send(again: SentRequest) -> Answer:
-            return _answer(super(CorrigibleAdapter, self).send(_request(again, request), *arguments, **options))
+            try:
+                response = super(CorrigibleAdapter, self).send(_request(again, request), *arguments, **options)
+            except (ValueError, TypeError) as problem:  # requests.exceptions.InvalidURL, InvalidHeader are such
+                raise NotSendable(type(problem).__name__) from problem
+            return _answer(response)
 
         return _response(run(_sent(request), _answer(response), self.policy, send))
 
@@ -89,8 +95,62 @@ def _text(value: str | bytes) -> str:
 
 def _answer(response: requests.Response) -> Answer:
     headers = tuple(response.headers.items())
-    body = response.content if may_refuse(response.status_code, headers) else b""
-    return Answer(response.status_code, headers, body, response)
+    raw = _taken(response) if may_refuse(response.status_code, headers) else None
+    return Answer(response.status_code, headers, b"" if raw is None else unpacked(headers, raw), response)
+
+
+def _taken(response: requests.Response) -> bytes | None:
+    """Return a body as it came, which the response keeps.
+
+    None if it is too long or breaks off: the response goes on where the reading has ended, for the caller.
+    """
+    came, parts, size = response.raw, list[bytes](), 0
+    problem: Exception | None = None
+    try:
+        while size <= MOST_BYTES and (part := came.read(_PART, decode_content=False)):
+            parts.append(part)
+            size += len(part)
+    except Exception as raised:  # as the caller would see it, who may want what came before
+        problem = raised
+    start = b"".join(parts)
+    response.raw = urllib3.HTTPResponse(
+        io.BufferedReader(_Resumed(start, came, problem)),
+        headers=came.headers,
+        status=came.status,
+        version=came.version,
+        reason=came.reason,
+        preload_content=False,
+        decode_content=False,
+        original_response=getattr(came, "_original_response", None),  # requests reads its cookies
+        retries=came.retries,
+        request_method=response.request.method,
+    )
+    return start if problem is None and size <= MOST_BYTES else None
+
+
+_PART = 1 << 16
+
+
+class _Resumed(io.RawIOBase):
+    """A body of which the start has been read."""
+
+    def __init__(self, start: bytes, rest: Any, problem: Exception | None) -> None:
+        self._start, self._rest, self._problem = io.BytesIO(start), rest, problem
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._start.read(len(buffer))
+        if not part and self._problem is not None:
+            raise self._problem
+        part = part or self._rest.read(len(buffer), decode_content=False)
+        buffer[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        self._rest.close()
+        super().close()
 
 
 def _response(outcome: Outcome) -> requests.Response:

@@ -19,7 +19,7 @@ from corrigible.schema.document import UNDOCUMENTED, form_pairs, is_credential_n
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.form import by_name, fields, nested
 
-from .credentials import credential_values
+from .credentials import credential_values, values_in_address
 from .form_edit import edited_form, edited_query
 from .guard import Place, Written, is_secret_parameter, overrides_header, problem, secret_texts, step_problem
 
@@ -29,6 +29,8 @@ _JSON: Final = "application/json"
 _UNREAD: Final = ("multipart/", "application/yaml", "application/x-yaml", "application/apply-patch+yaml", "text/yaml")
 _PATH_CHARACTERS: Final = "/%:@!$&'()*+,;=-._~"
 _LONGEST_URL: Final = 65_536
+_METHOD: Final = re.compile(r"(?!CONNECT$|TRACE$)[A-Z][A-Z-]{0,19}")
+"""Not the name of a gRPC method, nor what asks a proxy."""
 _FRAMING: Final = frozenset({"content-length", "transfer-encoding"})
 _CHECKSUMS: Final = frozenset({"content-md5", "digest", "content-digest", "repr-digest", "x-amz-content-sha256"})
 _SIGNATURES: Final = frozenset({"signature", "signature-input"})
@@ -94,6 +96,9 @@ class SentRequest:
     def secrets(self) -> frozenset[str]:
         """Return the values of credentials, which no text shows."""
         usual = credential_values(self.headers, urlsplit(self.url).query, self.credentials)
+        usual |= values_in_address(self.url)
+            self.url
+        )
         try:
             return usual | secret_texts(self._written())
         except ValueError:  # too many fields
@@ -290,12 +295,12 @@ def _read_form(text: str) -> tuple[BodyForm, Json]:
 
 def _require_writable(request: SentRequest) -> None:
     """Raise NotSendable for what HTTP libraries refuse to write."""
-    if not request.method.replace("-", "").isalpha():
-        raise NotSendable(f"{request.method} is no method of HTTP")
+    if _METHOD.fullmatch(request.method) is None:
+        raise NotSendable(f"{request.method} is no method of HTTP that is sent here")
     if len(request.url) > _LONGEST_URL:
         raise NotSendable(f"the address would be longer than {_LONGEST_URL} characters")
     for name, value in request.headers:
-        if any(ord(character) > 0xFF for character in value):
+        if any(ord(character) > 0xFF for character in value) or value != value.strip():
             raise NotSendable(f"the header {name} would have characters that no header can have")
 
 

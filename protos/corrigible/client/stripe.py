@@ -15,11 +15,11 @@ from typing import Any, Unpack
 import stripe
 from stripe._http_client import new_default_http_client, new_http_client_async_fallback
 
-from .answer import Answer, may_refuse
+from .answer import MOST_BYTES, Answer, may_refuse
 from .correction import Outcome
 from .driver import run, run_async
 from .policy import Policy, PolicyMembers, policy_of
-from .sent_request import SentRequest
+from .sent_request import NotSendable, SentRequest
 
 __all__ = ["CorrigibleHTTPClient"]
 
@@ -87,12 +87,17 @@ def _sent(method: str, url: str, headers: Mapping[str, str] | None, post_data: A
 
 
 def _arguments(sent: SentRequest) -> tuple[str, str, Mapping[str, str], Any]:
-    return sent.method.lower(), sent.url, dict(sent.headers), (sent.body or b"").decode() or None
+    try:
+        text = (sent.body or b"").decode()
+    except UnicodeDecodeError:
+        raise NotSendable("the SDK sends text") from None
+    return sent.method.lower(), sent.url, dict(sent.headers), text or None
 
 
 def _answer(answered: _Answered) -> Answer:
     body, status, headers = answered
-    content = body.encode() if isinstance(body, str) else body
+    whole = body if len(body) <= MOST_BYTES else b""
+    content = whole.encode("utf-8", "replace") if isinstance(whole, str) else whole
     return Answer(status, tuple((name, str(value)) for name, value in headers.items()), content, answered)
 
 
@@ -105,7 +110,7 @@ def _explained(outcome: Outcome) -> _Answered:
     try:
         members = json.loads(outcome.answer.body)
         members["error"]["message"] = "\n".join(filter(None, (members["error"].get("message"), outcome.explanation)))
-    except (ValueError, TypeError, KeyError, AttributeError):  # no error of Stripe's
+        text = json.dumps(members)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):  # no error of Stripe's
         return body, status, headers
-    text = json.dumps(members, ensure_ascii=False)
     return text if isinstance(body, str) else text.encode(), status, headers

@@ -6,11 +6,12 @@ Knows: OpenAPI 3 documents, JSON Schema. Does not know: calls, agents' framework
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote
 
 from corrigible.schema.document import is_credential_name, pointer_parts
+from corrigible.schema.printable import without_unseen
 
 from .path_template import IN_BRACES
 from .tool import BODY, FORM, Parameter, Tool
@@ -24,7 +25,18 @@ _BY_NAME: Final = frozenset({"properties", "patternProperties", "$defs", "defini
 """Members of schemas whose own members are schemas under names of the API."""
 _DATA: Final = frozenset({"enum", "const", "default", "required", "dependentRequired"})
 """Members of schemas that hold no schema."""
+_TEXTS: Final = frozenset({"description", "title", "$comment"})
+"""Members of schemas that are texts for people, which models read."""
 _LONGEST_NAME: Final = 64
+_LONGEST_WANTED: Final = 1000
+_DIGITS: Final = 4
+"""Characters that `_123` takes at the end of a name."""
+_MOST_PARAMETERS: Final = 256
+_MOST_DEFINITIONS: Final = 2000
+"""Of one tool: what is referred to beyond that is anything."""
+_MOST_OF_ALL: Final = 100_000
+"""Definitions of all tools together, after which a tool has only a few: each tool repeats what it refers to."""
+_FEW: Final = 20
 _LONGEST_DESCRIPTION: Final = 1000
 _DEEPEST: Final = 64
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_-]+")
@@ -41,9 +53,10 @@ def credential_names(document: Mapping[str, Any]) -> frozenset[str]:
 def tools_of(document: Mapping[str, Any]) -> Iterator[Tool]:
     """Yield a tool for each operation of an OpenAPI 3 document, but for those with other bodies than JSON or forms.
 
-    Credentials are no arguments: the caller sends them, and no model sees them.
+    Credentials are no arguments: the caller sends them, and no model sees them. What several operations refer to is
+    copied once, so that the work grows with the description.
     """
-    taken, credentials = set[str](), credential_names(document)
+    tools = _Tools(document)
     paths = document.get("paths")
     for path, item in paths.items() if isinstance(paths, Mapping) else ():
         if not str(path).startswith("/"):  # behind an address, `@other.example` or `9` would be another host
@@ -53,63 +66,126 @@ def tools_of(document: Mapping[str, Any]) -> Iterator[Tool]:
             operation = item.get(method)
             if not isinstance(operation, Mapping):
                 continue
-            shared = _listed(item)
-            tool = _tool(document, method, str(path), operation, shared, taken, credentials)
+            tool = tools.tool(method, str(path), operation, _listed(item))
             if tool is not None:
-                taken.add(tool.name)
                 yield tool
 
 
-def _tool(
-    document: Mapping[str, Any],
-    method: str,
-    path: str,
-    operation: Mapping[str, Any],
-    shared: Sequence[Any],
-    taken: set[str],
-    credentials: frozenset[str],
-) -> Tool | None:
-    body = _resolved(document, operation.get("requestBody") or {})
-    content = _mapping(body.get("content"))
-    media = _media_type(content)
-    if content and media is None:
-        return None
-    used = dict[str, str]()
-    listed = [_resolved(document, one) for one in (*shared, *_listed(operation))]
-    parameters = tuple(_parameters(path, [one for one in listed if not _is_credential(one, credentials)], used))
-    schema = _schema(_mapping(content[media]).get("schema") or {}, used) if media is not None else None
-    text = str(operation.get("description") or operation.get("summary") or f"{method.upper()} {path}")
-    return Tool(
-        name=_name(str(operation.get("operationId") or f"{method}{path}"), taken),
-        description=" ".join(text.split())[:_LONGEST_DESCRIPTION],
-        method=method.upper(),
-        path=path,
-        parameters=parameters,
-        body=schema,
-        is_body_required=bool(body.get("required")),
-        media_type=(media or "").partition(";")[0].strip(),
-        definitions=_definitions(document, used),
-    )
+class _Tools:
+    """The tools of one description."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._document, self._credentials = document, credential_names(document)
+        self._names, self._schemas = _Names(), _Schemas(document)
+        self._definitions: dict[tuple[int, int], Mapping[str, Any]] = {}
+        self._lists: dict[tuple[int, int, tuple[str, ...]], tuple[Parameter, ...]] = {}
+        """By the lists of the description, and the names in the path."""
+        self._parameters: dict[tuple[int, str], Parameter] = {}
+        """By the parameter of the description, which stays where it is, and the name of the argument."""
+
+    def tool(self, method: str, path: str, operation: Mapping[str, Any], shared: Sequence[Any]) -> Tool | None:
+        body = _resolved(self._document, operation.get("requestBody") or {})
+        content = _mapping(body.get("content"))
+        media = _media_type(content)
+        if content and media is None:
+            return None
+        parameters = self._arguments(path, shared, _listed(operation))
+        schema = self._schemas.copy(_mapping(content[media]).get("schema") or {}) if media is not None else None
+        text = str(operation.get("description") or operation.get("summary") or f"{method.upper()} {path}")
+        key = (id(parameters), id(schema))  # both are kept, and shared by operations
+        if key not in self._definitions:
+            schemas = [one.schema for one in parameters] + ([schema] if schema is not None else [])
+            self._definitions[key] = self._schemas.definitions(schemas)
+        return Tool(
+            name=self._names.unique(str(operation.get("operationId") or f"{method}{path}")),
+            description=_text(text),
+            method=method.upper(),
+            path=path,
+            parameters=parameters,
+            body=schema,
+            is_body_required=bool(body.get("required")),
+            media_type=(media or "").partition(";")[0].strip(),
+            definitions=self._definitions[key],
+        )
+
+    def _arguments(self, path: str, shared: Sequence[Any], own: Sequence[Any]) -> tuple[Parameter, ...]:
+        """Return the parameters; those of the operation replace those of the path with the same name and place."""
+        names = tuple(IN_BRACES.findall(path))
+        key = (id(shared), id(own), names)
+        if key not in self._lists:
+            self._lists[key] = tuple(self._listed(names, [*shared, *own]))
+        return self._lists[key]
+
+    def _listed(self, names: Sequence[str], listed: Sequence[Any]) -> Iterator[Parameter]:
+        found: dict[tuple[str, str], Mapping[str, Any]] = {}
+        for one in listed[:_MOST_PARAMETERS]:
+            parameter = _resolved(self._document, one)
+            name, place = str(parameter.get("name")), str(parameter.get("in"))
+            if _is_credential(name, place, self._credentials):
+                continue
+            if place in ("path", "query", "header") and not (place == "header" and name.lower() in _OWN_HEADERS):
+                found[name, place] = parameter
+        for name in names:
+            found.setdefault((name, "path"), _PLAIN)
+        arguments = {BODY}
+        for (name, place), parameter in found.items():
+            argument = name if name not in arguments else f"{place}_{name}"
+            arguments.add(argument)
+            key = (id(parameter), argument) if parameter is not _PLAIN else (0, argument)
+            if key not in self._parameters:
+                self._parameters[key] = self._parameter(name, place, argument, parameter)
+            yield self._parameters[key]
+
+    def _parameter(self, name: str, place: str, argument: str, parameter: Mapping[str, Any]) -> Parameter:
+        schema = parameter.get("schema")
+        if schema is None:  # OpenAPI 3, section 4.8.12.2: JSON as text
+            schema = {"type": "string"}
+        style = parameter.get("style", "form")
+        return Parameter(
+            name=name,
+            place=place,
+            argument=argument,
+            schema=self._schemas.copy(schema, str(parameter.get("description") or "")),
+            is_required=place == "path" or bool(parameter.get("required")),
+            is_exploded=bool(parameter.get("explode", style == "form")),
+            is_deep=style == "deepObject",
+        )
+
+
+_PLAIN: Final[Mapping[str, Any]] = {"schema": {"type": "string"}}
 
 
 def _listed(holder: Mapping[str, Any]) -> Sequence[Any]:
     listed = holder.get("parameters")
-    return listed if isinstance(listed, list) else ()
+    return listed if isinstance(listed, list) else _NONE
+
+
+_NONE: Final[Sequence[Any]] = ()
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _name(wanted: str, taken: Container[str]) -> str:
-    """Return a name that agents' frameworks accept, and that no other tool or definition has."""
-    name = _NO_NAME.sub("_", wanted).strip("_")[:_LONGEST_NAME] or "operation"
-    number = 2
-    unique = name
-    while unique in taken:
-        unique = f"{name[: _LONGEST_NAME - 4]}_{number}"
-        number += 1
-    return unique
+class _Names:
+    """Names that agents' frameworks accept, each of one tool or definition."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        """The next number for a name; names without one are here, too."""
+
+    def unique(self, wanted: str) -> str:
+        name = _NO_NAME.sub("_", wanted[:_LONGEST_WANTED]).strip("_")[:_LONGEST_NAME] or "operation"
+        if name not in self._numbers:
+            self._numbers[name] = 2
+            return name
+        start = name[: _LONGEST_NAME - _DIGITS]
+        number = self._numbers[start] = max(self._numbers.get(start, 2), self._numbers[name])
+        while (numbered := f"{start}_{number}") in self._numbers:
+            number += 1
+        self._numbers[start] = self._numbers[name] = number + 1
+        self._numbers[numbered] = 2
+        return numbered
 
 
 def _media_type(content: Mapping[str, Any]) -> str | None:
@@ -120,83 +196,105 @@ def _media_type(content: Mapping[str, Any]) -> str | None:
     return next(as_json, None) or next(as_form, None)
 
 
-def _parameters(path: str, listed: Sequence[Mapping[str, Any]], used: dict[str, str]) -> Iterator[Parameter]:
-    """Yield the parameters; those of the operation replace those of the path with the same name and place."""
-    found: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for parameter in listed:
-        name, place = str(parameter.get("name")), str(parameter.get("in"))
-        if place in ("path", "query", "header") and not (place == "header" and name.lower() in _OWN_HEADERS):
-            found[name, place] = parameter
-    for name in IN_BRACES.findall(path):
-        found.setdefault((name, "path"), {"schema": {"type": "string"}})
-    arguments = {BODY}
-    for (name, place), parameter in found.items():
-        argument = name if name not in arguments else f"{place}_{name}"
-        arguments.add(argument)
-        schema = parameter.get("schema")
-        if schema is None:  # OpenAPI 3, section 4.8.12.2: JSON as text
-            schema = {"type": "string"}
-        style = parameter.get("style", "form")
-        yield Parameter(
-            name=name,
-            place=place,
-            argument=argument,
-            schema=_described(_schema(schema, used), parameter.get("description")),
-            is_required=place == "path" or bool(parameter.get("required")),
-            is_exploded=bool(parameter.get("explode", style == "form")),
-            is_deep=style == "deepObject",
-        )
-
-
-def _is_credential(parameter: Mapping[str, Any], credentials: frozenset[str]) -> bool:
-    name, place = str(parameter.get("name")), parameter.get("in")
+def _is_credential(name: str, place: str, credentials: frozenset[str]) -> bool:
     if place not in ("header", "query"):
         return False
     is_usual = is_credential_name(name) if place == "header" else _KEY_OF_QUERY.fullmatch(name) is not None
     return name.lower() in credentials or is_usual
 
 
-def _described(schema: dict[str, Any], description: Any) -> dict[str, Any]:
-    return schema if not description or "description" in schema else {**schema, "description": str(description)}
+class _Schemas:
+    """The schemas of a description with references to `$defs` of a tool, each copied once."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._document = document
+        self._names, self._name_of = _Names(), dict[str, str]()
+        self._reference_of: dict[str, str] = {}
+        self._copies: dict[int, dict[str, Any]] = {}
+        """By the schema of the description, which stays where it is."""
+        self._kept: list[Any] = []
+        self._used: dict[int, list[str]] = {}
+        """The names that a copy refers to."""
+        self._definitions: dict[str, dict[str, Any]] = {}
+        self._found: dict[tuple[str, ...], dict[str, Any]] = {}
+        """The definitions of a tool, by the names that it refers to itself."""
+        self._count = 0
+
+    def copy(self, schema: Any, description: str = "") -> dict[str, Any]:
+        """Return the copy of a schema, with a description where it has none of its own."""
+        copy = self._copy(schema)
+        if not description or "description" in copy:
+            return copy
+        described = {**copy, "description": _text(description)}
+        self._kept.append(described)
+        self._used[id(described)] = self._used[id(copy)]
+        return described
+
+    def _copy(self, schema: Any) -> dict[str, Any]:
+        if id(schema) not in self._copies:
+            used = dict[str, None]()
+            copied = self._copied(schema, used, 0)
+            copy = copied if isinstance(copied, dict) else {}
+            self._kept.append(schema)
+            self._copies[id(schema)], self._used[id(copy)] = copy, list(used)
+        return self._copies[id(schema)]
+
+    def definitions(self, schemas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return what the references of schemas lead to, by name, and what is referred to there, in turn."""
+        waiting = list(dict.fromkeys(name for one in schemas for name in self._used.get(id(one), ())))
+        key = tuple(waiting)
+        if key in self._found:
+            return self._found[key]
+        most = _MOST_DEFINITIONS if self._count < _MOST_OF_ALL else _FEW
+        found: dict[str, Any] = {}
+        while waiting and len(found) < most:
+            following = list[str]()
+            for name in waiting:
+                if name in found or len(found) >= most:
+                    continue
+                if name not in self._definitions:
+                    self._definitions[name] = self.copy(_at(self._document, self._reference_of[name]))
+                found[name] = self._definitions[name]
+                following += self._used[id(found[name])]
+            waiting = following
+        self._count += len(found)
+        self._found[key] = found | {name: {} for name in waiting if name not in found}
+        return self._found[key]
+
+    def _copied(self, node: Any, used: dict[str, None], depth: int) -> Any:
+        if depth > _DEEPEST:
+            return {}
+        if isinstance(node, list):
+            return [self._copied(one, used, depth + 1) for one in node]
+        if not isinstance(node, Mapping):
+            return node
+        reference = node.get("$ref")
+        if isinstance(reference, str):
+            if reference not in self._name_of:
+                name = self._names.unique(unquote(reference.rpartition("/")[2]))
+                self._name_of[reference], self._reference_of[name] = name, reference
+            used[self._name_of[reference]] = None
+            return {"$ref": f"#/$defs/{self._name_of[reference]}"}
+        return {key: self._member(key, inner, used, depth + 1) for key, inner in node.items() if key not in _LEFT_OUT}
+
+    def _member(self, key: str, inner: Any, used: dict[str, None], depth: int) -> Any:
+        """Copy a member of a schema: a property may have the name of a keyword, and a value may look like a schema."""
+        if key in _DATA:
+            return inner
+        if key in _BY_NAME and isinstance(inner, Mapping):
+            return {name: self._copied(one, used, depth + 1) for name, one in inner.items()}
+        if key in _TEXTS and isinstance(inner, str):
+            return _text(inner)
+        return self._copied(inner, used, depth)
 
 
-def _definitions(document: Mapping[str, Any], used: dict[str, str]) -> dict[str, Any]:
-    """Return what the references lead to, by name, and what is referred to there: in turn, as chains may be long."""
-    definitions = dict[str, Any]()
-    while len(definitions) < len(used):
-        for reference, name in list(used.items())[len(definitions) :]:
-            definitions[name] = _schema(_at(document, reference), used)
-    return definitions
-
-
-def _schema(schema: Any, used: dict[str, str]) -> dict[str, Any]:
-    """Return a schema whose references lead to `$defs`; `used` gets the name of each."""
-    copied = _copied(schema, used, 0)
-    return copied if isinstance(copied, dict) else {}
-
-
-def _copied(node: Any, used: dict[str, str], depth: int) -> Any:
-    if depth > _DEEPEST:
-        return {}
-    if isinstance(node, list):
-        return [_copied(one, used, depth + 1) for one in node]
-    if not isinstance(node, Mapping):
-        return node
-    reference = node.get("$ref")
-    if isinstance(reference, str):
-        if reference not in used:
-            used[reference] = _name(unquote(reference.rpartition("/")[2]), used.values())
-        return {"$ref": f"#/$defs/{used[reference]}"}
-    return {key: _member(key, inner, used, depth + 1) for key, inner in node.items() if key not in _LEFT_OUT}
-
-
-def _member(key: str, inner: Any, used: dict[str, str], depth: int) -> Any:
-    """Copy a member of a schema: a property may have the name of a keyword, and a value may look like a schema."""
-    if key in _DATA:
-        return inner
-    if key in _BY_NAME and isinstance(inner, Mapping):
-        return {name: _copied(one, used, depth + 1) for name, one in inner.items()}
-    return _copied(inner, used, depth)
+def _text(text: str) -> str:
+    """Return a text of the description as one line that shows all its characters, and says where it is cut."""
+    start = text[: 4 * _LONGEST_DESCRIPTION]
+    plain = " ".join(without_unseen(" ".join(start.split())).split())
+    if len(plain) <= _LONGEST_DESCRIPTION and len(start) == len(text):
+        return plain
+    return f"{plain[:_LONGEST_DESCRIPTION]}... (cut, {len(text)} characters)"
 
 
 def _resolved(document: Mapping[str, Any], node: Any) -> Mapping[str, Any]:

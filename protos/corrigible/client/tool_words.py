@@ -15,11 +15,13 @@ from corrigible.schema.document import pointer_parts
 from corrigible.schema.edit import NotApplicable, after_suggestion
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Placeholder, StepRequest, Suggestion
+from corrigible.schema.printable import printable
 from corrigible.schema.word import Ask, PatchVerb
 
 from .correction import SentAgain
 from .difference import Place, changes
-from .explanation import literal, one_line, question, request_line
+from .explanation import literal, name_line, question, request_line
+from .native_message import offered
 from .path_template import path_values
 from .sent_request import KEY
 from .tool import BODY, Tool
@@ -41,7 +43,7 @@ class ToolCall:
     arguments: dict[str, Json]
 
     def __str__(self) -> str:
-        return f"{self.name} with {json.dumps(self.arguments, ensure_ascii=False)}"
+        return f"{self.name} with {printable(json.dumps(self.arguments, ensure_ascii=False))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +100,9 @@ class Called:
 class ToolWords:
     """What a text calls the places of a request that a tool made. `request` is the one that was refused."""
 
-    def __init__(self, called: Called, request: Request) -> None:
-        self._called, self._request = called, request
+    def __init__(self, called: Called, request: Request, answer: Json = None, questions: int = 0) -> None:
+        """`answer` is the JSON of the refusal, which may list the values for one of the `questions`."""
+        self._called, self._request, self._answer, self._questions = called, request, answer, questions
         call = called.call_of(request)
         self._arguments = call.arguments if call is not None else dict(called.arguments)
 
@@ -111,13 +114,13 @@ class ToolWords:
                 return self._parameter(name, rest)
             case ("headers", name):
                 found = (one.argument for one in self._called.tool.parameters if one.name.lower() == name.lower())
-                return next(found, f"the header {one_line(name)}")
+                return next(found, f"the header {name_line(name)}")
             case ("path",):
                 found = (one.argument for one in self._called.tool.parameters if one.place == "path")
                 return ", ".join(found) or "the tool"
             case ("method",):
                 return "the tool"
-        return one_line(pointer)
+        return name_line(pointer)
 
     def text(self, text: str) -> str:
         """Return a text in which places have the tool's names."""
@@ -145,7 +148,17 @@ class ToolWords:
         if placeholder.pointer == "/method":
             methods = [one for one in schema.get("enum") or () if isinstance(one, str)]
             return _which(placeholder.ask, [str(name) for one in methods for name in self._names(one)])
-        return question(self.place(placeholder.pointer), placeholder.ask, placeholder.schema_)
+        parts = pointer_parts(placeholder.pointer) or ("",)
+        member = next((part for part in reversed(parts) if not part.isdecimal()), "")
+        refused = _value_at(self._request.document(), parts)
+        return self._asked(self.place(placeholder.pointer), member, placeholder.ask, schema, refused)
+
+    def _asked(self, place: str, member: str, ask: Ask | None, schema: Mapping[str, Any], refused: Json) -> str:
+        """Ask for a value, with those that the answer itself offers."""
+        offer = offered(self._answer, member, schema, refused, is_only=self._questions == 1)
+        if offer is None:
+            return question(place, ask, schema)
+        return f"{question(place, ask, {'enum': offer.values})} (offered by the API as {name_line(offer.name)})"
 
     def parameter(self, name: str, value: Json) -> str:
         if name == "path" and isinstance(value, str):
@@ -153,7 +166,7 @@ class ToolWords:
             call = self._called.call_of(Request("GET", path), is_new=True) if not query else None
             if call is not None:
                 return f"to read it, call {call}"
-        return f"{one_line(name)}: {literal(value)}"
+        return f"{name_line(name)}: {literal(value)}"
 
     def done(self, sent: SentAgain) -> str:
         """Return what was sent without the model, as one line."""
@@ -167,7 +180,7 @@ class ToolWords:
     def _change(self, after: Request) -> Iterator[str]:
         call = self._called.call_of(after)
         if call is None:
-            yield f"no tool here makes the corrected request: {one_line(after.method)} {one_line(after.path)}"
+            yield f"no tool here makes the corrected request: {name_line(after.method)} {name_line(after.path)}"
         elif call.name != self._called.tool.name:
             yield f"call another tool: {call}"
         else:
@@ -192,7 +205,7 @@ class ToolWords:
             members = one.schema.get("properties") if one.place == "query" and one.is_exploded else None
             if isinstance(members, Mapping) and name in members:
                 return _spelled((one.argument, name))
-        return one_line(name)
+        return name_line(name)
 
     def _path_question(self, ask: Ask | None, schema: Mapping[str, Any]) -> str:
         """Ask for the argument that the path is made of, or for another call."""
@@ -219,7 +232,8 @@ class ToolWords:
             for one in self._called.tool.parameters:
                 if wanted == [one.name] and one.place == "path":
                     plain = {name: value for name, value in one.schema.items() if name not in ("title", "description")}
-                    return question(one.argument, ask, {"type": kind, **plain})
+                    refused = self._arguments.get(one.argument)
+                    return self._asked(one.argument, one.name, ask, {"type": kind, **plain}, refused)
         if pattern == "^/":
             return _which(ask, [])
         return question(self.place("/path"), ask, None)
@@ -230,6 +244,17 @@ class ToolWords:
         for tool in self._called.tools.values():
             if path is not None and tool.method == method and path_values(tool.path, path) is not None:
                 yield tool.name
+
+
+def _value_at(document: Json, parts: Sequence[str]) -> Json:
+    for part in parts:
+        if isinstance(document, Mapping):
+            document = document.get(part)
+        elif isinstance(document, list) and part.isascii() and part.isdecimal() and len(part) < 10:
+            document = document[int(part)] if int(part) < len(document) else None
+        else:
+            return None
+    return document
 
 
 def _which(ask: Ask | None, calls: Sequence[str]) -> str:
@@ -246,7 +271,7 @@ def _indexes(parts: Sequence[str]) -> Iterator[str | int]:
 def _spelled(place: Place) -> str:
     """Return a place among arguments as programs write it: `body.guests[0].age`."""
     first, *rest = place
-    text = one_line(str(first))
+    text = name_line(str(first))
     for part in rest:
         if part == "-":
             text += " (a new element)"
@@ -254,4 +279,4 @@ def _spelled(place: Place) -> str:
             text += f".{part}"
         else:
             text += f"[{json.dumps(part, ensure_ascii=False)}]"
-    return one_line(text)
+    return name_line(text)

@@ -19,8 +19,11 @@ from .feedback import PatchOperation, StepRequest, Suggestion
 from .word import PatchVerb
 
 MAX_REQUEST_DEPTH: Final = 100
-MOST_COPIED: Final = 50_000
 """Maximum nesting of a request body: nothing is applied to a deeper one."""
+MOST_COPIED: Final = 50_000
+"""Values that the copies of a patch write: copies of copies double."""
+_LONG: Final = 64
+"""Characters of a text that count as one more value."""
 
 _TROUBLE: Final = (
     jsonpatch.JsonPatchException,
@@ -308,7 +311,7 @@ def _measure(document: Json) -> None:
 
 
 def _size(document: Json, pointer: str | None, most: int) -> int:
-    """Return how many values are at a place. Raises NotApplicable beyond a limit: copies of copies double."""
+    """Return how many values a copy of a place writes. Raises NotApplicable beyond a limit."""
     value = document
     for part in pointer_parts(pointer or "") or ():
         if isinstance(value, Mapping):
@@ -320,9 +323,11 @@ def _size(document: Json, pointer: str | None, most: int) -> int:
     waiting, count = [value], 0
     while waiting:
         one = waiting.pop()
-        count += 1
+        count += 1 + (len(one) // _LONG if isinstance(one, str) else 0)
+        if isinstance(one, Mapping):
+            count += sum(map(len, one)) // _LONG
         if count > most:
-            raise NotApplicable(f"the copies of a patch have more than {MOST_COPIED} values")
+            raise NotApplicable(f"the copies of a patch have more than {MOST_COPIED} values of {_LONG} characters")
         if isinstance(one, Mapping):
             waiting += one.values()
         elif isinstance(one, list | tuple):

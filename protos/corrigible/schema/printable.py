@@ -8,14 +8,25 @@ from __future__ import annotations
 
 import re
 import sys
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, TextIO, cast
 
-_UNSEEN: Final = re.compile(
-    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e007f\ud800-\udfff]"
+_PERHAPS: Final = re.compile(
+    "[^\n\t\u0020-\u007e\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0377\u0391-\u03a1\u03b1-\u0482\u048a-\u052f\u3041-\u3096"
+    "\u30a0-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
 )
+"""All but common letters, which need no look at their category."""
+_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+_BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters and marks without a form of their own: fillers, the grapheme joiner, the empty braille cell."""
+_SELECTORS: Final = ((0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
+_FUTURE_PICTURES: Final = range(0x1F000, 0x1FB00)
+"""Emoji that this Python's tables do not have yet (UTS 51: all of this is Extended_Pictographic)."""
+_JOINERS: Final = "\u200c\u200d"
+_EMOJI_STYLE: Final = "\ufe0f"
+_KEYCAP: Final = "\u20e3"
 _COLOURS: Final = re.compile("(\u001b\\[(?:0|1|2|3[1-7]|9[0-7])?m)")
 """What this project's own reports use."""
 
@@ -23,17 +34,48 @@ _COLOURS: Final = re.compile("(\u001b\\[(?:0|1|2|3[1-7]|9[0-7])?m)")
 def printable(text: str, *, colours: bool = False) -> str:
     """Return a text with all invisible characters escaped. Line ends and tabs stay."""
     if not colours:
-        return _UNSEEN.sub(_escaped, text)
+        return _PERHAPS.sub(_escaped, text)
     parts = _COLOURS.split(text)
-    return "".join(part if index % 2 else _UNSEEN.sub(_escaped, part) for index, part in enumerate(parts))
+    return "".join(part if index % 2 else _PERHAPS.sub(_escaped, part) for index, part in enumerate(parts))
 
 
 def without_unseen(text: str) -> str:
     """Return a text without its invisible characters: for quotations, in which an escape would be a word of others."""
-    return _UNSEEN.sub("", text)
+    return _PERHAPS.sub(lambda match: "" if _is_unseen(match) else match[0], text)
+
+
+def _is_unseen(match: re.Match[str]) -> bool:
+    """Whether a character shows nothing: controls, formats, tags, selectors, fillers, what is not assigned.
+
+    Scripts and emoji keep the one that shapes what stands before it.
+    """
+    character, text, at = match[0], match.string, match.start()
+    if character in _JOINERS:
+        return not (_is_joined(text[at - 1 : at]) and _is_joined(text[at + 1 : at + 2]))
+    if character == _EMOJI_STYLE:
+        return not (_is_picture(text[at - 1 : at]) or text[at + 1 : at + 2] == _KEYCAP)
+    code = ord(character)
+    if any(first <= code <= last for first, last in _SELECTORS) or character in _BLANK:
+        return True
+    return unicodedata.category(character) in _CATEGORIES and code not in _FUTURE_PICTURES
+
+
+def _is_joined(character: str) -> bool:
+    """Whether a joiner beside it shapes it: a picture, or a letter or mark of a script that joins."""
+    if character == _EMOJI_STYLE or _is_picture(character):
+        return True
+    return "\u0600" <= character < "\u2000" and unicodedata.category(character) in ("Lo", "Mn", "Mc")
+
+
+def _is_picture(character: str) -> bool:
+    if not character > "\u00a8":
+        return False
+    return unicodedata.category(character) in ("So", "Sk", "Sm") or ord(character) in _FUTURE_PICTURES
 
 
 def _escaped(match: re.Match[str]) -> str:
+    if not _is_unseen(match):
+        return match[0]
     data = match[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{data[at]:02x}{data[at + 1]:02x}" for at in range(0, len(data), 2))
 

@@ -37,13 +37,16 @@ function isPath(path: string): boolean { // one place, however often its escapes
 }
 
 const MOST_COPIED = 50_000;
+/** Characters of a text that count as one more value. */
+const LONG = 64;
 
-/** How many values there are. Throws Inapplicable beyond a limit: copies of copies double. */
+/** How many values a copy writes. Throws Inapplicable beyond a limit: copies of copies double. */
 function size(value: Json, most: number): number {
   const waiting = [value];
   let count = 0;
   for (let one = waiting.pop(); one !== undefined; one = waiting.pop()) {
-    count += 1;
+    count += 1 + (typeof one === "string" ? Math.floor(one.length / LONG) : 0);
+    if (isObject(one)) count += Math.floor(Object.keys(one).reduce((sum, name) => sum + name.length, 0) / LONG);
     fits(count <= most, "too many values are copied");
     if (Array.isArray(one)) for (const inner of one) waiting.push(inner);
     else if (isObject(one)) for (const name of Object.keys(one)) waiting.push(one[name]!);

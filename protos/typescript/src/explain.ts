@@ -10,19 +10,33 @@ import type { Feedback, Operation, Placeholder, Suggestion } from "./read.ts";
 export const KEY = "/headers/idempotency-key";
 const LONGEST = 1000;
 const LONGEST_TEXT = 20_000;
-// Controls, zero-width and bidirectional marks: a person does not see them, a model does.
-const INVISIBLE = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
+// Controls, formats (zero-width, bidirectional, tags), what is not assigned or private, selectors, fillers: nobody sees them, a model does.
+const INVISIBLE = /(?!\n|\p{Extended_Pictographic})[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Variation_Selector}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]/gu;
+// Emoji and scripts keep the one that shapes what stands beside it.
+const SHAPING = /(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic})|(?<=(?![\u0000-\u00a8])\p{Extended_Pictographic})\ufe0f|\ufe0f(?=\u20e3)|(?<=[\u0600-\u1fff])[\u200c\u200d](?=[\u0600-\u1fff])/gu;
+
+function unseen(text: string, replaced: (one: string) => string): string {
+  const kept = new Set([...text.matchAll(SHAPING)].map(({ index }) => index));
+  return text.replaceAll(INVISIBLE, (one, at: number) => (kept.has(at) ? one : replaced(one)));
+}
+
+/** A text without what nobody sees. */
+export const seen = (text: string): string => unseen(text, () => "");
+
+/** JSON in which what nobody sees is escaped, so that it stays the same value. */
+const escaped = (text: string): string =>
+  unseen(text, (one) => one.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`));
 
 export const plain = (text: string): string => text.split(/\s+/).filter(Boolean).join(" ");
 
 export function literal(value: Json | undefined): string {
-  const text = value === undefined ? "" : writeJson(value);
+  const text = value === undefined ? "" : escaped(writeJson(value));
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}... (cut, ${text.length} characters)`;
 }
 
 /** What is wrong, the literal edit (`path: old -> new`), what to ask, to confirm or to wait for. */
 export function explain(feedback: Feedback, request?: Request): string {
-  const text = [...lines(feedback, request)].join("\n").replaceAll(INVISIBLE, "");
+  const text = seen([...lines(feedback, request)].join("\n"));
   return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}... (cut, ${text.length} characters)`;
 }
 

@@ -4,7 +4,7 @@ import { apply } from "./apply.ts";
 import type { Next, Outcome } from "./apply.ts";
 import { Credentials } from "./credentials.ts";
 import type { Request as Document } from "./edit.ts";
-import { explain } from "./explain.ts";
+import { explain, seen } from "./explain.ts";
 import { find } from "./find.ts";
 import { byName, formPairs, nested, queryPairs } from "./form.ts";
 import { Guard, isListed, samePlace } from "./guard.ts";
@@ -22,8 +22,11 @@ const SAFE = ["GET", "HEAD", "OPTIONS"];
 const DOCUMENT = /^\/\.well-known\/recovery-feedback\/[A-Za-z0-9_=-]{1,200}$/;
 /** Characters that a person can be shown on a screen. */
 const LONGEST_PROPOSAL = 8 << 10;
-/** Of an answer or a document, in characters: no proxy adds feedback to a larger one. */
+/** Of an answer or a document, in bytes, unpacked: no proxy adds feedback to a larger one. */
 const LONGEST = 1 << 20;
+const MOST_SUGGESTIONS = 64;
+/** Edits, steps and placeholders of all suggestions together. */
+const MOST_PARTS = 1000;
 /** Only the sender can change a request that is signed or has a checksum. */
 const SIGNATURES = ["signature", "signature-input", "content-md5", "digest", "content-digest", "repr-digest", "x-amz-content-sha256"];
 const SIGNING = /^(aws4-hmac-sha256|digest|signature|oauth|hawk|sharedkey)\b/i;
@@ -175,7 +178,7 @@ async function decided({ feedback, text }: Recovery, read: Read, document: Docum
     if (onRefusal !== "confirm" || confirm === undefined) return another || unasked(suggestion, cap);
     const proposal = proposed(next, document);
     if ("problem" in proposal) return proposal.problem;
-    const whole = shown(`${text}\n${proposal.text}`);
+    const whole = shown(seen(`${text}\n${proposal.text}`));
     if (whole.length > LONGEST_PROPOSAL) return `the correction takes ${whole.length} characters to show, more than the ${LONGEST_PROPOSAL} of a screen`;
     if (!(await confirm(suggestion, whole))) return "the correction was not confirmed";
   }
@@ -235,7 +238,7 @@ const content = ({ method, path, query, headers, body }: Document): JsonObject =
 async function recoveryOf(response: Response, document: Document, sent: Request, fetch: Fetch, shown: (text: string) => string, cap: string): Promise<Recovery | undefined> {
   return attempt(async () => {
     const feedback = (await inBody(response)) ?? (await linked(response, sent, fetch));
-    if (feedback === undefined) return undefined;
+    if (feedback === undefined || !isBounded(feedback)) return undefined;
     return { feedback, outcome: apply(feedback, document, { cap }), text: shown(explain(feedback, document)) };
   });
 }
@@ -251,8 +254,31 @@ async function attempt<T>(read: () => T | Promise<T>): Promise<T | undefined> {
 
 async function inBody(response: Response): Promise<Feedback | undefined> {
   if (!(response.headers.get("content-type") ?? "").includes("json")) return undefined;
-  const text = await response.clone().text();
-  return text.length > LONGEST ? undefined : find(parseJson(text), response.status);
+  const text = await textOf(response.clone());
+  return text === undefined ? undefined : find(parseJson(text), response.status);
+}
+
+/** The text of an answer, which is unpacked as it is read; undefined, and no more of it is read, if it is longer than the limit. */
+async function textOf(response: Response): Promise<string | undefined> {
+  const [parts, decoder] = [[] as string[], new TextDecoder()];
+  const reader = response.body?.getReader();
+  for (let size = 0; reader !== undefined; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    size += value.byteLength;
+    if (size > LONGEST) {
+      void reader.cancel().catch(() => undefined); // of a clone: the caller's own answer goes on
+      return undefined;
+    }
+    parts.push(decoder.decode(value, { stream: true }));
+  }
+  return parts.join("") + decoder.decode();
+}
+
+/** Whether there are few enough parts to be worked on. */
+function isBounded({ suggestions }: Feedback): boolean {
+  const parts = suggestions.reduce((sum, { patch, steps, placeholders }) => sum + patch.length + steps.length + placeholders.length, 0);
+  return suggestions.length <= MOST_SUGGESTIONS && parts <= MOST_PARTS;
 }
 
 /** The document that a `Link` points to (RFC 8288), if a proxy keeps it where the request went. Its name is all that it needs. */
@@ -262,8 +288,8 @@ async function linked(response: Response, sent: Request, fetch: Fetch): Promise<
   const url = new URL(target, sent.url);
   if (url.origin !== new URL(sent.url).origin || !DOCUMENT.test(url.pathname) || url.search !== "") return undefined;
   const answer = await fetch(`${url.origin}${url.pathname}`, { headers: { accept: "application/json" }, redirect: "error", credentials: "omit" });
-  const text = answer.ok ? await answer.text() : "";
-  return text !== "" && text.length <= LONGEST ? readFeedback(parseJson(text)) : undefined;
+  const text = answer.ok ? await textOf(answer) : undefined;
+  return text ? readFeedback(parseJson(text)) : undefined;
 }
 
 async function documentOf(request: Request, secrets: Credentials): Promise<Read> {

@@ -131,3 +131,37 @@ def test_a_success_is_passed_on_while_it_flows(bench: Any, library: str) -> None
                     assert streamed.raw.read(1) == b"["
                     is_read.set()
                     assert len(streamed.raw.read()) == 2999999
+
+
+@pytest.mark.parametrize("body", [b"x" * 3_000_000, gzip.compress(bytes(8_000_000)), b"no gzip at all"])
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_a_refusal_that_is_not_read_passes_as_it_came(bench: Any, body: bytes, is_chunked: bool) -> None:
+    coding = "" if body[:1] == b"x" else "Content-Encoding: gzip\r\n"
+    length = "Transfer-Encoding: chunked" if is_chunked else f"Content-Length: {len(body)}"
+    sent = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if is_chunked else body
+    head = f"HTTP/1.1 422 No\r\n{coding}Set-Cookie: a=b\r\n{length}\r\n\r\n".encode()
+    with bench.upstream({"/": head + sent}) as upstream:
+        url = f"http://127.0.0.1:{upstream.port}/"
+        with (
+            httpx.Client(transport=CorrigibleTransport(on_refusal="repair")) as client,
+            client.stream("GET", url) as response,
+        ):
+            assert b"".join(response.iter_raw()) == body
+        with requests.Session() as session:
+            session.trust_env = False
+            session.mount("http://", CorrigibleAdapter(on_refusal="repair"))
+            with session.get(url, stream=True) as streamed:
+                assert streamed.raw.read() == body
+            assert session.cookies["a"] == "b"
+
+
+def test_a_refusal_that_breaks_off_breaks_off_for_the_caller(bench: Any, send: Send) -> None:
+    def half(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 422 No\r\nContent-Length: 100\r\n\r\nhalf")
+        connection.shutdown(socket.SHUT_WR)
+
+    with (
+        bench.upstream({"/": half}) as upstream,
+        pytest.raises((httpx.RemoteProtocolError, requests.exceptions.ChunkedEncodingError)),
+    ):
+        send("GET", f"http://127.0.0.1:{upstream.port}/", on_refusal="repair")

@@ -280,7 +280,7 @@ def test_what_was_looked_up_for_one_caller_is_cached_for_none(bench: Bench) -> N
 
 @pytest.mark.parametrize("name", ["gzip", "deflate", "br", "zstd"])
 def test_encoded_answers_stay_encoded(bench: Bench, name: str) -> None:
-    from corrigible.proxy.http.content_encoding import coding
+    from corrigible.schema.content_encoding import coding
 
     scheme = coding(name)
     if scheme is None:

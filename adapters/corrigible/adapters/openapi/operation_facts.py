@@ -37,6 +37,13 @@ def facts(checks: OperationChecker) -> dict[str, Json]:
     }
 
 
+def member_names(checks: OperationChecker) -> list[str]:
+    """Return the names of the properties that `facts` has."""
+    schema, _ = checks.body_schema()
+    members = declared([checks.root(schema)], checks.root(schema)) if schema is not None else {}
+    return list(members) or [parameter["name"] for parameter in checks.query]
+
+
 def _of_parameter(parameter: Mapping[str, Any], root: Schema) -> dict[str, Json]:
     schema = _schema(parameter["schema"], root, _DEPTH - 1)
     return text_schema(schema) if parameter.get(JSON) else schema

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 from corrigible.adapters.operation import Operations
 from corrigible.rules.budget import spend
 from corrigible.rules.safety.decisive import words
-from corrigible.rules.safety.nearness import is_plural, is_same, last_word
+from corrigible.rules.safety.nearness import last_word, letters
 
 from .path_extension import split_extension, without_extension
 
@@ -129,6 +129,12 @@ class RelatedReads:
                 if template.endswith("/"):
                     self._ended.add(shape)
 
+        self._order = {last: number for number, last in enumerate(self._listings)}
+        self._named: dict[str, list[str]] = {}
+        """By its letters: the last segments of listings."""
+        for last in self._listings:
+            self._named.setdefault(letters(last), []).append(last)
+
     def named(self, method: str, path: str) -> list[NamedResource]:
         """Return the resources that a path names, the innermost first."""
         if (extended := self._extended_reads(method, path)) is not None:
@@ -218,11 +224,11 @@ class RelatedReads:
         template = self._template(method, segments)
         known = {part: segments[at] for at, part in enumerate(template) if _is_variable(part)}
         found: dict[str, None] = {}
+        forms = [form for head in heads for form in _number_forms(letters(head))]
+        near = {one for form in forms for one in self._named.get(form, ())}
         spend(len(self._listings) // 2)
-        for last, shapes in self._listings.items():
-            if not any(is_same(head, last) or is_plural(head, last) for head in heads):
-                continue
-            for shape in filter(self._reads, shapes[:_MOST_ALIKE]):
+        for last in sorted(near, key=self._order.__getitem__):
+            for shape in filter(self._reads, self._listings[last][:_MOST_ALIKE]):
                 name = self._methods[shape]["GET"]
                 listing = next(parts for parts in self._templates[name] if _shape(parts) == shape)
                 written = [known.get(part, part) for part in listing]
@@ -276,6 +282,17 @@ def _acts(shape: Sequence[str], operation: str) -> bool:
     last = next((part for part in reversed(shape) if part != "{}"), "")
     named = words(operation)
     return last.casefold() in _ACTIONS or (bool(named) and named[0] in _ACTIONS and _READING.isdisjoint(named))
+
+
+def _number_forms(name: str) -> Iterator[str]:
+    """Yield a name, its plurals, and what it may be the plural of, as `is_plural` has them."""
+    yield name
+    if len(name) > 1:
+        yield from (f"{name}s", f"{name}es", f"{name.removesuffix('y')}ies")
+    for ending, others in (("s", ("",)), ("es", ("",)), ("ies", ("y", ""))):
+        singular = name.removesuffix(ending)
+        if singular != name:
+            yield from (f"{singular}{other}" for other in others if len(f"{singular}{other}") > 1)
 
 
 def _heads(member: str) -> Iterator[str]:

@@ -13,9 +13,14 @@ from corrigible.rules.schema_repair.json_schema import parts
 from corrigible.schema.exchange import Json
 
 from .description import Description
+from .operation_facts import member_names
 
 _READ: Final = ("json", "yaml", "x-www-form-urlencoded", "multipart/form-data")
 """What the names of media types hold whose bodies are decoded."""
+_MOST_MEMBERS: Final = 200
+"""Members of a request whose look-ups are listed."""
+_MOST_COMPILED: Final = 50_000
+"""Definitions that the schemas of all operations refer to: the schemas after that are not tried."""
 _WITHOUT_EFFECT: Final = frozenset({"default", "readOnly", "discriminator", "$defs", "$ref"})
 """Keywords that constrain nothing."""
 
@@ -46,12 +51,13 @@ class OperationReport(NamedTuple):
 
 def report(description: Description) -> Iterator[OperationReport]:
     """Yield a report for each operation, in the order of the description."""
+    compiled = _Compiled()
     for name in dict.fromkeys(description.operations.names):
         checker = description.checker(name)
         if checker is not None:
             path = f"{checker.record['method']} {checker.record['path']}"
             yield OperationReport(
-                path, name, tuple(_parts(checker)), _lookups(description, name), description.refusals(name)
+                path, name, tuple(_parts(checker, compiled)), _lookups(description, name), description.refusals(name)
             )
 
 
@@ -66,13 +72,28 @@ def _lookups(description: Description, name: str) -> tuple[str, ...]:
         found |= {f"{item.base}/{{{item.variable}}}": None for item in creation.items if item.is_readable}
         found |= {creation.collection: None} if creation.collection else {}
     found |= {resource.collection: None for resource in reads.named(method, path) if resource.collection}
-    members = description.facts(name).get("properties", {})
-    for member in members if isinstance(members, Mapping) else ():
+    for member in member_names(checker)[:_MOST_MEMBERS]:
         found |= dict.fromkeys(reads.collections(member, method, path))
     return tuple(found)
 
 
-def _parts(checker: OperationChecker) -> Iterator[Part]:
+class _Compiled:
+    """Which schemas can be compiled: what several operations refer to is tried once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, bool] = {}
+        self._left = _MOST_COMPILED
+
+    def compiles(self, checker: OperationChecker, name: str, schema: Json) -> bool:
+        uses = checker.record.get("uses", [])
+        key = repr((schema, uses))
+        if key not in self._known:
+            self._left -= 1 + len(uses)
+            self._known[key] = self._left < 0 or checker.compiles(name, schema)
+        return self._known[key]
+
+
+def _parts(checker: OperationChecker, compiled: _Compiled) -> Iterator[Part]:
     for one in checker.path:
         style = one.get("style", "simple")
         yield Part("path", one["name"], _unread(checker, one) or ("" if style == "simple" else f"style {style}"))
@@ -83,7 +104,7 @@ def _parts(checker: OperationChecker) -> Iterator[Part]:
         yield Part("headers", one["name"], never or ("JSON" if one.get("json") else "") or _unread(checker, one))
     media: Mapping[str, Mapping[str, Json]] = checker.record.get("body", {}).get("media", {})
     for name, documented in media.items():
-        yield Part("body", name, _unread_body(checker, name, documented["schema"]))
+        yield Part("body", name, _unread_body(checker, compiled, name, documented["schema"]))
 
 
 def _unread(checker: OperationChecker, parameter: Mapping[str, Json]) -> str:
@@ -92,12 +113,12 @@ def _unread(checker: OperationChecker, parameter: Mapping[str, Json]) -> str:
     return "" if _constrains(parameter["schema"], checker) else "any value"
 
 
-def _unread_body(checker: OperationChecker, media: str, schema: Json) -> str:
+def _unread_body(checker: OperationChecker, compiled: _Compiled, media: str, schema: Json) -> str:
     if not any(kind in media for kind in _READ) and media not in ("*/*", "application/*"):
         return "media type that is not read"
     if not _constrains(schema, checker):
         return "no schema"
-    return "" if checker.compiles(f"body {media}", schema) else "schema that cannot be compiled"
+    return "" if compiled.compiles(checker, f"body {media}", schema) else "schema that cannot be compiled"
 
 
 def _constrains(schema: Json, checker: OperationChecker) -> bool:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _WIDTH: Final = 120
 """Columns where the output is no terminal."""
+_MOST_NAMES: Final = 60
+"""Of one place of an operation: `--json` lists all."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -101,4 +103,9 @@ def _listed(parts: Sequence[Part], *, judged: bool) -> str:
     for part in parts:
         if bool(part.reason) is not judged:
             places.setdefault(part.place, []).append(part.name if judged else f"{part.name} ({part.reason})")
-    return "; ".join(f"{place} {', '.join(names)}" for place, names in places.items())
+    return "; ".join(f"{place} {_short(names)}" for place, names in places.items())
+
+
+def _short(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more

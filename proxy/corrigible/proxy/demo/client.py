@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import httpx
 
-from corrigible.proxy.http.content_encoding import decoded
+from corrigible.schema.content_encoding import decoded
 from corrigible.schema.document import form_pairs, query_pairs
 from corrigible.schema.exchange import Json, Request
 

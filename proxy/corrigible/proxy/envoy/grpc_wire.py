@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-from corrigible.proxy.http.content_encoding import coding
 from corrigible.proxy.http.messages import Headers
+from corrigible.schema.content_encoding import coding
 
 STATUS: Final = "grpc-status"
 MESSAGE: Final = "grpc-message"

@@ -25,9 +25,9 @@ from corrigible.proxy.core.mode import (
 )
 from corrigible.proxy.embed.json_splice import blank
 from corrigible.proxy.embed.member import EmbeddedBody, embed_feedback
+from corrigible.schema.content_encoding import coding, decoded
 from corrigible.schema.exchange import Exchange, Request
 
-from .content_encoding import coding, decoded
 from .digest_headers import DIGESTS, covers_body
 from .feedback_store import DOCUMENTS, DocumentResponse, Documents
 from .messages import Headers, HttpExchange, RequestHead, ResponseHead, Rewrite

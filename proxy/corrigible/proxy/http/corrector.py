@@ -11,9 +11,9 @@ from corrigible.proxy.core.corrector import Corrector, Outcome
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.loop.detector import Loops
 from corrigible.proxy.core.mode import Mode, ModeChoice
+from corrigible.schema.content_encoding import decoded_size
 
 from .codec import HttpCodec
-from .content_encoding import decoded_size
 from .feedback_store import DocumentResponse
 from .messages import HttpExchange, RequestHead, ResponseHead, Rewrite
 from .request_reader import read_request

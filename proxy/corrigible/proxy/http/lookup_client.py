@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 from corrigible.proxy.tls_files import USUAL, Trust
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, kept_headers
+from corrigible.schema.content_encoding import decoded
 
-from .content_encoding import decoded
 from .forwarded_headers import is_forwarded
 
 if TYPE_CHECKING:

@@ -42,7 +42,8 @@ def mcp_server(toolset: Toolset, name: str) -> Server[Any]:
 
     async def call_tool(context: Any, parameters: types.CallToolRequestParams) -> types.CallToolResult:
         result = await toolset.acall(parameters.name, parameters.arguments or {})
-        meta = {FEEDBACK: result.feedback.document()} if result.feedback is not None else None
+        feedback = result.feedback
+        meta: Any = {FEEDBACK: toolset.without_credentials(feedback.document())} if feedback is not None else None
         content: list[Any] = [types.TextContent(type="text", text=result.text)]
         return types.CallToolResult(content=content, is_error=result.is_error, _meta=meta)
 

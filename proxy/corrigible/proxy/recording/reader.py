@@ -14,10 +14,10 @@ from urllib.parse import urlencode, urlsplit
 import orjson
 
 from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.http.content_encoding import coding
 from corrigible.proxy.http.messages import RequestHead, ResponseHead
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.lookup import Lookup, LookupAnswer, kept_headers
+from corrigible.schema.content_encoding import coding
 from corrigible.schema.document import form_pairs
 
 from .exchange import Recorded

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
 import { after, before, beforeEach, test } from "node:test";
 
 import { correcting, explain, find } from "corrigible";
@@ -371,4 +372,49 @@ test("what each policy sends, as the table of both clients says", async () => {
     if (!text.includes(why)) wrong.push(`${name}: ${text}`);
   }
   assert.deepEqual(wrong, []);
+});
+
+test("a refusal is unpacked under a limit, and passes whole", async () => {
+  const packed = gzipSync(Buffer.alloc(64 << 20, "[")); // 64 KB
+  const bombs = createServer((_, response) => response.writeHead(422, { "content-type": "application/json", "content-encoding": "gzip" }).end(packed));
+  await new Promise<void>((ready) => bombs.listen(0, "127.0.0.1", () => ready()));
+  try {
+    const response = await correcting(fetch)(`http://127.0.0.1:${(bombs.address() as AddressInfo).port}/`);
+    assert.equal(response.recovery, undefined);
+    assert.equal((await response.arrayBuffer()).byteLength, 64 << 20);
+  } finally {
+    bombs.close();
+  }
+});
+
+test("feedback of too many parts is none", async () => {
+  const operation = { op: "add", path: "/body/a", value: 1 };
+  for (const [suggestions, isRead] of [[Array(64).fill(edit), true], [Array(65).fill(edit), false], [[{ ...edit, patch: Array(1001).fill(operation) }], false]] as const) {
+    answers = [[422, {}, JSON.stringify({ recovery_feedback: { type: "recovery_guidance", message: "No.", suggestions } })]];
+    assert.equal((await post({})).recovery !== undefined, isRead);
+  }
+});
+
+test("copies count what they write", async () => {
+  const copies = Array.from({ length: 900 }, (_, i) => ({ op: "copy", from: "/body/note", path: `/body/c${i}` }));
+  answers = [refusal({ ...proved, patch: copies })];
+  const response = await post({ onRefusal: "repair" }, { note: "x".repeat(500_000) });
+  assert.equal(response.status, 422);
+  assert.equal(received.length, 1);
+});
+
+test("no text has a key, however it is written, nor what is invisible", async () => {
+  const key = "sk/live+0123456789";
+  const written = [key, key.toUpperCase(), JSON.stringify(key).replaceAll("/", "\\/"), encodeURIComponent(key), encodeURIComponent(encodeURIComponent(key)),
+    [...key].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""), [...key].map((one) => `&#${one.charCodeAt(0)};`).join(""),
+    [...key].join("\u200b"), Buffer.from(`{a${key}}`).toString("base64"), Buffer.from(key).toString("hex"), Buffer.from(`alice:${key}`).toString("base64")];
+  for (const one of written) {
+    answers = [refusal({ ...edit, message: `It is \u{e0049}${one}\u202e so.` })];
+    const response = await correcting(fetch)(`${url}/a`, { method: "POST", body: "{}", headers: { "content-type": "application/json", authorization: `Basic ${Buffer.from(`alice:${key}`).toString("base64")}` } });
+    const text = response.recovery!.text;
+    assert.match(text, /\(hidden\)/, one);
+    assert.ok(!/0123456789/i.test(text) && !/[\u200b\u202e]|\u{e0049}/u.test(text), text);
+  }
+  answers = [refusal({ ...edit, message: "می‌خواهم 👨‍👩‍👧 ❤️" })];
+  assert.ok((await post({})).recovery!.text.includes("می‌خواهم 👨‍👩‍👧 ❤️"));
 });

@@ -12,10 +12,25 @@ _LENGTH = len(_NAME)
 """Asked before a name is written in lower case, which takes four times as long."""
 
 
+class Start(NamedTuple):
+    """The first bytes of a body without its Content-Encoding."""
+
+    data: bytes
+    is_whole: bool
+    """Whether nothing follows."""
+
+
 class Coding(NamedTuple):
-    decode: Callable[[bytes, int], bytes]
-    """Takes the bytes and a limit; raises ValueError where they are broken or would grow past it."""
+    start: Callable[[bytes, int], Start]
+    """Takes the bytes and a limit, and decodes no more than that; raises ValueError where they are broken."""
     encode: Callable[[bytes], bytes]
+
+    def decode(self, body: bytes, limit: int) -> bytes:
+        """Return all of a body; raises ValueError where it is broken or would grow past the limit."""
+        data, is_whole = self.start(body, limit)
+        if is_whole:
+            return data
+        raise ValueError(f"decodes to more than {limit} bytes" if len(data) >= limit else "not one whole stream")
 
 
 def coding(name: str) -> Coding | None:
@@ -29,15 +44,23 @@ def decoded(headers: Iterable[tuple[str, str]], body: bytes, limit: int) -> byte
     Raises ValueError where it is longer than the limit, in a coding not known here, or in several: who undoes one after
     the other has no limit.
     """
-    if not body:
-        return body
+    scheme = _coding_of(headers) if body else None
+    return body if scheme is None else scheme.decode(body, limit)
+
+
+def decoded_start(headers: Iterable[tuple[str, str]], body: bytes, limit: int) -> Start:
+    """Return the first bytes of a body without its Content-Encoding; raises ValueError where it is broken."""
+    return (_coding_of(headers) or _IDENTITY).start(body, limit)
+
+
+def _coding_of(headers: Iterable[tuple[str, str]]) -> Coding | None:
     names = [value for name, value in headers if len(name) == _LENGTH and name.lower() == _NAME]
     if not names:
-        return body
+        return None
     scheme = coding(names[0]) if len(names) == 1 else None
     if scheme is None:
         raise ValueError(f"content-encoding {', '.join(names)} is not known here")
-    return scheme.decode(body, limit)
+    return scheme
 
 
 def decoded_size(headers: Iterable[tuple[str, str]], body: bytes, limit: int) -> int:
@@ -54,17 +77,17 @@ def decoded_size(headers: Iterable[tuple[str, str]], body: bytes, limit: int) ->
         return limit + 1
 
 
-def _inflate(data: bytes, limit: int, wbits: int) -> bytes:
+def _inflate(data: bytes, limit: int, wbits: int) -> Start:
     try:
         stream = zlib.decompressobj(wbits)
         out = stream.decompress(data, limit + 1)
-        if len(out) > limit:
-            raise ValueError(f"decodes to more than {limit} bytes")
-        if not stream.eof or stream.unused_data:
-            raise ValueError("not one whole stream")
-        return out
     except zlib.error as problem:
         raise ValueError(str(problem)) from None
+    if len(out) > limit:
+        return Start(out[:limit], is_whole=False)
+    if stream.unused_data:
+        raise ValueError("not one whole stream")
+    return Start(out, is_whole=stream.eof)
 
 
 def _deflate(data: bytes, wbits: int) -> bytes:
@@ -82,20 +105,18 @@ def _brotli() -> dict[str, Coding]:
     except ImportError:
         return {}
 
-    def decode(data: bytes, limit: int) -> bytes:
+    def start(data: bytes, limit: int) -> Start:
         stream, out = brotli.Decompressor(), bytearray()
         try:
             for at in range(0, len(data), _SIP):
                 out += stream.process(data[at : at + _SIP])
                 if len(out) > limit:
-                    raise ValueError(f"decodes to more than {limit} bytes")
+                    return Start(bytes(out[:limit]), is_whole=False)
         except brotli.error as problem:
             raise ValueError(str(problem)) from None
-        if not stream.is_finished():
-            raise ValueError("not one whole stream")
-        return bytes(out)
+        return Start(bytes(out), is_whole=stream.is_finished())
 
-    return {"br": Coding(decode, brotli.compress)}
+    return {"br": Coding(start, brotli.compress)}
 
 
 def _zstandard() -> dict[str, Coding]:
@@ -104,7 +125,7 @@ def _zstandard() -> dict[str, Coding]:
     except ImportError:
         return {}
 
-    def decode(data: bytes, limit: int) -> bytes:
+    def start(data: bytes, limit: int) -> Start:
         try:
             # All frames, or what comes after the first would be lost. RFC 9659: windows of at most 8 MiB.
             decoder = zstandard.ZstdDecompressor(max_window_size=8 << 20)
@@ -112,16 +133,15 @@ def _zstandard() -> dict[str, Coding]:
                 out: bytes = reader.read(limit + 1)
         except zstandard.ZstdError as problem:
             raise ValueError(str(problem)) from None
-        if len(out) > limit:
-            raise ValueError(f"decodes to more than {limit} bytes")
-        return out
+        return Start(out[:limit], is_whole=len(out) <= limit)
 
-    return {"zstd": Coding(decode, zstandard.ZstdCompressor().compress)}
+    return {"zstd": Coding(start, zstandard.ZstdCompressor().compress)}
 
 
 _GZIP = Coding(lambda data, limit: _inflate(data, limit, 31), lambda data: _deflate(data, 31))
+_IDENTITY = Coding(lambda data, limit: Start(data[:limit], is_whole=len(data) <= limit), lambda data: data)
 _CODINGS = {
-    "identity": Coding(lambda data, limit: data, lambda data: data),
+    "identity": _IDENTITY,
     "gzip": _GZIP,
     "x-gzip": _GZIP,
     "deflate": Coding(lambda data, limit: _inflate(data, limit, 15), lambda data: _deflate(data, 15)),

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from corrigible.proxy.http.content_encoding import coding, decoded, decoded_size
+from corrigible.schema.content_encoding import coding, decoded, decoded_size
 
 NAMES = ["identity", "gzip", "x-gzip", "deflate", "br", "zstd"]
 BODY = b'{"error": {"message": "no"}}' * 40

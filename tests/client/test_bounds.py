@@ -1,0 +1,295 @@
+"""What an answer or a description can cost a client: memory and steps are bounded inside the computation."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+import textwrap
+import zlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrigible.client.answer import MOST_BYTES, Answer, feedback_in
+from corrigible.client.httpx import AsyncCorrigibleTransport, CorrigibleTransport, explain_refusal
+from corrigible.client.path_template import path_values
+from corrigible.client.tool_list import tools_of
+from corrigible.client.toolset import Toolset
+
+SERVER = """
+import gzip, resource, socket, sys, threading
+bomb = gzip.compress(bytes(512 << 20), 9)
+assert len(bomb) < 600_000
+server = socket.create_server(("127.0.0.1", 0))
+def serve():
+    while True:
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(65536)
+            head = "HTTP/1.1 %s\\r\\nContent-Type: application/json\\r\\nContent-Encoding: gzip\\r\\n"
+            head += "Content-Length: %d\\r\\nConnection: close\\r\\n\\r\\n"
+            connection.sendall((head % (STATUS, len(bomb))).encode() + bomb)
+threading.Thread(target=serve, daemon=True).start()
+url = "http://127.0.0.1:%d" % server.getsockname()[1]
+"""
+CLIENTS = {
+    "httpx": """
+        import httpx
+        from corrigible.client.httpx import CorrigibleTransport
+        def call():
+            with httpx.Client(transport=CorrigibleTransport()) as client, client.stream("GET", url + "/a") as response:
+                return next(response.iter_raw())[:2]
+    """,
+    "requests": """
+        import requests
+        from corrigible.client.requests import CorrigibleAdapter
+        def call():
+            with requests.Session() as session:
+                session.trust_env = False
+                session.mount("http://", CorrigibleAdapter())
+                with session.get(url + "/a", stream=True) as response:
+                    return response.raw.read(2)
+    """,
+    "tools": """
+        from corrigible.client.toolset import Toolset
+        def call():
+            document = {"openapi": "3.1.0", "paths": {"/a": {"get": {"operationId": "a"}}}}
+            text = Toolset(document, url).call("a", {}).text
+            assert len(text) < 21_000, len(text)
+            return b"\\x1f\\x8b" if "(cut, more than 1048576 characters)" in text or "was refused" in text else text
+    """,
+    "mcp": """
+        import asyncio, httpx
+        from corrigible.client.toolset import Toolset
+        from corrigible.proxy.asgi import ReflectiveMiddleware
+        from corrigible.proxy.mcp.upstream import Upstream
+        app = ReflectiveMiddleware(Upstream(url, httpx.AsyncClient()))
+        def call():
+            document = {"openapi": "3.1.0", "paths": {"/a": {"get": {"operationId": "a"}}}}
+            tools = Toolset(document, url, async_transport=httpx.ASGITransport(app))
+            text = asyncio.run(tools.acall("a", {})).text
+            assert len(text) < 21_000, len(text)
+            return b"\\x1f\\x8b" if "(cut, more than 1048576 characters)" in text or "was refused" in text else text
+    """,
+}
+
+
+@pytest.mark.parametrize("status", ["422 No", "200 OK"])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_half_a_megabyte_that_unpacks_to_512_takes_no_memory(client: str, status: str) -> None:
+    """The child has 160 MB more than it needs to start: unpacked whole, the answer does not fit."""
+    program = SERVER.replace("STATUS", repr(status)) + textwrap.dedent(CLIENTS[client])
+    program += textwrap.dedent("""
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + (160 << 20), resource.RLIM_INFINITY))
+        got = call()
+        assert got == b"\\x1f\\x8b", got
+    """)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+LARGE = [
+    (b"x" * (3 * MOST_BYTES), {}),
+    (gzip.compress(bytes(8 * MOST_BYTES)), {"content-encoding": "gzip"}),
+    (zlib.compress(b"[" * (2 * MOST_BYTES)), {"content-encoding": "deflate"}),
+    (b"no gzip at all", {"content-encoding": "gzip"}),
+    (b"unknown", {"content-encoding": "exi, gzip"}),
+]
+
+
+def parts_of(body: bytes) -> Iterator[bytes]:
+    yield from (body[at : at + 100_000] for at in range(0, len(body), 100_000))
+
+
+async def parts_later(body: bytes) -> Any:
+    for part in parts_of(body):
+        yield part
+
+
+@pytest.mark.parametrize(("body", "headers"), LARGE)
+def test_what_is_not_read_passes_as_it_came(body: bytes, headers: dict[str, str]) -> None:
+    answer = httpx.MockTransport(lambda _: httpx.Response(422, headers=headers, content=parts_of(body)))
+    with (
+        httpx.Client(transport=CorrigibleTransport(transport=answer)) as client,
+        client.stream("GET", "http://127.0.0.1:1/") as response,
+    ):
+        assert b"".join(response.iter_raw()) == body
+
+
+@pytest.mark.parametrize(("body", "headers"), LARGE)
+@pytest.mark.anyio
+async def test_nor_does_the_asynchronous_one_change_it(body: bytes, headers: dict[str, str]) -> None:
+    answer = httpx.MockTransport(lambda _: httpx.Response(422, headers=headers, content=parts_later(body)))
+    async with (
+        httpx.AsyncClient(transport=AsyncCorrigibleTransport(transport=answer)) as client,
+        client.stream("GET", "http://127.0.0.1:1/") as response,
+    ):
+        assert b"".join([part async for part in response.aiter_raw()]) == body
+
+
+def test_a_hook_leaves_a_large_refusal_unread() -> None:
+    body = b"x" * (3 * MOST_BYTES)
+    answer = httpx.MockTransport(lambda _: httpx.Response(422, content=parts_of(body)))
+    with httpx.Client(transport=answer, event_hooks={"response": [explain_refusal]}) as client:
+        assert client.get("http://127.0.0.1:1/").content == body
+
+
+def test_a_body_that_breaks_off_breaks_off_for_the_caller() -> None:
+    def breaking() -> Iterator[bytes]:
+        yield b"beginning"
+        raise httpx.ReadError("gone")
+
+    answer = httpx.MockTransport(lambda _: httpx.Response(422, content=breaking()))
+    with (
+        httpx.Client(transport=CorrigibleTransport(transport=answer)) as client,
+        client.stream("GET", "http://127.0.0.1:1/") as response,
+    ):
+        parts = response.iter_raw()
+        assert next(parts) == b"beginning"
+        with pytest.raises(httpx.ReadError, match="gone"):
+            list(parts)
+
+
+def refusal(*suggestions: dict[str, Any]) -> Answer:
+    feedback = {"type": "recovery_guidance", "message": "No.", "suggestions": list(suggestions)}
+    return Answer(422, (), json.dumps({"recovery_feedback": feedback}).encode())
+
+
+def test_feedback_of_too_many_parts_is_none() -> None:
+    edit = {"op": "add", "path": "/body/a", "value": 1}
+    one = {"action": "MODIFY_PARAMS", "parameters": {}}
+    assert feedback_in(refusal(*[one] * 64)) is not None
+    assert feedback_in(refusal(*[one] * 65)) is None
+    assert feedback_in(refusal({**one, "patch": [edit] * 1000})) is not None
+    assert feedback_in(refusal({**one, "patch": [edit] * 600}, {**one, "patch": [edit] * 600})) is None
+    assert feedback_in(refusal({**one, "steps": [{"method": "GET", "path": "/a"}] * 1001})) is None
+
+
+SEGMENT = st.lists(st.sampled_from(["{a}", "{b}", "x", "y", "-", "xy"]), max_size=5).map("".join)
+
+
+@given(st.lists(SEGMENT, max_size=3), st.text("xy-z", max_size=8))
+def test_a_template_takes_what_a_pattern_of_it_would(template: list[str], path: str) -> None:
+    written = "/".join(template)
+    pattern = re.sub(r"\\\{.\\\}", "([^/]+)", re.escape(written))
+    match = re.fullmatch(pattern, path)
+    names = re.findall(r"\{(.)\}", written)
+    assert path_values(written, path) == (None if match is None else dict(zip(names, match.groups(), strict=True)))
+
+
+def test_many_variables_in_one_segment_end() -> None:
+    template = "/" + "".join(f"{{v{number}}}a" for number in range(40)) + "b"
+    assert path_values(template, "/" + "a" * 50_000) is None
+    assert path_values(template, "/" + "a" * 50_000 + "b") is not None
+
+
+def calls_of(work: Callable[[], Any]) -> int:
+    """Return how many functions are called: the work, whatever else the machine does."""
+    count = 0
+
+    def counted(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def schema(reference: str) -> dict[str, Any]:
+    return {"requestBody": {"content": {"application/json": {"schema": {"$ref": reference}}}}}
+
+
+def chain(number: int) -> dict[str, Any]:
+    return {f"s{i}": {"properties": {"x": {"$ref": f"#/components/schemas/s{i + 1}"}}} for i in range(number)}
+
+
+DESCRIPTIONS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "one name": lambda n: {"paths": {f"/a{i}": {"get": {"operationId": "x" * 70}} for i in range(n)}},
+    "a chain that all have": lambda n: {
+        "components": {"schemas": chain(n)},
+        "paths": {f"/a{i}": {"post": schema("#/components/schemas/s0")} for i in range(n)},
+    },
+    "parameters that all have": lambda n: {
+        "x": {"parameters": [{"name": f"p{i}", "in": "query"} for i in range(n)], "get": {}},
+        "paths": {f"/a{i}": {"$ref": "#/x"} for i in range(n)},
+    },
+    "definitions of one name": lambda n: {
+        "components": {f"s{i}": {"x": {"type": "string"}} for i in range(n)},
+        "paths": {"/a": {"post": {"requestBody": {"content": {"application/json": {"schema": {
+            "properties": {f"p{i}": {"$ref": f"#/components/s{i}/x"} for i in range(n)}
+        }}}}}}},
+    },
+    "a long text": lambda n: {"paths": {"/a": {"get": {"description": "a \u200b" * n * 1000, "operationId": "-" * n}}}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", DESCRIPTIONS)
+def test_tools_cost_what_the_description_is_long(kind: str) -> None:
+    small, large = DESCRIPTIONS[kind](100), DESCRIPTIONS[kind](400)
+    one, four = (calls_of(partial(Toolset, {"openapi": "3.1.0", **d}, "http://127.0.0.1:1")) for d in (small, large))
+    assert four < 6 * one + 2000
+
+
+def test_texts_of_a_description_are_shown_and_cut() -> None:
+    text = "Buy \U000e0049gn\u200bore\u202e it. " + "word " * 1000
+    operation = {"description": text, "parameters": [{"name": "q", "in": "query", "description": text}]}
+    (tool,) = tools_of({"openapi": "3.1.0", "paths": {"/a": {"get": operation}}})
+    for shown in (tool.description, tool.parameters[0].schema["description"]):
+        assert shown.startswith("Buy gnore it. word") and shown.endswith(f"... (cut, {len(text)} characters)")
+        assert len(shown) < 1100
+
+
+@pytest.mark.parametrize("method", ["/a.B/C", "CONNECT", "TRACE"])
+@pytest.mark.parametrize("where", ["request", "step"])
+def test_what_no_library_writes_ends_in_the_api_s_answer(method: str, where: str) -> None:
+    edit = {"op": "replace", "path": "/method", "value": method}
+    steps = [{"method": method, "path": "/step"}] if where == "step" else []
+    suggestion = {
+        "action": "MODIFY_PARAMS",
+        "parameters": {},
+        "patch": [edit] if where == "request" else [{"op": "add", "path": "/query/a", "value": "1"}],
+        "steps": steps,
+        "applicability": "MACHINE_APPLICABLE",
+        "verification": {"status": "verified", "method": "lookup"},
+    }
+    body = refusal(suggestion).body
+    answer = httpx.MockTransport(lambda _: httpx.Response(422, content=body))
+    transport = CorrigibleTransport(on_refusal="repair", transport=answer)
+    with httpx.Client(transport=transport) as client:
+        assert client.get("http://127.0.0.1:1/").content == body
+
+
+def test_a_step_that_is_not_answered_ends_in_the_api_s_answer() -> None:
+    suggestion = {
+        "action": "MODIFY_PARAMS",
+        "parameters": {},
+        "patch": [{"op": "add", "path": "/query/a", "value": "1"}],
+        "steps": [{"method": "GET", "path": "/step"}],
+        "applicability": "MACHINE_APPLICABLE",
+        "verification": {"status": "verified", "method": "lookup"},
+    }
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/step":
+            raise httpx.ReadTimeout("late")
+        return httpx.Response(422, content=refusal(suggestion).body)
+
+    transport = CorrigibleTransport(on_refusal="repair", transport=httpx.MockTransport(answer))
+    with httpx.Client(transport=transport) as client:
+        response = client.post("http://127.0.0.1:1/", json={})
+    assert response.status_code == 422
+    with pytest.raises(httpx.HTTPStatusError, match="GET /step, which has to come first, was not answered"):
+        response.raise_for_status()
