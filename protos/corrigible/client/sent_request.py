@@ -97,8 +97,6 @@ class SentRequest:
         """Return the values of credentials, which no text shows."""
         usual = credential_values(self.headers, urlsplit(self.url).query, self.credentials)
         usual |= values_in_address(self.url)
-            self.url
-        )
         try:
             return usual | secret_texts(self._written())
         except ValueError:  # too many fields
