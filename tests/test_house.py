@@ -30,7 +30,10 @@ MAY_IMPORT = {
     "conformance": {"schema", "model"},
 }
 PURE = [
-    *(("client", f"{name}.py") for name in ("explanation", "difference", "form_edit", "answer", "policy", "decision")),
+    *(
+        ("client", f"{name}.py")
+        for name in ("guard", "explanation", "difference", "form_edit", "answer", "policy", "decision")
+    ),
     ("client", "sent_request.py"),
     *(("client", f"{name}.py") for name in ("path_template", "credentials", "native_message")),
     *(("client", f"{name}.py") for name in ("tool", "tool_list", "argument_repair", "tool_words")),
@@ -68,7 +71,16 @@ EXEMPT = {
 }
 ORDER = {
     "client": [
-        *("path_template", "credentials", "native_message", "explanation", "difference", "form_edit", "sent_request"),
+        *(
+            "guard",
+            "path_template",
+            "credentials",
+            "native_message",
+            "explanation",
+            "form_edit",
+            "sent_request",
+            "difference",
+        ),
         *("answer", "policy", "decision", "correction", "driver", "httpx", "requests", "stripe", "github", "grpc"),
         *("tool", "tool_list", "argument_repair", "tool_words", "toolset"),
         *("provider_object", "openai", "anthropic", "langchain"),

@@ -178,7 +178,7 @@ class TestRepair:
 
     def test_an_error_of_ours_leaves_the_answer_as_it_is(self, caplog: pytest.LogCaptureFixture) -> None:
         class Broken(SentRequest):
-            def edited(self, after: Request) -> SentRequest:
+            def edited(self, after: Request, given: Any = None) -> SentRequest:
                 raise ZeroDivisionError
 
         answer, server = refusal(NEAR), Server()
@@ -188,8 +188,8 @@ class TestRepair:
 
     def test_after_a_correction_it_is_the_last_answer_that_stays(self) -> None:
         class Broken(SentRequest):
-            def edited(self, after: Request) -> SentRequest:
-                edited = super().edited(after)
+            def edited(self, after: Request, given: Any = None) -> SentRequest:
+                edited = super().edited(after, given)
                 return Broken(edited.method, edited.url, edited.headers, edited.body)
 
             def document(self) -> Request:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,7 +32,7 @@ def request_of(vector: dict[str, Any]) -> SentRequest:
 
 
 def suggestion_of(vector: dict[str, Any], **safety: bool) -> dict[str, Any]:
-    members = {name: vector[name] for name in ("patch", "steps") if name in vector}
+    members: dict[str, Any] = {name: vector[name] for name in ("patch", "steps") if name in vector}
     certain = {"applicability": "MACHINE_APPLICABLE", "verification": VERIFIED}
     parameters = vector.get("parameters", {})
     return {"action": "MODIFY_PARAMS", "parameters": parameters, **members, **certain, "safety": safety}
@@ -40,11 +41,19 @@ def suggestion_of(vector: dict[str, Any], **safety: bool) -> dict[str, Any]:
 def outcome_of(vector: dict[str, Any], way: str, **safety: bool) -> tuple[Server, list[Proposal], str]:
     asked: list[Proposal] = []
     members: dict[str, Any] = {name: vector[name] for name in ("operations", "credentials") if name in vector}
+
+    def confirm(proposal: Proposal) -> bool:
+        asked.append(proposal)
+        return True
+
     if way == "confirm":
-        members["confirm"] = lambda proposal: asked.append(proposal) or True
+        members["confirm"] = confirm
     policy = Policy(on_refusal=way, cap="MAYBE_INCORRECT", **members)
     server = Server(*[ACCEPTED] * 20)
-    outcome = run(request_of(vector), refusal(suggestion_of(vector, **safety)), policy, server)
+    answer = refusal(suggestion_of(vector, **safety))
+    if "prefix" in vector:
+        answer = replace(answer, headers=(*answer.headers, ("Recovery-Feedback-Prefix", vector["prefix"])))
+    outcome = run(request_of(vector), answer, policy, server)
     return server, asked, outcome.not_sent
 
 

@@ -108,7 +108,8 @@ export function correcting(
         if (onRefusal !== "explain" && reason !== "") recovery.text += `\nNot sent: ${shown(reason)}.`;
       };
       const most = Math.min(maxCorrections, (recovery.feedback.maxAttempts ?? Infinity) - 1);
-      const toSend = await decided(recovery, read!, document, sending, policy, shown);
+      const prefix = (response.headers.get("recovery-feedback-prefix") ?? "").replace(/\/+$/, "");
+      const toSend = await decided(recovery, read!, document, sending, { ...policy, prefix }, shown);
       if (typeof toSend === "string") { stop(toSend); break; }
       const { next, requests } = toSend;
       if (corrections >= most) { stop(`it has been sent again ${corrections} times`); break; }
@@ -131,7 +132,7 @@ interface Decided {
 }
 
 /** Return what to send, or why nothing is sent: an empty text where the explanation says it. */
-async function decided({ feedback, text }: Recovery, read: Read, document: Document, sending: Request, policy: Settled, shown: (text: string) => string): Promise<Decided | string> {
+async function decided({ feedback, text }: Recovery, read: Read, document: Document, sending: Request, policy: Settled & { prefix: string }, shown: (text: string) => string): Promise<Decided | string> {
   const { onRefusal, confirm, cap, operations } = policy;
   if (onRefusal === "explain") return "";
   const wanted = apply(feedback, document, { confirm: true });
@@ -148,6 +149,8 @@ async function decided({ feedback, text }: Recovery, read: Read, document: Docum
       return `${one.method} ${one.path} is none of the operations that may be called here`;
     }
   }
+  const outside = isBelow(document.path, policy.prefix) ? [...next.steps, next.request].find((one) => !isBelow(one.path, policy.prefix)) : undefined;
+  if (outside !== undefined) return `${outside.method} ${outside.path} is not below ${policy.prefix}, where the API is that refused the request`;
   if (!read.editable) return "the request is signed, or its body is not edited";
   if (next.steps.length > MOST_STEPS) return `${next.steps.length} requests have to come first, more than ${MOST_STEPS}`;
   const corrected = withKey(next, document);
@@ -182,6 +185,8 @@ async function decided({ feedback, text }: Recovery, read: Read, document: Docum
   return { next, document: corrected, requests };
 }
 
+const isBelow = (path: string, prefix: string): boolean => `${path}/`.startsWith(`${prefix}/`);
+
 /** Which condition of the policy is missing, and what would meet it. */
 function unasked(suggestion: Suggestion, cap: string): string {
   if (suggestion.confirm) {
@@ -203,7 +208,7 @@ function anotherCall({ request, steps }: Next, before: Document, operations: rea
   if (request.method !== before.method) return `it is another call, ${named}`;
   if (!SAFE.includes(request.method) && !samePlace(request.path, before.path)) return `it is another write, ${named}`;
   for (const step of steps) if (!SAFE.includes(step.method)) return `a write has to come first, ${step.method} ${step.path}: \`onRefusal: "confirm"\` asks`;
-  const beginning = (path: string) => path.split("/", 2).join("/"); // behind one proxy each API has one of its own
+  const beginning = (path: string) => /^\/([^/]*)\/./.exec(path)?.[1] ?? ""; // behind one proxy each API has one of its own
   const other = operations === undefined ? [request, ...steps].find((one) => beginning(one.path) !== beginning(before.path)) : undefined;
   return other === undefined ? "" : `${other.method} ${other.path} is at another beginning than ${before.path}, and may be another API: `
     + '`operations: [...]` allows it, `onRefusal: "confirm"` asks';

@@ -42,7 +42,7 @@ const OF_QUERIES = /^(key|sid|(php|j)?sess(ion)?id|session(id|key))$/;
 const DESCRIBING = new Set(["type", "kind", "method", "scheme", "scope", "scopes", "provider", "algorithm", "name", "ref", "namespace"]);
 const OVERRIDING = ["method", "override", "rewrite", "forwarded", "impersonate", "destination"];
 const OVERRIDES = ["xhttpmethodoverride", "xhttpmethod", "xmethodoverride", "httpmethodoverride"];
-const STRANGE = /\/\/|[\u0000-\u001f\u007f\\;?#]|(^|\/)\.{1,2}(\/|$)/;
+const UNCLEAR = /\/{2}|[\u0000-\u001f\u007f\\;?#]|(^|\/)\.{1,2}(\/|$)/;
 
 /** A text with its escapes undone once; those that are none stay. */
 export const unescaped = (text: string): string =>
@@ -220,7 +220,7 @@ function overridesOf({ url, headers, body }: Written): string[] {
 function decodings(path: string): string[] {
   const found = [path];
   for (let round = 0; round < DECODINGS; round += 1) found.push(unescaped(found.at(-1)!).normalize("NFKC"));
-  return unescaped(found.at(-1)!) !== found.at(-1) || found.some((one) => STRANGE.test(one)) ? [] : found;
+  return unescaped(found.at(-1)!) !== found.at(-1) || found.some((one) => UNCLEAR.test(one)) ? [] : found;
 }
 
 const pattern = (template: string): RegExp =>
