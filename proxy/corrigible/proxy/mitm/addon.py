@@ -40,7 +40,7 @@ _GRACE = 3
 _BODILESS = frozenset((204, 205, 206, 304))
 _DOCUMENTS = DOCUMENTS.encode()
 PREFIX = "Recovery-Feedback-Prefix"
-"""Below which path an API is, in its refusals: clients send corrections nowhere else on the same host."""
+"""Below which path an API is, in what may be its refusals: clients follow what it suggests nowhere else on the host."""
 _NO_API = "the configuration has no API for this host and path"
 API = "corrigible.api"
 """In a flow's metadata: its API, where the proxy has several."""
@@ -118,7 +118,7 @@ class CorrectionAddon:
         if response is None or flow.metadata.get(REASON) == _NO_API:
             return
         own_location, prefix = self._api(flow).own_location, self._prefix(flow)
-        if prefix and response.status_code >= 400:  # what the API itself suggests stays there
+        if prefix and (response.status_code >= 400 or "json" in response.headers.get("content-type", "")):
             response.headers[PREFIX] = prefix
         if own_location is not None:
             data = response.data
