@@ -98,7 +98,8 @@ export function correcting(
     if (kept === undefined || response.status < 400) return response;
     const read = await attempt(() => documentOf(kept, secrets));
     let document = read?.document;
-    const shown = secrets.hiding(sending, policy.guard.values({ url: sending.url, headers: [], body: document?.body ?? null }));
+    const more = await attempt(() => policy.guard.values({ url: sending.url, headers: [], body: document?.body ?? null }));
+    const shown = secrets.hiding(sending, more ?? []);
     for (let corrections = 0; document !== undefined && response.status >= 400; corrections += 1) {
       if (response.redirected && new URL(response.url).origin !== new URL(sending.url).origin) break; // another host does not correct this one
       const recovery = await recoveryOf(response, document, sending, fetch, shown, onRefusal === "repair" ? cap : "MAYBE_INCORRECT");
@@ -156,16 +157,14 @@ async function decided({ feedback, text }: Recovery, read: Read, document: Docum
   const corrected = withKey(next, document);
   const steps = next.steps.map((step) => ({ ...step, form: document.form === true && isObject(step.body) }));
   const before: Written = { url: sending.url, headers: [...sending.headers], body: document.body };
-  for (const step of steps) {
-    const problem = policy.guard.stepProblem(alone(step, sending, policy.secrets), before);
-    if (problem !== "") return problem;
-  }
   const requests = await attempt(() => [...steps, corrected].map((one) => requestOf(one, sending, policy, one !== corrected)));
   const last = requests?.at(-1);
   if (requests === undefined || last === undefined) return "the corrected request cannot be sent as it should be";
-  const body = isBodiless(corrected) ? null : corrected.body;
-  const problem = policy.guard.problem(before, { url: last.url, headers: [...last.headers], body });
-  if (problem !== "") return problem;
+  const problem = await attempt(() => {
+    const first = steps.map((step) => policy.guard.stepProblem(alone(step, sending, policy.secrets), before)).find((one) => one !== "");
+    return first ?? policy.guard.problem(before, { url: last.url, headers: [...last.headers], body: isBodiless(corrected) ? null : corrected.body });
+  });
+  if (problem !== "") return problem ?? "the corrected request cannot be sent as it should be";
   const repeats = next.steps.length === 0 && writeJson(content(next.request)) === writeJson(content(document));
   if (repeats && !mayRepeat(feedback, document)) {
     const waits = next.applied.every((index) => feedback.suggestions[index]!.kind === "wait_and_retry");
