@@ -30,7 +30,10 @@ MAY_IMPORT = {
     "conformance": {"schema", "model"},
 }
 PURE = [
-    *(("client", f"{name}.py") for name in ("explanation", "difference", "form_edit", "answer", "policy", "decision")),
+    *(
+        ("client", f"{name}.py")
+        for name in ("guard", "explanation", "difference", "form_edit", "answer", "policy", "decision")
+    ),
     ("client", "sent_request.py"),
     *(("client", f"{name}.py") for name in ("path_template", "credentials", "native_message")),
     *(("client", f"{name}.py") for name in ("tool", "tool_list", "argument_repair", "tool_words")),

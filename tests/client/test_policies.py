@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,15 +42,18 @@ def outcome_of(vector: dict[str, Any], way: str, **safety: bool) -> tuple[Server
     asked: list[Proposal] = []
     members: dict[str, Any] = {name: vector[name] for name in ("operations", "credentials") if name in vector}
 
-    def agree(proposal: Proposal) -> bool:
+    def confirm(proposal: Proposal) -> bool:
         asked.append(proposal)
         return True
 
     if way == "confirm":
-        members["confirm"] = agree
+        members["confirm"] = confirm
     policy = Policy(on_refusal=way, cap="MAYBE_INCORRECT", **members)
     server = Server(*[ACCEPTED] * 20)
-    outcome = run(request_of(vector), refusal(suggestion_of(vector, **safety)), policy, server)
+    answer = refusal(suggestion_of(vector, **safety))
+    if "prefix" in vector:
+        answer = replace(answer, headers=(*answer.headers, ("Recovery-Feedback-Prefix", vector["prefix"])))
+    outcome = run(request_of(vector), answer, policy, server)
     return server, asked, outcome.not_sent
 
 

@@ -19,6 +19,7 @@ from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import Feedback, parse
 
 RELATION: Final = "recovery-feedback"
+PREFIX: Final = "recovery-feedback-prefix"
 MOST_BYTES: Final = 1 << 20
 """Of an answer that is read, packed and unpacked: no proxy adds feedback to a larger one."""
 _MOST_SUGGESTIONS: Final = 64
@@ -81,6 +82,11 @@ def feedback_links(answer: Answer) -> Iterator[str]:
             relation = _REL.search(link[2])
             if relation is not None and RELATION in (relation[1] or relation[2] or "").lower().split():
                 yield link[1].strip()
+
+
+def prefix_of(answer: Answer) -> str:
+    """Return the path below which the API is, where a proxy has several at one host; empty if it does not say so."""
+    return next((value.rstrip("/") for name, value in answer.headers if name.lower() == PREFIX), "")
 
 
 def _readable(feedback: Json) -> Feedback | None:

@@ -19,7 +19,7 @@ from corrigible.schema.printable import printable
 from corrigible.schema.reader import Next
 from corrigible.schema.word import IdempotencyKey
 
-from .answer import Answer, feedback_in, feedback_links, linked_feedback
+from .answer import Answer, feedback_in, feedback_links, linked_feedback, prefix_of
 from .credentials import without
 from .decision import Ask, Confirm, Given, NotSent, decide
 from .difference import difference
@@ -112,7 +112,7 @@ def correct(sent: SentRequest, answer: Answer, policy: Policy) -> Correction:
         except NotSendable as problem:
             return _refused(answer, feedback, None, done, secrets, str(problem))
         stop = partial(_refused, answer, feedback, document, done, secrets)
-        check = partial(_why_not_sendable, current, feedback)
+        check = partial(_why_not_sendable, current, feedback, prefix_of(answer))
         decided = yield from decide(_with_shown_texts(feedback, shown), document, policy, check, shown)
         if isinstance(decided, NotSent):
             return stop(decided.reason)
@@ -217,7 +217,11 @@ def _feedback(sent: SentRequest, answer: Answer) -> Generator[Send, Answer | Non
     return None
 
 
-def _why_not_sendable(current: SentRequest, feedback: Feedback, following: Next, given: Given) -> str:
+def _why_not_sendable(current: SentRequest, feedback: Feedback, prefix: str, following: Next, given: Given) -> str:
+    if f"{current.document().path}/".startswith(f"{prefix}/"):
+        for one in (*following.steps, following.request):
+            if not f"{one.path}/".startswith(f"{prefix}/"):
+                return f"{one.method} {one.path} is not below {prefix}, where the API is that refused the request"
     try:
         _requests(current, feedback, following, given)
     except NotSendable as problem:

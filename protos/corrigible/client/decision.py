@@ -136,13 +136,18 @@ def _another_call(outcome: Next, request: Request, policy: Policy) -> str:
         if step.method not in _SAFE:
             return f'a write has to come first, {step.method} {step.path}: `on_refusal="confirm"` asks'
     for one in (sent, *outcome.steps):
-        # Behind one proxy each API has a beginning of its own: `/stripe/v1/charges`.
-        if policy.operations is None and one.path.split("/")[:2] != request.path.split("/")[:2]:
+        if policy.operations is None and _beginning(one.path) != _beginning(request.path):
             return (
                 f"{one.method} {one.path} is at another beginning than {request.path}, and may be another API: "
                 '`operations=[...]` allows it, `on_refusal="confirm"` asks'
             )
     return ""
+
+
+def _beginning(path: str) -> str:
+    """Return the first segment of several: behind one proxy each API has one of its own (`/stripe/v1/charges`)."""
+    first, rest = path[1:].partition("/")[::2]
+    return first if rest else ""
 
 
 def _why_not_repeated(feedback: Feedback, outcome: Next, *, is_answered: bool) -> str:

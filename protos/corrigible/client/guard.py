@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from corrigible.schema.cache import cached
 from corrigible.schema.document import CREDENTIALS, is_credential_name, scalar_text
 from corrigible.schema.exchange import Json
 from corrigible.schema.form import fields, parameter_segments
@@ -25,7 +26,7 @@ Place = tuple[str, ...]
 _DECODINGS: Final = 3
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SECRET: Final = re.compile(
-    r"passw(or)?d|pwd|pass|passphrase|passcode|secrets?|credentials?|authorization|jwt|bearer|signature|sig|hmac|t?otp|pin"
+    r"passw(or)?d|pwd|pass|passphrase|passcode|secrets?|credentials?|authorization|jwt|bearer|assertion|signature|sig|hmac|t?otp|pin"
     r"|[cx]srf|api(key|token|secret)|access(key|token)|(auth|bearer|client|csrf|id|private|refresh|session|signing)token"
     r"|(auth|private|secret|signing)key|clientsecret"
 )
@@ -44,8 +45,8 @@ the common name of an entry (`{"key": ..., "value": ...}`)."""
 _OF_TOKENS: Final = re.compile(r"access|api|auth|bearer|id|refresh|secret|session")
 """What stands before `tokens` in the name of several credentials. `max_tokens` counts words."""
 _OF_PAGES: Final = re.compile(
-    r"page|paging|pagination|next|prev|previous|cursor|continuation|continue|sync|start|starting|end|resume|scroll|max|min"
-    r"|eos|bos|pad|stop|idempotency"
+    r"(page|paging|pagination|next|prev|previous|cursor|continuation|continue|sync|start|starting|end|resume|scroll|max"
+    r"|min|eos|bos|pad|stop|idempotency)$"
 )
 """What stands before `token` in the name of no credential."""
 _QUALIFIER: Final = re.compile(
@@ -233,6 +234,7 @@ def _words(name: str) -> list[str]:
     return words
 
 
+@cached(4096)
 def is_secret_name(name: str) -> bool:
     """Whether a member of a body has the name of a credential."""
     words = _words(name)
@@ -241,8 +243,8 @@ def is_secret_name(name: str) -> bool:
     before, last = ["", *words][-2:]
     if _SECRET.fullmatch(last) or _SECRET.fullmatch(f"{before}{last}") or _JOINED.search("".join(words)):
         return True
-    if last == "token":
-        return _OF_PAGES.fullmatch(before) is None
+    if last.endswith("token"):
+        return _OF_PAGES.search(before if last == "token" else last[:-5]) is None
     if last == "tokens":
         return _OF_TOKENS.fullmatch(before) is not None
     holder = ["", *words][-3] if (before, last) == ("key", "id") and len(words) > 1 else before if last == "key" else ""
@@ -253,6 +255,8 @@ def is_secret_header(name: str) -> bool:
     """Whether a header is a credential. A `Key` or `Token` of any kind is one here, but for those of pages."""
     words = _words(name)
     if name.lower() in CREDENTIALS or is_credential_name(name) or is_secret_name(name):
+        return True
+    if words[-1:] in (["auth"], ["session"]):
         return True
     return words[-1:] == ["key"] and words[-2:-1] not in (["idempotency"], ["cache"], ["surrogate"])
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, TypedDict, TypeVar, Unpack
 
@@ -108,11 +108,13 @@ class Policy:
 
     def allows(self, request: Request) -> bool:
         """Whether a request is one of the operations that may be sent, with the escapes of its path undone."""
-        if self.operations is None or callable(self.operations):
-            return self.operations is None or self.operations(request)
+        if self.operations is None:
+            return True
+        read = decodings(request.path)
+        if callable(self.operations):
+            return bool(read) and all(self.operations(replace(request, path=path)) for path in read)
         listed = [operation.partition(" ") for operation in self.operations]
         templates = [template for method, _, template in listed if method == request.method]
-        read = decodings(request.path)
         return bool(read) and all(any(path_values(one, path) is not None for one in templates) for path in read)
 
 

@@ -101,7 +101,8 @@ export function correcting(
     if (kept === undefined || response.status < 400) return response;
     const read = await attempt(() => documentOf(kept, secrets));
     let document = read?.document;
-    const shown = secrets.hiding(sending, policy.guard.values({ url: sending.url, headers: [], body: document?.body ?? null }));
+    const more = await attempt(() => policy.guard.values({ url: sending.url, headers: [], body: document?.body ?? null }));
+    const shown = secrets.hiding(sending, more ?? []);
     for (let corrections = 0; document !== undefined && response.status >= 400; corrections += 1) {
       if (response.redirected && new URL(response.url).origin !== new URL(sending.url).origin) break; // another host does not correct this one
       const recovery = await recoveryOf(response, document, sending, fetch, shown, onRefusal === "repair" ? cap : "MAYBE_INCORRECT");
@@ -111,7 +112,8 @@ export function correcting(
         if (onRefusal !== "explain" && reason !== "") recovery.text += `\nNot sent: ${shown(reason)}.`;
       };
       const most = Math.min(maxCorrections, (recovery.feedback.maxAttempts ?? Infinity) - 1);
-      const toSend = await decided(recovery, read!, document, sending, policy, shown);
+      const prefix = (response.headers.get("recovery-feedback-prefix") ?? "").replace(/\/+$/, "");
+      const toSend = await decided(recovery, read!, document, sending, { ...policy, prefix }, shown);
       if (typeof toSend === "string") { stop(toSend); break; }
       const { next, requests } = toSend;
       if (corrections >= most) { stop(`it has been sent again ${corrections} times`); break; }
@@ -134,7 +136,7 @@ interface Decided {
 }
 
 /** Return what to send, or why nothing is sent: an empty text where the explanation says it. */
-async function decided({ feedback, text }: Recovery, read: Read, document: Document, sending: Request, policy: Settled, shown: (text: string) => string): Promise<Decided | string> {
+async function decided({ feedback, text }: Recovery, read: Read, document: Document, sending: Request, policy: Settled & { prefix: string }, shown: (text: string) => string): Promise<Decided | string> {
   const { onRefusal, confirm, cap, operations } = policy;
   if (onRefusal === "explain") return "";
   const wanted = apply(feedback, document, { confirm: true });
@@ -151,21 +153,21 @@ async function decided({ feedback, text }: Recovery, read: Read, document: Docum
       return `${one.method} ${one.path} is none of the operations that may be called here`;
     }
   }
+  const outside = isBelow(document.path, policy.prefix) ? [...next.steps, next.request].find((one) => !isBelow(one.path, policy.prefix)) : undefined;
+  if (outside !== undefined) return `${outside.method} ${outside.path} is not below ${policy.prefix}, where the API is that refused the request`;
   if (!read.editable) return "the request is signed, or its body is not edited";
   if (next.steps.length > MOST_STEPS) return `${next.steps.length} requests have to come first, more than ${MOST_STEPS}`;
   const corrected = withKey(next, document);
   const steps = next.steps.map((step) => ({ ...step, form: document.form === true && isObject(step.body) }));
   const before: Written = { url: sending.url, headers: [...sending.headers], body: document.body };
-  for (const step of steps) {
-    const problem = policy.guard.stepProblem(alone(step, sending, policy.secrets), before);
-    if (problem !== "") return problem;
-  }
   const requests = await attempt(() => [...steps, corrected].map((one) => requestOf(one, sending, policy, one !== corrected)));
   const last = requests?.at(-1);
   if (requests === undefined || last === undefined) return "the corrected request cannot be sent as it should be";
-  const body = isBodiless(corrected) ? null : corrected.body;
-  const problem = policy.guard.problem(before, { url: last.url, headers: [...last.headers], body });
-  if (problem !== "") return problem;
+  const problem = await attempt(() => {
+    const first = steps.map((step) => policy.guard.stepProblem(alone(step, sending, policy.secrets), before)).find((one) => one !== "");
+    return first ?? policy.guard.problem(before, { url: last.url, headers: [...last.headers], body: isBodiless(corrected) ? null : corrected.body });
+  });
+  if (problem !== "") return problem ?? "the corrected request cannot be sent as it should be";
   const repeats = next.steps.length === 0 && writeJson(content(next.request)) === writeJson(content(document));
   if (repeats && !mayRepeat(feedback, document)) {
     const waits = next.applied.every((index) => feedback.suggestions[index]!.kind === "wait_and_retry");
@@ -184,6 +186,8 @@ async function decided({ feedback, text }: Recovery, read: Read, document: Docum
   }
   return { next, document: corrected, requests };
 }
+
+const isBelow = (path: string, prefix: string): boolean => `${path}/`.startsWith(`${prefix}/`);
 
 /** Which condition of the policy is missing, and what would meet it. */
 function unasked(suggestion: Suggestion, cap: string): string {
@@ -206,7 +210,7 @@ function anotherCall({ request, steps }: Next, before: Document, operations: rea
   if (request.method !== before.method) return `it is another call, ${named}`;
   if (!SAFE.includes(request.method) && !samePlace(request.path, before.path)) return `it is another write, ${named}`;
   for (const step of steps) if (!SAFE.includes(step.method)) return `a write has to come first, ${step.method} ${step.path}: \`onRefusal: "confirm"\` asks`;
-  const beginning = (path: string) => path.split("/", 2).join("/"); // behind one proxy each API has one of its own
+  const beginning = (path: string) => /^\/([^/]*)\/./.exec(path)?.[1] ?? ""; // behind one proxy each API has one of its own
   const other = operations === undefined ? [request, ...steps].find((one) => beginning(one.path) !== beginning(before.path)) : undefined;
   return other === undefined ? "" : `${other.method} ${other.path} is at another beginning than ${before.path}, and may be another API: `
     + '`operations: [...]` allows it, `onRefusal: "confirm"` asks';

@@ -24,7 +24,7 @@ const SHORTEST = 6; // of a value that is looked for inside of other texts
 const SHORTEST_ALONE = 3; // of one that is looked for as a whole text
 const LONG = 16; // of a cookie's value that identifies somebody, whatever its name
 const WORDS = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g;
-const SECRET = new RegExp("^(passw(or)?d|pwd|pass|passphrase|passcode|secrets?|credentials?|authorization|jwt|bearer|signature|sig|hmac|t?otp|pin"
+const SECRET = new RegExp("^(passw(or)?d|pwd|pass|passphrase|passcode|secrets?|credentials?|authorization|jwt|bearer|assertion|signature|sig|hmac|t?otp|pin"
   + "|[cx]srf|api(key|token|secret)|access(key|token)|(auth|bearer|client|csrf|id|private|refresh|session|signing)token"
   + "|(auth|private|secret|signing)key|clientsecret)$");
 const JOINED = new RegExp("(password|passwd|passphrase|passcode|secret|credentials?|authorization|signature|api(key|token)|access(key|token)"
@@ -34,7 +34,7 @@ const OF_KEYS = new RegExp("^(api|app|application|access|account|admin|auth|clie
   + "|security|server|service|session|shared|signing|ssh|storage|subscription|vault)$");
 const OF_TOKENS = /^(access|api|auth|bearer|id|refresh|secret|session)$/;
 /** What stands before `token` in the name of no credential. */
-const OF_PAGES = new RegExp("^(page|paging|pagination|next|prev|previous|cursor|continuation|continue|sync|start|starting|end|resume|scroll|max|min"
+const OF_PAGES = new RegExp("(page|paging|pagination|next|prev|previous|cursor|continuation|continue|sync|start|starting|end|resume|scroll|max|min"
   + "|eos|bos|pad|stop|idempotency)$");
 const QUALIFIER = new RegExp("^(\\d+|confirm|confirmation|confirmed|again|repeat|repeated|new|old|current|value|hash|hashed|digest|plain|plaintext"
   + "|text|string|b64|base|encoded|encrypted|verify|header|v)$");
@@ -42,7 +42,7 @@ const OF_QUERIES = /^(key|sid|(php|j)?sess(ion)?id|session(id|key))$/;
 const DESCRIBING = new Set(["type", "kind", "method", "scheme", "scope", "scopes", "provider", "algorithm", "name", "ref", "namespace"]);
 const OVERRIDING = ["method", "override", "rewrite", "forwarded", "impersonate", "destination"];
 const OVERRIDES = ["xhttpmethodoverride", "xhttpmethod", "xmethodoverride", "httpmethodoverride"];
-const STRANGE = /\/\/|[\u0000-\u001f\u007f\\;?#]|(^|\/)\.{1,2}(\/|$)/;
+const UNCLEAR = /\/{2}|[\u0000-\u001f\u007f\\;?#]|(^|\/)\.{1,2}(\/|$)/;
 
 /** A text with its escapes undone once; those that are none stay. */
 export const unescaped = (text: string): string =>
@@ -61,7 +61,7 @@ export function isSecretName(name: string): boolean {
   const found = words(name);
   const [last = "", before = ""] = [found.at(-1), found.at(-2)];
   if (SECRET.test(last) || SECRET.test(before + last) || JOINED.test(found.join(""))) return true;
-  if (last === "token") return !OF_PAGES.test(before);
+  if (last.endsWith("token")) return !OF_PAGES.test(last === "token" ? before : last.slice(0, -5));
   if (last === "tokens") return OF_TOKENS.test(before);
   if (last === "id" && before === "key") return OF_KEYS.test(found.at(-3) ?? "");
   return last === "key" && OF_KEYS.test(before);
@@ -80,6 +80,7 @@ export class Guard {
   isHeader(name: string): boolean {
     const found = words(name);
     if (this.#usual(name) || isSecretName(name)) return true;
+    if (["auth", "session"].includes(found.at(-1) ?? "")) return true;
     return found.at(-1) === "key" && !["idempotency", "cache", "surrogate"].includes(found.at(-2) ?? "");
   }
 
@@ -220,7 +221,7 @@ function overridesOf({ url, headers, body }: Written): string[] {
 function decodings(path: string): string[] {
   const found = [path];
   for (let round = 0; round < DECODINGS; round += 1) found.push(unescaped(found.at(-1)!).normalize("NFKC"));
-  return unescaped(found.at(-1)!) !== found.at(-1) || found.some((one) => STRANGE.test(one)) ? [] : found;
+  return unescaped(found.at(-1)!) !== found.at(-1) || found.some((one) => UNCLEAR.test(one)) ? [] : found;
 }
 
 const pattern = (template: string): RegExp =>

@@ -66,7 +66,11 @@ def explanation(response: Any) -> str:
 
 def test_the_repaired_request_goes_out_once_and_its_answer_comes_back(bench: Any, send: Send) -> None:
     with bench.upstream({"/wrong": answer("404 Not Found", REFUSAL), "/right": answer("200 OK", b"{}")}) as upstream:
-        response = send("POST", f"http://127.0.0.1:{upstream.port}/wrong?a=1", b'{"a": 1}', on_refusal="repair")
+        url, agreed = (
+            f"http://127.0.0.1:{upstream.port}/wrong?a=1",
+            {"on_refusal": "confirm", "confirm": lambda _: True},
+        )
+        response = send("POST", url, b'{"a": 1}', **agreed)
         assert (response.status_code, response.json()) == (200, {})
     heads = [request.split(b"\r\n")[0] for request in upstream.requests]
     assert heads == [b"POST /wrong?a=1 HTTP/1.1", b"POST /right?a=1 HTTP/1.1"]

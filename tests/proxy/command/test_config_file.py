@@ -13,10 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import jsonschema
 import pytest
 import yaml
 
+from corrigible.client.httpx import CorrigibleTransport
 from corrigible.proxy.command import proxy
 from corrigible.proxy.command.config_file import config_schema, read_config
 from corrigible.proxy.command.usage_error import UsageError
@@ -73,7 +75,9 @@ def test_several_apis_by_prefix_and_by_host(bench: Any, write_pack: Any, tmp_pat
         with running(bench, "--config", str(config), "--log", str(log)) as (process, port, line):
             assert line.endswith("-> 2 APIs (one, two)\n")
             answer = bench.ask(port, "/one/v1/wrong", "POST", b"{}", JSON)
-            body = json.loads(answer.partition(b"\r\n\r\n")[2])
+            head, _, text = answer.partition(b"\r\n\r\n")
+            assert b"recovery-feedback-prefix: /one" in head.lower().split(b"\r\n")
+            body = json.loads(text)
             (suggestion,) = body["recovery_feedback"]["suggestions"]
             assert [(one["op"], one["path"], one["value"]) for one in suggestion["patch"]] == [
                 ("test", "/path", "/one/v1/wrong"),
@@ -82,7 +86,7 @@ def test_several_apis_by_prefix_and_by_host(bench: Any, write_pack: Any, tmp_pat
             assert b"\r\nLocation: /one/v1/there\r\n" in bench.ask(port, "/one/v1/moved")
             other = bench.Wire(port)
             other.send(b"GET /v1/wrong HTTP/1.1\r\nHost: two.test:8080\r\n\r\n")
-            other.until(lambda got: got.endswith(b"second"))
+            assert b"recovery-feedback-prefix" not in other.until(lambda got: got.endswith(b"second")).lower()
             other.send(b"GET /one/v1/wrong HTTP/1.1\r\nHost: x\r\n\r\n")  # on the same connection
             other.until(lambda got: b"recovery_feedback" in got or got.endswith(REFUSAL))
             assert b"HTTP/1.1 404 " in bench.ask(port, "/v1/wrong")
@@ -96,6 +100,37 @@ def test_several_apis_by_prefix_and_by_host(bench: Any, write_pack: Any, tmp_pat
     assert f"corrigible proxy: two: two.test -> http://127.0.0.1:{second.port} (http; reflective)" in lines
     assert any(" 404 GET /v1/wrong unchanged: the configuration has no API for this" in line for line in lines)
     assert any(" POST /one/v1/wrong corrected: MODIFY_PARAMS" in line for line in lines)
+
+
+def test_what_an_api_suggests_itself_leads_to_no_other_api_behind_the_proxy(bench: Any, tmp_path: Path) -> None:
+    step = {"method": "GET", "path": "/team/other/user"}
+    proved = {"applicability": "MACHINE_APPLICABLE", "verification": {"status": "verified", "method": "dry_run"}}
+    one = {"action": "MODIFY_PARAMS", "parameters": {}, **proved}
+    moved = {**one, "patch": [{"op": "replace", "path": "/path", "value": step["path"]}]}
+    stepped = {**one, "patch": [{"op": "add", "path": "/query/a", "value": "1"}], "steps": [step]}
+    for status, suggestion in ((b"404 No", moved), (b"400 No", stepped), (b"200 OK", moved)):
+        feedback = {"type": "recovery_guidance", "message": "m", "suggestions": [suggestion]}
+        own = json.dumps({"success": False, "recovery_feedback": feedback}).encode()
+        spoofed = JSON + b"Recovery-Feedback-Prefix: /team\r\n"
+        with (
+            bench.upstream({"/v1/wrong": bench.message(status, spoofed, own)}) as evil,
+            bench.upstream({"/user": bench.message(b"200 OK", JSON, b"{}")}) as other,
+        ):
+            config = tmp_path / "corrigible.yaml"
+            config.write_text(
+                "listen: 127.0.0.1:0\n"
+                "apis:\n"
+                f"  - {{name: evil, prefix: /team/evil, upstream: 'http://127.0.0.1:{evil.port}', pack: [http]}}\n"
+                f"  - {{name: other, prefix: /team/other, upstream: 'http://127.0.0.1:{other.port}', pack: [http]}}\n"
+            )
+            with running(bench, "--config", str(config)) as (_, port, _):
+                for way in ("repair", "confirm"):
+                    transport = CorrigibleTransport(on_refusal=way, cap="MAYBE_INCORRECT", confirm=lambda _: True)
+                    with httpx.Client(transport=transport, headers={"Authorization": "Bearer own-token"}) as client:
+                        answer = client.get(f"http://127.0.0.1:{port}/team/evil/v1/wrong")
+                    outcome = answer.extensions["corrigible"]
+                    assert "is not below /team/evil, where the API is that refused" in outcome.not_sent
+            assert (len(evil.requests), len(other.requests)) == (2, 0)
 
 
 def test_options_go_before_the_environment_and_that_before_the_file(

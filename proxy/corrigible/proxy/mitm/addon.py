@@ -39,6 +39,8 @@ _GRACE = 3
 """A multiple of the time limit: beyond it, the look-ups' own time limit has failed."""
 _BODILESS = frozenset((204, 205, 206, 304))
 _DOCUMENTS = DOCUMENTS.encode()
+PREFIX = "Recovery-Feedback-Prefix"
+"""Below which path an API is, in what may be its refusals: clients follow what it suggests nowhere else on the host."""
 _NO_API = "the configuration has no API for this host and path"
 API = "corrigible.api"
 """In a flow's metadata: its API, where the proxy has several."""
@@ -115,7 +117,9 @@ class CorrectionAddon:
         response = flow.response
         if response is None or flow.metadata.get(REASON) == _NO_API:
             return
-        own_location = self._api(flow).own_location
+        own_location, prefix = self._api(flow).own_location, self._prefix(flow)
+        if prefix and (response.status_code >= 400 or "json" in response.headers.get("content-type", "")):
+            response.headers[PREFIX] = prefix
         if own_location is not None:
             data = response.data
             data.headers.fields = own_location.rewritten(data.status_code, data.headers.fields)

@@ -341,6 +341,7 @@ interface Vector {
   patch?: object[];
   parameters?: object;
   steps?: object[];
+  prefix?: string;
   operations?: string[];
   credentials?: string[];
 }
@@ -349,12 +350,13 @@ const table: { vectors: Vector[] } = JSON.parse(readFileSync(new URL("policies.j
 
 test("what each policy sends, as the table of both clients says", async () => {
   const wrong: string[] = [];
-  for (const { name, want, why = "", request, patch = [], parameters = {}, steps = [], operations, credentials } of table.vectors) {
+  for (const { name, want, why = "", request, patch = [], parameters = {}, steps = [], prefix, operations, credentials } of table.vectors) {
     const isShown = want === "confirmed" || want === "too much";
     const suggestion = { ...proved, message: "", patch, parameters, steps, safety: { changes_intent: isShown } };
     const run = async (policy: Policy) => {
       received.length = 0;
-      answers = [refusal(suggestion)];
+      const [status, , refused] = refusal(suggestion);
+      answers = [[status, prefix === undefined ? {} : { "recovery-feedback-prefix": prefix }, refused]];
       const body = request.text ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
       const headers = { ...(request.body !== undefined && { "content-type": "application/json" }), ...request.headers };
       const given = { ...(operations && { operations }), ...(credentials && { credentials }) };
