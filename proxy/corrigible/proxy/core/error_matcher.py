@@ -47,6 +47,7 @@ from .state import ReadsState, suggest_by_state
 from .state_refusal import refused_as_a_whole, refused_for_state
 from .stated_limits import with_stated_limits
 from .told_together import moved_from, rank, with_members_told
+from .unasked import gated
 from .unsent_value import names_unsent, unsent_value
 from .verify import drop_invalid
 from .violation_finder import ViolationFinder
@@ -96,7 +97,7 @@ def suggest(
         for result in results:
             matched.append(MatchedError(result, error))
             settled |= result.also_resolves
-    return matched
+    return [MatchedError(*one) for one in zip(gated(case, matched), (one.error for one in matched), strict=True)]
 
 
 def is_particular(matched: Sequence[MatchedError]) -> bool:

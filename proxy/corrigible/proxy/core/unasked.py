@@ -1,0 +1,391 @@
+"""What may be sent unasked: an edit that two independent sources agree about, by evidence that has a name.
+
+An edit that no rule wrote is sent unasked only if the answer and the description speak for it, or the answer alone
+states the only form that the value can have. Every other edit is kept, and has to be confirmed.
+
+| source          | its evidence                                    |
+|-----------------|-------------------------------------------------|
+| the answer      | NAMED, QUOTED, SHOWN, WHOLE, STATED             |
+| the description | DECLARED                                        |
+| live state      | SEEN                                            |
+
+Two pieces of one source count once. A doubt outweighs all of them.
+
+Knows: one refusal, the edits for it, the description. Does not know: how an edit was made, how an answer is written.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from corrigible.adapters.formats.message.sent_values import has_word
+from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.rules.engine.evaluate import RuleResult
+from corrigible.rules.language.rule import Rule
+from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
+from corrigible.rules.safety.equivalence import is_same_value
+from corrigible.rules.safety.nearness import letters, split_words
+from corrigible.rules.schema_repair.result import ANSWER
+from corrigible.rules.violation import Violation
+from corrigible.schema.document import scalar_text
+from corrigible.schema.edit import after_edit
+from corrigible.schema.exchange import Json, Protocol
+from corrigible.schema.word import EvidenceKind
+
+from .about_what import UNKNOWN_MEMBER, plain_words
+from .api_profile import RefusalCase
+from .request_at_fault import OF_UNKNOWN
+
+
+class Source(Enum):
+    ANSWER = "the server's answer"
+    DESCRIPTION = "the description"
+    STATE = "what a look-up shows"
+
+
+class Evidence(Enum):
+    """One reason to believe that an edit is what the refusal asks for."""
+
+    NAMED = "the answer names the member, where it stands or where it belongs"
+    QUOTED = "the answer repeats the value that was sent"
+    SHOWN = "the answer has the value that the edit writes"
+    WHOLE = "the answer refuses the route, the media type or a body that was not read"
+    STATED = "the answer states at this place what the value has to be"
+    DECLARED = "the description has what the edit makes, and not what was sent"
+    SEEN = "a look-up shows it"
+
+
+class Doubt(Enum):
+    """One reason why an edit has to be confirmed, whatever speaks for it."""
+
+    ELSEWHERE = "the answer tells another place"
+    CONTRADICTED = "the answer shows the name that was sent as one that it knows, or the description has another form"
+    RETYPED = "a number or truth value becomes a text, and the answer asks for no text there"
+    RESTRUCTURED = "what holds a value changes, and only one source says so"
+    ANOTHER_LEFT = "another value of the same kind stays as it is"
+    WITH_ITS_VALUE = "a name is changed together with its value"
+
+
+_OF: Final[Mapping[Evidence, Source]] = {
+    Evidence.NAMED: Source.ANSWER,
+    Evidence.QUOTED: Source.ANSWER,
+    Evidence.SHOWN: Source.ANSWER,
+    Evidence.WHOLE: Source.ANSWER,
+    Evidence.STATED: Source.ANSWER,
+    Evidence.DECLARED: Source.DESCRIPTION,
+    Evidence.SEEN: Source.STATE,
+}
+
+
+class Weighed(NamedTuple):
+    """What speaks for an edit, and what against sending it unasked."""
+
+    evidence: frozenset[Evidence]
+    doubts: frozenset[Doubt]
+    is_lossless: bool
+    """The edit writes the same value in the one form that is asked for."""
+
+    @property
+    def is_sure(self) -> bool:
+        sources = {_OF[one] for one in self.evidence}
+        is_stated = Evidence.STATED in self.evidence and self.is_lossless
+        return not self.doubts and (len(sources) > 1 or is_stated)
+
+
+class _Change(NamedTuple):
+    """One change of one value of the request."""
+
+    verb: str
+    place: str
+    source: str
+    """Of a moved value, its place before; else the same place."""
+    old: Json
+    new: Json
+
+    @property
+    def is_move(self) -> bool:
+        return self.source != self.place
+
+    @property
+    def is_rename(self) -> bool:
+        return self.is_move and _parent(self.source) == _parent(self.place)
+
+
+class Unasked:
+    """Judges the edits of one refusal that no rule wrote."""
+
+    def __init__(self, case: RefusalCase) -> None:
+        self._case, self._description = case, case.profile.described
+        self._text: str | None = None
+        self._words = ""
+
+    def gated(self, result: RuleResult, error: Violation) -> RuleResult:
+        """Return a result whose edits have to be confirmed where they rest on one source only."""
+        if isinstance(result.rule, Rule):
+            return result  # its author has said what is sure, and has cases for it
+        suggestions = [self._gated(one, result, error) for one in result.suggestions]
+        if all(one is other for one, other in zip(suggestions, result.suggestions, strict=True)):
+            return result
+        return result.with_suggestions(suggestions)
+
+    def _gated(self, suggestion: dict[str, Json], result: RuleResult, error: Violation) -> dict[str, Json]:
+        if not _is_unasked(suggestion) or self.weighed(suggestion, result, error).is_sure:
+            return suggestion
+        return confirmed(suggestion)
+
+    def weighed(self, suggestion: Mapping[str, Any], result: RuleResult, error: Violation) -> Weighed:
+        """Return what speaks for an edit and what against sending it unasked."""
+        changes = list(_changes(suggestion["patch"], self._case))
+        evidence = set(self._evidence(suggestion, result, error, changes))
+        is_lossless = all(one.is_move or is_same_value(one.old, one.new) for one in changes)
+        return Weighed(
+            frozenset(evidence), frozenset(self._doubts(suggestion, error, changes, evidence)), is_lossless
+        )
+
+    def _evidence(
+        self, suggestion: Mapping[str, Any], result: RuleResult, error: Violation, changes: Sequence[_Change]
+    ) -> Iterator[Evidence]:
+        kind = suggestion["evidence"].get("kind")
+        if result.used_live_state or kind == EvidenceKind.LOOKUP.value:
+            yield Evidence.SEEN
+        if self._description is not None and kind == EvidenceKind.SPEC.value and result.rule.id != ANSWER:
+            yield Evidence.DECLARED
+        if any(map(self._is_of_the_whole, changes)):
+            yield Evidence.WHOLE
+        text = self._answer(error)
+        if any(self._is_named(place, error) for one in changes for place in (one.source, one.place)):
+            yield Evidence.NAMED
+        if any(_is_scalar(one.old) and has_word(text, scalar_text(one.old)) for one in changes):
+            yield Evidence.QUOTED
+        if any(_is_scalar(one.new) and not one.is_move and has_word(text, scalar_text(one.new)) for one in changes):
+            yield Evidence.SHOWN
+        if any(error.pointer in (one.source, one.place) for one in changes) and (error.stated or error.constraint):
+            yield Evidence.STATED
+
+    def _is_of_the_whole(self, change: _Change) -> bool:
+        """Whether a change is of what a status says, or of a body that the server could not read."""
+        status, request = self._case.exchange.status, self._case.request
+        if change.place in ("/path", "/method"):
+            return status in _OF_ROUTE or request.protocol is Protocol.GRPC
+        if change.place.startswith("/headers/"):
+            return True
+        return change.place == "/body" and isinstance(change.old, str)
+
+    def _is_named(self, place: str, error: Violation) -> bool:
+        """Whether the answer has the name of a place, as a word or as what a format tells."""
+        name = next((one for one in reversed(segments(place)[1:]) if not one.isdecimal()), "")
+        if not name:
+            return False
+        if error.pointer and _is_within(error.pointer, place) and error.pointer != "/body":
+            told = segments(error.pointer)
+            return name in told
+        if letters(name) in _COMMON:
+            return False
+        self._answer(error)
+        return f" {letters(name)} " in self._words or f" {' '.join(split_words(name))} ".lower() in self._words
+
+    def _answer(self, error: Violation) -> str:
+        """Return the texts and names of the answer."""
+        if self._text is None:
+            told = islice(_texts(self._case.text), _MOST_TEXTS)
+            self._text = "\n".join((error.written_text, *told))[:_READ]
+            self._words = plain_words(self._text)
+        return self._text
+
+    def _doubts(
+        self,
+        suggestion: Mapping[str, Any],
+        error: Violation,
+        changes: Sequence[_Change],
+        evidence: set[Evidence],
+    ) -> Iterator[Doubt]:
+        places = [place for one in changes for place in (one.source, one.place)]
+        if error.pointer.startswith(("/body/", "/query/")) and not any(_is_within(error.pointer, one) for one in places):
+            if not any(one.startswith(("/path", "/method", "/headers")) or one == "/body" for one in places):
+                yield Doubt.ELSEWHERE
+        if any(one.is_rename and self._is_known_to_the_server(one, error) for one in changes):
+            yield Doubt.CONTRADICTED
+        if Evidence.DECLARED not in evidence and self._is_broken_by(suggestion, changes):
+            yield Doubt.CONTRADICTED
+        if any(_is_made_text(one) and not self._asks_for_text(one, error) for one in changes):
+            yield Doubt.RETYPED
+        if any(map(_is_restructured, changes)) and Evidence.DECLARED not in evidence:
+            yield Doubt.RESTRUCTURED
+        if any(self._leaves_another(one, places) for one in changes):
+            yield Doubt.ANOTHER_LEFT
+
+    def _is_known_to_the_server(self, change: _Change, error: Violation) -> bool:
+        """Whether the answer speaks of the value under the name that was sent, and does not call it unknown."""
+        name, meant = segments(change.source)[-1], segments(change.place)[-1]
+        if error.constraint in OF_UNKNOWN or UNKNOWN_MEMBER.search(self._answer(error)) is not None:
+            return False
+        return has_word(self._answer(error), name) and not has_word(self._answer(error), meant)
+
+    def _is_broken_by(self, suggestion: Mapping[str, Any], changes: Sequence[_Change]) -> bool:
+        """Whether the description has another form for what an edit writes, and found nothing wrong with what was sent."""
+        description, request, operation = self._description, self._case.request, self._case.match.operation
+        after = after_edit(suggestion, request)
+        if description is None or not operation or after is None:
+            return False
+        for one in changes:
+            if one.place.startswith(("/body", "/query")):
+                before = {(v.pointer, v.keyword) for v in description.schema_violations(request, operation, one.place)}
+                now = description.schema_violations(after, operation, one.place)
+                if any((v.pointer, v.keyword) not in before for v in now):
+                    return True
+        return False
+
+    def _asks_for_text(self, change: _Change, error: Violation) -> bool:
+        """Whether the answer says that a value has to be a text, at its place or with its name or value."""
+        if error.pointer == change.place and (error.stated.get("type") == "string" or error.constraint):
+            return True
+        text = self._answer(error)
+        is_meant = self._is_named(change.place, error) or has_word(text, scalar_text(change.old))
+        return is_meant and any(f" {word} " in self._words for word in _TEXT_WORDS)
+
+    def _leaves_another(self, change: _Change, places: Sequence[str]) -> bool:
+        """Whether an edit puts one value into another form, and leaves one that is likely in the same wrong one."""
+        request = self._case.request
+        if change.is_move or not _is_scalar(change.old) or not _is_scalar(change.new):
+            return False
+        *parent, last = segments(change.place)
+        if last.isdecimal() and type(change.old) is not type(change.new):
+            beside = value_at(request, to_pointer(parent))
+            if isinstance(beside, list):
+                others = [f"{to_pointer(parent)}/{index}" for index in range(len(beside))]
+                return any(
+                    type(value_at(request, one)) is type(change.old) and one not in places for one in others
+                )
+        if not isinstance(change.old, str) or not isinstance(change.new, str) or not _is_encoded(change):
+            return False
+        form = self._form(change.place)
+        return any(
+            isinstance(one.value, str) and (place := to_pointer(one.path)) not in places and self._form(place) == form
+            for one in islice(sent_places(request), _MOST_TEXTS)
+        )
+
+    def _form(self, place: str) -> Json:
+        if self._description is None or not self._case.match.operation:
+            return None
+        schema = self._description.declared_place(self._case.request, self._case.match.operation, place).schema
+        return schema.get("format") or schema.get("contentEncoding")
+
+
+def gated(case: RefusalCase, matched: Sequence[tuple[RuleResult, Violation]]) -> list[RuleResult]:
+    """Return the results of one refusal, with a confirmation where an edit rests on one source only."""
+    judge = Unasked(case)
+    results = [judge.gated(result, error) for result, error in matched]
+    if len(results) < 2:
+        return results
+    renamed = {op["path"] for _, op in _operations(results) if op["op"] == "move"}
+    both = {id(one) for one, op in _operations(results) if op["op"] == "replace" and op["path"] in renamed}
+    if not both:
+        return results
+    return [
+        result.with_suggestions([confirmed(one) if id(one) in both else one for one in result.suggestions])
+        for result in results
+    ]
+
+
+def confirmed(suggestion: Mapping[str, Json]) -> dict[str, Json]:
+    """Return an edit that somebody has to agree to."""
+    return {**suggestion, "safety": {**suggestion.get("safety", {}), "requires_confirmation": True}}
+
+
+def _operations(results: Sequence[RuleResult]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    for result in results:
+        if isinstance(result.rule, Rule):
+            continue
+        for suggestion in result.suggestions:
+            yield from ((suggestion, op) for op in suggestion.get("patch", ()))
+
+
+def _is_unasked(suggestion: Mapping[str, Any]) -> bool:
+    """Whether a reader applies an edit without asking."""
+    safety = suggestion.get("safety") or {}
+    is_choice = (suggestion.get("group") or {}).get("relation") == "one_of"
+    return (
+        bool(suggestion.get("patch"))
+        and not is_choice
+        and not suggestion.get("placeholders")
+        and not safety.get("requires_confirmation")
+        and not safety.get("changes_intent")
+    )
+
+
+def _changes(patch: Sequence[Mapping[str, Any]], case: RefusalCase) -> Iterator[_Change]:
+    for op in patch:
+        if op["op"] == "test":
+            continue
+        place = str(op["path"])
+        source = str(op.get("from", place))
+        old = value_at(case.request, source)
+        yield _Change(op["op"], place, source, old, old if op["op"] in ("move", "copy") else op.get("value", MISSING))
+
+
+def _is_made_text(change: _Change) -> bool:
+    return not change.is_move and isinstance(change.old, int | float) and isinstance(change.new, str)
+
+
+def _is_restructured(change: _Change) -> bool:
+    """Whether a value is put into a list or object, or taken out of one, or moved to another level."""
+    if change.is_move:
+        return not change.is_rename
+    kinds = [_shape(one) for one in (change.old, change.new) if one is not MISSING]
+    return len(set(kinds)) > 1
+
+
+def _shape(value: Json) -> str:
+    return "list" if isinstance(value, list) else "object" if isinstance(value, Mapping) else "scalar"
+
+
+def _is_encoded(change: _Change) -> bool:
+    """Whether an edit writes the base64 of what was sent."""
+    encoded = base64.b64encode(change.old.encode()).decode().rstrip("=")
+    return change.new.translate(_URL_SAFE).rstrip("=") == encoded
+
+
+_URL_SAFE: Final = str.maketrans("-_", "+/")
+
+
+def _is_scalar(value: Json) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _is_within(one: str, other: str) -> bool:
+    """Whether one of two places holds the other."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
+def _parent(place: str) -> str:
+    return place.rpartition("/")[0]
+
+
+def _texts(value: Json) -> Iterator[str]:
+    """Yield the names and texts of an answer."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield str(name)
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+
+
+_READ: Final = 4000
+"""Letters of an answer that are looked at."""
+_MOST_TEXTS: Final = 200
+_OF_ROUTE: Final = frozenset({404, 405, 410, 501})
+"""Statuses that refuse the path or the method."""
+_COMMON: Final = frozenset(
+    {"body", "code", "data", "error", "errors", "field", "fields", "id", "key", "message", "name", "path", "request"}
+    | {"status", "text", "title", "type", "value", "detail", "details", "in", "to", "from", "for", "is", "by", "on"}
+)
+"""Names that a text may have without speaking of the member."""
+_TEXT_WORDS: Final = ("string", "strings", "text", "str", "texts")
