@@ -5,8 +5,9 @@ states the only form that the value can have. Every other edit is kept, and has 
 
 | source          | its evidence                                    |
 |-----------------|-------------------------------------------------|
-| the answer      | NAMED, QUOTED, SHOWN, WHOLE, STATED             |
+| the answer      | NAMED, QUOTED, SHOWN, STATED, WHOLE, UNPLACED   |
 | the description | DECLARED                                        |
+| the request     | NEAR                                            |
 | live state      | SEEN                                            |
 
 Two pieces of one source count once. A doubt outweighs all of them.
@@ -17,18 +18,20 @@ Knows: one refusal, the edits for it, the description. Does not know: how an edi
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import islice
 from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
 
-from corrigible.adapters.formats.message.sent_values import has_word
+from corrigible.adapters.formats.message.sent_values import SentValue, has_word
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.language.rule import Rule
-from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
+from corrigible.rules.pointer import MISSING, escape, segments, to_pointer, value_at
 from corrigible.rules.safety.equivalence import is_same_value
-from corrigible.rules.safety.nearness import letters, split_words
+from corrigible.rules.safety.nearness import is_same, is_slip, letters, split_words
 from corrigible.rules.schema_repair.result import ANSWER
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import scalar_text
@@ -36,7 +39,7 @@ from corrigible.schema.edit import after_edit
 from corrigible.schema.exchange import Json, Protocol
 from corrigible.schema.word import EvidenceKind
 
-from .about_what import UNKNOWN_MEMBER, plain_words
+from .about_what import UNKNOWN_MEMBER, may_be_about_names, plain_words
 from .api_profile import RefusalCase
 from .request_at_fault import OF_UNKNOWN
 
@@ -44,6 +47,7 @@ from .request_at_fault import OF_UNKNOWN
 class Source(Enum):
     ANSWER = "the server's answer"
     DESCRIPTION = "the description"
+    REQUEST = "what was sent"
     STATE = "what a look-up shows"
 
 
@@ -53,9 +57,11 @@ class Evidence(Enum):
     NAMED = "the answer names the member, where it stands or where it belongs"
     QUOTED = "the answer repeats the value that was sent"
     SHOWN = "the answer has the value that the edit writes"
-    WHOLE = "the answer refuses the route, the media type or a body that was not read"
     STATED = "the answer states at this place what the value has to be"
+    WHOLE = "the answer refuses the route, the media type, or the form of the body"
+    UNPLACED = "the answer refuses the content, names nothing, and the edit mends all that breaks the description"
     DECLARED = "the description has what the edit makes, and not what was sent"
+    NEAR = "what was sent is a slip or another spelling of one value that the answer lists"
     SEEN = "a look-up shows it"
 
 
@@ -74,9 +80,11 @@ _OF: Final[Mapping[Evidence, Source]] = {
     Evidence.NAMED: Source.ANSWER,
     Evidence.QUOTED: Source.ANSWER,
     Evidence.SHOWN: Source.ANSWER,
-    Evidence.WHOLE: Source.ANSWER,
     Evidence.STATED: Source.ANSWER,
+    Evidence.WHOLE: Source.ANSWER,
+    Evidence.UNPLACED: Source.ANSWER,
     Evidence.DECLARED: Source.DESCRIPTION,
+    Evidence.NEAR: Source.REQUEST,
     Evidence.SEEN: Source.STATE,
 }
 
@@ -142,51 +150,97 @@ class Unasked:
         changes = list(_changes(suggestion["patch"], self._case))
         evidence = set(self._evidence(suggestion, result, error, changes))
         is_lossless = all(one.is_move or is_same_value(one.old, one.new) for one in changes)
-        return Weighed(
-            frozenset(evidence), frozenset(self._doubts(suggestion, error, changes, evidence)), is_lossless
-        )
+        return Weighed(frozenset(evidence), frozenset(self._doubts(suggestion, error, changes, evidence)), is_lossless)
 
     def _evidence(
         self, suggestion: Mapping[str, Any], result: RuleResult, error: Violation, changes: Sequence[_Change]
     ) -> Iterator[Evidence]:
-        kind = suggestion["evidence"].get("kind")
-        if result.used_live_state or kind == EvidenceKind.LOOKUP.value:
-            yield Evidence.SEEN
-        if self._description is not None and kind == EvidenceKind.SPEC.value and result.rule.id != ANSWER:
-            yield Evidence.DECLARED
-        if any(map(self._is_of_the_whole, changes)):
-            yield Evidence.WHOLE
         text = self._answer(error)
-        if any(self._is_named(place, error) for one in changes for place in (one.source, one.place)):
+        if result.used_live_state or suggestion["evidence"].get("kind") == EvidenceKind.LOOKUP.value:
+            yield Evidence.SEEN
+            yield Evidence.WHOLE  # an answer that something is not there is what is looked up
+        is_declared = self._is_declared(suggestion, result, changes)
+        if is_declared:
+            yield Evidence.DECLARED
+        if any(self._is_whole(one, error) for one in changes):
+            yield Evidence.WHOLE
+        if any(self._is_named(name, place, error) for one in changes for name, place in _names(one)):
             yield Evidence.NAMED
-        if any(_is_scalar(one.old) and has_word(text, scalar_text(one.old)) for one in changes):
+        if any(has_word(text, one) for change in changes for one in _written(change.old, change.new)):
             yield Evidence.QUOTED
-        if any(_is_scalar(one.new) and not one.is_move and has_word(text, scalar_text(one.new)) for one in changes):
+        shown = [one for change in changes if not change.is_move for one in _written(change.new, change.old)]
+        is_shown = any(has_word(text, one) for one in shown)
+        if is_shown:
             yield Evidence.SHOWN
-        if any(error.pointer in (one.source, one.place) for one in changes) and (error.stated or error.constraint):
+        is_stated = any(error.pointer in (one.source, one.place) for one in changes)
+        if is_stated and (error.stated or error.constraint):
             yield Evidence.STATED
+            if is_shown and all(map(_is_near, changes)):
+                yield Evidence.NEAR
+        if is_declared and self._is_unplaced(suggestion, error, changes):
+            yield Evidence.UNPLACED
 
-    def _is_of_the_whole(self, change: _Change) -> bool:
-        """Whether a change is of what a status says, or of a body that the server could not read."""
+    def _is_declared(self, suggestion: Mapping[str, Any], result: RuleResult, changes: Sequence[_Change]) -> bool:
+        """Whether the description is what an edit was made from."""
+        if self._description is None or suggestion["evidence"].get("kind") != EvidenceKind.SPEC.value:
+            return False
+        if result.rule.id != ANSWER:
+            return True
+        moves = [one for one in changes if one.is_move]
+        return bool(moves) and all(self._schema(one.place) and not self._schema(one.source) for one in moves)
+
+    def _is_whole(self, change: _Change, error: Violation) -> bool:
+        """Whether a change is of what a status refuses, or of the form of a body that the answer says is another."""
         status, request = self._case.exchange.status, self._case.request
         if change.place in ("/path", "/method"):
             return status in _OF_ROUTE or request.protocol is Protocol.GRPC
         if change.place.startswith("/headers/"):
             return True
-        return change.place == "/body" and isinstance(change.old, str)
+        if change.place != "/body":
+            return False
+        return isinstance(change.old, str) or any(f" {word} " in self._words for word in _FORM_WORDS)
 
-    def _is_named(self, place: str, error: Violation) -> bool:
-        """Whether the answer has the name of a place, as a word or as what a format tells."""
-        name = next((one for one in reversed(segments(place)[1:]) if not one.isdecimal()), "")
-        if not name:
-            return False
-        if error.pointer and _is_within(error.pointer, place) and error.pointer != "/body":
-            told = segments(error.pointer)
-            return name in told
+    def _is_named(self, name: str, place: str, error: Violation) -> bool:
+        """Whether the answer has a name, as a word or as a part of the place that it tells."""
+        if error.pointer and _is_within(error.pointer, place) and name in segments(error.pointer)[1:]:
+            return True
         if letters(name) in _COMMON:
+            return re.search(rf"['\"`\[./]{re.escape(name)}['\"`\].:]", self._answer(error)) is not None
+        spelled = " ".join(split_words(name)).lower()
+        return any(one and f" {one} " in self._words for one in (letters(name), spelled))
+
+    def _is_unplaced(self, suggestion: Mapping[str, Any], error: Violation, changes: Sequence[_Change]) -> bool:
+        """Whether an answer refuses what was sent and names none of it, and an edit mends all that is not as described."""
+        description, request, operation = self._description, self._case.request, self._case.match.operation
+        text, status = self._answer(error), self._case.exchange.status
+        if description is None or not operation or error.pointer not in ("", "/body", "/query"):
             return False
-        self._answer(error)
-        return f" {letters(name)} " in self._words or f" {' '.join(split_words(name))} ".lower() in self._words
+        if status not in _OF_CONTENT or (text.strip() and not may_be_about_names(text)):
+            return False
+        if any(
+            one.is_rename and is_same(*(segments(place)[-1] for place in (one.source, one.place))) for one in changes
+        ):
+            if any(_is_other_case(one) for one in changes):
+                return False  # many servers read names in any case: the fault may be another one
+        if any(self._speaks_of(one, changes) for one in islice(sent_places(request), _MOST_TEXTS)):
+            return False
+        after = after_edit(suggestion, request)
+        return after is not None and not description.schema_violations(after, operation)
+
+    def _speaks_of(self, sent: SentValue, changes: Sequence[_Change]) -> bool:
+        """Whether the answer has the name or the value of what was sent, and an edit leaves that as it is."""
+        place = to_pointer(sent.path)
+        if any(_is_within(place, one) for change in changes for one in (change.source, change.place) if one != "/body"):
+            return False
+        name, value = sent.path[-1], sent.value
+        if not name.isdecimal() and letters(name) not in _COMMON and f" {letters(name)} " in self._words:
+            return True
+        return isinstance(value, str) and len(value) >= _SHORTEST and has_word(self._text or "", value)
+
+    def _schema(self, place: str) -> Mapping[str, Json]:
+        if self._description is None or not self._case.match.operation:
+            return {}
+        return self._description.declared_place(self._case.request, self._case.match.operation, place).schema
 
     def _answer(self, error: Violation) -> str:
         """Return the texts and names of the answer."""
@@ -204,7 +258,9 @@ class Unasked:
         evidence: set[Evidence],
     ) -> Iterator[Doubt]:
         places = [place for one in changes for place in (one.source, one.place)]
-        if error.pointer.startswith(("/body/", "/query/")) and not any(_is_within(error.pointer, one) for one in places):
+        if error.pointer.startswith(("/body/", "/query/")) and not any(
+            _is_within(error.pointer, one) for one in places
+        ):
             if not any(one.startswith(("/path", "/method", "/headers")) or one == "/body" for one in places):
                 yield Doubt.ELSEWHERE
         if any(one.is_rename and self._is_known_to_the_server(one, error) for one in changes):
@@ -213,7 +269,8 @@ class Unasked:
             yield Doubt.CONTRADICTED
         if any(_is_made_text(one) and not self._asks_for_text(one, error) for one in changes):
             yield Doubt.RETYPED
-        if any(map(_is_restructured, changes)) and Evidence.DECLARED not in evidence:
+        is_told = {Evidence.STATED, Evidence.NAMED} <= evidence
+        if any(map(_is_restructured, changes)) and Evidence.DECLARED not in evidence and not is_told:
             yield Doubt.RESTRUCTURED
         if any(self._leaves_another(one, places) for one in changes):
             yield Doubt.ANOTHER_LEFT
@@ -221,9 +278,13 @@ class Unasked:
     def _is_known_to_the_server(self, change: _Change, error: Violation) -> bool:
         """Whether the answer speaks of the value under the name that was sent, and does not call it unknown."""
         name, meant = segments(change.source)[-1], segments(change.place)[-1]
-        if error.constraint in OF_UNKNOWN or UNKNOWN_MEMBER.search(self._answer(error)) is not None:
+        text = self._answer(error)
+        if error.constraint in OF_UNKNOWN or UNKNOWN_MEMBER.search(text) is not None or has_word(text, meant):
             return False
-        return has_word(self._answer(error), name) and not has_word(self._answer(error), meant)
+        if is_same(name, meant) and f" {letters(meant)} " in self._words:
+            return True  # the server writes the name as no description does
+        is_repeated = re.search(rf"{re.escape(name)}['\"]?\s*[:=]\s*['\"\[{{\d]", text) is not None
+        return has_word(text, name) and not is_repeated
 
     def _is_broken_by(self, suggestion: Mapping[str, Any], changes: Sequence[_Change]) -> bool:
         """Whether the description has another form for what an edit writes, and found nothing wrong with what was sent."""
@@ -241,10 +302,11 @@ class Unasked:
 
     def _asks_for_text(self, change: _Change, error: Violation) -> bool:
         """Whether the answer says that a value has to be a text, at its place or with its name or value."""
-        if error.pointer == change.place and (error.stated.get("type") == "string" or error.constraint):
-            return True
         text = self._answer(error)
-        is_meant = self._is_named(change.place, error) or has_word(text, scalar_text(change.old))
+        if error.pointer == change.place and (error.stated.get("type") == "string" or error.constraint == "type"):
+            return True
+        is_meant = any(self._is_named(name, place, error) for name, place in _names(change))
+        is_meant = is_meant or has_word(text, scalar_text(change.old))
         return is_meant and any(f" {word} " in self._words for word in _TEXT_WORDS)
 
     def _leaves_another(self, change: _Change, places: Sequence[str]) -> bool:
@@ -257,9 +319,7 @@ class Unasked:
             beside = value_at(request, to_pointer(parent))
             if isinstance(beside, list):
                 others = [f"{to_pointer(parent)}/{index}" for index in range(len(beside))]
-                return any(
-                    type(value_at(request, one)) is type(change.old) and one not in places for one in others
-                )
+                return any(type(value_at(request, one)) is type(change.old) and one not in places for one in others)
         if not isinstance(change.old, str) or not isinstance(change.new, str) or not _is_encoded(change):
             return False
         form = self._form(change.place)
@@ -269,9 +329,7 @@ class Unasked:
         )
 
     def _form(self, place: str) -> Json:
-        if self._description is None or not self._case.match.operation:
-            return None
-        schema = self._description.declared_place(self._case.request, self._case.match.operation, place).schema
+        schema = self._schema(place)
         return schema.get("format") or schema.get("contentEncoding")
 
 
@@ -325,6 +383,39 @@ def _changes(patch: Sequence[Mapping[str, Any]], case: RefusalCase) -> Iterator[
         source = str(op.get("from", place))
         old = value_at(case.request, source)
         yield _Change(op["op"], place, source, old, old if op["op"] in ("move", "copy") else op.get("value", MISSING))
+
+
+def _names(change: _Change) -> Iterator[tuple[str, str]]:
+    """Yield the names that a change is about, each with its place: also those of members that it moves or makes."""
+    for place in dict.fromkeys((change.source, change.place)):
+        name = next((one for one in reversed(segments(place)[1:]) if not one.isdecimal()), "")
+        if name:
+            yield name, place
+    if isinstance(change.new, Mapping) and (change.is_move or change.old is MISSING or change.verb == "add"):
+        for name in islice(change.new, _MOST_TEXTS):
+            yield str(name), f"{change.place}/{escape(str(name))}"
+
+
+def _written(value: Json, other: Json) -> Iterator[str]:
+    """Yield a value as an answer repeats it, of a path the segments that the other one has not."""
+    if not _is_scalar(value):
+        return
+    text = scalar_text(value)
+    if text.startswith("/") and isinstance(other, str):
+        yield from (unquote(one) for one in text.split("/") if one and one not in other.split("/"))
+    else:
+        yield text
+
+
+def _is_near(change: _Change) -> bool:
+    """Whether a text is another spelling of what is sent instead, or a slip away."""
+    if change.is_move or not isinstance(change.old, str) or not isinstance(change.new, str):
+        return False
+    return is_same(change.old, change.new) or is_slip(change.old, change.new) or is_same_value(change.old, change.new)
+
+
+def _is_other_case(change: _Change) -> bool:
+    return change.is_rename and segments(change.source)[-1].lower() == segments(change.place)[-1].lower()
 
 
 def _is_made_text(change: _Change) -> bool:
@@ -381,11 +472,16 @@ def _texts(value: Json) -> Iterator[str]:
 _READ: Final = 4000
 """Letters of an answer that are looked at."""
 _MOST_TEXTS: Final = 200
+_SHORTEST: Final = 3
+"""Letters of a value that a text can only have by repeating it."""
 _OF_ROUTE: Final = frozenset({404, 405, 410, 501})
 """Statuses that refuse the path or the method."""
+_OF_CONTENT: Final = frozenset({400, 422})
+"""Statuses that refuse what was sent (RFC 9110 section 15.5.1 and 15.5.21)."""
+_FORM_WORDS: Final = ("object", "array", "list", "map", "dict", "dictionary", "sequence", "mapping", "struct", "type")
 _COMMON: Final = frozenset(
-    {"body", "code", "data", "error", "errors", "field", "fields", "id", "key", "message", "name", "path", "request"}
-    | {"status", "text", "title", "type", "value", "detail", "details", "in", "to", "from", "for", "is", "by", "on"}
+    {"body", "code", "data", "error", "errors", "field", "fields", "id", "key", "message", "name", "request", "type"}
+    | {"value", "detail", "details", "in", "to", "from", "for", "is", "by", "on"}
 )
 """Names that a text may have without speaking of the member."""
 _TEXT_WORDS: Final = ("string", "strings", "text", "str", "texts")
