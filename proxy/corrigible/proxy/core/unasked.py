@@ -31,6 +31,7 @@ from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.pointer import MISSING, escape, segments, to_pointer, value_at
 from corrigible.rules.safety.equivalence import is_same_value
+from corrigible.rules.safety.json_text import repaired_json
 from corrigible.rules.safety.nearness import is_same, is_slip, letters, split_words
 from corrigible.rules.schema_repair.result import ANSWER
 from corrigible.rules.violation import Violation
@@ -39,7 +40,7 @@ from corrigible.schema.edit import after_edit
 from corrigible.schema.exchange import Json, Protocol
 from corrigible.schema.word import EvidenceKind
 
-from .about_what import UNKNOWN_MEMBER, may_be_about_names, plain_words
+from .about_what import UNKNOWN_MEMBER, may_be_about_names, plain_words, says_little
 from .api_profile import RefusalCase
 from .request_at_fault import OF_UNKNOWN
 
@@ -126,8 +127,14 @@ class _Change(NamedTuple):
 class Unasked:
     """Judges the edits of one refusal that no rule wrote."""
 
-    def __init__(self, case: RefusalCase) -> None:
+    def __init__(self, case: RefusalCase, results: Sequence[RuleResult]) -> None:
         self._case, self._description = case, case.profile.described
+        self._edits = [
+            one for result in results for one in result.suggestions if one.get("patch") and not _is_choice(one)
+        ]
+        self._edited = {
+            str(op[end]) for one in self._edits for op in one["patch"] for end in ("path", "from") if end in op
+        }
         self._text: str | None = None
         self._words = ""
 
@@ -149,7 +156,7 @@ class Unasked:
         """Return what speaks for an edit and what against sending it unasked."""
         changes = list(_changes(suggestion["patch"], self._case))
         evidence = set(self._evidence(suggestion, result, error, changes))
-        is_lossless = all(one.is_move or is_same_value(one.old, one.new) for one in changes)
+        is_lossless = all(_is_lossless(one, error) for one in changes)
         return Weighed(frozenset(evidence), frozenset(self._doubts(suggestion, error, changes, evidence)), is_lossless)
 
     def _evidence(
@@ -164,7 +171,7 @@ class Unasked:
             yield Evidence.DECLARED
         if any(self._is_whole(one, error) for one in changes):
             yield Evidence.WHOLE
-        if any(self._is_named(name, place, error) for one in changes for name, place in _names(one)):
+        if any(self._is_told(one, error) for one in changes):
             yield Evidence.NAMED
         if any(has_word(text, one) for change in changes for one in _written(change.old, change.new)):
             yield Evidence.QUOTED
@@ -177,7 +184,7 @@ class Unasked:
             yield Evidence.STATED
             if is_shown and all(map(_is_near, changes)):
                 yield Evidence.NEAR
-        if is_declared and self._is_unplaced(suggestion, error, changes):
+        if is_declared and self._is_unplaced(error, changes):
             yield Evidence.UNPLACED
 
     def _is_declared(self, suggestion: Mapping[str, Any], result: RuleResult, changes: Sequence[_Change]) -> bool:
@@ -191,46 +198,68 @@ class Unasked:
 
     def _is_whole(self, change: _Change, error: Violation) -> bool:
         """Whether a change is of what a status refuses, or of the form of a body that the answer says is another."""
-        status, request = self._case.exchange.status, self._case.request
+        status, request, text = self._case.exchange.status, self._case.request, self._answer(error)
         if change.place in ("/path", "/method"):
-            return status in _OF_ROUTE or request.protocol is Protocol.GRPC
+            is_slash = isinstance(change.new, str) and change.new.rstrip("/") == str(change.old).rstrip("/")
+            return status in _OF_ROUTE or request.protocol is Protocol.GRPC or (is_slash and " slash " in self._words)
         if change.place.startswith("/headers/"):
+            return True
+        if _is_same_json(change) and _OF_JSON.search(text) is not None:
             return True
         if change.place != "/body":
             return False
         return isinstance(change.old, str) or any(f" {word} " in self._words for word in _FORM_WORDS)
 
-    def _is_named(self, name: str, place: str, error: Violation) -> bool:
-        """Whether the answer has a name, as a word or as a part of the place that it tells."""
-        if error.pointer and _is_within(error.pointer, place) and name in segments(error.pointer)[1:]:
-            return True
+    def _is_told(self, change: _Change, error: Violation) -> bool:
+        """Whether the answer tells the place of a change, what holds it or what it holds, or has the name of it."""
+        told = error.pointer if error.pointer.count("/") > 1 and not self._is_word_of_form(error) else ""
+        for place in (change.source, change.place):
+            if told and place.count("/") > 1 and _is_within(told, place):
+                return True
+        return any(self._is_named(name, error) or (told and place == told) for name, place in _names(change))
+
+    def _is_named(self, name: str, error: Violation) -> bool:
+        """Whether the answer has a name as a word; of a word that any answer may have, only where it is marked as a name."""
+        text = self._answer(error)
         if letters(name) in _COMMON:
-            return re.search(rf"['\"`\[./]{re.escape(name)}['\"`\].:]", self._answer(error)) is not None
+            marked = rf"['\"`\[./]{re.escape(name)}['\"`\].:]|\b(?:{_CALLED}) {re.escape(name)}\b|\b{re.escape(name)} (?:{_CALLED})\b"
+            return re.search(marked, text) is not None or (
+                letters(name) not in _PARTICLES
+                and f" {letters(name)} " in self._words
+                and _LACKS.search(text) is not None
+            )
         spelled = " ".join(split_words(name)).lower()
         return any(one and f" {one} " in self._words for one in (letters(name), spelled))
 
-    def _is_unplaced(self, suggestion: Mapping[str, Any], error: Violation, changes: Sequence[_Change]) -> bool:
-        """Whether an answer refuses what was sent and names none of it, and an edit mends all that is not as described."""
-        description, request, operation = self._description, self._case.request, self._case.match.operation
-        text, status = self._answer(error), self._case.exchange.status
-        if description is None or not operation or error.pointer not in ("", "/body", "/query"):
-            return False
-        if status not in _OF_CONTENT or (text.strip() and not may_be_about_names(text)):
-            return False
-        if any(
-            one.is_rename and is_same(*(segments(place)[-1] for place in (one.source, one.place))) for one in changes
-        ):
-            if any(_is_other_case(one) for one in changes):
-                return False  # many servers read names in any case: the fault may be another one
-        if any(self._speaks_of(one, changes) for one in islice(sent_places(request), _MOST_TEXTS)):
-            return False
-        after = after_edit(suggestion, request)
-        return after is not None and not description.schema_violations(after, operation)
+    def _is_word_of_form(self, error: Violation) -> bool:
+        """Whether the place of an error is only a word of its text: "Invalid format" is no sentence about `format`."""
+        name = segments(error.pointer)[-1] if error.pointer else ""
+        return letters(name) in _COMMON and not self._is_named(name, error) and not error.constraint and not error.param
 
-    def _speaks_of(self, sent: SentValue, changes: Sequence[_Change]) -> bool:
-        """Whether the answer has the name or the value of what was sent, and an edit leaves that as it is."""
+    def _is_unplaced(self, error: Violation, changes: Sequence[_Change]) -> bool:
+        """Whether an answer refuses what was sent and names none of it, and the edits mend all that is not as described."""
+        description, request, operation = self._description, self._case.request, self._case.match.operation
+        self._answer(error)
+        if description is None or not operation or self._case.exchange.status not in _OF_CONTENT:
+            return False
+        if error.pointer.count("/") > 1 and not self._is_word_of_form(error):
+            return False
+        if error.message.strip() and not (may_be_about_names(error.message) or says_little(error.message)):
+            return False
+        if any(one.old is MISSING or _is_other_case(one) for one in changes):
+            return False  # many servers read names in any case: the fault may be another one
+        if any(self._speaks_of(one) for one in islice(sent_places(request), _MOST_TEXTS)):
+            return False
+        after = request
+        for one in self._edits:
+            after = after_edit(one, after) or after
+        left = description.schema_violations(after, operation)
+        return all(one.keyword == "required" and request.method == "PATCH" for one in left)
+
+    def _speaks_of(self, sent: SentValue) -> bool:
+        """Whether the answer has the name or the value of what was sent, and no edit is about that."""
         place = to_pointer(sent.path)
-        if any(_is_within(place, one) for change in changes for one in (change.source, change.place) if one != "/body"):
+        if any(_is_within(place, one) for one in self._edited if one != "/body"):
             return False
         name, value = sent.path[-1], sent.value
         if not name.isdecimal() and letters(name) not in _COMMON and f" {letters(name)} " in self._words:
@@ -258,33 +287,62 @@ class Unasked:
         evidence: set[Evidence],
     ) -> Iterator[Doubt]:
         places = [place for one in changes for place in (one.source, one.place)]
-        if error.pointer.startswith(("/body/", "/query/")) and not any(
-            _is_within(error.pointer, one) for one in places
-        ):
-            if not any(one.startswith(("/path", "/method", "/headers")) or one == "/body" for one in places):
-                yield Doubt.ELSEWHERE
+        is_of_content = all(one.startswith(("/body/", "/query/")) for one in places)
+        is_elsewhere = error.pointer.count("/") > 1 and not any(_is_within(error.pointer, one) for one in places)
+        if is_of_content and is_elsewhere and not {Evidence.NAMED, Evidence.UNPLACED} & evidence:
+            yield Doubt.ELSEWHERE
         if any(one.is_rename and self._is_known_to_the_server(one, error) for one in changes):
             yield Doubt.CONTRADICTED
         if Evidence.DECLARED not in evidence and self._is_broken_by(suggestion, changes):
             yield Doubt.CONTRADICTED
-        if any(_is_made_text(one) and not self._asks_for_text(one, error) for one in changes):
+        if any(_is_made_text(one) and not self._asks_for_text(one, error, evidence) for one in changes):
             yield Doubt.RETYPED
-        is_told = {Evidence.STATED, Evidence.NAMED} <= evidence
+        is_told = {Evidence.STATED, Evidence.NAMED} <= evidence and error.pointer != "/body"
         if any(map(_is_restructured, changes)) and Evidence.DECLARED not in evidence and not is_told:
             yield Doubt.RESTRUCTURED
-        if any(self._leaves_another(one, places) for one in changes):
+        if any(self._is_strange_there(one) for one in changes):
+            yield Doubt.RESTRUCTURED
+        if any(map(self._leaves_another, changes)):
             yield Doubt.ANOTHER_LEFT
 
     def _is_known_to_the_server(self, change: _Change, error: Violation) -> bool:
-        """Whether the answer speaks of the value under the name that was sent, and does not call it unknown."""
+        """Whether the answer speaks of the value under the name that was sent, and does not call it unknown.
+
+        Or writes the name as no description does, where the spelling is all that an edit changes.
+        """
         name, meant = segments(change.source)[-1], segments(change.place)[-1]
         text = self._answer(error)
-        if error.constraint in OF_UNKNOWN or UNKNOWN_MEMBER.search(text) is not None or has_word(text, meant):
+        if error.constraint in OF_UNKNOWN or UNKNOWN_MEMBER.search(text) is not None or error.pointer == change.place:
+            return False
+        if re.search(rf"(?<!\w){re.escape(meant)}(?!\w)", text) is not None:
             return False
         if is_same(name, meant) and f" {letters(meant)} " in self._words:
-            return True  # the server writes the name as no description does
+            return True
         is_repeated = re.search(rf"{re.escape(name)}['\"]?\s*[:=]\s*['\"\[{{\d]", text) is not None
         return has_word(text, name) and not is_repeated
+
+    def _is_strange_there(self, change: _Change) -> bool:
+        """Whether an object is put into a list whose elements have none of its members, or a scalar into an object.
+
+        What an API wants there is then made up of other members.
+        """
+        if (
+            change.is_move
+            or not isinstance(change.new, list | Mapping)
+            or isinstance(change.old, str)
+            and not change.place.count("/") > 1
+        ):
+            return False
+        if isinstance(change.new, list) and len(change.new) == 1 and change.new[0] is change.old:
+            inner = self._schema(change.place).get("items")
+            known = inner.get("properties") if isinstance(inner, Mapping) else None
+            return (
+                isinstance(change.old, Mapping) and isinstance(known, Mapping) and change.old.keys().isdisjoint(known)
+            )
+        if isinstance(change.new, Mapping) and _is_scalar(change.old) and change.old in change.new.values():
+            required = self._schema(change.place).get("required")
+            return isinstance(required, list) and not set(required) <= change.new.keys()
+        return False
 
     def _is_broken_by(self, suggestion: Mapping[str, Any], changes: Sequence[_Change]) -> bool:
         """Whether the description has another form for what an edit writes, and found nothing wrong with what was sent."""
@@ -300,16 +358,17 @@ class Unasked:
                     return True
         return False
 
-    def _asks_for_text(self, change: _Change, error: Violation) -> bool:
-        """Whether the answer says that a value has to be a text, at its place or with its name or value."""
+    def _asks_for_text(self, change: _Change, error: Violation, evidence: set[Evidence]) -> bool:
+        """Whether the answer says that a value has to be a text, or of a number that this one is what is wrong."""
         text = self._answer(error)
         if error.pointer == change.place and (error.stated.get("type") == "string" or error.constraint == "type"):
             return True
-        is_meant = any(self._is_named(name, place, error) for name, place in _names(change))
-        is_meant = is_meant or has_word(text, scalar_text(change.old))
+        if not isinstance(change.old, bool) and {Evidence.NAMED, Evidence.QUOTED} <= evidence:
+            return True
+        is_meant = Evidence.NAMED in evidence or has_word(text, scalar_text(change.old))
         return is_meant and any(f" {word} " in self._words for word in _TEXT_WORDS)
 
-    def _leaves_another(self, change: _Change, places: Sequence[str]) -> bool:
+    def _leaves_another(self, change: _Change) -> bool:
         """Whether an edit puts one value into another form, and leaves one that is likely in the same wrong one."""
         request = self._case.request
         if change.is_move or not _is_scalar(change.old) or not _is_scalar(change.new):
@@ -319,12 +378,16 @@ class Unasked:
             beside = value_at(request, to_pointer(parent))
             if isinstance(beside, list):
                 others = [f"{to_pointer(parent)}/{index}" for index in range(len(beside))]
-                return any(type(value_at(request, one)) is type(change.old) and one not in places for one in others)
+                return any(
+                    type(value_at(request, one)) is type(change.old) and one not in self._edited for one in others
+                )
         if not isinstance(change.old, str) or not isinstance(change.new, str) or not _is_encoded(change):
             return False
         form = self._form(change.place)
         return any(
-            isinstance(one.value, str) and (place := to_pointer(one.path)) not in places and self._form(place) == form
+            isinstance(one.value, str)
+            and (place := to_pointer(one.path)) not in self._edited
+            and self._form(place) == form
             for one in islice(sent_places(request), _MOST_TEXTS)
         )
 
@@ -335,7 +398,7 @@ class Unasked:
 
 def gated(case: RefusalCase, matched: Sequence[tuple[RuleResult, Violation]]) -> list[RuleResult]:
     """Return the results of one refusal, with a confirmation where an edit rests on one source only."""
-    judge = Unasked(case)
+    judge = Unasked(case, [result for result, _ in matched])
     results = [judge.gated(result, error) for result, error in matched]
     if len(results) < 2:
         return results
@@ -365,14 +428,17 @@ def _operations(results: Sequence[RuleResult]) -> Iterator[tuple[dict[str, Any],
 def _is_unasked(suggestion: Mapping[str, Any]) -> bool:
     """Whether a reader applies an edit without asking."""
     safety = suggestion.get("safety") or {}
-    is_choice = (suggestion.get("group") or {}).get("relation") == "one_of"
     return (
         bool(suggestion.get("patch"))
-        and not is_choice
+        and not _is_choice(suggestion)
         and not suggestion.get("placeholders")
         and not safety.get("requires_confirmation")
         and not safety.get("changes_intent")
     )
+
+
+def _is_choice(suggestion: Mapping[str, Any]) -> bool:
+    return (suggestion.get("group") or {}).get("relation") == "one_of"
 
 
 def _changes(patch: Sequence[Mapping[str, Any]], case: RefusalCase) -> Iterator[_Change]:
@@ -391,7 +457,7 @@ def _names(change: _Change) -> Iterator[tuple[str, str]]:
         name = next((one for one in reversed(segments(place)[1:]) if not one.isdecimal()), "")
         if name:
             yield name, place
-    if isinstance(change.new, Mapping) and (change.is_move or change.old is MISSING or change.verb == "add"):
+    if isinstance(change.new, Mapping) and (change.is_move or not isinstance(change.old, Mapping)):
         for name in islice(change.new, _MOST_TEXTS):
             yield str(name), f"{change.place}/{escape(str(name))}"
 
@@ -405,6 +471,25 @@ def _written(value: Json, other: Json) -> Iterator[str]:
         yield from (unquote(one) for one in text.split("/") if one and one not in other.split("/"))
     else:
         yield text
+
+
+def _is_lossless(change: _Change, error: Violation) -> bool:
+    """Whether a change writes the same value, or a header as the answer says that it has to be."""
+    if change.is_move:
+        return True
+    if change.old is MISSING:
+        is_only = error.stated.get("const") == change.new or error.stated.get("enum") == [change.new]
+        return change.place.startswith("/headers/") and error.pointer == change.place and is_only
+    return change.new is not MISSING and (is_same_value(change.old, change.new) or _is_same_json(change))
+
+
+def _is_same_json(change: _Change) -> bool:
+    """Whether a text that holds JSON is written anew with the same values."""
+    if change.is_move or not isinstance(change.old, str) or not isinstance(change.new, str | list | Mapping):
+        return False
+    old = repaired_json(change.old)
+    new = repaired_json(change.new) if isinstance(change.new, str) else change.new
+    return old is not None and isinstance(new, list | Mapping) and is_same_value(old, new)
 
 
 def _is_near(change: _Change) -> bool:
@@ -479,8 +564,33 @@ _OF_ROUTE: Final = frozenset({404, 405, 410, 501})
 _OF_CONTENT: Final = frozenset({400, 422})
 """Statuses that refuse what was sent (RFC 9110 section 15.5.1 and 15.5.21)."""
 _FORM_WORDS: Final = ("object", "array", "list", "map", "dict", "dictionary", "sequence", "mapping", "struct", "type")
+_OF_JSON: Final = re.compile(
+    r"(?i)\bjson\b|\bexpecting (?:value|property|'|\")|\bunexpected (?:character|token|end)\b|\bline \d{1,9},? column \d"
+)
+"""Words of parsers of JSON."""
+_CALLED: Final = "field|member|property|parameter|param|attribute|argument|key|column|header"
+_LACKS: Final = re.compile(
+    r"(?i)\b(?:missing|required?|empty|blank|must|lacks?|needs?|not (?:given|present|set|provided))\b"
+)
+"""Words of complaints that name what they are about."""
+_PARTICLES: Final = frozenset({"in", "to", "from", "for", "is", "by", "on", "error", "errors", "body", "request"})
 _COMMON: Final = frozenset(
-    {"body", "code", "data", "error", "errors", "field", "fields", "id", "key", "message", "name", "request", "type"}
+    {
+        "body",
+        "code",
+        "format",
+        "data",
+        "error",
+        "errors",
+        "field",
+        "fields",
+        "id",
+        "key",
+        "message",
+        "name",
+        "request",
+        "type",
+    }
     | {"value", "detail", "details", "in", "to", "from", "for", "is", "by", "on"}
 )
 """Names that a text may have without speaking of the member."""
