@@ -262,7 +262,8 @@ class ErrorMatcher:
                 self._with_name_of_path(violation, error), self._case.errors, self._case.request
             )
             try:
-                is_stated = violation.pointer == error.pointer and any(one in violation.schema for one in error.stated)
+                is_there = violation.pointer in (error.pointer, f"{error.pointer}/0")
+                is_stated = is_there and any(one in violation.schema for one in error.stated)
                 result = self._repair(
                     violation,
                     f"{number + 1}.s{order + 1}.",

@@ -135,6 +135,16 @@ class Unasked:
         self._edited = {
             str(op[end]) for one in self._edits for op in one["patch"] for end in ("path", "from") if end in op
         }
+        targets = [{str(op["path"]) for op in one["patch"] if op["op"] == "move"} for one in self._edits]
+        written = [{str(op["path"]) for op in one["patch"] if op["op"] == "replace"} for one in self._edits]
+        self._renamed = {
+            place
+            for number, places in enumerate(targets)
+            for other, replaced in enumerate(written)
+            for place in places & replaced
+            if number != other
+        }
+        """Places to which one edit moves a value that another one writes anew."""
         self._text: str | None = None
         self._words = ""
 
@@ -179,7 +189,7 @@ class Unasked:
         is_shown = any(has_word(text, one) for one in shown)
         if is_shown:
             yield Evidence.SHOWN
-        is_stated = any(error.pointer in (one.source, one.place) for one in changes)
+        is_stated = any(error.pointer in (one.source, one.place, one.place.removesuffix("/0")) for one in changes)
         if is_stated and (error.stated or error.constraint):
             yield Evidence.STATED
             if is_shown and all(map(_is_near, changes)):
@@ -212,17 +222,19 @@ class Unasked:
 
     def _is_told(self, change: _Change, error: Violation) -> bool:
         """Whether the answer tells the place of a change, what holds it or what it holds, or has the name of it."""
-        told = error.pointer if error.pointer.count("/") > 1 and not self._is_word_of_form(error) else ""
-        for place in (change.source, change.place):
-            if told and place.count("/") > 1 and _is_within(told, place):
-                return True
-        return any(self._is_named(name, error) or (told and place == told) for name, place in _names(change))
+        told = error.pointer if error.pointer.count("/") > 1 else ""
+        places = (change.source, change.place)
+        is_place = bool(told) and (told in places or not self._is_word_of_form(error))
+        if is_place and any(_is_within(told, one) for one in places if one.count("/") > 1):
+            return True
+        return any(self._is_named(name, error) for name, _ in _names(change))
 
     def _is_named(self, name: str, error: Violation) -> bool:
-        """Whether the answer has a name as a word; of a word that any answer may have, only where it is marked as a name."""
+        """Whether the answer has a name as a word; a word of any answer counts where it is marked as a name."""
         text = self._answer(error)
         if letters(name) in _COMMON:
-            marked = rf"['\"`\[./]{re.escape(name)}['\"`\].:]|\b(?:{_CALLED}) {re.escape(name)}\b|\b{re.escape(name)} (?:{_CALLED})\b"
+            plain = re.escape(name)
+            marked = rf"['\"`\[./]{plain}['\"`\].:]|\b(?:{_CALLED}) {plain}\b|\b{plain} (?:{_CALLED})\b"
             return re.search(marked, text) is not None or (
                 letters(name) not in _PARTICLES
                 and f" {letters(name)} " in self._words
@@ -237,7 +249,7 @@ class Unasked:
         return letters(name) in _COMMON and not self._is_named(name, error) and not error.constraint and not error.param
 
     def _is_unplaced(self, error: Violation, changes: Sequence[_Change]) -> bool:
-        """Whether an answer refuses what was sent and names none of it, and the edits mend all that is not as described."""
+        """Whether an answer refuses the content and names none of it, and the edits mend all that is undescribed."""
         description, request, operation = self._description, self._case.request, self._case.match.operation
         self._answer(error)
         if description is None or not operation or self._case.exchange.status not in _OF_CONTENT:
@@ -246,7 +258,7 @@ class Unasked:
             return False
         if error.message.strip() and not (may_be_about_names(error.message) or says_little(error.message)):
             return False
-        if any(one.old is MISSING or _is_other_case(one) for one in changes):
+        if any(_is_added(one) or _is_other_case(one) for one in changes):
             return False  # many servers read names in any case: the fault may be another one
         if any(self._speaks_of(one) for one in islice(sent_places(request), _MOST_TEXTS)):
             return False
@@ -304,6 +316,8 @@ class Unasked:
             yield Doubt.RESTRUCTURED
         if any(map(self._leaves_another, changes)):
             yield Doubt.ANOTHER_LEFT
+        if not self._renamed.isdisjoint(places):
+            yield Doubt.WITH_ITS_VALUE
 
     def _is_known_to_the_server(self, change: _Change, error: Violation) -> bool:
         """Whether the answer speaks of the value under the name that was sent, and does not call it unknown.
@@ -312,7 +326,7 @@ class Unasked:
         """
         name, meant = segments(change.source)[-1], segments(change.place)[-1]
         text = self._answer(error)
-        if error.constraint in OF_UNKNOWN or UNKNOWN_MEMBER.search(text) is not None or error.pointer == change.place:
+        if error.constraint in OF_UNKNOWN or UNKNOWN_MEMBER.search(text) is not None:
             return False
         if re.search(rf"(?<!\w){re.escape(meant)}(?!\w)", text) is not None:
             return False
@@ -326,12 +340,7 @@ class Unasked:
 
         What an API wants there is then made up of other members.
         """
-        if (
-            change.is_move
-            or not isinstance(change.new, list | Mapping)
-            or isinstance(change.old, str)
-            and not change.place.count("/") > 1
-        ):
+        if change.is_move:
             return False
         if isinstance(change.new, list) and len(change.new) == 1 and change.new[0] is change.old:
             inner = self._schema(change.place).get("items")
@@ -345,7 +354,7 @@ class Unasked:
         return False
 
     def _is_broken_by(self, suggestion: Mapping[str, Any], changes: Sequence[_Change]) -> bool:
-        """Whether the description has another form for what an edit writes, and found nothing wrong with what was sent."""
+        """Whether the description has another form for what an edit writes, and none against what was sent."""
         description, request, operation = self._description, self._case.request, self._case.match.operation
         after = after_edit(suggestion, request)
         if description is None or not operation or after is None:
@@ -399,30 +408,12 @@ class Unasked:
 def gated(case: RefusalCase, matched: Sequence[tuple[RuleResult, Violation]]) -> list[RuleResult]:
     """Return the results of one refusal, with a confirmation where an edit rests on one source only."""
     judge = Unasked(case, [result for result, _ in matched])
-    results = [judge.gated(result, error) for result, error in matched]
-    if len(results) < 2:
-        return results
-    renamed = {op["path"] for _, op in _operations(results) if op["op"] == "move"}
-    both = {id(one) for one, op in _operations(results) if op["op"] == "replace" and op["path"] in renamed}
-    if not both:
-        return results
-    return [
-        result.with_suggestions([confirmed(one) if id(one) in both else one for one in result.suggestions])
-        for result in results
-    ]
+    return [judge.gated(result, error) for result, error in matched]
 
 
 def confirmed(suggestion: Mapping[str, Json]) -> dict[str, Json]:
     """Return an edit that somebody has to agree to."""
     return {**suggestion, "safety": {**suggestion.get("safety", {}), "requires_confirmation": True}}
-
-
-def _operations(results: Sequence[RuleResult]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    for result in results:
-        if isinstance(result.rule, Rule):
-            continue
-        for suggestion in result.suggestions:
-            yield from ((suggestion, op) for op in suggestion.get("patch", ()))
 
 
 def _is_unasked(suggestion: Mapping[str, Any]) -> bool:
@@ -499,6 +490,11 @@ def _is_near(change: _Change) -> bool:
     return is_same(change.old, change.new) or is_slip(change.old, change.new) or is_same_value(change.old, change.new)
 
 
+def _is_added(change: _Change) -> bool:
+    """Whether a value is added that nobody sent, outside of the body: which operation it is may depend on it."""
+    return change.old is MISSING and not change.place.startswith("/body/")
+
+
 def _is_other_case(change: _Change) -> bool:
     return change.is_rename and segments(change.source)[-1].lower() == segments(change.place)[-1].lower()
 
@@ -521,8 +517,8 @@ def _shape(value: Json) -> str:
 
 def _is_encoded(change: _Change) -> bool:
     """Whether an edit writes the base64 of what was sent."""
-    encoded = base64.b64encode(change.old.encode()).decode().rstrip("=")
-    return change.new.translate(_URL_SAFE).rstrip("=") == encoded
+    encoded = base64.b64encode(str(change.old).encode()).decode().rstrip("=")
+    return str(change.new).translate(_URL_SAFE).rstrip("=") == encoded
 
 
 _URL_SAFE: Final = str.maketrans("-_", "+/")
@@ -565,12 +561,13 @@ _OF_CONTENT: Final = frozenset({400, 422})
 """Statuses that refuse what was sent (RFC 9110 section 15.5.1 and 15.5.21)."""
 _FORM_WORDS: Final = ("object", "array", "list", "map", "dict", "dictionary", "sequence", "mapping", "struct", "type")
 _OF_JSON: Final = re.compile(
-    r"(?i)\bjson\b|\bexpecting (?:value|property|'|\")|\bunexpected (?:character|token|end)\b|\bline \d{1,9},? column \d"
+    r"(?i)\bjson\b|\bexpecting (?:value|property|'|\")|\bunexpected (?:character|token|end)\b"
+    r"|\bline \d{1,9},? column \d"
 )
 """Words of parsers of JSON."""
 _CALLED: Final = "field|member|property|parameter|param|attribute|argument|key|column|header"
 _LACKS: Final = re.compile(
-    r"(?i)\b(?:missing|required?|empty|blank|must|lacks?|needs?|not (?:given|present|set|provided))\b"
+    r"(?i)(?:missing|required?|empty|blank|must|lacks?|needs?|not (?:given|present|set|provided))"
 )
 """Words of complaints that name what they are about."""
 _PARTICLES: Final = frozenset({"in", "to", "from", "for", "is", "by", "on", "error", "errors", "body", "request"})
