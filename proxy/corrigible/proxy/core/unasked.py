@@ -90,6 +90,11 @@ _OF: Final[Mapping[Evidence, Source]] = {
 }
 
 
+def source_of(evidence: Evidence) -> Source:
+    """Return who a piece of evidence comes from."""
+    return _OF[evidence]
+
+
 class Weighed(NamedTuple):
     """What speaks for an edit, and what against sending it unasked."""
 
@@ -567,7 +572,7 @@ _OF_JSON: Final = re.compile(
 """Words of parsers of JSON."""
 _CALLED: Final = "field|member|property|parameter|param|attribute|argument|key|column|header"
 _LACKS: Final = re.compile(
-    r"(?i)(?:missing|required?|empty|blank|must|lacks?|needs?|not (?:given|present|set|provided))"
+    r"(?i)\b(?:missing|required?|empty|blank|must|lacks?|needs?|not (?:given|present|set|provided))\b"
 )
 """Words of complaints that name what they are about."""
 _PARTICLES: Final = frozenset({"in", "to", "from", "for", "is", "by", "on", "error", "errors", "body", "request"})
