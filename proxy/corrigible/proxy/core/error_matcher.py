@@ -48,6 +48,7 @@ from .state import ReadsState, suggest_by_state
 from .state_refusal import refused_as_a_whole, refused_for_state
 from .stated_limits import with_stated_limits
 from .told_together import moved_from, rank, with_members_told
+from .unasked import gated
 from .unsent_value import names_unsent, unsent_value
 from .verify import drop_invalid
 from .violation_finder import ViolationFinder
@@ -96,7 +97,7 @@ def suggest(
         for result in results:
             matched.append(MatchedError(result, error))
             settled |= result.also_resolves
-    return matched
+    return [MatchedError(*one) for one in zip(gated(case, matched), (one.error for one in matched), strict=True)]
 
 
 def is_particular(matched: Sequence[MatchedError]) -> bool:
@@ -273,7 +274,8 @@ class ErrorMatcher:
                 self._with_name_of_path(violation, error), self._case.errors, self._case.request
             )
             try:
-                is_stated = violation.pointer == error.pointer and any(one in violation.schema for one in error.stated)
+                is_there = violation.pointer in (error.pointer, f"{error.pointer}/0")
+                is_stated = is_there and any(one in violation.schema for one in error.stated)
                 result = self._repair(
                     violation,
                     f"{number + 1}.s{order + 1}.",

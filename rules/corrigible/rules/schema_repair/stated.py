@@ -53,6 +53,8 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     error = error.at(error.pointer, error.constraint, _of_truth(_plain(error.stated, declared.schema), declared.schema))
     if error.constraint == "required":
         return _required(error, value, declared)
+    if (element := _of_element(error, value, declared.schema)) is not None:
+        error, value, declared = element
     if value is MISSING or error.pointer in ("/query", "/headers"):
         return None
     if error.constraint in _UNKNOWN:
@@ -69,6 +71,26 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     if _is_only_asked(error, declared.schema, reads=place_of(error.pointer, request).reads):
         joined[ONLY_ASKED] = True
     return SchemaViolation(error.pointer, broken or error.constraint, joined, value)
+
+
+def _of_element(error: Violation, value: Json, declared: Schema) -> tuple[Violation, Json, DeclaredPlace] | None:
+    """Return what is stated of a list of one at its element, where only that can be meant: `tags must be strings`."""
+    if not isinstance(value, list) or len(value) != 1 or not _LISTED.issuperset(types(declared) or ("",)):
+        return None
+    inner = declared.get("items")
+    kinds, listed = types(error.stated), choices(error.stated)
+    if (
+        not (kinds or listed)
+        or not _SCALARS.issuperset(kinds)
+        or any(isinstance(one, list | Mapping) for one in listed)
+    ):
+        return None
+    place = error.at(f"{error.pointer}/0", error.constraint, error.stated)
+    return place, value[0], DeclaredPlace(inner if isinstance(inner, Mapping) else {})
+
+
+_LISTED: Final = frozenset({"array", "null"})
+_SCALARS: Final = frozenset({"string", "number", "integer", "boolean"})
 
 
 def _is_only_asked(error: Violation, declared: Schema, *, reads: bool) -> bool:

@@ -1,0 +1,248 @@
+"""What is sent unasked rests on two sources: kinds of edits that one source speaks for, each with its right twin."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corrigible.adapters.protobuf.descriptors import Descriptors
+from corrigible.proxy.build import build_engine
+from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.core.unasked import Doubt, Evidence, Source, Weighed, source_of
+from corrigible.proxy.grpc.corrector import GrpcCorrector
+from corrigible.proxy.grpc.forwarder import CallResult
+from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_sync
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.reader import Next, apply
+from tests._support.by_description import engine_of, feedback_about, followed
+
+DESCRIPTION = """
+openapi: 3.0.3
+info: {title: Parcels, version: '1'}
+paths:
+  /parcels:
+    post: {requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Parcel'}}}}}
+  /batches:
+    post:
+      requestBody:
+        required: true
+        content: {application/json: {schema: {type: array, items: {$ref: '#/components/schemas/Line'}}}}
+components:
+  schemas:
+    Line:
+      type: object
+      additionalProperties: false
+      properties: {sku: {type: string}, count: {type: integer}}
+    Parcel:
+      type: object
+      additionalProperties: false
+      properties:
+        sender: {type: string}
+        label: {type: string}
+        weight: {type: integer}
+        fragile: {type: boolean}
+        tags: {type: array, items: {type: string}}
+        lines: {type: array, items: {$ref: '#/components/schemas/Line'}}
+        seal: {type: string, format: byte}
+        stamp: {type: string, format: byte}
+        service: {type: string, enum: [express, economy]}
+        free: {}
+"""
+
+LIST = "json: cannot unmarshal object into Go value of type []api.Line"
+TAG = {"errors": [{"field": "tags[0]", "message": "must be a string"}]}
+BASE64 = "illegal base64 data at input byte 5"
+KINDS: list[tuple[str, Any, Json, Any]] = [
+    # A body is put into a list: one source says so, or both.
+    ("/parcels", {"sender": "a", "tags": ["x"]}, LIST, None),
+    ("/parcels", {"sender": "a"}, "the body must be an array", None),
+    ("/batches", {"sku": "a", "count": 1}, LIST, [{"sku": "a", "count": 1}]),
+    # An object of other members than the elements have is no element.
+    ("/parcels", {"lines": {"depth": "8"}}, "Invalid value for lines", None),
+    ("/parcels", {"lines": {"sku": "a"}}, "lines must be a list", {"lines": [{"sku": "a"}]}),
+    # A list of one is taken out of the list only where the description has it so.
+    ("/parcels", [{"sender": "a"}], "Array given, object expected", {"sender": "a"}),
+    # A number is made a text: the answer tells another place, or this one.
+    ("/parcels", {"sender": 7, "label": "x"}, "label is too long", None),
+    ("/parcels", {"sender": 7, "label": "x"}, "label 'x' is not known", None),
+    ("/parcels", {"sender": 7, "label": "x"}, "sender must be a string", {"sender": "7", "label": "x"}),
+    # One of two values is encoded.
+    ("/parcels", {"seal": "hello!", "stamp": "abcdefgh"}, BASE64, None),
+    ("/parcels", {"seal": "hello!", "stamp": "abcdefgh"}, f"seal: {BASE64}", None),
+    ("/parcels", {"seal": "hello!"}, f"seal: {BASE64}", {"seal": "aGVsbG8h"}),
+    ("/parcels", {"tags": [1, 2]}, TAG, None),
+    ("/parcels", {"tags": [1]}, TAG, {"tags": ["1"]}),
+    # A name is put right towards a description that the server contradicts, or that it agrees with.
+    ("/parcels", {"Sender": "x"}, "Sender is too short", None),
+    ("/parcels", {"Sender": "x"}, "Sender must not be blank", None),
+    ("/parcels", {"SENDER": "x"}, "Missing field: Sender", None),
+    ("/parcels", {"Sender": "x"}, "Bad Request", None),
+    ("/parcels", {"Sender": "x"}, "unknown field 'Sender'", {"sender": "x"}),
+    ("/parcels", {"Sender": "x"}, "sender is required", {"sender": "x"}),
+    # A name is changed together with its value.
+    ("/parcels", {"wieght": "5"}, "weight is required", None),
+    ("/parcels", {"servcie": "expres"}, "unknown field servcie", None),
+    ("/parcels", {"wieght": 5}, "weight is required", {"weight": 5}),
+    # A truth value is made a text.
+    ("/parcels", {"label": True}, "invalid label", None),
+    ("/parcels", {"label": True}, "Bad Request", None),
+    ("/parcels", {"label": True}, "label must be a string", {"label": "true"}),
+    # A slip, where the answer says nothing else, or something else.
+    ("/parcels", {"wieght": 5}, "Bad Request", {"weight": 5}),
+    ("/parcels", {"wieght": 5, "label": "zz"}, "label zz is refused", None),
+    ("/parcels", {"service": "expres"}, "Bad Request", {"service": "express"}),
+    ("/parcels", {"service": "expres", "label": "zz"}, "label zz is refused", None),
+    # The answer alone: only the same value in the form that it states, or a slip of what it lists.
+    ("/parcels", {"free": "opne"}, "free must be one of: open, closed", {"free": "open"}),
+    ("/parcels", {"free": "maybe"}, "free must be one of: open, closed", None),
+]
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return engine_of(Path(tmp_path_factory.mktemp("parcels")), DESCRIPTION)
+
+
+def sent_unasked(engine: Engine, path: str, body: Any, answer: Json) -> Any:
+    """Return the body that a reader sends without asking; None where it sends none."""
+    request = Request("POST", path, headers={"content-type": "application/json"}, body=body)
+    answer = answer if isinstance(answer, dict) else {"message": answer}
+    outcome = followed(feedback_about(engine, request, 400, answer), request)
+    return outcome.request.body if isinstance(outcome, Next) else None
+
+
+@pytest.mark.parametrize(("path", "body", "answer", "after"), KINDS)
+def test_kinds(engine: Engine, path: str, body: Any, answer: Json, after: Any) -> None:
+    assert sent_unasked(engine, path, body, answer) == after
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "answer", "confirmed"),
+    [
+        ("/parcels", {"sender": "a"}, "the body must be an array", [{"sender": "a"}]),
+        ("/parcels", {"Sender": "x"}, "Bad Request", {"sender": "x"}),
+        ("/parcels", {"label": True}, "invalid label", {"label": "true"}),
+        ("/parcels", {"seal": "hello!", "stamp": "abcdefgh"}, BASE64, {"seal": "aGVsbG8h", "stamp": "abcdefgh"}),
+    ],
+)
+def test_what_rests_on_one_source_is_offered(engine: Engine, path: str, body: Any, answer: str, confirmed: Any) -> None:
+    request = Request("POST", path, headers={"content-type": "application/json"}, body=body)
+    outcome = followed(feedback_about(engine, request, 400, {"message": answer}), request, confirm=True)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == confirmed
+
+
+WRONG: dict[str, st.SearchStrategy[Any]] = {
+    "sender": st.integers() | st.booleans() | st.lists(st.text(max_size=5), max_size=2),
+    "weight": st.integers(0, 999).map(str) | st.booleans(),
+    "fragile": st.sampled_from(["true", "no", "1", 1, 0]),
+    "service": st.sampled_from(["expres", "EXPRESS", "ecnomy", "econ", ["express"]]),
+    "lines": st.fixed_dictionaries({"sku": st.text(max_size=5)}) | st.just('[{"sku": "a"}]'),
+    "wieght": st.integers(0, 999),
+    "Fragile": st.booleans(),
+    "servise": st.just("express"),
+}
+"""Values that the description refuses, and names that it does not have."""
+TEXTS = st.sampled_from(
+    [
+        "{name} {value} is refused",
+        "invalid {name}",
+        "{name} is too long",
+        "{name} '{value}' must match ^[A-Z]+$",
+        "cannot use {name} '{value}' today",
+        "{name}: not a valid carrier label",
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    data=st.data(), name=st.sampled_from(sorted(WRONG)), text=TEXTS, value=st.from_regex(r"[a-z]{4,9}", fullmatch=True)
+)
+def test_nothing_that_only_the_description_says_is_sent_unasked(
+    engine: Engine, data: st.DataObject, name: str, text: str, value: str
+) -> None:
+    """The answer refuses another member that was sent."""
+    body = {name: data.draw(WRONG[name]), "label": value}
+    for answer in (text.format(name="label", value=value), {"label": [text.format(name="This", value=value)]}):
+        assert sent_unasked(engine, "/parcels", body, answer) is None
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    value=st.from_regex(r"[a-z]{4,9}", fullmatch=True),
+    text=st.sampled_from(
+        [
+            "the body must be an array",
+            "json: cannot unmarshal object into Go value of type []string",
+            "free must be one of: 17, 23",
+            "free is not known: use {other}",
+            "Did you mean {other}?",
+            "sender must be called {other}",
+            "body should be a list of parcels",
+        ]
+    ),
+    other=st.from_regex(r"[A-Z]{3}[0-9]{3}", fullmatch=True),
+)
+def test_nothing_that_only_the_answer_says_is_sent_unasked(engine: Engine, value: str, text: str, other: str) -> None:
+    """The description has nothing against the request, and the value is no slip of what is told."""
+    body = {"sender": value, "free": value}
+    assert sent_unasked(engine, "/parcels", body, text.format(other=other)) is None
+
+
+def test_two_sources_or_the_only_form() -> None:
+    """Over all sets of evidence: one source, however often it speaks, is enough only for the form that it states."""
+    for evidence in map(
+        frozenset,
+        itertools.chain.from_iterable(itertools.combinations(Evidence, size) for size in range(len(Evidence) + 1)),
+    ):
+        sources = {source_of(one) for one in evidence}
+        for is_lossless in (True, False):
+            is_sure = Weighed(evidence, frozenset(), is_lossless).is_sure
+            is_form = is_lossless and Evidence.STATED in evidence
+            assert is_sure is (len(sources) > 1 or is_form)
+            assert not any(Weighed(evidence, frozenset({one}), is_lossless).is_sure for one in Doubt)
+    assert {source_of(one) for one in Evidence} == set(Source)
+
+
+def _box() -> Descriptors:
+    file = FileDescriptorProto(name="box.proto", package="shop", syntax="proto3")
+    kind = file.enum_type.add(name="Kind")
+    for number, name in enumerate(("KIND_UNSPECIFIED", "SMALL", "LARGE")):
+        kind.value.add(name=name, number=number)
+    message = file.message_type.add(name="Box")
+    for number, name in enumerate(("title", "colour"), 1):
+        message.field.add(name=name, number=number, type=FieldDescriptorProto.TYPE_STRING, label=1)
+    service = file.service.add(name="Boxes")
+    service.method.add(name="Pack", input_type=".shop.Box", output_type=".shop.Box")
+    return Descriptors([file])
+
+
+@pytest.mark.parametrize(
+    ("message", "after"),
+    [
+        ("colour must be one of: red, blue", {"title": "rde", "colour": "blue"}),
+        ("title must be one of: red, blue", {"title": "red", "colour": "bleu"}),
+        ("title 'rde' is refused", None),
+        ("the box must be an array", None),
+    ],
+)
+def test_of_a_call(message: str, after: Any) -> None:
+    known = _box()
+    body = {"title": "rde", "colour": "bleu"}
+    sent = known.request_bytes("/shop.Boxes/Pack", body) or b""
+    call = CallResult("/shop.Boxes/Pack", (), sent, 3, message, ())
+    corrector = GrpcCorrector(build_engine((), rpc=True), known)
+    outcome = run_with_lookups_sync(
+        corrector.correct(call, id="e", started=0.0), lambda lookup: NO_ANSWER, corrector.limits
+    )
+    following = (
+        None if outcome.feedback is None else apply(outcome.feedback, Request("/shop.Boxes/Pack", "", body=body))
+    )
+    assert (following.request.body if isinstance(following, Next) else None) == after
