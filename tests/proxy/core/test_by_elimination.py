@@ -14,6 +14,7 @@ from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
+from corrigible.schema.edit import after_suggestion
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
@@ -258,9 +259,10 @@ def test_an_example_forbids_nothing(engine: Engine, body: Any) -> None:
 )
 def test_a_handler_that_takes_a_list_for_an_object_wants_an_object(engine: Engine, message: str) -> None:
     order = {"order": {"quantity": 1}}
-    outcome = after(engine, sent("POST", "/v1/orders", [order]), message)
-    assert isinstance(outcome, Next)
-    assert outcome.request.body == order
+    request = sent("POST", "/v1/orders", [order])
+    outcome = after(engine, request, message)
+    assert isinstance(outcome, NeedsInput)  # the text alone says so: the element is offered, and confirmed
+    assert [after_suggestion(one.suggestion, request).body for one in outcome.choices] == [order]
     assert not isinstance(after(engine, sent("POST", "/v1/orders", [order, order]), message), Next)
 
 

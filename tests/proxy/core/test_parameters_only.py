@@ -242,7 +242,9 @@ def test_places_in_the_query(engine: Engine, query: dict[str, str], message: str
 def test_a_parameter_that_was_not_read_is_put_right_before_the_one_that_is_refused(
     engine: Engine, name: str, message: str, right: dict[str, str] | None
 ) -> None:
-    found = sent(engine, Request("PUT", "/api/v2/loans/7", {"parent": "l-8", name: "shop"}), message)
+    request = Request("PUT", "/api/v2/loans/7", {"parent": "l-8", name: "shop"})
+    assert sent(engine, request, message) is None  # only the description says so
+    found = sent(engine, request, message, confirm=True)
     assert (None if found is None else found.query) == right
 
 

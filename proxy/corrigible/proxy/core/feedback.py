@@ -109,10 +109,10 @@ def encode(feedback: dict[str, Json], request: Request, secrets: frozenset[str],
     if not data.isascii() or b"\\" in data or b"\x7f" in data:
         for suggestion in [s for s in feedback["suggestions"] if _hidden_edit(s)]:
             _drop(feedback["suggestions"], suggestion)
-        if not feedback["suggestions"]:
-            raise FeedbackRejected("an edit of invisible characters cannot be shown")
         feedback.update(_visible(feedback))
         data = orjson.dumps(feedback)
+    if not feedback["suggestions"]:  # also of feedback that was encoded before, and rejected
+        raise FeedbackRejected("an edit of invisible characters cannot be shown")
     for secret in [*sent, *moved]:
         if len(secret) < _SHORTEST_SECRET:
             repeated = _holds(feedback["suggestions"], secret)

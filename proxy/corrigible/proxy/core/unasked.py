@@ -107,7 +107,7 @@ class Weighed(NamedTuple):
     def is_sure(self) -> bool:
         sources = {_OF[one] for one in self.evidence}
         is_stated = Evidence.STATED in self.evidence and self.is_lossless
-        return True
+        return not self.doubts and (len(sources) > 1 or is_stated)
 
 
 class _Change(NamedTuple):
