@@ -30,6 +30,16 @@ class Exhausted(CorrigibleError):
     """More was to be computed than an exchange is worth: the native answer passes."""
 
 
+class Oversized(CorrigibleError):
+    """An expression was to make more than one may: the rule it belongs to is left out."""
+
+
+MOST_UNITS = 2 << 20
+"""What one expression may make and walk through: a letter is a unit, a value or a step of a loop `UNITS_OF_VALUE`."""
+UNITS_OF_VALUE = 16
+_UNITS_A_STEP = 128
+
+
 class Budget:
     """The steps that are left, and the time where somebody hands in a clock."""
 
@@ -104,6 +114,7 @@ class Budget:
 
 class _Running(threading.local):
     budget: Budget | None = None
+    units = MOST_UNITS
 
 
 _RUNNING = _Running()
@@ -116,6 +127,35 @@ def spend(steps: int = 1) -> None:
         budget.steps_left -= steps
         if budget.steps_left <= budget.next_look:
             budget.look()
+
+
+def begin_expression() -> None:
+    """Give the next expression all that one may make."""
+    _RUNNING.units = MOST_UNITS
+
+
+def take(units: int) -> None:
+    """Count what an expression is about to make. Raises Oversized where it is more than one may, Exhausted as `spend`.
+
+    It is counted before it is made, whether or not a budget is under way: what is too large is never in memory.
+    """
+    left = _RUNNING.units - units
+    if left < 0:
+        raise Oversized(f"makes more than {MOST_UNITS:,} letters, a value counted as {UNITS_OF_VALUE}")
+    _RUNNING.units = left
+    if units >= _UNITS_A_STEP:
+        spend(units // _UNITS_A_STEP)
+
+
+def take_content(value: Json) -> None:
+    """Count a value that is put into another one, as if it were written out there."""
+    if type(value) is str:
+        take(UNITS_OF_VALUE + len(value))
+    elif type(value) in _SCALARS:
+        take(UNITS_OF_VALUE)
+    else:
+        values, letters = content_size(value)
+        take(UNITS_OF_VALUE * values + letters)
 
 
 def walk(steps: int = 0) -> None:

@@ -51,6 +51,10 @@ PLAIN = [
     *("captures.x == '1' && live.x == 1 || live.x == 2", "captures.x + '1' == '11'", "(captures.x)", "-live.x"),
     *(r"captures.x == 'a\'b'", "r'a'", "[1]", "{'a': 1}", "{'a': live.x}.a", "live.x - 1", "1 + 1 == 2", "live.x * 3"),
     *("body.x.startsWith('a')", "'abc'.size()", "1.5", "live.x < 1", "live.x >= '1'", "live.x < captures.x"),
+    *("type(live.x) in [string, int]", "type(captures.x) in [list, map, double]", "type(live) in [bool]"),
+    *(f"captures.x.split('1', {parts})" for parts in (0, 1, 2, 9)),
+    *("'a,b,c'.split(',', 0)", "'a,b,c'.split(',', 1)", "'a,b,c'.split(',', 2)", "'a,b,c'.split(',', 3)"),
+    *("'a,b,c'.split(',', -1)", "'a,b,c'.split(',', 9)"),
     *("at(body, '/x')", "at(live, '/x')", "string(live.x)", "double(live.x)", "int(live.x)", "dyn(live.x)"),
     *("captures.x.map(i, i)", "captures.x.filter(i, i == 1)", "live.exists(i, i == 'x')", "live.all(i, live[i] == 1)"),
     *("captures.x.map(i, [i, live.x])", "captures.x.map(i, i == 1, 'one')", "[1, 2].map(i, [3].map(j, i + j))"),
@@ -100,7 +104,7 @@ PLAIN = [
 """Expressions of every form that is evaluated in Python."""
 
 LEFT = [
-    *("captures.x == 1u", "'''a'''", "7 / live.x", "7 % 2", "captures.x.charAt(0)", "'a,b'.split(',', 1)", "b'a'"),
+    *("captures.x == 1u", "'''a'''", "7 / live.x", "7 % 2", "captures.x.charAt(0)", "'a'.charAt(0)", "b'a'"),
     *("math.greatest(1, 2)", "[1].exists_one(i, i == 1)", "timestamp('2026-01-01T00:00:00Z')", "type(live.x)"),
     *("optional.of(1).hasValue()", r"'\u00e9'", "0x10", "12345678901234567890u"),
 ]

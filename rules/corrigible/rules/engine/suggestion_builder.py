@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from corrigible.rules.budget import MOST_UNITS, UNITS_OF_VALUE, content_size
 from corrigible.rules.functions.edits import Operation, edits
 from corrigible.rules.language.expression import Activation, EvaluationError, Expression, environment
 from corrigible.rules.language.rule import (
@@ -248,13 +249,23 @@ class SuggestionBuilder:
 
 
 def filled(template: Template, activation: Activation) -> Any:
-    """Return a template with its expressions evaluated."""
+    """Return a template with its expressions evaluated. Raises EvaluationError where it holds too much."""
+    return template.evaluate(activation) if isinstance(template, Expression) else _filled(template, activation, [0])
+
+
+def _filled(template: Template, activation: Activation, held: list[int]) -> Any:
+    """Fill a template in. `held` counts what all of its values hold together, as an expression counts its own."""
     if isinstance(template, Expression):
-        return template.evaluate(activation)
+        value = template.evaluate(activation)
+        size = content_size(value)
+        held[0] += UNITS_OF_VALUE * size.values + size.letters
+        if held[0] > MOST_UNITS:
+            raise EvaluationError(f"{template.text}: a map or list of expressions holds too much")
+        return value
     if isinstance(template, dict):
-        return {key: filled(inner, activation) for key, inner in template.items()}
+        return {key: _filled(inner, activation, held) for key, inner in template.items()}
     if isinstance(template, list):
-        return [filled(inner, activation) for inner in template]
+        return [_filled(inner, activation, held) for inner in template]
     return template
 
 

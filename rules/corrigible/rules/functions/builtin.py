@@ -12,7 +12,7 @@ from typing import Any
 
 import re2
 
-from corrigible.rules.budget import walk
+from corrigible.rules.budget import UNITS_OF_VALUE, spend, take, walk
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
 
 _KEYS = uuid.UUID("6f0f7c02-6b0e-5a53-9f52-0b6f2a7f3a11")
@@ -96,7 +96,9 @@ def find(document: Any, pattern: str) -> list[str]:
 
 
 def _fitting(node: Any, parts: Sequence[str], walked: str) -> Iterator[str]:
+    spend()
     if not parts:
+        take(UNITS_OF_VALUE + len(walked))
         yield walked
         return
     if parts[0] == "**":
@@ -166,6 +168,7 @@ def respell(text: str, keep: str, filler: str) -> str:
     """
     if not (keep.startswith("[") and keep.endswith("]")) or keep.startswith("[^"):
         raise ValueError(f"{keep}: not a class such as [a-z0-9-]")
+    take(UNITS_OF_VALUE + len(str(text)) * (1 + len(filler)))
     out = str(re2.sub(f"[^{keep[1:-1]}]+", filler.replace("\\", "\\\\"), str(text)))
     if filler:
         mark = re.escape(filler)

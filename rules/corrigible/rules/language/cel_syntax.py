@@ -70,21 +70,28 @@ class NotRead(Exception):
 
 _TOKEN: Final = re.compile(
     r"""\s*(?:
-      (?P<raw>[rR](?:'[^'\n]*'|"[^"\n]*"))
+      (?P<odd>[rRbB]{0,2}(?:'{3}(?s:\\.|(?!'{3}).)*?'{3}|"{3}(?s:\\.|(?!"{3}).)*?"{3})
+        |[bB][rR]?(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"))
+    | (?P<raw>[rR](?:'[^'\n]*'|"[^"\n]*"))
     | (?P<text>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")
     | (?P<number>\d+(?:\.\d+)?(?![\w.]))
+    | (?P<amount>0[xX][0-9a-fA-F]+[uU]?|\d+[uU]|\d*\.?\d+(?:[eE][-+]?\d+)?)
     | (?P<name>[A-Za-z_]\w*)
-    | (?P<sign>==|!=|<=|>=|&&|\|\||[-+*!<>?:.,()\[\]{}])
+    | (?P<sign>==|!=|<=|>=|&&|\|\||[-+*/%!<>?:.,()\[\]{}])
     )""",
     re.ASCII | re.VERBOSE,
 )
 _ESCAPES: Final = {"\\": "\\", "'": "'", '"': '"', "n": "\n", "t": "\t", "r": "\r"}
 _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _CONSTANTS: Final = {"true": True, "false": False, "null": None}
-_LEVELS: Final = ({"||"}, {"&&"}, {"==", "!=", "<", "<=", ">", ">=", "in"}, {"+", "-"}, {"*"})
+_LEVELS: Final = ({"||"}, {"&&"}, {"==", "!=", "<", "<=", ">", ">=", "in"}, {"+", "-"}, {"*", "/", "%"})
 """Signs between two operands, those that bind least first. All of them bind to the left."""
 _LONGEST: Final = 4000
 _DEEPEST: Final = 60
+ODD: Final = "'"
+"""The name of the call that stands for a literal which only the runtime reads. Its argument has no fewer letters."""
+OPTIONAL: Final = "?"
+"""The name of the call that stands for an optional member, element or entry."""
 _DIGITS: Final = 18
 """Of an integer: more may not fit into 64 bits."""
 
@@ -98,6 +105,13 @@ def read(text: str) -> Tree:
     if reader.at < len(reader.tokens):
         raise NotRead(str(reader.tokens[reader.at]))
     return tree
+
+
+def count(tree: Any) -> int:
+    """Return how many parts a tree has."""
+    if isinstance(tree, Literal | Name) or not isinstance(tree, tuple):
+        return 1
+    return 1 + sum(count(part) for part in tree if isinstance(part, tuple))
 
 
 class _Token(NamedTuple):
@@ -176,12 +190,18 @@ class _Reader:
         tree = self._primary()
         while True:
             if self._takes("."):
+                is_optional = self._takes("?")
                 kind, name = self._next()
-                if kind != "name":  # `.?member` is CEL's optional
+                if kind != "name":
                     raise NotRead(name)
+                if is_optional:
+                    tree = Call(tree, OPTIONAL, (Literal(name),))
+                    continue
                 tree = Call(tree, name, self._arguments(")")) if self._takes("(") else Member(tree, name)
             elif self._takes("["):
-                tree = Index(tree, self.expression())
+                is_optional = self._takes("?")
+                index = self.expression()
+                tree = Call(tree, OPTIONAL, (index,)) if is_optional else Index(tree, index)
                 self._expect("]")
             else:
                 return tree
@@ -193,19 +213,25 @@ class _Reader:
                 self._expect(",")
                 if self._takes(end):  # a comma may stand behind the last one
                     break
-            found.append(self.expression())
+            is_optional = end == "]" and self._takes("?")
+            item = self.expression()
+            found.append(Call(item, OPTIONAL, ()) if is_optional else item)
         return tuple(found)
 
     def _primary(self) -> Tree:
         kind, text = self._next()
         match kind, text:
             case "text", _:
-                return Literal(_ESCAPE.sub(_unescaped, text[1:-1]))
+                if any(one not in _ESCAPES for one in _ESCAPE.findall(text)):
+                    return Call(None, ODD, (Literal(text),))
+                return Literal(_ESCAPE.sub(lambda match: _ESCAPES[match[1]], text[1:-1]))
+            case "odd" | "amount", _:
+                return Call(None, ODD, (Literal(text),))
             case "raw", _:
                 return Literal(text[2:-1])
             case "number", _:
                 if len(text) > _DIGITS:
-                    raise NotRead(text)
+                    return Call(None, ODD, (Literal(text),))
                 return Literal(float(text) if "." in text else int(text))
             case "name", _ if text in _CONSTANTS:
                 return Literal(_CONSTANTS[text])
@@ -228,13 +254,9 @@ class _Reader:
                 self._expect(",")
                 if self._takes("}"):
                     break
+            is_optional = self._takes("?")
             key = self._level(0)
             self._expect(":")
-            found.append((key, self.expression()))
+            value = self.expression()
+            found.append((key, Call(value, OPTIONAL, ()) if is_optional else value))
         return tuple(found)
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    if match[1] not in _ESCAPES:
-        raise NotRead(match[0])
-    return _ESCAPES[match[1]]

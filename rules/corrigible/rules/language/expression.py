@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings
 
-from corrigible.rules.budget import spend, walk
+from corrigible.rules.budget import Oversized, begin_expression, spend, take, walk
 from corrigible.rules.errors import CorrigibleError, suggest_spelling
 from corrigible.rules.functions.builtin import (
     at,
@@ -37,7 +37,9 @@ from corrigible.rules.pointer import parameter_pointer
 from corrigible.rules.repair_functions.registry import repair_functions
 from corrigible.rules.safety.nearness import nearest
 
+from .cel_bound import Bound
 from .cel_release import keep_none, release, releasing
+from .cel_syntax import NotRead, read
 from .plain_expression import ODD, Evaluator, plain
 from .plain_methods import ordered
 from .shorthand import BY_NAME, DOCUMENTS, Functions, ShorthandError, expand, rewrite, roots
@@ -146,7 +148,7 @@ class Expression:
     (A compiled expression holds about 8 KB and an environment 80 KB; compiling again costs some 50 microseconds once.)
     """
 
-    __slots__ = ("_compiled", "_env", "_plain", "_scope", "code", "expanded", "text", "type")
+    __slots__ = ("_compiled", "_env", "_limit", "_plain", "_scope", "code", "expanded", "text", "type")
 
     def __init__(self, text: str, scope: Environment, functions: Functions = MappingProxyType({})) -> None:
         """Raises ShorthandError for a wrong call of one of the pack's functions."""
@@ -161,6 +163,7 @@ class Expression:
         self._scope = scope
         self._compiled: cel.Expression | None = None
         self._env: cel.Env | None = None
+        self._limit: Bound | None = None
         self._plain: Evaluator | None = self._first
 
     def _first(self, values: Mapping[str, Any]) -> Any:
@@ -172,13 +175,26 @@ class Expression:
         """Return a plain Python value. Raises EvaluationError (a missing key, no such overload, overflow, ...)."""
         if self._plain is not None:
             spend()
-            value = self._plain(activation.values)
+            begin_expression()
+            try:
+                value = self._plain(activation.values)
+            except Oversized as problem:
+                raise EvaluationError(f"{self.text}: {problem}") from problem
             if value is not ODD:
                 return value
         return self.evaluate_by_runtime(activation)
 
     def evaluate_by_runtime(self, activation: Activation) -> Any:
-        """Do as `evaluate` does, however plain the expression is."""
+        """Do as `evaluate` does, however plain the expression is.
+
+        The runtime counts nothing: what it could make of these values at the most is found out first.
+        """
+        begin_expression()
+        try:
+            take(self._bound().units(activation.values))
+        except (Oversized, NotRead) as problem:
+            raise EvaluationError(f"{self.text}: not evaluated, it {problem}") from problem
+        begin_expression()  # for the functions that it calls
         compiled = self._compiled
         if compiled is None:
             self._env = running(self._scope.names)
@@ -196,6 +212,14 @@ class Expression:
         if type(plain_value) is str and value.type() == _ERROR:
             raise EvaluationError(f"{self.text}: {plain_value}")
         return ordered(plain_value)
+
+    def _bound(self) -> Bound:
+        if self._limit is None:
+            try:
+                self._limit = Bound(read(self.code))
+            except NotRead as problem:
+                raise NotRead(f"cannot be bounded: {problem}") from None
+        return self._limit
 
     def holds(self, activation: Activation) -> bool:
         """Return whether the expression is true; anything but a boolean is an EvaluationError."""

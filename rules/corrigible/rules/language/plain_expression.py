@@ -41,6 +41,8 @@ from .shorthand import BY_NAME, DOCUMENTS, TYPED, rewrite
 Functions = Mapping[str, Callable[..., Any]]
 
 _TYPED_PLACES: Final = frozenset(f"at_{name}" for name in TYPED)
+_PARTS: Final = frozenset({"at", "or_value"})
+"""Functions whose value is one that they are given, or a part of it."""
 _MACROS: Final = frozenset({"map", "filter", "all", "exists"})
 
 
@@ -139,12 +141,17 @@ class _Compiler:
             kind = _type_asked(left, right)
             if kind is not None:
                 asked, wanted = kind
-                return typed(self.compiled(asked), wanted, equal=sign == "==")
+                return typed(self.compiled(asked), frozenset({wanted}), equal=sign == "==")
             if isinstance(right, cel.Literal) and type(right.value) in SCALARS:
                 return compared_with(self.compiled(left), right.value, equal=sign == "==")
             return compared(self.compiled(left), self.compiled(right), equal=sign == "==")
+        if sign == "in" and (listed_kinds := _types_asked(left, right)) is not None:
+            asked, kinds = listed_kinds
+            return typed(self.compiled(asked), kinds, equal=True)
         if sign == "in":
             return contained(self.compiled(left), self.compiled(right))
+        if sign not in ARITHMETIC:
+            raise cel.NotRead(sign)
         return ARITHMETIC[sign](self.compiled(left), self.compiled(right))
 
     def _call(self, tree: cel.Call) -> Evaluator:
@@ -169,7 +176,7 @@ class _Compiler:
         function = self._functions.get(name)
         if function is None:
             raise cel.NotRead(name)
-        return called_with(function, [self.compiled(one) for one in arguments])
+        return called_with(function, [self.compiled(one) for one in arguments], counts=name not in _PARTS)
 
     def _looked_up(self, looks: str, document: str, arguments: Sequence[cel.Tree]) -> Evaluator:
         (argument,) = arguments
@@ -220,16 +227,26 @@ class _Compiler:
         assert isinstance(arguments[0], cel.Name)
         variable, items = arguments[0].name, self.compiled(owner)
         last = self.compiled(arguments[-1])
+        cost = max(1, sum(map(cel.count, arguments[1:])) // 16)
         if name in ("all", "exists"):
             if len(arguments) != 2:
                 raise cel.NotRead(name)
-            return quantified(variable, items, last, decisive=name == "exists")
+            return quantified(variable, items, last, decisive=name == "exists", cost=cost)
         if name == "filter":
             if len(arguments) != 2:
                 raise cel.NotRead(name)
-            return selected(variable, items, last, None)
+            return selected(variable, items, last, None, cost=cost)
         condition = self.compiled(arguments[1]) if len(arguments) == 3 else None
-        return selected(variable, items, condition, last)
+        return selected(variable, items, condition, last, cost=cost)
+
+
+def _types_asked(left: cel.Tree, right: cel.Tree) -> tuple[cel.Tree, frozenset[type]] | None:
+    """Return what `type(x) in [list, map]` asks about, and the types."""
+    match left, right:
+        case cel.Call(None, "type", (asked,)), cel.ListOf(items):
+            names = [one.name for one in items if isinstance(one, cel.Name) and one.name in TYPES]
+            return (asked, frozenset(TYPES[name] for name in names)) if len(names) == len(items) else None
+    return None
 
 
 def _type_asked(left: cel.Tree, right: cel.Tree) -> tuple[cel.Tree, type] | None:

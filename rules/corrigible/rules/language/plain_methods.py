@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import re2
 
+from corrigible.rules.budget import UNITS_OF_VALUE, spend, take
+
 ODD: Final = object()
 """The runtime has to evaluate the expression on these values."""
 TYPES: Final[Mapping[str, type]] = {"list": list, "map": dict, "string": str, "int": int, "bool": bool, "double": float}
@@ -20,9 +22,8 @@ _UPPER: Final = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 _BLANKS: Final = " \t\n\v\f\r"
 _LARGEST: Final = 2**53
 """Up to here every integer is a double."""
+_SHORT: Final = 256
 _KEPT_PATTERNS: Final = 512
-_LONGEST: Final = 1 << 20
-"""Characters of a text that is made here."""
 
 
 def ordered(value: Any) -> Any:
@@ -63,6 +64,7 @@ def _pattern(text: str) -> Any:
 
 
 def _matches(text: str, pattern: str) -> Any:
+    spend(len(text) >> 6)
     compiled = _pattern(pattern) if _is_whole(pattern) and _is_whole(text) else None
     return ODD if compiled is None else compiled.search(text) is not None
 
@@ -76,7 +78,11 @@ def _of_texts(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method of texts: any other value is ODD."""
 
     def called(*given: Any) -> Any:
-        return function(*given) if all(type(one) is str for one in given) else ODD
+        if not all(type(one) is str for one in given):
+            return ODD
+        if len(given[0]) > _SHORT:
+            take(len(given[0]))  # it is walked through, and may be written anew
+        return function(*given)
 
     return called
 
@@ -84,11 +90,18 @@ def _of_texts(function: Callable[..., Any]) -> Callable[..., Any]:
 def _replaced(text: Any, old: Any, new: Any, count: Any = -1) -> Any:
     if not (type(text) is type(old) is type(new) is str and type(count) is int):
         return ODD
-    return text.replace(old, new, count) if old and len(text) * (1 + len(new)) < _LONGEST else ODD
+    if not old:
+        return ODD
+    found = text.count(old)
+    take(UNITS_OF_VALUE + len(text) + (found if count < 0 else min(found, count)) * max(0, len(new) - len(old)))
+    return text.replace(old, new, count)
 
 
-def _split(text: str, separator: str) -> Any:
-    return text.split(separator) if text and separator else ODD
+def _split(text: Any, separator: Any, parts: Any = -1) -> Any:
+    if type(text) is not str or type(separator) is not str or type(parts) is not int or not text or not separator:
+        return ODD
+    take(len(text) + UNITS_OF_VALUE * (2 + text.count(separator)))
+    return text.split(separator, parts - 1 if parts > 0 else -1) if parts else []
 
 
 def _trimmed(text: str) -> Any:
@@ -98,6 +111,7 @@ def _trimmed(text: str) -> Any:
 def _joined(items: Any, between: Any = "") -> Any:
     if type(items) is not list or type(between) is not str or not all(type(one) is str for one in items):
         return ODD
+    take(UNITS_OF_VALUE + sum(map(len, items)) + len(between) * len(items))
     return between.join(items)
 
 
@@ -105,7 +119,10 @@ def _part(text: Any, start: Any, *end: Any) -> Any:
     if type(text) is not str or type(start) is not int:
         return ODD
     (last,) = end or (len(text),)
-    return text[start:last] if type(last) is int and 0 <= start <= last <= len(text) else ODD
+    if type(last) is not int or not 0 <= start <= last <= len(text):
+        return ODD
+    take(last - start)
+    return text[start:last]
 
 
 METHODS: Final[Mapping[tuple[str, int], Callable[..., Any]]] = {
@@ -117,7 +134,8 @@ METHODS: Final[Mapping[tuple[str, int], Callable[..., Any]]] = {
     ("matches", 1): _of_texts(_matches),
     ("replace", 2): _replaced,
     ("replace", 3): _replaced,
-    ("split", 1): _of_texts(_split),
+    ("split", 1): _split,
+    ("split", 2): _split,
     ("trim", 0): _of_texts(_trimmed),
     ("indexOf", 1): _of_texts(lambda text, part: text.find(part) if part else ODD),
     ("lastIndexOf", 1): _of_texts(lambda text, part: text.rfind(part) if part else ODD),

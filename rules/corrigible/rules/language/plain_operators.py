@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from corrigible.rules.budget import spend
+from corrigible.rules.budget import UNITS_OF_VALUE, Exhausted, Oversized, spend, take, take_content
 
 from .plain_methods import ODD
 
@@ -66,7 +66,11 @@ def chosen(condition: Evaluator, then: Evaluator, otherwise: Evaluator) -> Evalu
 def listed(items: Sequence[Evaluator]) -> Evaluator:
     def made(values: Values) -> Any:
         found = [item(values) for item in items]
-        return ODD if any(one is ODD for one in found) else found
+        if any(one is ODD for one in found):
+            return ODD
+        for one in found:
+            take_content(one)
+        return found
 
     return made
 
@@ -78,6 +82,8 @@ def mapped(entries: Sequence[tuple[Evaluator, Evaluator]]) -> Evaluator:
             key, value = key_of(values), value_of(values)
             if type(key) is not str or value is ODD or key in found:
                 return ODD
+            take_content(key)
+            take_content(value)
             found[key] = value
         return found
 
@@ -99,14 +105,14 @@ def joined(left: Evaluator, right: Evaluator, *, decisive: bool) -> Evaluator:
     return evaluated
 
 
-def typed(inner: Evaluator, wanted: type, *, equal: bool) -> Evaluator:
+def typed(inner: Evaluator, wanted: frozenset[type], *, equal: bool) -> Evaluator:
     def judged(values: Values) -> Any:
         value = inner(values)
         kind = type(value)
         if kind is int and not -LARGEST <= value < LARGEST:
             return ODD
         if kind in SCALARS or kind in CONTAINERS or kind is float:
-            return (kind is wanted) is equal
+            return (kind in wanted) is equal
         return ODD
 
     return judged
@@ -155,6 +161,7 @@ def contained(item: Evaluator, container: Evaluator) -> Evaluator:
             return wanted in there if type(wanted) is str else ODD
         if type(there) is not list or wanted is ODD:
             return ODD
+        spend(len(there) >> 4)
         if type(wanted) is str:  # to CEL as to Python, nothing but a text equals a text
             return wanted in there
         found = [_same(wanted, one) for one in there]
@@ -186,7 +193,12 @@ def _sum(left: Evaluator, right: Evaluator) -> Evaluator:
         one, other = left(values), right(values)
         if type(one) is not type(other):
             return ODD
-        if type(one) is str or type(one) is list:
+        if type(one) is str:
+            take(UNITS_OF_VALUE + len(one) + len(other))
+            return one + other
+        if type(one) is list:
+            take_content(one)
+            take_content(other)
             return one + other
         if type(one) is int:
             found = one + other
@@ -222,14 +234,17 @@ ARITHMETIC: Final[Mapping[str, Callable[[Evaluator, Evaluator], Evaluator]]] = {
 }
 
 
-def quantified(variable: str, items: Evaluator, condition: Evaluator, *, decisive: bool) -> Evaluator:
+def quantified(variable: str, items: Evaluator, condition: Evaluator, *, decisive: bool, cost: int) -> Evaluator:
+    """`cost` is how many steps each element takes."""
+
     def found(values: Values) -> Any:
         there = items(values)
         if type(there) is not list and type(there) is not dict:
             return ODD
         inner = dict(values)
         for item in there:
-            spend()
+            spend(cost)
+            take(UNITS_OF_VALUE * cost)
             inner[variable] = item
             value = condition(inner)
             if value is decisive:
@@ -241,14 +256,17 @@ def quantified(variable: str, items: Evaluator, condition: Evaluator, *, decisiv
     return found
 
 
-def selected(variable: str, items: Evaluator, condition: Evaluator | None, result: Evaluator | None) -> Evaluator:
+def selected(
+    variable: str, items: Evaluator, condition: Evaluator | None, result: Evaluator | None, *, cost: int
+) -> Evaluator:
     def evaluated(values: Values) -> Any:
         there = items(values)
         if type(there) is not list:  # a map's names come in an order of the runtime's own
             return ODD
         inner, found = dict(values), []
         for item in there:
-            spend()
+            spend(cost)
+            take(UNITS_OF_VALUE * cost)
             inner[variable] = item
             if condition is not None:
                 holds = condition(inner)
@@ -259,18 +277,25 @@ def selected(variable: str, items: Evaluator, condition: Evaluator | None, resul
             value = item if result is None else result(inner)
             if value is ODD:
                 return ODD
+            if result is not None:
+                take_content(value)
             found.append(value)
         return found
 
     return evaluated
 
 
-def called_with(function: Callable[..., Any], arguments: Sequence[Evaluator]) -> Evaluator:
+def called_with(function: Callable[..., Any], arguments: Sequence[Evaluator], *, counts: bool = True) -> Evaluator:
+    """`counts` says whether the function makes its value, rather than returns one that is there."""
+
     def evaluated(values: Values) -> Any:
         given = [argument(values) for argument in arguments]
         if any(one is ODD for one in given):
             return ODD
-        return _kept(function, given)
+        found = _kept(function, given)
+        if counts and found is not ODD:
+            take_content(found)
+        return found
 
     return evaluated
 
@@ -279,5 +304,7 @@ def _kept(function: Callable[..., Any], given: Sequence[Any]) -> Any:
     """Call a function. What it refuses is refused by the runtime, with the text of the expression."""
     try:
         return function(*given)
+    except (Exhausted, Oversized):
+        raise
     except Exception:
         return ODD

@@ -24,6 +24,9 @@ BY_NAME: Final = ("at", "edits", "find", "names")
 """Functions whose first argument is a document."""
 DOCUMENTS: Final = ("request", "response", "spec", "tables", *TYPED)
 
+LONGEST: Final = 4000
+"""Characters of an expression with the pack's functions written out: functions of functions could double each time."""
+
 _LITERAL = re.compile(r"""(?P<q>'''|\"\"\"|'|")(?:\\.|(?!(?P=q)).)*(?P=q)""", re.DOTALL)
 _BY_NAME = re.compile(rf"(?<![\w.])({'|'.join(BY_NAME)})\(\s*({'|'.join(DOCUMENTS)})\s*,")
 _MEMBER = r"(?:\.[A-Za-z_]\w*|\[(?:'_*'|\"_*\")\])"
@@ -91,6 +94,8 @@ def rewrite(text: str) -> str:
 
 def expand(text: str, functions: Functions) -> str:
     """Write out the calls of a pack's functions. Raises ShorthandError for a wrong number of arguments."""
+    if len(text) > LONGEST:
+        raise ShorthandError(f"an expression of {len(text):,} characters, {LONGEST:,} are the most")
     if not functions:
         return text
     number = 0
@@ -103,6 +108,8 @@ def expand(text: str, functions: Functions) -> str:
             raise ShorthandError(f"{function.name} is called with {len(arguments)} arguments, pack.yaml has {wanted}")
         number += 1
         text = text[: match.start()] + _call(function, arguments, number) + text[end:]
+        if len(text) > LONGEST:
+            raise ShorthandError(f"more than {LONGEST:,} characters with the pack's functions written out")
         masked = without_literals(text)
     return text
 

@@ -18,6 +18,8 @@ from corrigible.rules.errors import AuthoringError, Place
 _FAST: Final = getattr(yaml, "CSafeLoader", None)
 _BRACKETS: Final = re.compile(r"[\[\]{}]")
 _INDENTS: Final = re.compile(r"^[ \t?:-]+", re.MULTILINE)
+_LETTERS: Final = 256
+"""Of a text that count as one more value: an alias of a long text costs as little as one of a short text."""
 _SAFE_FOR_C: Final = 1000
 """Levels that libyaml's recursion surely carries."""
 
@@ -93,7 +95,7 @@ def _count(top: yaml.Node, path: Path, deepest: int, most: int) -> None:
             continue
         node, collections, scalars = walk.pop()
         remaining.pop()
-        size, depth = 1 + scalars, min(scalars, 1)
+        size, depth = 1 + scalars, int(scalars > 0)
         for one in collections:
             size, depth = size + sizes[id(one)][0], max(depth, sizes[id(one)][1])
         if size > most:
@@ -105,7 +107,7 @@ def _count(top: yaml.Node, path: Path, deepest: int, most: int) -> None:
 
 
 def _content(node: yaml.Node) -> tuple[list[yaml.Node], int]:
-    """Return the collections inside a node, and the number of its scalars, keys included."""
+    """Return the collections inside a node, and the number of its scalars, keys included: a long text counts more."""
     if isinstance(node, yaml.MappingNode):
         inner = list(chain.from_iterable(node.value))
     elif isinstance(node, yaml.SequenceNode):
@@ -113,7 +115,8 @@ def _content(node: yaml.Node) -> tuple[list[yaml.Node], int]:
     else:
         return [], 0
     collections: list[yaml.Node] = [one for one in inner if isinstance(one, yaml.CollectionNode)]
-    return collections, len(inner) - len(collections)
+    scalars = [len(one.value) // _LETTERS for one in inner if isinstance(one, yaml.ScalarNode)]
+    return collections, len(scalars) + sum(scalars)
 
 
 def _error(path: Path, node: yaml.Node, problem: str) -> AuthoringError:

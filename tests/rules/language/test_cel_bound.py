@@ -1,0 +1,203 @@
+"""What an expression makes is bounded before it is made, in Python and in the runtime alike."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import textwrap
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corrigible.rules import budget
+from corrigible.rules.budget import MOST_UNITS, UNITS_OF_VALUE, Budget, content_size, within
+from corrigible.rules.language.cel_bound import _OURS, Bound, Size, measured
+from corrigible.rules.language.cel_syntax import NotRead, read
+from corrigible.rules.language.expression import ARGUMENTS, Environment, EvaluationError, ExpressionError, environment
+
+ENV: Environment = environment(frozenset({"live"}))
+VALUES: dict[str, Any] = {
+    "body": {"text": "abcdefgh" * 8, "items": [{"name": f"n{n}", "tags": ["x", "y"]} for n in range(8)], "n": 3},
+    "live": ["a" * 50] * 20,
+    "request": {"body": {"items": [{"name": "x" * 40}] * 10}},
+    "tables": {"sizes": {"a": "b" * 64}},
+}
+ODD_FIRST = ("", "1.5 < 2.5 && ", "[1.5].exists_one(x, x > 1.0) && ")
+"""What has the runtime evaluate an expression."""
+
+
+def doubling(levels: int, first: str, grown: str) -> str:
+    """Return nested `cel.bind`s, each of which doubles the one around it."""
+    names = [f"a{n}" for n in range(levels + 1)]
+    text = names[-1]
+    for before, name in reversed(list(itertools.pairwise(names))):
+        text = f"cel.bind({name}, {grown.replace('@', before)}, {text})"
+    return f"cel.bind(a0, {first}, {text})"
+
+
+GROWING = [
+    doubling(10, "'x'", "@ + @ + @ + @ + @ + @"),
+    doubling(10, "['x']", "@ + @ + @ + @ + @ + @"),
+    doubling(10, "'x'", "[@, @, @, @, @, @]"),
+    doubling(10, "'x'", "{'k': @, 'l': @, 'm': @, 'n': @, 'o': @, 'p': @}"),
+    doubling(10, "'xxxx'", "@.replace('x', 'xxxxxx')"),
+    doubling(9, "'xx'", "@.replace('x', @)"),
+    doubling(10, "['xx', 'yy']", "[@.join('zz'), @.join(), @[0] + @[1], @.join(@[0] + @[1])]"),
+    doubling(10, "['xx', 'yy', 'zz']", "[@, @, @].map(i, [@, i])"),
+    doubling(10, "'xxxx'", "base64(base64(base64(base64(base64(base64(@))))))"),
+    doubling(10, "['x']", "flat([@, @, @, @, @, @])"),
+    doubling(10, "'x'", "'%s%s%s%s%s'.format([@, @, @, @, @])"),
+    doubling(10, "['a', 'b']", "flat(@.map(i, @))"),
+    "live.map(a, live.map(b, live.map(c, live.map(d, live.map(e, live.map(f, a + b + c))))))",
+    "[live.all(a, live.all(b, live.all(c, live.all(d, live.all(e, live.all(f, a.matches('a*b?')))))))]",
+    "live.map(i, live).map(i, [live, live, live].map(j, [i, j].map(k, live.map(l, [i, j, k, l]))))",
+]
+
+
+SMALL = [
+    doubling(12, "'xxxx'", "respell(@ + '!!', '[a-z]', @)"),
+    "find(request, '**/**/**/**/**/**/**/**/**/**/**').map(p, [p, p, p]).map(p, find(request, '**').map(q, [p, q]))",
+]
+"""What looks as if it grew."""
+
+
+@pytest.mark.parametrize("odd", ODD_FIRST)
+@pytest.mark.parametrize("text", GROWING, ids=range(len(GROWING)))
+def test_what_grows_is_refused(text: str, odd: str) -> None:
+    whole = f"{odd}size({text}) > 0" if odd else text
+    expression = ENV.compile(whole)
+    with pytest.raises(EvaluationError):
+        expression.evaluate(ENV.activation(VALUES))
+    with pytest.raises(EvaluationError):
+        expression.evaluate_by_runtime(ENV.activation(VALUES))
+
+
+def test_memory_stays_small() -> None:
+    """A child that may have 192 MiB more than it has evaluates all of them, and one ordinary one."""
+    code = f"""
+        import resource
+        from corrigible.rules.language.expression import EvaluationError, environment
+        env = environment(frozenset({{"live"}}))
+        values = {VALUES!r}
+        texts = {[f"{odd}size({text}) > 0" if odd else text for text in [*GROWING, *SMALL] for odd in ODD_FIRST]!r}
+        compiled = [env.compile(text) for text in texts]
+        assert env.compile("[1.5].map(i, body.text + 'x')").evaluate(env.activation(values))
+        have = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (have + (192 << 20),) * 2)
+        for one in compiled:
+            for evaluate in (one.evaluate, one.evaluate_by_runtime):
+                try:
+                    evaluate(env.activation(values))
+                except EvaluationError as problem:
+                    assert "memory" not in str(problem).lower(), problem
+        print("done", len(compiled))
+    """
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
+    assert run.stdout.startswith("done "), run.stderr[-2000:]
+    assert int(run.stdout.split()[1]) == 3 * len([*GROWING, *SMALL])
+
+
+LEAVES = st.sampled_from(
+    ["body.text", "body.items", "live", "body.n", "'ab'", "['a', 'b']", "1.5", "1", "tables.sizes", "v", "w"]
+)
+"""`v` and `w` are bound by whatever stands around."""
+
+
+def _grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    two, three = st.tuples(inner, inner), st.tuples(inner, inner, inner)
+    return st.one_of(
+        two.map("({0[0]} + {0[1]})".format),
+        two.map("[{0[0]}, {0[1]}, {0[0]}]".format),
+        two.map("{{'k': {0[0]}, 'l': {0[1]}}}".format),
+        two.map("cel.bind(v, {0[0]}, {0[1]})".format),
+        two.map("cel.bind(w, [v, {0[0]}], {0[1]})".format),
+        two.map("{0[0]}.map(w, {0[1]})".format),
+        two.map("{0[0]}.map(v, [w, v, {0[1]}])".format),
+        two.map("{0[0]}.filter(w, size(string({0[1]})) >= 0)".format),
+        two.map("[{0[0]}].map(v, v).join({0[1]})".format),
+        three.map("{0[0]}.replace({0[1]}, {0[2]})".format),
+        two.map("{0[0]}.split({0[1]})".format),
+        two.map("flat([{0[0]}, {0[1]}])".format),
+        three.map("({0[0]} == {0[1]} ? {0[2]} : {0[1]})".format),
+        inner.map("find(request, '/body/*').map(v, {0})".format),
+        inner.map("base64({0})".format),
+        inner.map("or_value(at({0}, '/k'), {0})".format),
+        inner.map("string({0})".format),
+        inner.map("{0}.upperAscii()".format),
+    )
+
+
+EXPRESSIONS = st.recursive(LEAVES, _grown, max_leaves=14).map(
+    "cel.bind(v, 'ab', cel.bind(w, ['a', body.text], {0}))".format
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(EXPRESSIONS)
+def test_any_expression_is_within_its_bound(text: str) -> None:
+    try:
+        expression = ENV.compile(text)
+        limit = Bound(read(expression.code)).units(VALUES)
+    except (ExpressionError, NotRead, budget.Oversized):
+        limit = -1
+    if limit < 0:
+        return
+    counted = Budget(1 << 40)
+
+    def evaluated() -> Any:
+        return expression.evaluate_by_runtime(ENV.activation(VALUES))
+        yield
+
+    try:
+        next(within(counted, evaluated()))
+    except StopIteration as done:
+        size = content_size(done.value)
+        assert UNITS_OF_VALUE * size.values + size.letters <= limit <= MOST_UNITS
+        assert (1 << 40) - counted.steps_left >= limit // 128  # what it may take is counted before
+    except EvaluationError:
+        pass
+
+
+@settings(max_examples=300, deadline=None)
+@given(EXPRESSIONS)
+def test_any_expression_gives_a_small_value_or_an_error(text: str) -> None:
+    try:
+        value = ENV.compile(text).evaluate(ENV.activation(VALUES))
+    except (ExpressionError, EvaluationError):
+        return
+    size = content_size(value)
+    assert UNITS_OF_VALUE * size.values + size.letters <= 2 * MOST_UNITS
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=9),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=5), inner),
+    )
+)
+def test_a_value_is_measured_as_it_is(value: Any) -> None:
+    size = content_size(value)
+    assert measured(value).units >= UNITS_OF_VALUE * size.values + size.letters
+
+
+def test_functions_of_functions_do_not_double(tmp_path: Any) -> None:
+    from corrigible.rules.errors import AuthoringError
+    from corrigible.rules.pack.load import load_pack
+
+    functions = "\n".join(f'  "f{n}(x)": f{n - 1}(x) + f{n - 1}(x)' for n in range(1, 60))
+    (tmp_path / "pack.yaml").write_text(
+        "name: a\ntitle: A\nversion: 1.0.0\napi: {name: A}\nlicense: MIT\nlookups: []\nfunctions:\n"
+        f'  "f0(x)": x + x\n{functions}\n'
+    )
+    with pytest.raises(AuthoringError, match="more than 4,000 characters"):
+        load_pack(tmp_path)
+
+
+def test_every_function_has_a_bound() -> None:
+    large = Size(99, 2, 30, 10)
+    for name, arguments in ARGUMENTS.items():
+        walked, size = _OURS[name](*[large] * len(arguments))
+        assert walked >= 0 and size.units >= UNITS_OF_VALUE, name
