@@ -165,13 +165,14 @@ class AdminServer:
             self._open.discard(oldest)
             oldest.writer.transport.abort()
         self._open.add(connection)
+        writer.transport.set_write_buffer_limits(0)  # to drain is to have nothing left
         try:
             await self._converse(reader, connection)
-        except (OSError, TimeoutError):  # whoever asked is gone, or silent
-            pass
+        except (OSError, TimeoutError):  # whoever asked is gone, silent, or takes no answer
+            writer.transport.abort()
         finally:
             self._open.discard(connection)
-            writer.transport.abort() if writer.transport.get_write_buffer_size() else writer.close()
+            writer.close()
 
     async def _converse(self, reader: asyncio.StreamReader, connection: _Connection) -> None:
         http = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD)
@@ -198,8 +199,9 @@ class AdminServer:
             connection.writer.write(data)
             async with asyncio.timeout(_SECONDS):
                 await connection.writer.drain()
-            if http.our_state is h11.DONE and http.their_state is h11.DONE:
-                http.start_next_cycle()
+            if status < 400 or status == HTTPStatus.SERVICE_UNAVAILABLE:
+                with suppress(h11.LocalProtocolError):  # whoever asked wants the connection closed
+                    http.start_next_cycle()
 
     async def _answer_to(self, request: h11.Request) -> Answer:
         if request.method not in (b"GET", b"HEAD"):
@@ -267,14 +269,14 @@ async def _read(http: h11.Connection, reader: asyncio.StreamReader) -> h11.Reque
         event = http.next_event()
         if event is h11.NEED_DATA:
             if request is not None:
-                raise h11.RemoteProtocolError("a body", error_status_hint=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+                raise h11.RemoteProtocolError("a body", error_status_hint=413)
             http.receive_data(await reader.read(_HEAD))
         elif isinstance(event, h11.Request):
             request = event
         elif isinstance(event, h11.EndOfMessage):
             return request
         elif isinstance(event, h11.Data):
-            raise h11.RemoteProtocolError("a body", error_status_hint=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            raise h11.RemoteProtocolError("a body", error_status_hint=413)
         else:  # the connection is closed, or another protocol is wanted
             return None
 
