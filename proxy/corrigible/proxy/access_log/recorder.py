@@ -41,6 +41,8 @@ class Recorder:
         self.access_log, self.terminal = access_log, terminal
         self.refresh: Callable[[], Awaitable[None]] | None = None
         """Brings the statistics up to date, where somebody else counts successes."""
+        self.is_draining = False
+        """Whether the front end takes no more connections: requests that are under way end."""
         self._listeners: tuple[Listener, ...] = (*([access_log] if access_log is not None else ()), *listeners)
 
     def listen(self, listener: Listener) -> None:

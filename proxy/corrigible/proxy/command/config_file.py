@@ -126,7 +126,7 @@ class ConfigText(_Text):
         bool | None, Field(description="Load this file, packs and descriptions anew when they change")
     ] = None
     otel: Annotated[bool | None, Field(description="Export traces and metrics by OpenTelemetry")] = None
-    admin: Annotated[str | None, Field(description="Address of /healthz and /metrics: HOST:PORT")] = None
+    admin: Annotated[str | None, Field(description="Address of /healthz, /readyz and /metrics: HOST:PORT")] = None
 
 
 assert set(Mode) == {"none", "traditional", "verbose", "reflective"} and set(Rewritten) == {"redirects", "all", "none"}

@@ -188,7 +188,8 @@ def _run(args: argparse.Namespace, prepared: Prepared, gateway: object, correcto
     assert isinstance(gateway, Gateway)
     for line in prepared.lines:
         _say(line)
-    watch = supervision.Supervision(args, prepared.label.removeprefix("-> "))
+    upstreams = {"": (gateway.upstream.host, gateway.upstream.port)}
+    watch = supervision.Supervision(args, prepared.label.removeprefix("-> "), upstreams)
     unmatched: Callable[[str], None] | None = None
     if prepared.route is not None and args.spec:
         unmatched = spec_option.UnmatchedPaths(list(prepared.profiles()), watch.recorder.say).refused
@@ -206,7 +207,9 @@ def _run(args: argparse.Namespace, prepared: Prepared, gateway: object, correcto
             watch.recorder,
             lambda at: f"corrigible: {at} {prepared.label}{said}",
             lambda loop, all_correctors: watch.started(
-                loop, Reloader(prepared.parts, prepared.files, watch.recorder, all_correctors, prepared.pending)
+                loop,
+                Reloader(prepared.parts, prepared.files, watch.recorder, all_correctors, prepared.pending),
+                all_correctors.unready,
             ),
         )
     finally:

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from corrigible.proxy.admin.reload import Reloader
 from corrigible.proxy.build import MapFiles, build_engine, build_loops
@@ -90,14 +91,16 @@ def run(given: argparse.Namespace, started: Resolved, said: str = "") -> int:
     def pending() -> str:
         return ", ".join(differences(started, now, also=("mode",)))
 
-    watch = supervision.Supervision(args, f"{target} ({label})")
+    at = urlsplit(target)
+    upstreams = {"": (at.hostname or "", at.port or 443)}
+    watch = supervision.Supervision(args, f"{target} ({label})", upstreams)
     try:
         return serve(
             settings,
             engine,
             recorder=watch.recorder,
             started=lambda loop, dispatcher, parts: watch.started(
-                loop, Reloader(lambda: parts, files, watch.recorder, dispatcher, pending)
+                loop, Reloader(lambda: parts, files, watch.recorder, dispatcher, pending), dispatcher.unready
             ),
             load_engine=load_engine,
             line=lambda at: f"corrigible: {at} -> {target} ({label}){said}",

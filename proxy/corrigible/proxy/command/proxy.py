@@ -124,7 +124,12 @@ def run(args: argparse.Namespace) -> int:
     elif plans[0].upstream is None:
         label = f"as a {engine_mode} proxy {label.partition(' None ')[2]}"
     try:
-        watch = supervision.Supervision(args, label.removeprefix("-> "))
+        at = {
+            plan.name: (route.upstream.host, route.upstream.port)
+            for plan, route in zip(plans, routes, strict=True)
+            if route.upstream is not None
+        }
+        watch = supervision.Supervision(args, label.removeprefix("-> "), at)
     except UsageError as problem:
         return _fail(problem, 2)
     apis = ApiRoutes(routes)
@@ -156,7 +161,9 @@ def run(args: argparse.Namespace) -> int:
             apis,
             recorder=watch.recorder,
             started=lambda loop: watch.started(
-                loop, Reloader(running.parts, running.files, watch.recorder, dispatcher, running.pending)
+                loop,
+                Reloader(running.parts, running.files, watch.recorder, dispatcher, running.pending),
+                dispatcher.unready,
             ),
             line=lambda at: f"corrigible: {at} {label}{taken.said}",
             dispatcher=dispatcher,

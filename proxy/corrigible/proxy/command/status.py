@@ -10,10 +10,12 @@ from typing import Final
 
 from corrigible.proxy.access_log.terminal import counted, duration
 from corrigible.schema.extra import needs
+from corrigible.schema.printable import printable
 
 from .usage_error import UsageError
 
 _SECONDS = 5.0
+_MOST_REASONS = 20
 _OTHER_SERVER = "this is no Corrigible: not the admin address of a proxy"
 _ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
 
@@ -22,8 +24,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "status",
         help="show what a running proxy did, and whether it is well",
-        description="Show what a running proxy did, and whether it is well. Exit status: 0 it is well, 1 it is not, or "
-        "does not answer.",
+        description="Show what a running proxy did, and whether it is well. Exit status: 0 it is well and ready, 1 it "
+        "is not, or does not answer.",
     )
     parser.add_argument(
         "--admin", metavar="URL", default="127.0.0.1:8081", help="what the proxy has as --admin; default: %(default)s"
@@ -44,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         with httpx.Client(base_url=url, timeout=_SECONDS, trust_env=False) as client:
             health, metrics = client.get("/healthz"), client.get("/metrics")
+            ready = client.get("/readyz") if health.status_code == metrics.status_code == 200 else health
     except httpx.ConnectError as problem:
         reason = _ERRNO.sub("", str(problem))
         return _not_well(f"{url}: {reason[:1].lower()}{reason[1:]}: is the proxy running with --admin?")
@@ -58,8 +61,12 @@ def run(args: argparse.Namespace) -> int:
     except (ValueError, KeyError):
         return _not_well(f"{url}: {_OTHER_SERVER}")
     statistics = scraped.statistics
-    print(f"corrigible {scraped.info.get('version', '')} is well: {scraped.info.get('serves', '')}")
-    facts = []
+    is_ready = ready.status_code == 200
+    state = "is well" if is_ready else "is alive, and not ready"
+    print(f"corrigible {scraped.info.get('version', '')} {state}: {scraped.info.get('serves', '')}")
+    for reason in () if is_ready else ready.text.splitlines()[:_MOST_REASONS]:
+        print(f"not ready: {printable(reason)[:200]}")
+    facts = ["ready"] if is_ready else []
     if scraped.started is not None:
         facts.append(f"up {_span(time.time() - scraped.started)}")
     if scraped.memory is not None:
@@ -71,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     print(", ".join(facts))
     for line in statistics.summary() if statistics.requests else ("no requests yet",):
         print(line)
-    return 0
+    return 0 if is_ready else 1
 
 
 def _span(seconds: float) -> str:

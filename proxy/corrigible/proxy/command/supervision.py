@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,17 +48,23 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--admin",
         metavar="HOST:PORT",
-        help="serve /healthz and /metrics (Prometheus) on this address; corrigible status reads them; default: off",
+        help="serve /healthz, /readyz and /metrics (Prometheus) on this address; corrigible status reads them; "
+        "default: off",
     )
 
 
 class Supervision:
     """What watches one proxy."""
 
-    def __init__(self, args: argparse.Namespace, serves: str) -> None:
-        """Open the log and the addresses; `serves` says what is proxied. Raises UsageError if that is impossible."""
+    def __init__(
+        self, args: argparse.Namespace, serves: str, upstreams: Mapping[str, tuple[str, int]] | None = None
+    ) -> None:
+        """Open the log and the addresses; `serves` says what is proxied. Raises UsageError if that is impossible.
+
+        `upstreams` has host and port of each API by its name.
+        """
         self._open_telemetry = _telemetry(args)
-        admin = _admin(args, serves)
+        admin = _admin(args, serves, upstreams or {})
         try:
             access_log = AccessLog(args.log) if args.log is not None else None
         except OSError as problem:
@@ -67,8 +73,15 @@ class Supervision:
         self._is_reloading = args.reload
         self._admin: AdminServer | None = admin(self.recorder) if admin is not None else None
 
-    def started(self, loop: asyncio.AbstractEventLoop, reloader: Reloader) -> None:
-        """Watch a proxy that runs on this loop from now on."""
+    def started(
+        self, loop: asyncio.AbstractEventLoop, reloader: Reloader, unready: Callable[[], Iterable[str]]
+    ) -> None:
+        """Watch a proxy that runs on this loop from now on. `unready` yields why what corrects is not ready."""
+
+        def reasons() -> Iterator[str]:
+            if self.recorder.is_draining:
+                yield "the proxy is stopping"
+            yield from unready()
 
         def hung_up() -> None:
             self.recorder.reopen()
@@ -80,8 +93,8 @@ class Supervision:
         if self._is_reloading:
             reloader.watch()
         if self._admin is not None:
-            self._admin.start(loop)
-            self.recorder.say(f"{self._admin.url} has /healthz and /metrics")
+            self._admin.start(loop, reasons)
+            self.recorder.say(f"{self._admin.url} has /healthz, /readyz and /metrics")
 
     def close(self) -> None:
         """Close the admin address. The recorder is closed by the front end."""
@@ -106,7 +119,9 @@ def _telemetry(args: argparse.Namespace) -> Callable[[Recorder], Listener] | Non
     return lambda recorder: OpenTelemetry.from_environment(recorder.statistics, recorder.say)
 
 
-def _admin(args: argparse.Namespace, serves: str) -> Callable[[Recorder], AdminServer] | None:
+def _admin(
+    args: argparse.Namespace, serves: str, upstreams: Mapping[str, tuple[str, int]]
+) -> Callable[[Recorder], AdminServer] | None:
     if args.admin is None:
         return None
     address = parse_listen(args.admin, "--admin")
@@ -122,7 +137,7 @@ def _admin(args: argparse.Namespace, serves: str) -> Callable[[Recorder], AdminS
 
     def opened(recorder: Recorder) -> AdminServer:
         try:
-            return AdminServer(address.host, address.port, recorder.snapshot, metrics.render)
+            return AdminServer(address.host, address.port, recorder.snapshot, metrics.render, upstreams)
         except OSError as problem:
             reason = (problem.strerror or str(problem)).lower()
             raise UsageError(f"--admin {args.admin}: cannot listen: {reason}") from None

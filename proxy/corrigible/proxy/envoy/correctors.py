@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import pickle
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -105,6 +105,12 @@ class Correctors:
             with contextlib.suppress(OSError):
                 await replica.replace()
 
+    def unready(self) -> Iterator[str]:
+        """Yield why not all correctors answer: nothing where they do."""
+        missing = sum(not replica.is_ready for replica in self._replicas)
+        if missing:
+            yield f"{missing} of {len(self._replicas)} correctors are not ready: their errors pass as they came"
+
     def close(self) -> None:
         """End all."""
         for task in self._watching:
@@ -120,6 +126,8 @@ class _Replica:
         self._number = 0
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._pulse = Pulse()
+        self.is_ready = False
+        """Whether one serves now."""
 
     async def is_stuck(self) -> bool:
         """Whether the one that serves now will never answer."""
@@ -150,6 +158,7 @@ class _Replica:
                 raise OSError("a corrector did not start")
             if loop.time() > end:
                 raise OSError("a corrector did not start in time")
+        self.is_ready = True
 
     async def replace(self) -> None:
         """Have another one take its place, and end it when it has answered what it was asked."""
@@ -166,6 +175,7 @@ class _Replica:
             number = self._number
             await streams[0].read(1)  # it says nothing unless it has ended
             if streams is self._streams:
+                self.is_ready = False
                 streams[1].transport.abort()
                 self._server.kill(number)
                 return

@@ -134,6 +134,7 @@ class _Run:
         stopping.cancel()
         if ended.done():
             return 1, envoy.ending()
+        self._recorder.is_draining = True
         if not await envoy.drain(_ACTIVE, _CONNECTIONS, force):
             self._recorder.say("unfinished exchanges were cut off")
         completed = await self._completed(envoy)

@@ -119,7 +119,9 @@ def _run(
         upstream = open_upstream(settings.upstream, how)
         front = GrpcFront(corrector, upstream, dispatcher, described=described, record=record, complain=recorder.say)
         try:
-            return await _serve(settings, upstream, front, line, lambda loop: started(loop, dispatcher, parts))
+            return await _serve(
+                settings, upstream, front, recorder, line, lambda loop: started(loop, dispatcher, parts)
+            )
         finally:
             if front.reflection is not None:
                 front.reflection.stop()
@@ -140,6 +142,7 @@ async def _serve(
     settings: GrpcSettings,
     upstream: Upstream,
     front: GrpcFront,
+    recorder: Recorder,
     line: Callable[[str], str],
     started: Callable[[asyncio.AbstractEventLoop], None],
 ) -> int:
@@ -161,6 +164,7 @@ async def _serve(
     started(asyncio.get_running_loop())
     print(line(f"{settings.listen.rpartition(':')[0]}:{port}"), file=sys.stderr, flush=True)
     await stop.wait()
+    recorder.is_draining = True
     draining, forced = asyncio.ensure_future(server.stop(_GRACE)), asyncio.ensure_future(force_stop.wait())
     await asyncio.wait((draining, forced), return_when=asyncio.FIRST_COMPLETED)
     forced.cancel()

@@ -136,6 +136,8 @@ async def serve(
         scheme = "https" if settings.identity is not None else "http"
         ready(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
         await stop.wait()
+        if recorder is not None:
+            recorder.is_draining = True
         await _drain(listener, force_stop)
     finally:
         await lookups.close()

@@ -263,6 +263,11 @@ class Dispatcher:
         if self._workers is not None:
             await self._workers.reload(name, LOOPS_STATE, None if forget else LOOPS_RESTORE)
 
+    def unready(self) -> Iterator[str]:
+        """Yield why not everything that is large can be corrected: nothing where it can."""
+        if self._workers is not None and not self._workers.can_start():
+            yield "no worker can be started: large errors pass as they came"
+
     def mend(self) -> None:
         """Call it now and then: what starts workers is seen to."""
         if self._workers is not None:

@@ -205,6 +205,11 @@ class Workers:
         """See to it that workers can be started, whatever has ended meanwhile."""
         self._server.mend()
 
+    def can_start(self) -> bool:
+        """Whether workers can be started."""
+        self.mend()
+        return self._server.is_running()
+
     def end(self) -> None:
         """End all workers there are; others follow when they are needed."""
         for worker in self._workers:
