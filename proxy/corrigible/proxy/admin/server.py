@@ -115,7 +115,10 @@ class AdminServer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._unready: Callable[[], Iterable[str]] = tuple
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._socket = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        try:
+            self._socket = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        except OSError as problem:  # its text repeats the address
+            raise (OSError(problem.errno, os.strerror(problem.errno)) if problem.errno else problem) from None
         self._reach = Reach(upstreams or {})
         self._open: set[_Connection] = set()
         self._under_way: dict[str, asyncio.Task[Answer]] = {}
