@@ -210,7 +210,9 @@ class TestCheckov:
             twice = told(lambda: through.post(second, json=pod), is_relayed).json()
             again = told(lambda: client.post(second, json=pod)).json()
         assert twice.pop("recovery_feedback") == feedback_of(once)
-        assert feedback_of(again)["loop"]["attempt"] >= 2
+        assert "loop" not in feedback_of(again), (
+            "a kube-apiserver sends no credentials: whose attempt it is, nobody knows"
+        )
         assert unsealed(twice) == unsealed(once)
 
     def test_what_a_stranger_writes_into_a_cause_is_only_to_be_confirmed(

@@ -174,7 +174,8 @@ class Unasked:
         changes = list(_changes(suggestion["patch"], self._case))
         evidence = set(self._evidence(suggestion, result, error, changes))
         is_lossless = all(_is_lossless(one, error) for one in changes)
-        return Weighed(frozenset(evidence), frozenset(self._doubts(suggestion, error, changes, evidence)), is_lossless)
+        doubts = self._doubts(suggestion, error, changes, evidence, is_lossless)
+        return Weighed(frozenset(evidence), frozenset(doubts), is_lossless)
 
     def _evidence(
         self, suggestion: Mapping[str, Any], result: RuleResult, error: Violation, changes: Sequence[_Change]
@@ -306,6 +307,7 @@ class Unasked:
         error: Violation,
         changes: Sequence[_Change],
         evidence: set[Evidence],
+        is_lossless: bool,
     ) -> Iterator[Doubt]:
         places = [place for one in changes for place in (one.source, one.place)]
         is_of_content = all(one.startswith(("/body/", "/query/")) for one in places)
@@ -314,7 +316,9 @@ class Unasked:
             yield Doubt.ELSEWHERE
         if any(one.is_rename and self._is_known_to_the_server(one, error) for one in changes):
             yield Doubt.CONTRADICTED
-        if Evidence.DECLARED not in evidence and self._is_broken_by(suggestion, changes):
+        # What a server says of the form of a member that it names outweighs the form that the description has.
+        is_form = is_lossless and {Evidence.STATED, Evidence.NAMED} <= evidence
+        if Evidence.DECLARED not in evidence and not is_form and self._is_broken_by(suggestion, changes):
             yield Doubt.CONTRADICTED
         if any(_is_made_text(one) and not self._asks_for_text(one, error, evidence) for one in changes):
             yield Doubt.RETYPED
@@ -481,7 +485,15 @@ def _is_lossless(change: _Change, error: Violation) -> bool:
     if change.old is MISSING:
         is_only = error.stated.get("const") == change.new or error.stated.get("enum") == [change.new]
         return change.place.startswith("/headers/") and error.pointer == change.place and is_only
-    return change.new is not MISSING and (is_same_value(change.old, change.new) or _is_same_json(change))
+    return change.new is not MISSING and (
+        is_same_value(change.old, change.new) or _is_same_json(change) or _is_same_month(change.old, change.new)
+    )
+
+
+def _is_same_month(old: Json, new: Json) -> bool:
+    """Whether two texts are one month of one year, the second with two digits (RFC 3339, section 5.6)."""
+    months = [_MONTH.fullmatch(one) for one in (old, new) if isinstance(one, str)]
+    return len(months) == 2 and len({(one[1], int(one[2])) for one in months if one}) == 1 and None not in months
 
 
 def _is_same_json(change: _Change) -> bool:
@@ -531,6 +543,7 @@ def _is_encoded(change: _Change) -> bool:
     return str(change.new).translate(_URL_SAFE).rstrip("=") == encoded
 
 
+_MONTH: Final = re.compile(r"(\d{4})-(\d{1,2})", re.ASCII)
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 
 
