@@ -6,6 +6,7 @@ The roles in these sentences are in no list of ours. Each has its truth beside i
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -44,8 +45,21 @@ REOPENING = Request("POST", "/tickets/5/reopen", body={"comment": "again", "team
 ACCOUNT = Request(
     "PATCH", "/accounts/acc_9", body={"plan": "gold", "limit": 5000, "owner": "u_2", "webhook_url": "http://x.test"}
 )
+LOGIN = Request(
+    "POST",
+    "/logins",
+    body={
+        "code": "12",
+        "pin": "1",
+        "csrf": "",
+        "sum": "900 euros",
+        "limit": "5k",
+        "sender": "ceo@x.test",
+        "supervisor": "bo",
+    },
+)
 BOARD = Request("DELETE", "/boards/4")
-REQUESTS = (PARCEL, REFUND, ARTICLE, FILE, VISIT, REOPENING, ACCOUNT, BOARD)
+REQUESTS = (PARCEL, REFUND, ARTICLE, FILE, VISIT, REOPENING, ACCOUNT, LOGIN, BOARD)
 
 NO_VALUE: list[tuple[Request, str]] = [
     (PARCEL, "only managers insure above 500.00"),
@@ -130,17 +144,36 @@ NO_VALUE: list[tuple[Request, str]] = [
     (FILE, "folder 'tools' is reserved for the sous-chefs"),
     (VISIT, "ward 'icu' is prohibited to matrons"),
     (ARTICLE, "Title: nicht erlaubt"),
+    (ARTICLE, "status 'archived' is not allowed"),
+    (ARTICLE, "Unsupported language: de"),
+    (ARTICLE, "language 'de' is not a valid value"),
+    (ARTICLE, "author does not match"),
+    (FILE, "folder 'tools' is read-only"),
+    (FILE, "setup.exe already exists and belongs to another user"),
+    (FILE, "You do not have permission: setup.exe already exists"),
+    (FILE, "setup.exe is already in use; your plan allows one upload"),
+    (FILE, "No right to setup.exe exists"),
+    (FILE, "No filename 'setup.exe' exists"),
+    (ACCOUNT, "owner u_2 already exists"),
+    (ACCOUNT, "account acc_9 is already taken"),
+    (LOGIN, "code must contain 6 digits"),
+    (LOGIN, "pin is malformed"),
+    (LOGIN, "csrf must not be empty"),
+    (LOGIN, "sum 900 euros has too many characters"),
+    (LOGIN, "limit 5k must be shorter"),
+    (LOGIN, "sender contains an unknown domain"),
+    (LOGIN, "not allowed to log in without a supervisor"),
+    (LOGIN, "Your monthly quota is used up"),
+    (LOGIN, "exceeded quota: compute"),
+    (LOGIN, "Too many requests of this size need a manager"),
 ]
 """Of a 403: nothing may be asked for."""
 VALUES: list[tuple[Request, str, str]] = [
-    (ARTICLE, "status 'archived' is not allowed", "/body/status"),
     (FILE, "file extension .exe is not permitted", "/body/filename"),
     (VISIT, "start date lies in the past", "/body/start_date"),
-    (ARTICLE, "Unsupported language: de", "/body/language"),
     (ARTICLE, "Attribute 'language' is read-only", "/body/language"),
     (FILE, "The filename 'setup.exe' already exists", "/body/filename"),
     (VISIT, "start_date must not be in the past", "/body/start_date"),
-    (ARTICLE, "language 'de' is not a valid value", "/body/language"),
     (PARCEL, "note contains banned word 'glass'", "/body/note"),
 ]
 """Of a 403: what is wrong is proven."""
@@ -191,10 +224,10 @@ def schema_of(value: Json) -> Json:
     return {"type": "integer" if isinstance(value, int) else "string"}
 
 
-def description() -> Json:
-    """Describe the operations of the requests: a part of a path with a digit is a parameter."""
+def description(*requests: Request) -> Json:
+    """Describe the operations of requests: a part of a path with a digit is a parameter."""
     paths: dict[str, Json] = {}
-    for request in REQUESTS:
+    for request in requests:
         parts = request.path.strip("/").split("/")
         named = [f"id{at}" if any(map(str.isdigit, part)) else "" for at, part in enumerate(parts)]
         operation: dict[str, Json] = {
@@ -215,7 +248,7 @@ def corrector(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     if request.param == "not described":
         return build_corrector(())
     file = tmp_path_factory.mktemp("offices") / "openapi.json"
-    file.write_text(json.dumps(description()), "utf-8")
+    file.write_text(json.dumps(description(*REQUESTS)), "utf-8")
     return build_corrector((), spec=[file])
 
 
@@ -271,26 +304,81 @@ def test_a_conflict_about_somebody_asks_for_no_value(corrector: HttpCorrector, r
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "beside",
     [
-        {"message": "status 'archived' is not allowed", "required_role": "matron"},
-        {"message": "Matrons archive articles", "errors": [{"message": "status 'archived' is not allowed"}]},
-        {"message": "status 'archived' is not allowed", "hint": "ask a matron"},
+        {"required_role": "matron"},
+        {"errors": [{"message": "Matrons upload files"}]},
+        {"hint": "ask a matron"},
+        {"code": "INSUFFICIENT_SCOPE"},
+        {"code": "planLimit"},
+        {"needs": "gold"},
+        {"tier": None},
+        {"approver": {"id": 7}},
+        {"limit": 500},
     ],
 )
-def test_the_whole_answer_has_to_prove_it(corrector: HttpCorrector, answer: Json) -> None:
-    said = feedback(corrector, ARTICLE, 403, answer)
-    assert said is not None and isinstance(apply(said, ARTICLE), Terminal)
+def test_the_whole_answer_has_to_prove_it(corrector: HttpCorrector, beside: dict[str, Json]) -> None:
+    proof: dict[str, Json] = {"message": "file extension .exe is not permitted"}
+    said = feedback(corrector, FILE, 403, proof)
+    assert said is not None and isinstance(apply(said, FILE), NeedsInput)
+    said = feedback(corrector, FILE, 403, {**proof, **beside})
+    assert said is not None and isinstance(apply(said, FILE), Terminal)
+
+
+@pytest.mark.parametrize("header", ["WWW-Authenticate", "X-Accepted-OAuth-Scopes", "X-Required-Role"])
+def test_a_header_that_tells_a_right_is_heard(header: str) -> None:
+    text = "file extension .exe is not permitted"
+    assert proven(FILE, text) == "/body/filename"
+    assert proven(FILE, text, header.lower()) == ""
+
+
+def test_a_verdict_needs_the_description_as_well() -> None:
+    text = "status 'archived' is not allowed"
+    assert proven(ARTICLE, text) == ""
+    assert proven(ARTICLE, text, refused="/body/status") == "/body/status"
+    assert proven(ARTICLE, f"{text} for editors", refused="/body/status") == ""
+
+
+def proven(request: Request, text: str, *headers: str, refused: str = "") -> str:
+    errors, answer = [Violation(message=text)], {"message": text}
+    return forbidden_value(request, errors, answer, headers, lambda place: place == refused)
 
 
 @pytest.mark.parametrize(("request_", "text", "place"), VALUES)
 @pytest.mark.parametrize("word", ["matrons", "Leitung", "Gold", "tier", "jefa", "équipe", "42nd"])
 def test_one_word_more_is_no_proof(request_: Request, text: str, place: str, word: str) -> None:
-    """Whatever the word is, and wherever it stands: a taken name is the only thing that needs no more proof."""
-    assert forbidden_value(request_, [Violation(message=text)], {"message": text}) == place
-    if "exists" in text:
-        return
+    """Whatever the word is, and wherever it stands."""
+    assert proven(request_, text) == place
     words = text.split()
     for at in range(len(words) + 1):
         longer = " ".join([*words[:at], word, *words[at:]])
-        assert forbidden_value(request_, [Violation(message=longer)], {"message": longer}) == "", longer
+        assert proven(request_, longer) == "", longer
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ({"user_id": "u_5"}, "Task is already assigned to another user"),
+        ({"employee_id": "e_5"}, "Shift has already been taken by someone else"),
+        ({"tenant_id": "t_2", "serial": "s1"}, "Device s1 is already registered to another tenant"),
+        ({"approver": "ada", "comment": "ok"}, "already approved by someone else"),
+        ({"limit": 5000}, "Account is frozen by compliance"),
+        ({"amount": 900}, "Invoice is locked"),
+        ({"choice": "x", "voter": "ada"}, "You have already voted"),
+    ],
+)
+@pytest.mark.parametrize("field", [False, True])
+def test_a_conflict_that_somebody_decided_asks_for_nothing(body: dict[str, Json], text: str, field: bool) -> None:
+    request = Request("POST", "/claims", body=body)
+    answer: Json = {"errors": [{"field": next(iter(body)), "message": text}]} if field else {"message": text}
+    said = feedback(build_corrector(()), request, 409, answer)
+    assert said is None or isinstance(apply(said, request), Terminal), said
+
+
+@pytest.mark.parametrize("name", ["email", "username", "slug"])
+def test_a_name_that_is_taken_is_still_asked_for(name: str, tmp_path: Path) -> None:
+    request = Request("POST", "/users", body={name: "ada-1", "bio": "x"})
+    (tmp_path / "openapi.json").write_text(json.dumps(description(request)), "utf-8")
+    corrector = build_corrector((), spec=[tmp_path / "openapi.json"])
+    said = feedback(corrector, request, 409, {"errors": [{"field": name, "message": "is already taken"}]})
+    assert said is not None and isinstance(apply(said, request), NeedsInput)

@@ -6,6 +6,7 @@ Knows: rules, descriptions, which of them goes first. Does not know: how an answ
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -45,7 +46,7 @@ from .request_at_fault import OF_UNKNOWN, may_be_judged
 from .rule_scope import scope_of, told_apart
 from .several_members import repair_several
 from .state import ReadsState, suggest_by_state
-from .state_refusal import refused_as_a_whole, refused_for_state
+from .state_refusal import refused_as_a_whole, refused_for_state, settled_by_somebody
 from .stated_limits import with_stated_limits
 from .told_together import moved_from, rank, with_members_told
 from .unasked import gated
@@ -94,7 +95,7 @@ def suggest(
             if matched and remaining() < 0 and use_reserve(_RESERVE):
                 break  # suggestions for the errors before are worth sending
             raise
-        for result in results:
+        for result in map(matcher.decided, results, repeat(error)):
             matched.append(MatchedError(result, error))
             settled |= result.also_resolves
     return [MatchedError(*one) for one in zip(gated(case, matched), (one.error for one in matched), strict=True)]
@@ -188,6 +189,13 @@ class ErrorMatcher:
                 result = self._as_a_whole(number)
         return [result] if result is not None else []
 
+    def decided(self, result: RuleResult, error: Violation) -> RuleResult:
+        """Return a result, or what is told instead where a person has decided what it asks about."""
+        if isinstance(result.rule, Rule) and result.rule.priority >= 0:
+            return result
+        told = settled_by_somebody(self._case, error, result)
+        return result if told is None else result_of(told, "the error")
+
     def _is_forbidden(self) -> bool:
         case = self._case
         is_http = case.request.protocol is Protocol.HTTP and case.profile.adapter.tells_places_loosely
@@ -196,7 +204,9 @@ class ErrorMatcher:
     def _of_forbidden(self, number: int) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
         """Return what is told of a 403: a person has to decide, unless the answer proves that a value is at fault."""
         case, error = self._case, self._case.errors[number]
-        place = forbidden_value(case.request, case.errors, case.text)
+        place = forbidden_value(
+            case.request, case.errors, case.text, case.exchange.headers, lambda one: bool(self._violations_at(one))
+        )
         if not place and (told := self._about_state(number)) is not None:
             return [told]
         result = yield from self._by_rule(number, last_resort=True, error=error._replace(pointer=place))

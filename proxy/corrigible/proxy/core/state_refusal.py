@@ -48,6 +48,7 @@ from corrigible.adapters.formats.message.state_wording import Reason, told_reaso
 from corrigible.adapters.formats.message.told_code import is_fault
 from corrigible.adapters.formats.message.under_way import is_under_way
 from corrigible.adapters.formats.place_by_message import suspected_place
+from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import segments, value_at
 from corrigible.rules.safety.decisive import READS, words
 from corrigible.rules.safety.nearness import letters
@@ -62,6 +63,7 @@ from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
+from .forbidden_value import may_not_be_asked
 from .state_reader import repeats, values_in
 from .state_subject import value_refused
 from .terminal_answer import Told, already_done, escalation
@@ -83,6 +85,12 @@ _OF_SOMEBODY: Final = re.compile(
     r"|\bonly (?:[\w-]+ ){1,5}?(?:can|may|is allowed to|are allowed to) (?!be\b)"
 )
 """A sentence about who did this, or who may: not about what was sent."""
+_OF_A_PERSON: Final = re.compile(
+    r"(?i)\b(?:someone|somebody)\b"
+    r"|\banother (?:user|person|tenant|customer|member|account|session|device|employee|editor)\b"
+    r"|\b\w+(?:ed|en|wn) (?:[\w-]+ ){0,3}by (?:[\w@.'-]+ ?){1,3}[.!]?$|^\W*you\b"
+)
+"""The same, with who did it at the end, or about the caller: no other content of the request changes that."""
 _SERVER_FAULT: Final = 500
 _OF_ANY_PATH: Final = frozenset({Reason.CREDENTIALS, Reason.FEATURE, Reason.RIGHT, Reason.LIMIT})
 _OF_THE_STATUS: Final = frozenset({Reason.RIGHT, Reason.FIXED})
@@ -213,6 +221,32 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
     if reason is Reason.IN_USE and not _takes_away(request, action):
         reason = Reason.STATE
     return escalation(_TOLD[reason], {"method": request.method, "path": request.path})
+
+
+def settled_by_somebody(case: RefusalCase, error: Violation, result: RuleResult) -> Repair | None:
+    """Return what is told instead of a question for who asks, for an amount, or for anything, where a person decided.
+
+    A conflict that only says that a name or an address is taken is none of these.
+    """
+    request, text = case.request, error.message[:_READ]
+    asked = {str(one["pointer"]) for each in result.suggestions for one in each.get("placeholders") or ()}
+    if case.exchange.status != _CONFLICT or request.protocol is not Protocol.HTTP or not asked:
+        return None
+    reason, is_of_person = told_reason(text), _OF_A_PERSON.search(text) is not None
+    is_state = reason in (Reason.STATE, Reason.RIGHT)
+    if any(one in ("/body", "/query") and is_of_person for one in asked) or any(
+        may_not_be_asked(one) and (is_of_person or (is_state and not _names_account(one))) for one in asked
+    ):
+        return escalation(_TOLD[reason or Reason.STATE], {"method": request.method, "path": request.path})
+    return None
+
+
+def _names_account(place: str) -> bool:
+    """Whether a place has what an account is made under: "That e-mail already has an account"."""
+    return not _ACCOUNT_NAMES.isdisjoint(words(segments(place)[-1])[-1:])
+
+
+_ACCOUNT_NAMES: Final = frozenset({"email", "mail", "username", "login"})
 
 
 def _only_number(body: Json) -> str:

@@ -21,6 +21,7 @@ from corrigible.rules.safety.decisive import words
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Protocol, Request
 
+from .forbidden_value import may_not_be_asked
 from .request_at_fault import BAD_REQUEST, SERVER_FAULT
 from .told_pace import MAY_BE_ABOUT_PACE, TOO_MANY_REQUESTS, is_too_fast
 from .unsent_value import names_unsent
@@ -69,14 +70,6 @@ _FORBIDDEN: Final = 403
 _WITHOUT: Final = re.compile(
     r"(?i)\bnot (?:allowed|permitted|able) to\b.{1,80} without (?:an? |the |any )?['\"`]?[\w$.-]+['\"`]?[.!]?$"
 )
-_OF_RIGHTS: Final = frozenset(
-    {
-        *("permission", "permissions", "login", "account", "subscription", "token", "license", "licence", "plan"),
-        *("credential", "credentials", "session", "authentication", "authorization", "access", "approval", "consent"),
-        *("role", "scope", "key", "password", "user", "certificate", "invitation"),
-    }
-)
-"""What is missing where somebody may not do something, whatever else is called so."""
 _ADDRESS: Final = re.compile(r"\w://")
 _JSON: Final = re.compile(r"(?i)\bdecod\w*|\bjson\b|\bunmarshal\w*|\bpayload\b|\bbody\b")
 
@@ -107,16 +100,17 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
 
 
 def _is_lack(request: Request, errors: Sequence[Violation]) -> bool:
-    """Whether a 403 only says without what nobody may do this, and something of that name was sent.
+    """Whether a 403 only says without what nobody may do this, and that was sent under a longer name.
 
-    `not allowed to comment without a post` of `post_id` is no matter of rights, and so it is of a `post` that is not
-    there. That a role is missing, or a login, is one.
+    `not allowed to comment without a post` of `post_id` is no matter of rights. That a role is missing, or a login, is
+    one, and so may it be that what was sent under this very name does not do.
     """
     if not all(_WITHOUT.search(one.message[:_READ]) and one.constraint in ("", "required") for one in errors):
         return False
-    nouns = [segments(one.pointer)[-1:] for one in errors]
-    sent = {word for one in sent_places(request) if len(one.path) == 2 for word in words(one.path[-1])}
-    return all(noun and noun[0] in sent and noun[0] not in _OF_RIGHTS for noun in nouns)
+    sent = [one.path[-1] for one in sent_places(request) if len(one.path) == 2]
+    longer = {word for one in sent for word in words(one)} - set(sent)
+    nouns = [segments(one.pointer)[-1] if one.pointer and not may_not_be_asked(one.pointer) else "" for one in errors]
+    return all(one in longer for one in nouns)
 
 
 def _is_conditional(exchange: Exchange, errors: Sequence[Violation]) -> bool:
