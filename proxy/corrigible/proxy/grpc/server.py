@@ -113,7 +113,7 @@ def _run(
         _complain(
             "--upstream-insecure: whatever certificate the upstream shows now is taken, and no other one until the end"
         )
-    record = _reporter(recorder)
+    record = _reporter(recorder, corrector.engine.packs)
 
     async def main() -> int:
         upstream = open_upstream(settings.upstream, how)
@@ -177,17 +177,17 @@ def _complain(problem: str) -> None:
     print(f"corrigible proxy: {problem}", file=sys.stderr, flush=True)
 
 
-def _reporter(recorder: Recorder) -> Callable[[CallOutcome], None]:
+def _reporter(recorder: Recorder, api: str) -> Callable[[CallOutcome], None]:
     def record(ended: CallOutcome) -> None:
         if not ended.call.code and not recorder.wants_successes:
-            recorder.count_success()
+            recorder.count_success(api, ended.outcome.operation, HTTP[0], time.time() - ended.call.started)
             return
-        recorder.write(entry_of(ended))
+        recorder.write(entry_of(ended, api))
 
     return record
 
 
-def entry_of(ended: CallOutcome) -> Entry:
+def entry_of(ended: CallOutcome, api: str = "") -> Entry:
     """Return the entry of a call that ended."""
     call, outcome = ended.call, ended.outcome
     is_gone = call.message == GONE and not outcome.reason
@@ -205,5 +205,6 @@ def entry_of(ended: CallOutcome) -> Entry:
         correction=ended.correction,
         failure=failure_of(call.code, call.message, call.trailers),
         traceparent=next((str(value) for key, value in call.metadata if key == "traceparent"), None),
+        api=api,
     )
     return with_outcome(entry, outcome)
