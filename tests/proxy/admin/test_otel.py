@@ -100,16 +100,20 @@ def test_a_collector_gets_a_span_for_each_exchange_in_its_trace(bench: Any, writ
         "url.path": "/ok",
         "http.response.status_code": 200,
         "corrigible.verdict": "success",
+        "corrigible.api": "apex",
     }
     assert (attributes(bad)["corrigible.verdict"], attributes(bad)["http.response.status_code"]) == ("corrected", 400)
-    assert [one.string_value for one in bad.attributes[4].value.array_value.values] == ["apex.x"]
+    [rules] = [one.value for one in bad.attributes if one.key == "corrigible.rules"]
+    assert [one.string_value for one in rules.array_value.values] == ["apex.x"]
     assert gone.status.message == "the upstream closed the connection without an answer"
     assert all(span.end_time_unix_nano > span.start_time_unix_nano for span in spans)
     numbers = {metric.name: metric for metric in metrics}
     requests = {
-        one.attributes[0].value.string_value: one.as_int for one in numbers["corrigible.requests"].sum.data_points
+        tuple(attribute.value.string_value for attribute in one.attributes): one.as_int
+        for one in numbers["corrigible.requests"].sum.data_points
     }
-    assert requests == {"success": 1, "corrected": 1, "failed": 1}
+    classes = {"success": "2xx", "corrected": "4xx", "failed": "5xx"}
+    assert requests == {("apex", "", classes[verdict], verdict): 1 for verdict in classes}
     assert numbers["corrigible.correction.duration"].histogram.data_points[0].count == 1
 
 

@@ -45,7 +45,7 @@ def local_replies() -> Json:
         "mappers": [
             mapper(["UC", "UR"], "the upstream closed the connection without an answer"),
             mapper(["UPE"], "the upstream's answer is not valid HTTP"),
-            mapper(["UF", "UH"], "no connection to the upstream: %UPSTREAM_TRANSPORT_FAILURE_REASON%"),
+            mapper(["UF", "UH"], "no connection to the upstream"),  # why is in the log: it may say where that is
             mapper(["UT"], "the upstream did not answer in time", 504),
             mapper([], REQUEST_LATE, 408, comparison(408)),
             *map(_too_large, _STATUSES),

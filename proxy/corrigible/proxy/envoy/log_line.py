@@ -90,7 +90,7 @@ def entry_of(fields: Mapping[str, Any], *, is_grpc: bool = False, api: str = "")
         flags.append("UT")
     failure = next((text for flag, text in _FAILURES.items() if flag in flags), None)
     if failure is not None and fields.get("failure"):
-        failure = f"{failure}: {fields['failure']}"
+        failure = f"{failure}: {str(fields['failure']).replace('_', ' ')}"
     is_gone = not _CALLER_GONE.isdisjoint(flags)
     late = _LATE.get(str(fields.get("details"))) if status == 408 else None
     entry = Entry(

@@ -30,7 +30,7 @@ from .channel import Upstream, fetch_identity, open_upstream, secured
 from .corrector import GrpcCorrector
 from .forwarder import CODES, GONE, serve
 from .front_end import LARGE_MESSAGE, CallOutcome, GrpcFront
-from .status import HTTP, failure_of
+from .status import HTTP
 
 _GRACE = 5.0
 """Seconds that calls under way have to end once the proxy is asked to stop; at a second signal they have none."""
@@ -203,7 +203,7 @@ def entry_of(ended: CallOutcome, api: str = "") -> Entry:
         lookups=ended.lookups,
         code=CODES[call.code].name if call.code else None,
         correction=ended.correction,
-        failure=failure_of(call.code, call.message, call.trailers),
+        failure=call.failure,
         traceparent=next((str(value) for key, value in call.metadata if key == "traceparent"), None),
         api=api,
     )

@@ -30,7 +30,7 @@ from .error_page import ERROR_TYPE, error_body, error_text, failure_text, is_cal
 from .messages import TARGET, request_head, response_head
 from .own_address import is_own
 from .response_framing import length_and_kind, rewrite_response
-from .stream import CALLERS_END, CANDIDATE, REASON, REQUEST_OVER
+from .stream import API, CALLERS_END, CANDIDATE, REASON, REQUEST_OVER
 
 BUFFER_LIMIT = 1 << 16
 """A response that cannot be an error is buffered only up to this length: cheaper than forwarding it in parts."""
@@ -42,8 +42,6 @@ _DOCUMENTS = DOCUMENTS.encode()
 PREFIX = "Recovery-Feedback-Prefix"
 """Below which path an API is, in what may be its refusals: clients follow what it suggests nowhere else on the host."""
 _NO_API = "the configuration has no API for this host and path"
-API = "corrigible.api"
-"""In a flow's metadata: its API, where the proxy has several."""
 
 
 class CorrectionAddon:
