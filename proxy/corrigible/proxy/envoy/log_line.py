@@ -92,14 +92,15 @@ def entry_of(fields: Mapping[str, Any], *, is_grpc: bool = False, api: str = "")
     if failure is not None and fields.get("failure"):
         failure = f"{failure}: {str(fields['failure']).replace('_', ' ')}"
     is_gone = not _CALLER_GONE.isdisjoint(flags)
+    has_failed = is_gone or failure is not None
     late = _LATE.get(str(fields.get("details"))) if status == 408 else None
     entry = Entry(
         time=float(fields["started"]),
         id="" if "entry" in fields else uuid.uuid4().hex,  # a corrector tells its own
         method="GRPC" if is_grpc else str(fields.get("method", "")),
         path=str(fields.get("target") or fields.get("path", "")),
-        status=None if is_gone or failure is not None else status,
-        outcome="failed" if is_gone or failure is not None else "untouched",
+        status=None if has_failed and (status is None or status >= 400) else status,  # a success broke off
+        outcome="failed" if has_failed else "untouched",
         milliseconds=float(fields.get("milliseconds", 0)),
         reason=late or fields.get("reason"),
         error="the caller went away" if is_gone else None,
