@@ -113,7 +113,7 @@ def _run(
         _complain(
             "--upstream-insecure: whatever certificate the upstream shows now is taken, and no other one until the end"
         )
-    record = _reporter(recorder, corrector.engine.packs)
+    record = reporter(recorder, corrector.engine.packs)
 
     async def main() -> int:
         upstream = open_upstream(settings.upstream, how)
@@ -177,7 +177,9 @@ def _complain(problem: str) -> None:
     print(f"corrigible proxy: {problem}", file=sys.stderr, flush=True)
 
 
-def _reporter(recorder: Recorder, api: str) -> Callable[[CallOutcome], None]:
+def reporter(recorder: Recorder, api: str) -> Callable[[CallOutcome], None]:
+    """Return what records calls that ended. `api` is what the log and the metrics call the API."""
+
     def record(ended: CallOutcome) -> None:
         if not ended.call.code and not recorder.wants_successes:
             recorder.count_success(api, ended.outcome.operation, HTTP[0], time.time() - ended.call.started)
