@@ -77,7 +77,8 @@ def _families(statistics: Statistics, info: Mapping[str, str]) -> Iterator[Any]:
         yield family
     for name, help, label, single in (
         ("lookups", "Requests of the proxy's own", "api", statistics.lookups),
-        ("reloads", "Reloads of packs and descriptions", "result", statistics.reloads),
+        # From the start: what first appears as 1 does not increase for Prometheus.
+        ("reloads", "Reloads of packs and descriptions", "result", {"done": 0, "failed": 0} | statistics.reloads),
     ):
         family = CounterMetricFamily(f"corrigible_{name}", help, labels=[label])
         for value, count in single.items():

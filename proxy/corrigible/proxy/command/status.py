@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         seconds = sum(times.seconds for times in statistics.corrections.values())
         facts.append(f"{duration(seconds / corrections)} for a refusal on average")
     facts.append(counted(statistics.lookups.total(), "look-up"))
-    facts += [f"{counted(count, 'reload')} {result}" for result, count in statistics.reloads.items()]
+    facts += [f"{counted(count, 'reload')} {result}" for result, count in statistics.reloads.items() if count]
     print(", ".join(facts))
     for line in statistics.summary() if statistics.requests else ("no requests yet",):
         print(line)
