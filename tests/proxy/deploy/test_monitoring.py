@@ -16,11 +16,11 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from corrigible.proxy import cli
-from corrigible.proxy.access_log.entry import Entry
+from corrigible.proxy.access_log.entry import Entry, Verdict
 from corrigible.proxy.access_log.statistics import Statistics
 from corrigible.proxy.admin.prometheus import Metrics
 from corrigible.proxy.mitm.server import DRAIN_SECONDS
-from tests._support.deployment import DEPLOY, said_by, tool
+from tests._support.deployment import DEPLOY, ROOT, said_by, tool
 
 UNIT = DEPLOY / "systemd" / "corrigible@.service"
 ALERTS = DEPLOY / "prometheus" / "alerts.yaml"
@@ -107,6 +107,18 @@ def test_each_query_is_promql_about_numbers_and_labels_that_exist(read: dict[Que
         if parts["grouped"]:
             shown = re.findall(r"\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}", query.legend)
             assert {*shown} <= {*parts["grouped"]}, query
+
+
+def test_the_documentation_has_each_number_with_its_labels() -> None:
+    text = (ROOT / "docs" / "operators.md").read_text("utf-8")
+    told = {
+        name: set(re.findall(r"`(\w+)`", labels))
+        for name, labels in re.findall(r"^\| `(corrigible_\w+)` \| (.+?) \|", text, re.MULTILINE)
+    }
+    series = {name.removesuffix("_count"): labels for name, labels in exported().items() if name[:11] == "corrigible_"}
+    assert told == {name: labels for name, labels in series.items() if not name.endswith(("_bucket", "_sum"))}
+    for verdict in Verdict:
+        assert f"`{verdict.value}`" in text
 
 
 def test_a_query_about_something_else_would_be_seen(tmp_path: Path) -> None:
