@@ -115,6 +115,7 @@ def test_a_collector_gets_a_span_for_each_exchange_in_its_trace(bench: Any, writ
     classes = {"success": "2xx", "corrected": "4xx", "failed": "5xx"}
     assert requests == {("apex", "", classes[verdict], verdict): 1 for verdict in classes}
     assert numbers["corrigible.correction.duration"].histogram.data_points[0].count == 1
+    assert sum(one.count for one in numbers["corrigible.request.duration"].histogram.data_points) == 3
 
 
 def test_a_collector_that_is_down_holds_nothing_up(bench: Any) -> None:

@@ -143,7 +143,7 @@ class Statistics:
     def write(self, entry: Entry) -> None:
         """Count an exchange that ended."""
         verdict, api, operation = entry.verdict, entry.api, (entry.operation or "")[:_LONGEST]
-        self.times(Group(api, operation, _class_of(entry), verdict)).add(REQUEST_BUCKETS, entry.milliseconds / 1000)
+        self.times(Group(api, operation, status_class(entry), verdict)).add(REQUEST_BUCKETS, entry.milliseconds / 1000)
         if entry.lookups:
             self.lookups[api] += entry.lookups
         if entry.correction is not None:
@@ -208,7 +208,7 @@ _CLASSES: Final = ("none", "1xx", "2xx", "3xx", "4xx", "5xx", *("other",) * 4)
 """By the first digit of a status."""
 
 
-def _class_of(entry: Entry) -> str:
+def status_class(entry: Entry) -> str:
     """Return the class of what the caller got: a 502 or 504 where the API gave no answer."""
     if entry.status is None:
         return "5xx" if entry.failure is not None else "none"

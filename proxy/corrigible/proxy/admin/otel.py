@@ -23,7 +23,7 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from corrigible.proxy.access_log.entry import Entry, Verdict, redact, redact_target
-from corrigible.proxy.access_log.statistics import Group, Kind, Refused, Statistics
+from corrigible.proxy.access_log.statistics import Group, Kind, Refused, Statistics, status_class
 
 _SCOPE: Final = "corrigible"
 _SECONDS: Final = 2.0
@@ -45,6 +45,9 @@ class OpenTelemetry:
         meter = meter_provider.get_meter(_SCOPE, version("corrigible"))
         self._durations = meter.create_histogram(
             "corrigible.correction.duration", "s", "Time between a refusal and the decision about it"
+        )
+        self._requests = meter.create_histogram(
+            "corrigible.request.duration", "s", "Time between a request and the end of its answer"
         )
         for name, description, observed in (
             ("requests", "Requests by what became of them", lambda: _by(Group._fields, _counts(statistics))),
@@ -82,6 +85,8 @@ class OpenTelemetry:
         if entry.failure is not None:
             span.set_status(Status(StatusCode.ERROR, redact(entry.failure)))
         span.end(start + int(entry.milliseconds * 1e6))
+        group = {"api": entry.api, "status_class": status_class(entry), "verdict": entry.verdict.value}
+        self._requests.record(entry.milliseconds / 1000, group)
         if entry.correction is not None:
             self._durations.record(entry.correction, {"api": entry.api, "verdict": entry.verdict.value})
 
