@@ -12,6 +12,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -218,6 +219,19 @@ def test_an_event_loop_that_does_not_answer_is_not_well(monkeypatch: pytest.Monk
         assert got(f"{server.url}/metrics") == (503, "the proxy is stopping\n")
     finally:
         server.close()
+
+
+@pytest.mark.parametrize(
+    "text", ["\udcff", "a\ud800b", 'x"} 1\ncorrigible_x{a="', "a\r\x85\u2028b", "\0\x1b[31m", "\\", "x" * 900]
+)
+@pytest.mark.parametrize("name", ["operation", "reason", "error", "failure"])
+def test_no_text_of_a_caller_breaks_the_page(text: str, name: str) -> None:
+    statistics = Statistics()
+    statistics.count_success("a", text, 200, 0.1)
+    statistics.write(replace(REFUSED, **{name: text}))  # type: ignore[arg-type]  # of several types
+    page = Metrics(version="1", serves=text).render(statistics).body.decode()
+    assert [*read(page).statistics.summary()] == [*statistics.summary()]
+    assert max(map(len, page.splitlines())) < 1000 and all(line.isprintable() for line in page.split("\n"))
 
 
 def test_what_is_rendered_is_read_back() -> None:

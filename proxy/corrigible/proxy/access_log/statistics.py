@@ -14,6 +14,8 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeVar
 
+from corrigible.schema.printable import printable
+
 from .entry import Entry, Verdict, redact
 
 BUCKETS: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
@@ -136,20 +138,21 @@ class Statistics:
         found = self.groups.get(group)
         if found is not None:
             return found
+        group = group._replace(operation=label(group.operation))
         if group.operation and len(self.groups) >= _MOST_NAMES:
             group = group._replace(operation=OTHER)
         return self.groups.setdefault(group, Times.of(REQUEST_BUCKETS))
 
     def write(self, entry: Entry) -> None:
         """Count an exchange that ended."""
-        verdict, api, operation = entry.verdict, entry.api, (entry.operation or "")[:_LONGEST]
+        verdict, api, operation = entry.verdict, entry.api, label(entry.operation or "")
         self.times(Group(api, operation, status_class(entry), verdict)).add(REQUEST_BUCKETS, entry.milliseconds / 1000)
         if entry.lookups:
             self.lookups[api] += entry.lookups
         if entry.correction is not None:
             self.corrections.setdefault(api, Times.of(BUCKETS)).add(BUCKETS, entry.correction)
         if verdict is Verdict.FAILED:
-            failure = Named(api, redact(entry.failure or "")[:_LONGEST])
+            failure = Named(api, label(redact(entry.failure or "")))
             _count(self.failures, failure, failure._replace(name=OTHER))
         elif verdict in REFUSALS:
             status = entry.code or str(entry.status)
@@ -158,7 +161,7 @@ class Statistics:
             for rule in entry.rules:
                 _count(self.rules, Named(api, rule), Named(api, OTHER))
             if verdict is Verdict.UNCHANGED:
-                reason = _AMOUNT.sub("", redact(entry.error or entry.reason or "no reason is known"))[:_LONGEST]
+                reason = label(_AMOUNT.sub("", redact(entry.error or entry.reason or "no reason is known")))
                 _count(self.unchanged, Kind(status, operation, reason, api), Kind(status, OTHER, OTHER, api))
 
     def copy(self) -> Statistics:
@@ -206,6 +209,11 @@ class Statistics:
 _COUNTERS: Final = ("refused", "rules", "unchanged", "failures", "lookups", "reloads")
 _CLASSES: Final = ("none", "1xx", "2xx", "3xx", "4xx", "5xx", *("other",) * 4)
 """By the first digit of a status."""
+
+
+def label(text: str) -> str:
+    """Return a text as a number may be called by it: callers choose some of them, and UTF-8 has no lone surrogates."""
+    return printable(text)[:_LONGEST]
 
 
 def status_class(entry: Entry) -> str:

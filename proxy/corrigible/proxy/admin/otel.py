@@ -24,6 +24,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from corrigible.proxy.access_log.entry import Entry, Verdict, redact, redact_target
 from corrigible.proxy.access_log.statistics import Group, Kind, Refused, Statistics, status_class
+from corrigible.schema.printable import printable
 
 _SCOPE: Final = "corrigible"
 _SECONDS: Final = 2.0
@@ -75,15 +76,21 @@ class OpenTelemetry:
         """Make a span of an exchange, in the caller's trace where there is one."""
         start = int(entry.time * 1e9)
         carrier = {"traceparent": entry.traceparent} if entry.traceparent else {}
+        named = (
+            f"{entry.method} {entry.operation}" if entry.operation and entry.method != "GRPC" else _plain_name(entry)
+        )
         span = self._tracer.start_span(
-            f"{entry.method} {entry.operation}" if entry.operation and entry.method != "GRPC" else _plain_name(entry),
+            printable(named),
             context=_PROPAGATOR.extract(carrier),
             kind=SpanKind.SERVER,
             start_time=start,
-            attributes=dict(_attributes(entry)),
+            # Protobuf takes no lone surrogate, and a batch with one would be lost.
+            attributes={
+                name: printable(value) if isinstance(value, str) else value for name, value in _attributes(entry)
+            },
         )
         if entry.failure is not None:
-            span.set_status(Status(StatusCode.ERROR, redact(entry.failure)))
+            span.set_status(Status(StatusCode.ERROR, printable(redact(entry.failure))))
         span.end(start + int(entry.milliseconds * 1e6))
         group = {"api": entry.api, "status_class": status_class(entry), "verdict": entry.verdict.value}
         self._requests.record(entry.milliseconds / 1000, group)

@@ -25,6 +25,7 @@ from corrigible.proxy.access_log.statistics import (
     Refused,
     Statistics,
     Times,
+    label,
 )
 
 from .server import Page
@@ -35,7 +36,7 @@ class Metrics:
 
     def __init__(self, **info: str) -> None:
         """`info` is what the metric `corrigible_info` tells: the version, the packs."""
-        self._info = info
+        self._info = {name: label(text) for name, text in info.items()}
         self._process: Any = ProcessCollector(registry=None)
 
     def render(self, statistics: Statistics) -> Page:
@@ -75,12 +76,12 @@ def _families(statistics: Statistics, info: Mapping[str, str]) -> Iterator[Any]:
         for values, count in counter.items():
             family.add_metric(values, count)
         yield family
-    for name, help, label, single in (
+    for name, help, only, single in (
         ("lookups", "Requests of the proxy's own", "api", statistics.lookups),
         # From the start: what first appears as 1 does not increase for Prometheus.
         ("reloads", "Reloads of packs and descriptions", "result", {"done": 0, "failed": 0} | statistics.reloads),
     ):
-        family = CounterMetricFamily(f"corrigible_{name}", help, labels=[label])
+        family = CounterMetricFamily(f"corrigible_{name}", help, labels=[only])
         for value, count in single.items():
             family.add_metric([value], count)
         yield family
