@@ -21,6 +21,7 @@ MAPPINGS = Path(__file__).parents[1] / "mapping"
 ALLOWED: list[tuple[str, bool]] = [
     (r"KUBEBUILDER_ASSETS names no folder with a kube-apiserver", not os.environ.get("KUBEBUILDER_ASSETS")),
     (r"no kubectl on PATH", shutil.which("kubectl") is None),
+    (r"no systemd-analyze on PATH", shutil.which("systemd-analyze") is None),
     (r"no Chromium on PATH", chromium.program() is None),
     (r"\w+ (is|are) looked up in /proc|finds the servers in /proc", sys.platform != "linux"),
     (r"there is no fork", sys.platform == "win32"),

@@ -120,6 +120,8 @@ class _Responder:
         self.recorder = middleware.recorder
         self.id = uuid.uuid4().hex
         self.lookups = 0
+        self.operation = ""
+        """Of a success, if it was looked for."""
         self.scope = scope
         self.upstream_receive, self.upstream_send = receive, send
         peer = str((scope.get("client") or ("",))[0])
@@ -166,7 +168,7 @@ class _Responder:
             else:
                 self.passing = True
                 with suppress(Exception):  # a mistake of ours: the answer passes all the same
-                    self.corrector.passed(self.request, self.response.status)
+                    self.operation = self.corrector.passed(self.request, self.response.status)
                     self._record_passed(self.response)
                 await self.upstream_send(message)
         elif message["type"] == "http.response.body" and self.start is not None:
@@ -217,7 +219,8 @@ class _Responder:
         elif self.recorder.wants_successes:
             self._record()
         else:
-            self.recorder.count_success()
+            seconds = time.time() - self.started
+            self.recorder.count_success(self.corrector.engine.packs, self.operation, response.status, seconds)
 
     def _record(
         self,
@@ -240,6 +243,8 @@ class _Responder:
                 lookups=self.lookups,
                 correction=correction,
                 traceparent=next((value for name, value in self.request.headers if name == "traceparent"), None),
+                operation=self.operation or None,
+                api=self.corrector.engine.packs,
             )
             entry = with_outcome(entry, outcome, reason=reason)
             self.recorder.write(entry)

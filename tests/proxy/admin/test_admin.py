@@ -12,17 +12,20 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from corrigible.proxy.access_log.statistics import Statistics
+from corrigible.proxy.access_log.entry import Entry
+from corrigible.proxy.access_log.statistics import Named, Statistics
 from corrigible.proxy.admin import server as admin
 from corrigible.proxy.admin.prometheus import Metrics, read
 from corrigible.proxy.admin.server import AdminServer
 from corrigible.proxy.cli import main
 
 JSON = b"Content-Type: application/json\r\n"
+REFUSED = Entry(1.0, "x", "GET", "/x", 404, "untouched", 1.0, "Op", reason="no rule", correction=0.01, api="a")
 
 
 def got(url: str) -> tuple[int, str]:
@@ -62,14 +65,16 @@ def test_a_running_proxy_tells_what_it_did(bench: Any, write_pack: Any, capsys: 
                 assert got(f"{at}/x")[0] == 404
                 code, page = got(f"{at}/metrics")
                 assert code == 200
-                lines = page.splitlines()
+                lines, group = page.splitlines(), 'api="apex",operation=""'
                 for line in (
-                    'corrigible_requests_total{verdict="success"} 2.0',
-                    'corrigible_requests_total{verdict="corrected"} 1.0',
-                    'corrigible_refusals_total{status="400"} 1.0',
-                    'corrigible_rule_matches_total{rule="apex.x"} 1.0',
-                    'corrigible_unchanged_total{operation="",reason="no rule matches",status="404"} 1.0',
-                    "corrigible_correction_seconds_count 2.0",
+                    f'corrigible_requests_total{{{group},status_class="2xx",verdict="success"}} 2.0',
+                    f'corrigible_requests_total{{{group},status_class="4xx",verdict="corrected"}} 1.0',
+                    f'corrigible_requests_total{{{group},status_class="5xx",verdict="failed"}} 1.0',
+                    f'corrigible_request_seconds_count{{{group},status_class="2xx",verdict="success"}} 2.0',
+                    f'corrigible_refusals_total{{{group},status="400"}} 1.0',
+                    'corrigible_rule_matches_total{api="apex",rule="apex.x"} 1.0',
+                    f'corrigible_unchanged_total{{{group},reason="no rule matches",status="404"}} 1.0',
+                    'corrigible_correction_seconds_count{api="apex"} 2.0',
                 ):
                     assert line in lines, page
                 capsys.readouterr()
@@ -216,13 +221,29 @@ def test_an_event_loop_that_does_not_answer_is_not_well(monkeypatch: pytest.Monk
         server.close()
 
 
+@pytest.mark.parametrize(
+    "text", ["\udcff", "a\ud800b", 'x"} 1\ncorrigible_x{a="', "a\r\x85\u2028b", "\0\x1b[31m", "\\", "x" * 900]
+)
+@pytest.mark.parametrize("name", ["operation", "reason", "error", "failure"])
+def test_no_text_of_a_caller_breaks_the_page(text: str, name: str) -> None:
+    statistics = Statistics()
+    statistics.count_success("a", text, 200, 0.1)
+    statistics.write(replace(REFUSED, **{name: text}))  # type: ignore[arg-type]  # of several types
+    page = Metrics(version="1", serves=text).render(statistics).body.decode()
+    assert [*read(page).statistics.summary()] == [*statistics.summary()]
+    assert max(map(len, page.splitlines())) < 1000 and all(line.isprintable() for line in page.split("\n"))
+
+
 def test_what_is_rendered_is_read_back() -> None:
     statistics = Statistics()
-    statistics.failures['connection refused\n"x" \\ (127.0.0.1:9)'] = 3
-    statistics.count_success()
+    statistics.failures[Named("a", 'connection refused\n"x" \\ (127.0.0.1:9)')] = 3
+    statistics.count_success("a", "Op", 200, 0.1)
+    statistics.write(REFUSED)
     statistics.reloads["done"] = 2
     scraped = read(Metrics(version="1", serves="a -> b").render(statistics).body.decode())
     assert (scraped.info["serves"], scraped.statistics.failures) == ("a -> b", statistics.failures)
     assert list(scraped.statistics.summary()) == list(statistics.summary())
+    assert (scraped.statistics.refused, scraped.statistics.unchanged) == (statistics.refused, statistics.unchanged)
+    assert scraped.statistics.corrections["a"].count == 1
     with pytest.raises(ValueError):
         read("up 1\n")

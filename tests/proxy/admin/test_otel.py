@@ -14,8 +14,19 @@ import pytest
 
 pytest.importorskip("opentelemetry.sdk")
 
+from opentelemetry.exporter.otlp.proto.common.metrics_encoder import encode_metrics
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from corrigible.proxy.access_log.entry import Entry
+from corrigible.proxy.access_log.statistics import Statistics
+from corrigible.proxy.admin.otel import OpenTelemetry
 
 JSON = b"Content-Type: application/json\r\n"
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -100,17 +111,22 @@ def test_a_collector_gets_a_span_for_each_exchange_in_its_trace(bench: Any, writ
         "url.path": "/ok",
         "http.response.status_code": 200,
         "corrigible.verdict": "success",
+        "corrigible.api": "apex",
     }
     assert (attributes(bad)["corrigible.verdict"], attributes(bad)["http.response.status_code"]) == ("corrected", 400)
-    assert [one.string_value for one in bad.attributes[4].value.array_value.values] == ["apex.x"]
+    [rules] = [one.value for one in bad.attributes if one.key == "corrigible.rules"]
+    assert [one.string_value for one in rules.array_value.values] == ["apex.x"]
     assert gone.status.message == "the upstream closed the connection without an answer"
     assert all(span.end_time_unix_nano > span.start_time_unix_nano for span in spans)
     numbers = {metric.name: metric for metric in metrics}
     requests = {
-        one.attributes[0].value.string_value: one.as_int for one in numbers["corrigible.requests"].sum.data_points
+        tuple(attribute.value.string_value for attribute in one.attributes): one.as_int
+        for one in numbers["corrigible.requests"].sum.data_points
     }
-    assert requests == {"success": 1, "corrected": 1, "failed": 1}
+    classes = {"success": "2xx", "corrected": "4xx", "failed": "5xx"}
+    assert requests == {("apex", "", classes[verdict], verdict): 1 for verdict in classes}
     assert numbers["corrigible.correction.duration"].histogram.data_points[0].count == 1
+    assert sum(one.count for one in numbers["corrigible.request.duration"].histogram.data_points) == 3
 
 
 def test_a_collector_that_is_down_holds_nothing_up(bench: Any) -> None:
@@ -126,3 +142,22 @@ def test_a_collector_that_is_down_holds_nothing_up(bench: Any) -> None:
             assert process.wait(30) == 0
         finally:
             process.kill()
+
+
+def test_no_text_of_a_caller_costs_a_batch() -> None:
+    spans, numbers = InMemorySpanExporter(), InMemoryMetricReader()
+    tracing = TracerProvider()
+    tracing.add_span_processor(SimpleSpanProcessor(spans))
+    statistics = Statistics()
+    telemetry = OpenTelemetry(tracing, MeterProvider([numbers]), statistics)
+    odd = "\udcff"
+    for entry in (
+        Entry(1.0, "x", odd, f"/{odd}", 404, "untouched", 1.0, odd, (), odd),
+        Entry(1.0, "x", "GRPC", f"/{odd}.A/{odd}", 500, "untouched", 1.0, odd, error=odd, code="INTERNAL"),
+        Entry(1.0, "x", "GET", "/", None, "failed", 1.0, failure=odd),
+    ):
+        statistics.write(entry)
+        telemetry.write(entry)
+    assert encode_spans(spans.get_finished_spans()).SerializeToString()
+    measured = numbers.get_metrics_data()
+    assert measured is not None and encode_metrics(measured).SerializeToString()

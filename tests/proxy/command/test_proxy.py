@@ -388,3 +388,34 @@ def test_an_address_to_listen_on(text: str, address: tuple[str, int]) -> None:
 )
 def test_an_upstream_is_an_origin(text: str, origin: str) -> None:
     assert addresses.parse_upstream(text) == origin
+
+
+@pytest.mark.parametrize("engine", ["mitmproxy", "envoy"])
+@pytest.mark.parametrize("target", ["--upstream=http://127.0.0.1:9", "--grpc-upstream=grpc://127.0.0.1:9"])
+@pytest.mark.parametrize(
+    ("listen", "is_told"),
+    [
+        ("0.0.0.0:0", True),
+        ("[::]:0", True),
+        ("[::ffff:0.0.0.0]:0", True),
+        ("192.0.2.7:0", True),
+        ("127.0.0.1:0", False),
+        ("127.8.8.8:0", False),
+        ("[::1]:0", False),
+        ("[::ffff:127.0.0.1]:0", False),
+        ("localhost:0", False),
+        (":0", False),
+        ("0", False),
+    ],
+)
+def test_callers_from_other_machines_without_tls_are_warned_of(
+    listen: str, is_told: bool, target: str, engine: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = [target, "--pack", "http", "--listen", listen, "--engine", engine]
+    wrong = ["--upstream-ca", str(tmp_path / "ca.crt")]  # which ends it: TLS is ruled out
+    assert command.run(arguments(*words, *wrong)) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert [("reached from other machines, without TLS" in line) for line in lines[:-1]] == ([True] if is_told else [])
+    assert "it needs TLS" in lines[-1]
+    assert command.run(arguments(*words, *wrong, "--tls-cert", str(tmp_path / "own.crt"))) == 2
+    assert "other machines" not in capsys.readouterr().err

@@ -16,7 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests._support.envoy_command import (
     JSON,
@@ -85,6 +87,44 @@ def test_successes_are_counted_without_a_log(upstream: Any) -> None:
         process.terminate()
         assert process.wait(PATIENCE) == 0
         assert "6 requests, 1 refusal" in (process.stderr.read() if process.stderr else "")
+
+
+@pytest.mark.parametrize("is_logged", [False, True])
+def test_its_metrics_are_those_of_the_other_engine(upstream: Any, tmp_path: Path, is_logged: bool) -> None:
+    """What Envoy counts itself, and what it logs, is each counted once."""
+    whole = b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"
+
+    def breaks_off(connection: socket.socket) -> None:
+        connection.sendall(whole)
+        connection.shutdown(socket.SHUT_RDWR)
+
+    upstream.answers |= {"/moved": Bench.message(b"302 Found", b"Location: /ok\r\n", b""), "/broken": breaks_off}
+    words = ["--pack", "http", "--admin", "127.0.0.1:0", *(["--log", str(tmp_path / "log")] if is_logged else [])]
+    with started(upstream.port, *words) as (process, port):
+        assert process.stderr is not None
+        found = re.search(r"http://\S+", process.stderr.readline())
+        assert found is not None
+        for path in ("/ok", "/ok", "/moved", "/broken", "/bad", "/gone"):
+            Bench.ask(port, path)
+        expected = {("2xx", "success"): 2, ("3xx", "success"): 1, ("4xx", "unchanged"): 1, ("5xx", "failed"): 1}
+
+        def numbers(metric: str) -> dict[tuple[str, str], float]:
+            families = text_string_to_metric_families(httpx.get(f"{found[0]}/metrics", timeout=PATIENCE).text)
+            samples = [one for family in families for one in family.samples if one.name == metric]
+            assert {(one.labels["api"], one.labels["operation"]) for one in samples} <= {("http", "")}
+            return {(one.labels["status_class"], one.labels["verdict"]): one.value for one in samples}
+
+        def is_complete() -> bool:
+            counts = numbers("corrigible_requests_total")
+            broken = sum(counts.pop((name, verdict), 0) for name in ("2xx", "none") for verdict in ("failed", "gone"))
+            return counts == expected and broken == 1
+
+        eventually(is_complete)
+        # Envoy brings durations up to date every five seconds.
+        eventually(lambda: sum(numbers("corrigible_request_seconds_count").values()) >= 6)
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+        assert "6 requests, 1 refusal" in process.stderr.read()
 
 
 def test_its_sudden_end_leaves_no_process_and_no_file(upstream: Any) -> None:

@@ -94,3 +94,25 @@ def test_a_corrected_one_has_one_length() -> None:
             answer = Bench.ask(port, "/x", "POST", b"{}", b"Content-Type: application/json\r\n")
     assert answer.endswith(b"\r\n\r\nnew")
     assert answer.lower().count(b"content-length") == 1 and b"\r\ncontent-length: 3\r\n" in answer.lower()
+
+
+def test_a_refusal_that_breaks_off_is_a_page_without_a_mark() -> None:
+    heads = (
+        b"Content-Length: 60\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n9\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\nno",
+    )
+
+    def cut(head: bytes) -> Callable[[socket.socket], None]:
+        def answer(connection: socket.socket) -> None:
+            connection.sendall(b"HTTP/1.1 400 No\r\nContent-Type: application/json\r\n" + head + b"{")
+            connection.shutdown(socket.SHUT_RDWR)
+
+        return answer
+
+    answers: dict[str, Any] = {f"/{number}": cut(head) for number, head in enumerate(heads)}
+    with Bench.upstream(answers) as api, Bench.proxy(Bench.Telling(), upstream=f"http://127.0.0.1:{api.port}") as proxy:
+        for path in answers:
+            answer = Bench.ask(proxy.port, path)
+            assert answer.startswith(b"HTTP/1.1 502 ")
+            assert b"corrigible: the upstream" in answer and b"x-corrigible" not in answer.lower()

@@ -16,6 +16,7 @@ grpc: Any = importlib.import_module("grpc")
 
 from corrigible.adapters.apis.etcd.adapter import descriptors  # noqa: E402
 from corrigible.adapters.protobuf.descriptors import Descriptors  # noqa: E402
+from corrigible.proxy.access_log.recorder import Recorder  # noqa: E402
 from corrigible.proxy.build import build_engine, build_loops  # noqa: E402  behind what may be missing
 from corrigible.proxy.core.limits import Limits  # noqa: E402
 from corrigible.proxy.core.loop.shared import SharedLoops  # noqa: E402
@@ -24,6 +25,7 @@ from corrigible.proxy.grpc.channel import open_upstream  # noqa: E402
 from corrigible.proxy.grpc.corrector import GrpcCodec, GrpcCorrector  # noqa: E402
 from corrigible.proxy.grpc.forwarder import CallResult, Metadata  # noqa: E402
 from corrigible.proxy.grpc.front_end import CallOutcome, GrpcFront  # noqa: E402
+from corrigible.proxy.grpc.server import reporter  # noqa: E402
 from corrigible.proxy.runtime.dispatcher import Dispatcher  # noqa: E402
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync  # noqa: E402
 from corrigible.rules.lookup import LookupAnswer  # noqa: E402
@@ -100,6 +102,20 @@ def test_descriptors_that_come_later_are_read() -> None:
     corrector.read([file.SerializeToString() for file in FileDescriptorSet.FromString(descriptors()).file])
     assert corrector.is_unary("/etcdserverpb.KV/Put")
     assert not corrector.is_unary("/etcdserverpb.Watch/Watch")
+
+
+def test_a_success_is_counted_by_its_operation_where_the_descriptors_have_it(corrector: GrpcCorrector) -> None:
+    recorder, methods = Recorder(), ("/etcdserverpb.KV/Put", "/etcdserverpb.KV/Put", "/made.up/Method")
+    upstream: Any = None  # nobody is called
+    front = GrpcFront(
+        corrector, upstream, Dispatcher(), described=True, record=reporter(recorder, corrector.engine.packs)
+    )
+    for method in methods:
+        front.call_ended(CallResult(method, (), b"", 0, "", (), 1000.0))
+    groups = {
+        (group.api, group.operation, group.status_class): n.count for group, n in recorder.statistics.groups.items()
+    }
+    assert groups == {("grpc", "etcdserverpb.KV/Put", "2xx"): 2, ("grpc", "", "2xx"): 1}
 
 
 class TestCodec:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import importlib
 import json
+import socket
 import threading
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ aio: Any = importlib.import_module("grpc.aio")
 from corrigible.proxy.grpc.channel import open_upstream  # noqa: E402
 from corrigible.proxy.grpc.forwarder import FULL, BufferBudget, CallResult, Metadata, serve  # noqa: E402  behind what may be missing
 
+UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
 DENIED = json.dumps({"code": 7, "message": "not you", "size": 200, "metadata": 1}).encode()
 
 
@@ -81,6 +83,27 @@ def test_the_native_trailers_pass(answer: Exception | None, unary: bool, rpc: An
     assert (refusal.method, refusal.request, refusal.code) == ("/probe.v1.Probe/Fail", DENIED, 7)
     assert refusal.trailers == native(rpc)
     assert refusal.seconds is not None and 10 < refusal.seconds <= 20.1
+
+
+class Quoting(grpc.GenericRpcHandler):  # type: ignore[misc]  # of no known type
+    """Says of another server what gRPC itself says of one that it does not reach."""
+
+    TEXT = "failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.1:9: Connection refused"
+
+    def service(self, details: Any) -> Any:
+        return grpc.unary_unary_rpc_method_handler(lambda request, context: context.abort(UNAVAILABLE, self.TEXT))
+
+
+@each_way
+def test_where_an_upstream_is_stays_with_the_proxy_and_its_own_words_pass(unary: bool, rpc: Any) -> None:
+    overseer = CallObserver(None, unary=unary)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        gone = taken.getsockname()[1]
+    code, text, _ = through(overseer, gone, "Echo", b"")
+    assert (code, text) == ("UNAVAILABLE", "corrigible: no connection to the upstream: connection refused")
+    with rpc.served(Quoting()) as port:
+        assert through(overseer, port, "Echo", b"")[:2] == ("UNAVAILABLE", Quoting.TEXT)
+    assert [refusal.failure for refusal in overseer.refusals] == [f"connection refused (127.0.0.1:{gone})", None]
 
 
 @each_way

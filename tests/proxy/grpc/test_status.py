@@ -17,6 +17,7 @@ from corrigible.proxy.grpc.status import (
     Metadata,
     Unreadable,
     annotated,
+    caller_text,
     failure_of,
     native_status,
     status_json,
@@ -188,3 +189,21 @@ def test_a_status_that_no_server_sent_is_a_failure_of_the_connection() -> None:
     assert failure_of(14, "DNS resolution failed for x", ()) == "DNS resolution failed for x"
     assert failure_of(14, refused, (("x", "y"),)) is None  # a proxy of others says this of its own upstream
     assert failure_of(14, "etcdserver: no leader", ()) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ("failed to connect to all addresses; last error: UNKNOWN: ipv4:10.1.2.3:9: x: Connection refused", "refused"),
+        ("failed to connect to all addresses; last error: UNAVAILABLE: ipv6:%5Bfe80::7%5D:9: Socket closed", "socket"),
+        ("failed to connect to all addresses; last error: INTERNAL: ipv4:10.1.2.3:9: Bad (10.1.2.3)", "be reached"),
+        ("errors resolving db.internal:80: [field:address lookup failed for db.internal:80]", "name is not known"),
+        ("DNS resolution failed for db.internal:80", "name is not known"),
+        ("Ssl handshake failed: db.internal", "be reached"),
+    ],
+)
+def test_callers_are_not_told_where_the_upstream_is(message: str, text: str) -> None:
+    failure = failure_of(14, message, ())
+    assert failure is not None
+    told = caller_text(failure)
+    assert text in told and not any(part in told for part in ("10.1.2.3", "fe80", "internal", ":9", ":80"))

@@ -152,4 +152,4 @@ def test_who_broke_an_exchange_off_is_told_apart(bench: Any, tmp_path: Path) -> 
         left.set()
     recorder.close()
     assert recorder.statistics.verdicts == {Verdict.FAILED: 1, Verdict.GONE: 2}
-    assert recorder.statistics.failures == {"the upstream closed the connection without an answer": 1}
+    assert recorder.statistics.failures == {("", "the upstream closed the connection without an answer"): 1}

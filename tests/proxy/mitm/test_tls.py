@@ -22,6 +22,7 @@ from h2.connection import H2Connection  # type: ignore[import-untyped]
 from h2.events import RequestReceived  # type: ignore[import-untyped]
 
 from corrigible.adapters.sandbox.certificate import Files, make_certificate
+from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.cli import main
 from corrigible.proxy.http.api_routes import ApiRoute, Upstream
 from corrigible.proxy.http.own_location import OwnLocation, Rewritten
@@ -368,6 +369,32 @@ class TestHttp2:
                 assert [one.content for one in together] == [b"new /", b"ok", b"plain"] * 20
         assert new.connections == 2
         assert all(f"host: 127.0.0.1:{third.port}".encode() in one.lower() for one in third.requests)
+
+    def test_the_page_about_an_api_that_is_down_has_its_name(self, bench: Any, theirs: Files, ours: Files) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        with bench.upstream({"/": lambda connection: connection.close()}) as closing:
+            places = {"billing": f"https://127.0.0.1:{port}", "code": f"http://127.0.0.1:{closing.port}"}
+            apis = [
+                ApiRoute(bench.Silent(), name, None, Upstream.parse(url), prefix=f"/{name}", name=name, label=name)
+                for name, url in places.items()
+            ]
+            recorder = Recorder()
+            settings = {"apis": apis, "is_routed": True, "is_secure": True, "upstream": places["billing"]}
+            with bench.proxy(bench.Silent(), identity=identity(ours), recorder=recorder, **settings) as proxy:
+                with http2_client(proxy.port, ours) as client:
+                    pages = [client.get(f"/{name}/") for name in places]
+                with httpx.Client(verify=client_context(ours, "http/1.1"), timeout=10) as client:
+                    pages += [client.get(f"https://127.0.0.1:{proxy.port}/{name}/") for name in (*places, "none")]
+        refused = "corrigible: billing: no connection to the upstream: connection refused\n"
+        closed = "corrigible: code: the upstream closed the connection without an answer\n"
+        assert [page.text for page in pages[:4]] == [refused, closed] * 2
+        assert [page.status_code for page in pages] == [502] * 4 + [404]
+        assert {(group.api, times.count) for group, times in recorder.statistics.groups.items()} == {
+            ("billing", 2),
+            ("code", 2),
+            ("", 1),
+        }
 
     def test_several_apis_without_tls_are_offered_http1(self, bench: Any, ours: Files) -> None:
         with bench.upstream({"/": OK}) as upstream:

@@ -111,6 +111,8 @@ class Entry:
 
     traceparent: str | None = None
     """The trace that the caller belongs to (W3C Trace Context), as it was sent."""
+    api: str = ""
+    """What the API is called. Empty where a request is for none."""
 
     def decided(
         self,
@@ -140,6 +142,7 @@ class Entry:
             self.correction,
             self.failure,
             self.traceparent,
+            self.api,
         )
 
     @property
@@ -180,6 +183,8 @@ class Entry:
             "lookups": self.lookups,
             "ms": round(self.milliseconds, 3),
         }
+        if self.api:
+            document["api"] = self.api
         if self.code is not None:
             document["code"] = self.code
         if self.correction is not None:

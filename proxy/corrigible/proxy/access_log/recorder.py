@@ -54,9 +54,10 @@ class Recorder:
         """Whether somebody wants to know more of a success than that there was one."""
         return bool(self._listeners)
 
-    def count_success(self) -> None:
-        """Count a success that nobody wants to know more of."""
-        self.statistics.count_success()
+    def count_success(self, api: str, operation: str, status: int, seconds: float) -> None:
+        """Count a success that nobody wants to know more of. `operation` is empty where it is not known anyway."""
+        with suppress(Exception):
+            self.statistics.count_success(api, operation, status, seconds)
 
     def write(self, entry: Entry) -> None:
         """Record an exchange."""

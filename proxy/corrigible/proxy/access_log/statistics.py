@@ -9,16 +9,21 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, TypeVar
+
+from corrigible.schema.printable import printable
 
 from .entry import Entry, Verdict, redact
 
 BUCKETS: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 """Upper bounds in seconds of the classes of correction times."""
+REQUEST_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+"""Upper bounds in seconds of the classes of whole exchanges. Envoy counts whole milliseconds."""
 OTHER: Final = "other"
+Name = TypeVar("Name", bound=Hashable)
 _AMOUNT: Final = re.compile(r":? took \d+ ms$")
 """What each refusal of one kind has of its own."""
 _MOST_NAMES = 512
@@ -51,78 +56,143 @@ class Kind(NamedTuple):
     operation: str
     """Empty where it has no name."""
     reason: str
+    api: str = ""
 
     def __str__(self) -> str:
         return f"{self.status} {self.operation or 'unknown operation'}: {self.reason}"
+
+
+class Group(NamedTuple):
+    """Requests that are counted together."""
+
+    api: str
+    operation: str
+    """Empty where it has no name, or is not looked for: of a success that nobody had to read."""
+    status_class: str
+    """`2xx`, `4xx`, ...: of what the caller got. `none` where the caller was gone."""
+    verdict: Verdict
+
+
+class Refused(NamedTuple):
+    """Refusals that are counted together."""
+
+    api: str
+    operation: str
+    status: str
+    """404, or the name of a gRPC code."""
+
+
+class Named(NamedTuple):
+    """A rule or a failure, with the API that it was met at."""
+
+    api: str
+    name: str
+
+
+@dataclass(slots=True)
+class Times:
+    """How many there were, and how long they took: by classes of duration, the last one without an upper bound."""
+
+    classes: list[int]
+    seconds: float = 0.0
+    count: int = 0
+
+    @classmethod
+    def of(cls, bounds: Sequence[float]) -> Times:
+        return cls([0] * (len(bounds) + 1))
+
+    def add(self, bounds: Sequence[float], seconds: float) -> None:
+        self.classes[bisect_left(bounds, seconds)] += 1
+        self.seconds += seconds
+        self.count += 1
+
+    def __copy__(self) -> Times:
+        return Times([*self.classes], self.seconds, self.count)
 
 
 @dataclass(slots=True)
 class Statistics:
     """Counts what ended."""
 
-    successes: int = 0
-    """Apart from other verdicts: most requests are, and to count one must cost next to nothing."""
-    verdicts: Counter[Verdict] = field(default_factory=Counter)
-    """Requests by what became of them, without successes."""
-    statuses: Counter[str] = field(default_factory=Counter)
-    """Refusals by status: 404, or the name of a gRPC code."""
-    rules: Counter[str] = field(default_factory=Counter)
+    groups: dict[Group, Times] = field(default_factory=dict)
+    """All requests."""
+    refused: Counter[Refused] = field(default_factory=Counter)
+    rules: Counter[Named] = field(default_factory=Counter)
     """Refusals by the rule that had something to say; what no rule knew may come from the description."""
     unchanged: Counter[Kind] = field(default_factory=Counter)
-    failures: Counter[str] = field(default_factory=Counter)
+    failures: Counter[Named] = field(default_factory=Counter)
     """Requests without an answer, by what was wrong with the upstream."""
-    lookups: int = 0
-    durations: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
-    """Corrections by the time they took: of each class in `BUCKETS`, and longer ones."""
-    seconds: float = 0.0
-    """Of all corrections."""
+    lookups: Counter[str] = field(default_factory=Counter)
+    """By API."""
+    corrections: dict[str, Times] = field(default_factory=dict)
+    """By API."""
     reloads: Counter[str] = field(default_factory=Counter)
     """Reloads of packs and descriptions: `done` or `failed`."""
 
-    def count_success(self) -> None:
-        self.successes += 1
+    def count_success(self, api: str, operation: str, status: int, seconds: float) -> None:
+        """Count a success that nobody had to read: most requests are, and to count one must cost next to nothing."""
+        self.times(Group(api, operation, _CLASSES[status // 100], Verdict.SUCCESS)).add(REQUEST_BUCKETS, seconds)
+
+    def times(self, group: Group) -> Times:
+        """Return the numbers of a group. Beyond so many groups, operations have no number of their own."""
+        found = self.groups.get(group)
+        if found is not None:
+            return found
+        group = group._replace(operation=label(group.operation))
+        if group.operation and len(self.groups) >= _MOST_NAMES:
+            group = group._replace(operation=OTHER)
+        return self.groups.setdefault(group, Times.of(REQUEST_BUCKETS))
 
     def write(self, entry: Entry) -> None:
         """Count an exchange that ended."""
-        verdict = entry.verdict
-        if verdict is Verdict.SUCCESS:
-            self.successes += 1
-        else:
-            self.verdicts[verdict] += 1
-        self.lookups += entry.lookups
+        verdict, api, operation = entry.verdict, entry.api, label(entry.operation or "")
+        self.times(Group(api, operation, status_class(entry), verdict)).add(REQUEST_BUCKETS, entry.milliseconds / 1000)
+        if entry.lookups:
+            self.lookups[api] += entry.lookups
         if entry.correction is not None:
-            self.durations[bisect_left(BUCKETS, entry.correction)] += 1
-            self.seconds += entry.correction
+            self.corrections.setdefault(api, Times.of(BUCKETS)).add(BUCKETS, entry.correction)
         if verdict is Verdict.FAILED:
-            _count(self.failures, redact(entry.failure or "")[:_LONGEST])
+            failure = Named(api, label(redact(entry.failure or "")))
+            _count(self.failures, failure, failure._replace(name=OTHER))
         elif verdict in REFUSALS:
             status = entry.code or str(entry.status)
-            self.statuses[status] += 1
+            refused = Refused(api, operation, status)
+            _count(self.refused, refused, refused._replace(operation=OTHER))
             for rule in entry.rules:
-                _count(self.rules, rule)
+                _count(self.rules, Named(api, rule), Named(api, OTHER))
             if verdict is Verdict.UNCHANGED:
-                reason = _AMOUNT.sub("", redact(entry.error or entry.reason or "no reason is known"))[:_LONGEST]
-                kind = Kind(status, entry.operation or "", reason)
-                is_new = kind not in self.unchanged and len(self.unchanged) >= _MOST_NAMES
-                self.unchanged[Kind(status, OTHER, OTHER) if is_new else kind] += 1
+                reason = label(_AMOUNT.sub("", redact(entry.error or entry.reason or "no reason is known")))
+                _count(self.unchanged, Kind(status, operation, reason, api), Kind(status, OTHER, OTHER, api))
 
     def copy(self) -> Statistics:
         """Return the numbers as they are now."""
-        return replace(self, **{name: copy(getattr(self, name)) for name in _CONTAINERS})
+        numbers: dict[str, Any] = {name: copy(getattr(self, name)) for name in _COUNTERS}
+        for name in ("groups", "corrections"):
+            numbers[name] = {key: copy(times) for key, times in getattr(self, name).items()}
+        return Statistics(**numbers)
+
+    @property
+    def verdicts(self) -> Counter[Verdict]:
+        """Requests by what became of them."""
+        found: Counter[Verdict] = Counter()
+        for group, times in self.groups.items():
+            found[group.verdict] += times.count
+        return found
 
     @property
     def requests(self) -> int:
-        return self.successes + self.verdicts.total()
+        return sum(times.count for times in self.groups.values())
 
     @property
     def refusals(self) -> int:
-        return sum(self.verdicts[verdict] for verdict in REFUSALS)
+        return self.refused.total()
 
     def summary(self) -> Iterator[str]:
         """Yield the lines of a summary: nothing where nobody called."""
         if not self.requests:
             return
-        counts = [f"{self.verdicts[one]:,} {_IN_WORDS[one]}" for one in REFUSALS if self.verdicts[one]]
+        verdicts = self.verdicts
+        counts = [f"{verdicts[one]:,} {_IN_WORDS[one]}" for one in REFUSALS if verdicts[one]]
         line = f"{_number(self.requests, 'request')}, {_number(self.refusals, 'refusal')}"
         yield line + (f": {', '.join(counts)}" if counts else "")
         if self.rules:
@@ -136,18 +206,35 @@ class Statistics:
             yield f"without an answer from the API: {_most(self.failures)}"
 
 
-_CONTAINERS: Final = ("verdicts", "statuses", "rules", "unchanged", "failures", "durations", "reloads")
+_COUNTERS: Final = ("refused", "rules", "unchanged", "failures", "lookups", "reloads")
+_CLASSES: Final = ("none", "1xx", "2xx", "3xx", "4xx", "5xx", *("other",) * 4)
+"""By the first digit of a status."""
 
 
-def _count(counter: Counter[str], name: str) -> None:
-    counter[name if name in counter or len(counter) < _MOST_NAMES else OTHER] += 1
+def label(text: str) -> str:
+    """Return a text as a number may be called by it: callers choose some of them, and UTF-8 has no lone surrogates."""
+    return printable(text)[:_LONGEST]
+
+
+def status_class(entry: Entry) -> str:
+    """Return the class of what the caller got: a 502 or 504 where the API gave no answer."""
+    if entry.status is None:
+        return "5xx" if entry.failure is not None else "none"
+    return _CLASSES[min(entry.status // 100, 9)]
+
+
+def _count(counter: Counter[Name], name: Name, other: Name) -> None:
+    counter[name if name in counter or len(counter) < _MOST_NAMES else other] += 1
 
 
 def _number(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _most(counter: Counter[str]) -> str:
+def _most(counts: Counter[Named]) -> str:
+    counter: Counter[str] = Counter()
+    for named, count in counts.items():
+        counter[named.name] += count
     shown = [f"{count:,} x {name}" for name, count in counter.most_common(_SHOWN)]
     rest = counter.total() - sum(count for _, count in counter.most_common(_SHOWN))
     return ", ".join(shown + ([f"{rest:,} x others"] if rest else []))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points, version
 from typing import Any, Final
 
@@ -23,7 +23,8 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from corrigible.proxy.access_log.entry import Entry, Verdict, redact, redact_target
-from corrigible.proxy.access_log.statistics import Statistics
+from corrigible.proxy.access_log.statistics import Group, Kind, Refused, Statistics, status_class
+from corrigible.schema.printable import printable
 
 _SCOPE: Final = "corrigible"
 _SECONDS: Final = 2.0
@@ -46,17 +47,16 @@ class OpenTelemetry:
         self._durations = meter.create_histogram(
             "corrigible.correction.duration", "s", "Time between a refusal and the decision about it"
         )
+        self._requests = meter.create_histogram(
+            "corrigible.request.duration", "s", "Time between a request and the end of its answer"
+        )
         for name, description, observed in (
-            (
-                "requests",
-                "Requests by what became of them",
-                lambda: _by("verdict", _verdicts(statistics)),
-            ),
-            ("refusals", "Refusals of the API by status", lambda: _by("status", statistics.statuses)),
-            ("rule_matches", "Refusals by the rule that matched", lambda: _by("rule", statistics.rules)),
-            ("upstream_failures", "Requests without an answer", lambda: _by("failure", statistics.failures)),
-            ("unchanged", "Refusals that were passed on unchanged", lambda: _unchanged(statistics)),
-            ("lookups", "Requests of the proxy's own", lambda: [Observation(statistics.lookups)]),
+            ("requests", "Requests by what became of them", lambda: _by(Group._fields, _counts(statistics))),
+            ("refusals", "Refusals of the API by status", lambda: _by(Refused._fields, statistics.refused)),
+            ("rule_matches", "Refusals by the rule that matched", lambda: _by(("api", "rule"), statistics.rules)),
+            ("upstream_failures", "Requests without an answer", lambda: _by(("api", "failure"), statistics.failures)),
+            ("unchanged", "Refusals that were passed on unchanged", lambda: _by(Kind._fields, statistics.unchanged)),
+            ("lookups", "Requests of the proxy's own", lambda: _by(("api",), _single(statistics.lookups))),
         ):
             meter.create_observable_counter(f"corrigible.{name}", [_callback(observed)], description=description)
 
@@ -76,18 +76,26 @@ class OpenTelemetry:
         """Make a span of an exchange, in the caller's trace where there is one."""
         start = int(entry.time * 1e9)
         carrier = {"traceparent": entry.traceparent} if entry.traceparent else {}
+        named = (
+            f"{entry.method} {entry.operation}" if entry.operation and entry.method != "GRPC" else _plain_name(entry)
+        )
         span = self._tracer.start_span(
-            f"{entry.method} {entry.operation}" if entry.operation and entry.method != "GRPC" else _plain_name(entry),
+            printable(named),
             context=_PROPAGATOR.extract(carrier),
             kind=SpanKind.SERVER,
             start_time=start,
-            attributes=dict(_attributes(entry)),
+            # Protobuf takes no lone surrogate, and a batch with one would be lost.
+            attributes={
+                name: printable(value) if isinstance(value, str) else value for name, value in _attributes(entry)
+            },
         )
         if entry.failure is not None:
-            span.set_status(Status(StatusCode.ERROR, redact(entry.failure)))
+            span.set_status(Status(StatusCode.ERROR, printable(redact(entry.failure))))
         span.end(start + int(entry.milliseconds * 1e6))
+        group = {"api": entry.api, "status_class": status_class(entry), "verdict": entry.verdict.value}
+        self._requests.record(entry.milliseconds / 1000, group)
         if entry.correction is not None:
-            self._durations.record(entry.correction, {"verdict": entry.verdict.value})
+            self._durations.record(entry.correction, {"api": entry.api, "verdict": entry.verdict.value})
 
     def close(self) -> None:
         """Export what is left, for a moment at most: a collector that is down holds nothing up."""
@@ -147,6 +155,8 @@ def _attributes(entry: Entry) -> Iterator[tuple[str, Any]]:
         if entry.status is not None:
             yield "http.response.status_code", entry.status
     yield "corrigible.verdict", entry.verdict.value
+    if entry.api:
+        yield "corrigible.api", entry.api
     if entry.operation:
         yield "corrigible.operation", entry.operation
     if entry.rules:
@@ -157,16 +167,16 @@ def _attributes(entry: Entry) -> Iterator[tuple[str, Any]]:
         yield "corrigible.lookups", entry.lookups
 
 
-def _by(label: str, counter: Mapping[Any, int]) -> list[Observation]:
-    return [Observation(count, {label: str(name)}) for name, count in dict(counter).items()]
+def _by(labels: Sequence[str], counter: Mapping[Any, int]) -> list[Observation]:
+    return [Observation(count, dict(zip(labels, map(str, key), strict=True))) for key, count in dict(counter).items()]
 
 
-def _verdicts(statistics: Statistics) -> Mapping[Verdict, int]:
-    return {Verdict.SUCCESS: statistics.successes, **statistics.verdicts}
+def _counts(statistics: Statistics) -> dict[Group, int]:
+    return {group: times.count for group, times in dict(statistics.groups).items()}
 
 
-def _unchanged(statistics: Statistics) -> list[Observation]:
-    return [Observation(count, kind._asdict()) for kind, count in dict(statistics.unchanged).items()]
+def _single(counter: Mapping[str, int]) -> dict[tuple[str], int]:
+    return {(name,): count for name, count in dict(counter).items()}
 
 
 def _callback(observed: Callable[[], Iterable[Observation]]) -> Callable[[CallbackOptions], Iterable[Observation]]:

@@ -5,9 +5,9 @@ Needs the extra `corrigible[prometheus]`; nothing else imports prometheus_client
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from prometheus_client import CollectorRegistry, ProcessCollector
@@ -16,7 +16,17 @@ from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricF
 from prometheus_client.parser import text_string_to_metric_families
 
 from corrigible.proxy.access_log.entry import Verdict
-from corrigible.proxy.access_log.statistics import BUCKETS, Kind, Statistics
+from corrigible.proxy.access_log.statistics import (
+    BUCKETS,
+    REQUEST_BUCKETS,
+    Group,
+    Kind,
+    Named,
+    Refused,
+    Statistics,
+    Times,
+    label,
+)
 
 from .server import Page
 
@@ -26,7 +36,7 @@ class Metrics:
 
     def __init__(self, **info: str) -> None:
         """`info` is what the metric `corrigible_info` tells: the version, the packs."""
-        self._info = info
+        self._info = {name: label(text) for name, text in info.items()}
         self._process: Any = ProcessCollector(registry=None)
 
     def render(self, statistics: Statistics) -> Page:
@@ -47,41 +57,48 @@ class _Collected:
 
 def _families(statistics: Statistics, info: Mapping[str, str]) -> Iterator[Any]:
     yield InfoMetricFamily("corrigible", "The running proxy", value=dict(info))
-    requests = CounterMetricFamily("corrigible_requests", "Requests by what became of them", labels=["verdict"])
-    for verdict, count in _by_verdict(statistics).items():
-        requests.add_metric([verdict.value], count)
-    yield requests
-    for name, help, label, counter in (
-        ("refusals", "Refusals of the API by status", "status", statistics.statuses),
-        ("rule_matches", "Refusals by the rule that knew something about them", "rule", statistics.rules),
-        ("upstream_failures", "Requests without an answer from the API", "failure", statistics.failures),
-        ("reloads", "Reloads of packs and descriptions", "result", statistics.reloads),
+    requests = CounterMetricFamily("corrigible_requests", "Requests by what became of them", labels=Group._fields)
+    seconds = HistogramMetricFamily(
+        "corrigible_request_seconds", "Time between a request and the end of its answer", labels=Group._fields
+    )
+    for group, times in statistics.groups.items():
+        requests.add_metric(group, times.count)
+        seconds.add_metric(group, _buckets(REQUEST_BUCKETS, times), times.seconds)
+    yield from (requests, seconds)
+    counters: tuple[tuple[str, str, Sequence[str], Mapping[Any, int]], ...] = (
+        ("refusals", "Refusals of the API by status", Refused._fields, statistics.refused),
+        ("rule_matches", "Refusals by the rule that knew something", ("api", "rule"), statistics.rules),
+        ("upstream_failures", "Requests without an answer from the API", ("api", "failure"), statistics.failures),
+        ("unchanged", "Refusals that were passed on unchanged", Kind._fields, statistics.unchanged),
+    )
+    for name, help, labels, counter in counters:
+        family = CounterMetricFamily(f"corrigible_{name}", help, labels=labels)
+        for values, count in counter.items():
+            family.add_metric(values, count)
+        yield family
+    for name, help, only, single in (
+        ("lookups", "Requests of the proxy's own", "api", statistics.lookups),
+        # From the start: what first appears as 1 does not increase for Prometheus.
+        ("reloads", "Reloads of packs and descriptions", "result", {"done": 0, "failed": 0} | statistics.reloads),
     ):
-        family = CounterMetricFamily(f"corrigible_{name}", help, labels=[label])
-        for value, count in counter.items():
+        family = CounterMetricFamily(f"corrigible_{name}", help, labels=[only])
+        for value, count in single.items():
             family.add_metric([value], count)
         yield family
-    unchanged = CounterMetricFamily(
-        "corrigible_unchanged", "Refusals that were passed on unchanged", labels=["status", "operation", "reason"]
-    )
-    for kind, count in statistics.unchanged.items():
-        unchanged.add_metric([*kind], count)
-    yield unchanged
-    yield CounterMetricFamily("corrigible_lookups", "Requests of the proxy's own", value=statistics.lookups)
-    total, buckets = 0, []
-    for bound, count in zip((*BUCKETS, math.inf), statistics.durations, strict=True):
-        total += count
-        buckets.append(("+Inf" if bound == math.inf else str(bound), float(total)))
-    yield HistogramMetricFamily(
+    corrections = HistogramMetricFamily(
         "corrigible_correction_seconds",
         "Time between a refusal and the decision about it, look-ups included",
-        buckets=buckets,
-        sum_value=statistics.seconds,
+        labels=["api"],
     )
+    for api, times in statistics.corrections.items():
+        corrections.add_metric([api], _buckets(BUCKETS, times), times.seconds)
+    yield corrections
 
 
-def _by_verdict(statistics: Statistics) -> dict[Verdict, int]:
-    return {**{verdict: statistics.verdicts[verdict] for verdict in Verdict}, Verdict.SUCCESS: statistics.successes}
+def _buckets(bounds: Sequence[float], times: Times) -> list[tuple[str, float]]:
+    totals = accumulate(times.classes)
+    names = [*map(str, bounds), "+Inf"]
+    return [(name, float(total)) for name, total in zip(names, totals, strict=True)]
 
 
 @dataclass(slots=True)
@@ -107,27 +124,25 @@ def read(text: str) -> Scraped:
                 case "corrigible_info":
                     scraped.info = labels
                 case "corrigible_requests":
-                    verdict = Verdict(labels["verdict"])
-                    if verdict is Verdict.SUCCESS:
-                        counts.successes = value
-                    else:
-                        counts.verdicts[verdict] = value
+                    api, operation, status_class = (labels.get(name, "") for name in Group._fields[:-1])
+                    group = Group(api, operation, status_class, Verdict(labels["verdict"]))
+                    counts.groups[group] = Times([], count=value)
                 case "corrigible_refusals":
-                    counts.statuses[labels["status"]] = value
+                    counts.refused[Refused(*(labels.get(name, "") for name in Refused._fields))] = value
                 case "corrigible_rule_matches":
-                    counts.rules[labels["rule"]] = value
+                    counts.rules[Named(labels.get("api", ""), labels["rule"])] = value
                 case "corrigible_upstream_failures":
-                    counts.failures[labels["failure"]] = value
+                    counts.failures[Named(labels.get("api", ""), labels["failure"])] = value
                 case "corrigible_reloads":
                     counts.reloads[labels["result"]] = value
                 case "corrigible_unchanged":
-                    counts.unchanged[Kind(labels["status"], labels["operation"], labels["reason"])] = value
+                    counts.unchanged[Kind(*(labels.get(name, "") for name in Kind._fields))] = value
                 case "corrigible_lookups":
-                    counts.lookups = value
+                    counts.lookups[labels.get("api", "")] = value
                 case "corrigible_correction_seconds_sum":
-                    counts.seconds = sample.value
+                    counts.corrections.setdefault(labels.get("api", ""), Times([])).seconds = sample.value
                 case "corrigible_correction_seconds_count":
-                    counts.durations = [value]
+                    counts.corrections.setdefault(labels.get("api", ""), Times([])).count = value
                 case "process_start_time_seconds":
                     scraped.started = sample.value
                 case "process_resident_memory_bytes":

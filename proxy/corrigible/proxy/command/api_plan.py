@@ -67,7 +67,8 @@ class ApiPlan:
         )
         own_location = None if self.upstream is None else OwnLocation(self.upstream, rewritten, self.prefix)
         upstream = Upstream.parse(self.upstream) if self.upstream is not None else None
-        return ApiRoute(corrector, self.task, own_location, upstream, self.hosts, self.prefix)
+        label = self.name or engine.packs
+        return ApiRoute(corrector, self.task, own_location, upstream, self.hosts, self.prefix, self.name, label)
 
     def part(self, relay: Relay | None, route: ApiRoute, *, before: ApiPlan | None = None) -> Part:
         """Return what can be loaded anew of it. `before` is what was said of the API: what differs is told."""
@@ -92,7 +93,7 @@ class ApiPlan:
 
     def served(self, engine: Engine) -> str:
         """Return which packs serve it, and in which mode."""
-        return f"{', '.join(profile.pack.name for profile in engine.profiles)}; {self.mode.value}"
+        return f"{engine.packs}; {self.mode.value}"
 
 
 def files_of(packs: Sequence[Path], descriptions: Sequence[str | Path]) -> Iterator[Path]:

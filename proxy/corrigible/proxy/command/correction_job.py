@@ -51,6 +51,8 @@ class Prepared:
     """None for a gRPC API."""
     lines: Sequence[str] = field(default=())
     """For the operator."""
+    name: str = ""
+    """What the log and the metrics call the API."""
     pending: Callable[[], str] = str
     """Says what has changed and needs a restart."""
 
@@ -95,6 +97,7 @@ def http_job(
         profiles,
         route,
         lines,
+        route.label,
         plans.pending if plans is not None else str,
     )
 
@@ -149,13 +152,13 @@ def grpc_job(
         how = secured(upstream, trust) if is_secure else None
     except NoCertificate as problem:
         raise UsageError(f"--upstream-insecure: {problem}") from None
-    packs = ", ".join(profile.pack.name for profile in engine.profiles)
     target = f"{'grpcs' if is_secure else 'grpc'}://{upstream}"
     described = [*([args.descriptors] if args.descriptors is not None else []), *args.map]
     return Prepared(
         GrpcJob(corrector, upstream, loops, work, how, descriptors is not None, complain),
-        f"-> {target} ({packs}; {mode.value})",
+        f"-> {target} ({engine.packs}; {mode.value})",
         lambda: parts,
         lambda: files_of([profile.pack.path for profile in corrector.engine.profiles], described),
         lambda: corrector.engine.profiles,
+        name=engine.packs,
     )

@@ -199,6 +199,7 @@ def _run(args: argparse.Namespace, prepared: Prepared, gateway: object, correcto
         correctors=correctors,
         threads=len(os.sched_getaffinity(0)),
         corrector=prepared.route.corrector if prepared.route is not None else None,
+        label=prepared.name,
         unmatched=unmatched,
     )
     try:

@@ -78,7 +78,7 @@ def run(given: argparse.Namespace, started: Resolved, said: str = "") -> int:
         trust=trust,
         identity=identity,
     )
-    label = f"{', '.join(profile.pack.name for profile in engine.profiles)}; {mode.value}"
+    label = f"{engine.packs}; {mode.value}"
     target = f"{'grpcs' if settings.tls else 'grpc'}://{upstream}"
     packs = [profile.pack.path for profile in engine.profiles]
     descriptors = [args.descriptors] if args.descriptors is not None else []

@@ -72,10 +72,11 @@ def run(args: argparse.Namespace) -> int:
         facts.append(f"up {_span(time.time() - scraped.started)}")
     if scraped.memory is not None:
         facts.append(f"{scraped.memory / (1 << 20):,.0f} MiB")
-    if corrections := sum(statistics.durations):
-        facts.append(f"{duration(statistics.seconds / corrections)} for a refusal on average")
-    facts.append(counted(statistics.lookups, "look-up"))
-    facts += [f"{counted(count, 'reload')} {result}" for result, count in statistics.reloads.items()]
+    if corrections := sum(times.count for times in statistics.corrections.values()):
+        seconds = sum(times.seconds for times in statistics.corrections.values())
+        facts.append(f"{duration(seconds / corrections)} for a refusal on average")
+    facts.append(counted(statistics.lookups.total(), "look-up"))
+    facts += [f"{counted(count, 'reload')} {result}" for result, count in statistics.reloads.items() if count]
     print(", ".join(facts))
     for line in statistics.summary() if statistics.requests else ("no requests yet",):
         print(line)

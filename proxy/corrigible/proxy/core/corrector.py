@@ -154,10 +154,13 @@ class Corrector(Generic[Native, Embedded]):
                 loops.uncount_refusal(id)
             return Outcome(None, OUR_ERROR, mode, error=f"{type(problem).__name__}: {problem}")
 
-    def succeeded(self, native: Native) -> None:
-        """End the loops of a caller at what was called: a success. Never raises."""
+    def succeeded(self, native: Native) -> str:
+        """End the loops of a caller at what was called: a success. Return its operation, if it was looked for.
+
+        Never raises.
+        """
         if not self.loops:
-            return
+            return ""
         try:
             caller = self._caller(native)
             if self.loops.has_loop(caller):
@@ -169,8 +172,10 @@ class Corrector(Generic[Native, Embedded]):
                 names = {"", operation, operation or operation_below(profiles, request)}
                 for place in {place_of(name, request) for name in names}:
                     self.loops.succeeded(caller, place)
+                return operation
         except Exception:  # a loop that does not end here ends by itself
-            return
+            pass
+        return ""
 
     def accepted(self, outcome: Outcome[Embedded]) -> Outcome[Embedded]:
         """Take over what another process made of an answer: what is to be remembered is remembered here."""

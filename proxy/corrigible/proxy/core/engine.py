@@ -87,6 +87,11 @@ class Engine:
             (profile, unwrap) for profile in self.profiles if (unwrap := profile.adapter.unwrap) is not None
         )
 
+    @property
+    def packs(self) -> str:
+        """The names of the packs."""
+        return ", ".join(profile.pack.name for profile in self.profiles)
+
     def warm_up(self) -> None:
         """Make now what would be made on first need: the first caller should not wait for it."""
         running(frozenset())

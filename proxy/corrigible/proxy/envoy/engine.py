@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ import httpx
 
 from corrigible.proxy.access_log.entry import Verdict
 from corrigible.proxy.access_log.recorder import Recorder
+from corrigible.proxy.access_log.statistics import REQUEST_BUCKETS, Group, Times
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import RequestHead, ResponseHead
 from corrigible.proxy.runtime.file_descriptors import most_connections, raise_limit
@@ -26,11 +28,10 @@ from .bootstrap import WATCHED, bootstrap
 from .corrector_process import Job
 from .correctors import Correctors
 from .gateway import Gateway
-from .log_line import entry_of, fields_of
+from .log_line import STATS, entry_of, fields_of, passed_class, passed_of
 from .private_folder import PrivateFolder
 from .process import ADMIN, PRESSURE, CannotStart, EnvoyProcess
 
-_COMPLETED: Final = "http.callers.downstream_rq_completed"
 _ACTIVE: Final = "http.callers.downstream_rq_active"
 _CONNECTIONS: Final = "http.callers.downstream_cx_active"
 _BETWEEN_LOOKS: Final = 0.5
@@ -59,6 +60,8 @@ class EnvoyEngine:
     threads: int
     corrector: HttpCorrector | None = None
     """Says why an answer is not read; None for a gRPC API."""
+    label: str = ""
+    """What the log and the metrics call the API."""
     unmatched: Callable[[str], None] | None = None
     """Is told the target of each refused request that names no operation."""
 
@@ -87,7 +90,10 @@ class _Run:
         self._engine, self._recorder, self._correctors = engine, recorder, correctors
         self._kept, self._folder = folder, folder.path
         self._most = most_connections()
-        self._recorded = 0
+        self._passed: dict[str, Times] = {}
+        """The successes that Envoy had counted when it was asked last, by class of status."""
+        self._broken: Counter[str] = Counter()
+        """Exchanges among them that broke off: they are logged besides."""
         self._last_corrected = 0.0
         """When an answer was corrected."""
 
@@ -137,22 +143,24 @@ class _Run:
         self._recorder.is_draining = True
         if not await envoy.drain(_ACTIVE, _CONNECTIONS, force):
             self._recorder.say("unfinished exchanges were cut off")
-        completed = await self._completed(envoy)
+        passed = await self._asked(envoy)
         await envoy.stop()  # the last lines of its log come before its end
-        self._count_successes(completed)
+        self._count_successes(passed)
         return 0, None
 
     def _logged(self, line: bytes) -> None:
         """Record an exchange that Envoy tells of."""
         try:
             fields = fields_of(line)
-            entry = entry_of(fields, is_grpc=self._engine.gateway.is_grpc)
+            is_grpc = self._engine.gateway.is_grpc
+            entry = entry_of(fields, is_grpc=is_grpc, api=self._engine.label)
+            broken = passed_class(fields, entry, is_grpc=is_grpc)
             if "entry" not in fields and entry.reason is None and entry.verdict is Verdict.UNCHANGED:
                 entry = replace(entry, reason=self._reason(fields))
         except (ValueError, KeyError, TypeError):
             return
-        if entry.verdict is not Verdict.SUCCESS:
-            self._recorded += 1
+        if broken is not None:
+            self._broken[broken] += 1
         if entry.outcome == "annotated":
             self._last_corrected = asyncio.get_running_loop().time()
         unmatched = self._engine.unmatched
@@ -202,19 +210,30 @@ class _Run:
                 self._recorder.say(f"connections run short ({count} of {self._most} are open): idle ones are closed")
 
     async def _refresh(self, envoy: EnvoyProcess) -> None:
-        completed = await self._completed(envoy)
-        await asyncio.sleep(_PAUSE)  # until the log has told of all of them
-        self._count_successes(completed)
+        passed = await self._asked(envoy)
+        await asyncio.sleep(_PAUSE)  # until the log has told of the others
+        self._count_successes(passed)
 
-    async def _completed(self, envoy: EnvoyProcess) -> int | None:
+    async def _asked(self, envoy: EnvoyProcess) -> dict[str, Times]:
         if self._engine.gateway.logs_all:  # then each is recorded
-            return None
+            return {}
         try:
-            return await envoy.counter(_COMPLETED)
-        except (httpx.HTTPError, ValueError, KeyError):
-            return None
+            return passed_of(await envoy.page(f"^{STATS}"))
+        except (httpx.HTTPError, ValueError):
+            return {}
 
-    def _count_successes(self, completed: int | None) -> None:
-        if completed is not None:
-            statistics = self._recorder.statistics
-            statistics.successes = max(statistics.successes, completed - self._recorded)
+    def _count_successes(self, passed: dict[str, Times]) -> None:
+        """Count what Envoy has counted since it was asked last."""
+        for name, now in passed.items():
+            before = self._passed.get(name) or Times.of(REQUEST_BUCKETS)
+            is_older = now.count < before.count or sum(now.classes) < sum(before.classes)
+            if is_older or not now.count:
+                continue
+            broken = min(self._broken[name], now.count - before.count)
+            self._broken[name] -= broken
+            times = self._recorder.statistics.times(Group(self._engine.label, "", name, Verdict.SUCCESS))
+            times.count += now.count - before.count - broken
+            # Envoy brings durations up to date every few seconds.
+            times.seconds += now.seconds - before.seconds
+            times.classes = [a + b - c for a, b, c in zip(times.classes, now.classes, before.classes, strict=True)]
+            self._passed[name] = now

@@ -38,14 +38,22 @@ def local_replies() -> Json:
             "status_code_filter": {"comparison": {"op": "EQ", "value": {"default_value": status, "runtime_key": "x"}}}
         }
 
+    holding = {
+        "metadata_filter": {
+            "matcher": {"filter": "corrigible", "path": [{"key": "holding"}], "value": {"present_match": True}},
+            "match_if_key_not_found": False,
+        }
+    }
+    broken = {"and_filter": {"filters": [{"response_flag_filter": {"flags": ["UC", "UR", "UPE"]}}, holding]}}
     any_error = {
         "status_code_filter": {"comparison": {"op": "GE", "value": {"default_value": 400, "runtime_key": "x"}}}
     }
     return {
         "mappers": [
+            mapper([], "the upstream closed the connection before its answer was complete", tells=broken),
             mapper(["UC", "UR"], "the upstream closed the connection without an answer"),
             mapper(["UPE"], "the upstream's answer is not valid HTTP"),
-            mapper(["UF", "UH"], "no connection to the upstream: %UPSTREAM_TRANSPORT_FAILURE_REASON%"),
+            mapper(["UF", "UH"], "no connection to the upstream"),  # why is in the log: it may say where that is
             mapper(["UT"], "the upstream did not answer in time", 504),
             mapper([], REQUEST_LATE, 408, comparison(408)),
             *map(_too_large, _STATUSES),

@@ -134,6 +134,11 @@ class EnvoyProcess:
         stats = answer.json()["stats"]
         return next((int(one["value"]) for one in stats if one.get("name") == name), 0)
 
+    async def page(self, pattern: str) -> str:
+        """Return the numbers whose names match, as Prometheus reads them."""
+        answer = await self._admin.get("/stats/prometheus", params={"filter": pattern})
+        return answer.raise_for_status().text
+
     async def set_runtime(self, key: str, value: str) -> None:
         """Set a key of the runtime."""
         await self._admin.post("/runtime_modify", params={key: value})

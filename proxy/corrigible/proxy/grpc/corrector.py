@@ -125,6 +125,10 @@ class GrpcCorrector(Corrector[CallResult, Metadata]):
         method_types = self.descriptors.methods.get(method)
         return method_types is not None and not (method_types.client_streaming or method_types.server_streaming)
 
+    def described(self, method: str) -> str:
+        """Return the operation of a method that the API's descriptors have; nothing for another one."""
+        return method[1:] if method in self.descriptors.methods else ""
+
     def caller(self, call: CallResult) -> str:
         """Return who calls, as far as one can tell."""
         return self._caller(call) or call.peer

@@ -19,6 +19,7 @@ from grpc import aio
 from grpc._cython import cygrpc  # type: ignore[attr-defined]
 
 from .channel import OPTIONS, Upstream
+from .status import caller_text, failure_of
 
 Metadata = tuple[tuple[str, str | bytes], ...]
 
@@ -52,6 +53,8 @@ class CallResult:
     """That the caller still waits; None where it does not say."""
     peer: str = ""
     """The address of who calls, without a port."""
+    failure: str | None = None
+    """What was wrong with the upstream, where gRPC itself made the status: nobody there answered."""
 
 
 class CallObserver(Protocol):
@@ -147,12 +150,14 @@ class Forwarder(grpc.GenericRpcHandler):
                 self._ended(CallResult(method, metadata, None, _CANCELLED, GONE, (), started))
                 raise
             initial = tuple(await call.initial_metadata())
-            code, message, trailers = await _ending(call)
+            code, message, trailers, failure = await _ending(call, channel)
         if initial:
             await context.send_initial_metadata(initial)
         kept_request = request if len(request) <= KEPT else None
         left = context.time_remaining()
-        ending = CallResult(method, metadata, kept_request, code, message, trailers, started, left, _peer(context))
+        ending = CallResult(
+            method, metadata, kept_request, code, message, trailers, started, left, _peer(context), failure
+        )
         trailers = await self._trailers(ending)
         if code:
             await context.abort(CODES[code], message, trailers)
@@ -194,10 +199,10 @@ class Forwarder(grpc.GenericRpcHandler):
                     call.cancel()  # the caller went away
             if messages.is_full:
                 await self._refuse(method, context, started)
-            code, message, trailers = await _ending(call)
+            code, message, trailers, failure = await _ending(call, channel)
         left = context.time_remaining()
         ending = CallResult(
-            method, metadata, messages.single_message, code, message, trailers, started, left, _peer(context)
+            method, metadata, messages.single_message, code, message, trailers, started, left, _peer(context), failure
         )
         context.set_trailing_metadata(await self._trailers(ending))
         if message:
@@ -319,13 +324,21 @@ async def send(call: Any, message: bytes) -> None:
     await call._cython_call.send_serialized_message(message)
 
 
-async def _ending(call: Any) -> tuple[int, str, Metadata]:
-    code = await call.code()
-    trailing = await call.trailing_metadata()
-    return code.value[0], await call.details() or "", tuple((key, value) for key, value in trailing or ())
+async def _ending(call: Any, channel: aio.Channel) -> tuple[int, str, Metadata, str | None]:
+    """Return how a call ended, and what was wrong with the upstream where that is gRPC's own word.
+
+    An upstream may say the same of another server, over a connection that is there: that stays as it is.
+    """
+    code, message = (await call.code()).value[0], await call.details() or ""
+    trailers = tuple((key, value) for key, value in await call.trailing_metadata() or ())
+    failure = failure_of(code, message, trailers)
+    if failure is None or channel.get_state() not in _UNCONNECTED:
+        return code, message, trailers, None
+    return code, caller_text(failure), trailers, failure
 
 
 CODES: Final[dict[int, grpc.StatusCode]] = {code.value[0]: code for code in grpc.StatusCode}
+_UNCONNECTED: Final = frozenset({grpc.ChannelConnectivity.TRANSIENT_FAILURE, grpc.ChannelConnectivity.CONNECTING})
 _CANCELLED: Final = 1
 _RESOURCE_EXHAUSTED: Final = 8
 

@@ -82,11 +82,13 @@ class GrpcFront:
             self.reflection.begin(metadata)
 
     def call_ended(self, ending: CallResult) -> None:
+        operation = ""
         if ending.code == 0:
             self._corrector.succeeded(ending)
+            operation = self._corrector.described(ending.method)
         if self._record is not None:
             reason = ending.message if ending.code and ending.message != GONE else ""
-            self._record(CallOutcome(ending, uuid.uuid4().hex, Outcome(None, reason, Mode.NONE)))
+            self._record(CallOutcome(ending, uuid.uuid4().hex, Outcome(None, reason, Mode.NONE, operation)))
 
     async def corrected_trailers(self, refusal: CallResult) -> Metadata | None:
         """Return the trailers to send, None for the upstream's own. Never raises."""

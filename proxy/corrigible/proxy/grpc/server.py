@@ -30,7 +30,7 @@ from .channel import Upstream, fetch_identity, open_upstream, secured
 from .corrector import GrpcCorrector
 from .forwarder import CODES, GONE, serve
 from .front_end import LARGE_MESSAGE, CallOutcome, GrpcFront
-from .status import HTTP, failure_of
+from .status import HTTP
 
 _GRACE = 5.0
 """Seconds that calls under way have to end once the proxy is asked to stop; at a second signal they have none."""
@@ -113,7 +113,7 @@ def _run(
         _complain(
             "--upstream-insecure: whatever certificate the upstream shows now is taken, and no other one until the end"
         )
-    record = _reporter(recorder)
+    record = reporter(recorder, corrector.engine.packs)
 
     async def main() -> int:
         upstream = open_upstream(settings.upstream, how)
@@ -177,17 +177,19 @@ def _complain(problem: str) -> None:
     print(f"corrigible proxy: {problem}", file=sys.stderr, flush=True)
 
 
-def _reporter(recorder: Recorder) -> Callable[[CallOutcome], None]:
+def reporter(recorder: Recorder, api: str) -> Callable[[CallOutcome], None]:
+    """Return what records calls that ended. `api` is what the log and the metrics call the API."""
+
     def record(ended: CallOutcome) -> None:
         if not ended.call.code and not recorder.wants_successes:
-            recorder.count_success()
+            recorder.count_success(api, ended.outcome.operation, HTTP[0], time.time() - ended.call.started)
             return
-        recorder.write(entry_of(ended))
+        recorder.write(entry_of(ended, api))
 
     return record
 
 
-def entry_of(ended: CallOutcome) -> Entry:
+def entry_of(ended: CallOutcome, api: str = "") -> Entry:
     """Return the entry of a call that ended."""
     call, outcome = ended.call, ended.outcome
     is_gone = call.message == GONE and not outcome.reason
@@ -203,7 +205,8 @@ def entry_of(ended: CallOutcome) -> Entry:
         lookups=ended.lookups,
         code=CODES[call.code].name if call.code else None,
         correction=ended.correction,
-        failure=failure_of(call.code, call.message, call.trailers),
+        failure=call.failure,
         traceparent=next((str(value) for key, value in call.metadata if key == "traceparent"), None),
+        api=api,
     )
     return with_outcome(entry, outcome)

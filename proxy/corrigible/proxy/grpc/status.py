@@ -6,6 +6,8 @@ Knows: google.rpc.Status, its trailers, what fits into them. Does not know: grpc
 from __future__ import annotations
 
 import base64
+import errno
+import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -42,7 +44,14 @@ _UNAVAILABLE: Final = 14
 _CONNECT_ERROR: Final = re.compile(
     r"ipv[46]:(?P<address>\S+?): (?:.*: )?(?P<reason>[^:()]+?)(?: \(\d+\))?\Z", re.DOTALL
 )
-_NO_CONNECTION: Final = ("failed to connect to all addresses", "DNS resolution failed", "Ssl handshake failed")
+_NO_NAME: Final = ("DNS resolution failed", "errors resolving ")
+_NO_CONNECTION: Final = (
+    "failed to connect to all addresses",
+    "Ssl handshake failed",
+    *_NO_NAME,
+)
+_REASONS: Final = frozenset({*(os.strerror(number).lower() for number in errno.errorcode), "socket closed"})
+"""Why there is no connection, in words that do not say where."""
 
 
 class Unreadable(CorrigibleError):
@@ -68,7 +77,17 @@ def failure_of(code: int, message: str, trailers: Metadata) -> str | None:
     if code != _UNAVAILABLE or trailers or not message.startswith(_NO_CONNECTION):
         return None
     match = _CONNECT_ERROR.search(message)
-    return message if match is None else f"{match['reason'].lower()} ({unquote(match['address'])})"
+    if match is None or match["reason"].lower() not in _REASONS:
+        return message
+    return f"{match['reason'].lower()} ({unquote(match['address'])})"
+
+
+def caller_text(failure: str) -> str:
+    """Return what callers are told of a failure: not where the upstream is."""
+    reason = failure.partition(" (")[0]
+    if reason not in _REASONS:
+        reason = "its name is not known" if failure.startswith(_NO_NAME) else "it cannot be reached"
+    return f"corrigible: no connection to the upstream: {reason}"
 
 
 def status_json(status: status_pb2.Status, pool: descriptor_pool.DescriptorPool) -> dict[str, Json]:

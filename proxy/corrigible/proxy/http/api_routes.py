@@ -50,6 +50,10 @@ class ApiRoute:
     """Without a port, in lower case. Empty: any."""
     prefix: str = ""
     """`/name`. Empty: any path."""
+    name: str = ""
+    """What the configuration calls it. Empty where it is the only one."""
+    label: str = ""
+    """What the log and the metrics call it: its name, else its packs."""
 
     def takes(self, host: str, path: str) -> bool:
         """Whether a request is for this API."""

@@ -127,10 +127,12 @@ class HttpCorrector(Corrector[HttpExchange, Rewrite]):
             return False
         return any(profile.may_refuse_with_success(head) for profile in profiles)
 
-    def passed(self, request: RequestHead, status: int) -> None:
-        """Record an unmodified response: a success ends the loops of its caller there. Never raises."""
-        if status < 400 and self.loops:
-            self.succeeded(HttpExchange(request))
+    def passed(self, request: RequestHead, status: int) -> str:
+        """Record an unmodified response: a success ends the loops of its caller there.
+
+        Return its operation, if it was looked for. Never raises.
+        """
+        return self.succeeded(HttpExchange(request)) if status < 400 and self.loops else ""
 
     def _caller(self, native: HttpExchange) -> str:
         caller = super()._caller(native)

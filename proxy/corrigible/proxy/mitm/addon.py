@@ -30,7 +30,7 @@ from .error_page import ERROR_TYPE, error_body, error_text, failure_text, is_cal
 from .messages import TARGET, request_head, response_head
 from .own_address import is_own
 from .response_framing import length_and_kind, rewrite_response
-from .stream import CALLERS_END, CANDIDATE, REASON, REQUEST_OVER
+from .stream import API, CALLERS_END, CANDIDATE, REASON, REQUEST_OVER
 
 BUFFER_LIMIT = 1 << 16
 """A response that cannot be an error is buffered only up to this length: cheaper than forwarding it in parts."""
@@ -42,8 +42,6 @@ _DOCUMENTS = DOCUMENTS.encode()
 PREFIX = "Recovery-Feedback-Prefix"
 """Below which path an API is, in what may be its refusals: clients follow what it suggests nowhere else on the host."""
 _NO_API = "the configuration has no API for this host and path"
-API = "corrigible.api"
-"""In a flow's metadata: its API, where the proxy has several."""
 
 
 class CorrectionAddon:
@@ -60,6 +58,7 @@ class CorrectionAddon:
         """`unmatched` is told the target of each refused request that names no operation."""
         self._unmatched = unmatched
         self._apis = apis
+        self._none = ApiRoute(next(iter(apis)).corrector)
         self._dispatcher = dispatcher or Dispatcher(largest_here=None)
         self._lookups = lookups
         self._recorder = recorder
@@ -117,7 +116,7 @@ class CorrectionAddon:
         response = flow.response
         if response is None or flow.metadata.get(REASON) == _NO_API:
             return
-        own_location, prefix = self._api(flow).own_location, self._prefix(flow)
+        own_location, prefix = self._api(flow).own_location, self._found(flow).prefix
         if prefix and (response.status_code >= 400 or "json" in response.headers.get("content-type", "")):
             response.headers[PREFIX] = prefix
         if own_location is not None:
@@ -141,10 +140,10 @@ class CorrectionAddon:
         api = self._apis.only or flow.metadata.get(API)
         return api if isinstance(api, ApiRoute) else next(iter(self._apis))
 
-    def _prefix(self, flow: http.HTTPFlow) -> str:
-        """Return what was taken off the path of a request; nothing if no API is for it."""
+    def _found(self, flow: http.HTTPFlow) -> ApiRoute:
+        """Return the API of a request; one without a name and a prefix if there is none for it."""
         api = self._apis.only or flow.metadata.get(API)
-        return api.prefix if isinstance(api, ApiRoute) else ""
+        return api if isinstance(api, ApiRoute) else self._none
 
     def _choose_mode(self, flow: http.HTTPFlow, response: http.Response) -> ModeChoice | None:
         status = response.data.status_code
@@ -167,15 +166,18 @@ class CorrectionAddon:
         """Correct a candidate (that is the awaitable), or log the exchange."""
         if self.is_candidate(flow):
             return self._correct(flow)
+        status, operation = 0, ""
         if flow.response is not None:
+            status = flow.response.data.status_code
             with suppress(Exception):  # our own failure: the response has passed already
-                self._api(flow).corrector.passed(request_head(flow), flow.response.data.status_code)
-        if flow.response is not None and flow.response.data.status_code >= 400:
+                operation = self._api(flow).corrector.passed(request_head(flow), status)
+        if flow.response is not None and status >= 400:
             self._record(flow, "untouched", reason=self._reason_not_corrected(flow, flow.response))
         elif self._recorder.wants_successes:
-            self._record(flow, "untouched")
+            self._record(flow, "untouched", operation=operation)
         else:
-            self._recorder.count_success()
+            seconds = time.time() - flow.request.timestamp_start
+            self._recorder.count_success(self._found(flow).label, operation, status, seconds)
         return None
 
     def _reason_not_corrected(self, flow: http.HTTPFlow, response: http.Response) -> str:
@@ -275,13 +277,14 @@ class CorrectionAddon:
         lookups: int = 0,
         correction: float | None = None,
         failure: str | None = None,
+        operation: str = "",
     ) -> None:
-        started = flow.request.timestamp_start
+        started, api = flow.request.timestamp_start, self._found(flow)
         entry = Entry(
             time=started,
             id=flow.id,
             method=flow.request.method,
-            path=self._prefix(flow) + flow.metadata.get(TARGET, flow.request.path),
+            path=api.prefix + flow.metadata.get(TARGET, flow.request.path),
             status=flow.response.status_code if flow.response is not None else None,
             outcome=outcome_word,
             milliseconds=(time.time() - started) * 1000,
@@ -290,6 +293,8 @@ class CorrectionAddon:
             correction=correction,
             failure=failure,
             traceparent=flow.request.headers.get("traceparent"),
+            operation=operation or None,
+            api=api.label,
         )
         self._recorder.write(with_outcome(entry, outcome, reason=reason or None))
 

@@ -46,7 +46,7 @@ from corrigible.proxy.http.framing import (
 
 from .chunked import ChunkReader
 from .commands import BodyLate, NotifyShutdown, timeouts_of
-from .error_page import BODY_LATE, ERROR_TYPE, HEAD_LATE, error_body, error_status, error_text
+from .error_page import BODY_LATE, ERROR_TYPE, HEAD_LATE, api_of, error_body, error_status, error_text
 
 LINGER_SECONDS = 2.0
 """How long the rest of a request is read after the last response: else the client could lose that response."""
@@ -184,7 +184,7 @@ class ClientSide(Http1Server):
             event = ResponseHeaders(event.stream_id, response, event.end_stream)
         for command in _with_trailers(super().send(event), trailers):
             if isinstance(event, ResponseProtocolError) and isinstance(command, commands.SendData):
-                yield commands.SendData(command.connection, error_page(command.data, event.message))
+                yield commands.SendData(command.connection, error_page(command.data, event))
             elif isinstance(event, ResponseProtocolError) and not self.request_done:
                 yield from self._close_gently()
             else:
@@ -325,10 +325,10 @@ def is_interim(start: bytes) -> bool:
     return start[:7] == b"HTTP/1." and start[8:10] == b" 1" and start[9:12] != b"101"
 
 
-def error_page(page: bytes, message: str) -> bytes:
+def error_page(page: bytes, event: ResponseProtocolError) -> bytes:
     """Replace mitmproxy's HTML error page by one line that does not quote the upstream."""
-    status = error_status(int(page[9:12]), message)
-    return error_response(status, error_text(status, message))
+    status = error_status(int(page[9:12]), event.message)
+    return error_response(status, error_text(status, event.message, api_of(event)))
 
 
 def error_response(status: int, text: str) -> bytes:

@@ -29,7 +29,7 @@ from mitmproxy.proxy.layers.http._base import HttpEvent
 from mitmproxy.proxy.layers.http._http2 import Http2Connection, StreamState
 
 from .commands import BodyLate, NotifyShutdown
-from .error_page import BODY_LATE, ERROR_TYPE, error_body, error_status, error_text
+from .error_page import BODY_LATE, ERROR_TYPE, api_of, error_body, error_status, error_text
 from .http2_connection import FrameConnection, GracefulGoAway, MalformedStream, OversizedHeaders
 
 REFUSED = "the upstream is closing this connection and has not looked at the request"
@@ -193,7 +193,7 @@ class ClientSide(_Http2Side, Http2Server):
             self.h2_conn.reset_stream(event.stream_id, ErrorCodes.REFUSED_STREAM)  # the client will retry
         elif status is not None:
             status = error_status(status, event.message)
-            self._send_text(event.stream_id, status, error_text(status, event.message))
+            self._send_text(event.stream_id, status, error_text(status, event.message, api_of(event)))
         else:
             yield from super()._handle_event(event)
         yield commands.SendData(self.conn, self.h2_conn.data_to_send())

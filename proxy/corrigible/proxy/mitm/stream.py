@@ -32,7 +32,7 @@ from mitmproxy.proxy.layers.http import (  # type: ignore[attr-defined]  # named
     SendHttp,
 )
 
-from .error_page import ANSWER_LATE
+from .error_page import ANSWER_LATE, ApiError
 
 CANDIDATE = "corrigible.candidate"
 """In a flow's metadata: the response may be an error that can be corrected."""
@@ -40,6 +40,9 @@ REASON = "corrigible.reason"
 """In a flow's metadata: why a response is not corrected."""
 REQUEST_OVER = "corrigible.request_over"
 """In a flow's metadata: the request is too long to be copied."""
+
+API = "corrigible.api"
+"""In a flow's metadata: its API, where the proxy has several."""
 
 CALLERS_END = "corrigible.callers_end"
 """In a flow's metadata: the caller broke the exchange off, not the upstream."""
@@ -253,6 +256,9 @@ class Stream(HttpStream):
             and server == self.state_done
         ):
             yield SendHttp(event, self.context.server)
+        api = self.flow.metadata.get(API)
+        if isinstance(event, ResponseProtocolError) and api is not None:
+            event = ApiError(event, api.name)
         yield from super().handle_protocol_error(event)
 
 

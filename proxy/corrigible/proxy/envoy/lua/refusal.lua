@@ -89,6 +89,7 @@ function envoy_on_response(handle)
   if is_refused and not headers:get("content-length") then
     set(handle, "held", status) -- for the page in its place, should there be more of it than can be held back
   end
+  set(handle, "holding", "1") -- for the page in its place, should it break off: this filter does not see that one
   local content = handle:body(true)
   -- Some servers refuse by the head alone, and the rest of the request came meanwhile.
   kept = kept_of(handle)
