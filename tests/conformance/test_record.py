@@ -87,7 +87,7 @@ def test_what_changed_is_told_apart() -> None:
         entry("mends"),
         entry("comes"),
         entry("comes-broken", fails, FLAW),
-        entry("stops", Outcome.COULD_NOT_RUN, reason="x"),
+        entry("stops", Outcome.NOT_RUN, reason="x"),
         entry("worsens", fails, FLAW, advice=True),
     )
     found = compare(before, after)

@@ -99,7 +99,7 @@ does not conform: SRF 0.1 L1 / http-json, suite 0.1.0: 0/2 MUST, 0/1 SHOULD, 1 k
 
 
 def test_one_reason_is_told_once_however_many_checks_it_stops() -> None:
-    stopped = [entry(f"a/{number}", Outcome.COULD_NOT_RUN, reason="nobody is there") for number in range(9)]
+    stopped = [entry(f"a/{number}", Outcome.NOT_RUN, reason="nobody is there") for number in range(9)]
     text = terminal.render(record(*stopped))
     assert text.count("nobody is there") == 1
     assert "http-json:a/2 and 6 more" in text

@@ -21,7 +21,7 @@ def render(record: Record) -> str:
     failed_entries = [entry for entry in record.entries if entry.flaws]
     used = list(dict.fromkeys(flaw.requirement for entry in failed_entries for flaw in entry.flaws))
     index = {requirement: number for number, requirement in enumerate(used)}
-    failed = [entry for entry in record.entries if entry.outcome is Outcome.COULD_NOT_RUN]
+    failed = [entry for entry in record.entries if entry.outcome is Outcome.NOT_RUN]
     run: dict[str, Json] = {
         "tool": {
             "driver": {
@@ -34,13 +34,13 @@ def render(record: Record) -> str:
             {
                 "executionSuccessful": not failed,
                 "toolExecutionNotifications": [
-                    {"level": "error", "message": {"text": visible(f"{entry.name} could not run: {entry.reason}")}}
+                    {"level": "warning", "message": {"text": visible(f"{entry.name} not run: {entry.reason}")}}
                     for entry in failed
                 ],
             }
         ],
         "results": [_result(record, entry, flaw, index) for entry in failed_entries for flaw in entry.flaws],
-        "properties": {"claim": record.foot.claim, "verdict": record.foot.verdict.value},
+        "properties": {"claim": record.foot.claim, "verdict": record.foot.verdict.value, "level": record.foot.level},
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 

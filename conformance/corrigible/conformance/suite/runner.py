@@ -1,4 +1,4 @@
-"""Runs checks and keeps the record. A check that crashes is reported as could not run.
+"""Runs checks and keeps the record. A check that crashes is reported as not run.
 
 Knows: checks, what was announced, how to end in time. Does not know: YAML, reports, how a subject is started.
 """
@@ -22,7 +22,7 @@ from .check import Check
 from .config import KnownFailing
 from .fixture import Fixture, RunningSubject, SubjectSpec
 from .known_failing import announced
-from .record import Clause, Entry, Footer, Header, Reason, Record, RecordedFinding, TraceEntry, claim, counts, verdict
+from .record import Clause, Entry, Header, Reason, Record, RecordedFinding, TraceEntry, footer
 from .responsiveness import TIMEOUT, holding
 from .subject import Subject
 
@@ -43,7 +43,7 @@ class Rules:
     check_timeout: float = 30.0
     """Seconds in which one check must end."""
     limit: float = 900.0
-    """Seconds in which the run must end: what was not asked by then could not run."""
+    """Seconds in which the run must end: what was not asked by then is not run."""
     traced: bool = False
     """The traffic of checks that passed is kept too."""
 
@@ -84,7 +84,7 @@ def run(
     listener: Callable[[Entry], None] = lambda entry: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Record:
-    """Run everything that was chosen, subject by subject. Where one cannot be reached, none of its checks could run."""
+    """Run everything that was chosen, subject by subject. Where one cannot be reached, none of its checks are run."""
     began = clock()
     entries: list[Entry] = []
     last_words: dict[str, str] = {}
@@ -100,19 +100,13 @@ def run(
                 staged = stack.enter_context(stage(spec))
             except UsageError as problem:
                 for check in checks:
-                    keep(_entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=str(problem)))
+                    keep(_entry(spec, check, rules, Outcome.NOT_RUN, reason=str(problem)))
                 continue
             for entry in _judge_check(spec, checks, staged, rules, clock, began):
                 keep(entry)
             if output := staged.last_words():
                 last_words[spec.column] = output
-    foot = Footer(
-        verdict=verdict(entries),
-        claim=claim(head, entries),
-        counts=counts(entries),
-        seconds=round(clock() - began, 3),
-        last_words=last_words,
-    )
+    foot = footer(head, entries, seconds=round(clock() - began, 3), last_words=last_words)
     return Record(head=head, entries=entries, foot=foot)
 
 
@@ -129,7 +123,7 @@ def _judge_check(
         if died is None and clock() - started > rules.limit:
             died = f"the time for the whole run was over after {rules.limit:g} s"
         if died is not None:
-            yield _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=died)
+            yield _entry(spec, check, rules, Outcome.NOT_RUN, reason=died)
             continue
         staged.subject.trace.clear()
         staged.subject.remarks.clear()
@@ -142,10 +136,8 @@ def _judge_check(
             reason = f"the subject {ended_how} while this ran" + (
                 f"; its last line: {output_lines[-1]}" if output_lines else ""
             )
-            entry = _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=reason)
-        elif (
-            entry.outcome is Outcome.COULD_NOT_RUN or staged.subject.timeouts or (entry.bad and _slow(clock() - began))
-        ):
+            entry = _entry(spec, check, rules, Outcome.NOT_RUN, reason=reason)
+        elif entry.outcome is Outcome.NOT_RUN or staged.subject.timeouts or (entry.bad and _slow(clock() - began)):
             died = holding(staged.subject)
         trace = [TraceEntry(who=who, text=text) for who, text in list(staged.subject.trace)]
         if not rules.traced:
@@ -182,7 +174,7 @@ def _one(spec: SubjectSpec, check: Check, subject: Subject, rules: Rules) -> Ent
     thread.start()
     thread.join(rules.check_timeout)
     if thread.is_alive():
-        return _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=f"did not end within {rules.check_timeout:g} s")
+        return _entry(spec, check, rules, Outcome.NOT_RUN, reason=f"did not end within {rules.check_timeout:g} s")
     match box.problem:
         case None:
             pass
@@ -191,13 +183,13 @@ def _one(spec: SubjectSpec, check: Check, subject: Subject, rules: Rules) -> Ent
         case CouldNotTell() as why if box.findings:
             subject.remark(f"It was not asked to the end: {why}")  # what was found until then stands
         case CouldNotTell() as why:
-            return _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=str(why))
+            return _entry(spec, check, rules, Outcome.NOT_RUN, reason=str(why))
         case problem:
-            return _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=_crash(problem))
+            return _entry(spec, check, rules, Outcome.NOT_RUN, reason=_crash(problem))
     strangers = {finding.requirement for finding in box.findings} - set(check.requirements)
     if strangers:
         reason = f"the check is wrong: it reports {', '.join(sorted(strangers))}, which it does not name"
-        return _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=reason)
+        return _entry(spec, check, rules, Outcome.NOT_RUN, reason=reason)
     asked_clauses = _applicable_clauses(spec, check, rules.clauses)
     counted_findings = [finding for finding in box.findings if finding.requirement in asked_clauses]
     known_failing = announced(rules.known, check, spec.column)

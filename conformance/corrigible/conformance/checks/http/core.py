@@ -20,7 +20,7 @@ from corrigible.conformance.checks.support.error_request import (
     send_for_answer,
 )
 from corrigible.conformance.checks.support.headers import ASK
-from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
+from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.model.profile import Role
 from corrigible.conformance.model.vector import difference
 from corrigible.conformance.suite.check import Check
@@ -90,7 +90,7 @@ def _accepted(subject: Subject) -> list[HttpRequest]:
     patterns_accepted = subject.config.get("accepted")
     if subject.upstream is None:
         if not patterns_accepted:
-            raise NotApplicable("the config names no `accepted`: requests that this API accepts")
+            raise CouldNotTell("needs `accepted`, requests that this API accepts: run `conformance init`")
         return [
             as_sent(Request(item["method"], item["path"], item.get("query", {}), body=item.get("body")))
             for item in patterns_accepted

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
-from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
+from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.model.paths import SUITE
 from corrigible.conformance.model.vector import request_of
 from corrigible.conformance.model.yaml_text import load_yaml
@@ -63,6 +63,7 @@ class Refused:
         return self.got.feedback
 
 
+NEEDS_PROVOCATIONS: Final = "needs `provocations`, requests that this API refuses: run `conformance init`"
 _FILE: Final = SUITE / "reference" / "provocations.yaml"
 
 
@@ -83,12 +84,12 @@ def _read(entry: Mapping[str, Any]) -> ErrorRequest:
 
 
 def error_requests(subject: Subject) -> tuple[ErrorRequest, ...]:
-    """Return what the subject is expected to refuse. Raises NotApplicable where nobody said."""
+    """Return what the subject is expected to refuse. Raises CouldNotTell where nobody said."""
     configured = subject.config.get("provocations")
-    if configured is not None:
+    if configured:
         return tuple(_read({"name": f"provocation {number + 1}", **entry}) for number, entry in enumerate(configured))
     if subject.upstream is None:
-        raise NotApplicable("the config names no `provocations`: requests that this API refuses")
+        raise CouldNotTell(NEEDS_PROVOCATIONS)
     if subject.profile == "problem+json":
         return tuple(_below(error_request, api.PROBLEM) for error_request in _own_requests())
     return _own_requests()
