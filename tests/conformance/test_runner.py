@@ -46,7 +46,7 @@ def raising(problem: BaseException) -> Check:
 OUTCOMES: dict[str, tuple[Check, tuple[KnownFailing, ...], Outcome, Verdict]] = {
     "no findings": (check("a/x"), (), Outcome.PASSED, Verdict.CONFORMS),
     "a finding": (check("a/x", broken()), (), Outcome.FAILED, Verdict.DOES_NOT),
-    "an announced finding": (check("a/x", broken()), KNOWN, Outcome.FAILED_AS_EXPECTED, Verdict.CONFORMS),
+    "an announced finding": (check("a/x", broken()), KNOWN, Outcome.FAILED_AS_EXPECTED, Verdict.AS_LISTED),
     "a surprise": (check("a/x"), KNOWN, Outcome.PASSED_UNEXPECTEDLY, Verdict.DOES_NOT),
     "nothing to judge": (raising(NotApplicable("no streams")), (), Outcome.NOT_APPLICABLE, Verdict.COULD_NOT_TELL),
     "no answer": (raising(CouldNotTell("silence")), (), Outcome.NOT_RUN, Verdict.COULD_NOT_TELL),
@@ -154,7 +154,7 @@ def test_a_subject_that_cannot_be_reached_stops_its_own_checks_only() -> None:
         yield RunningSubject(Subject(role=spec.role, profile=spec.profile))
 
     found = judged(check("a/x"), check("a/y"), stage=stage, specs=[spec("grpc"), spec()])
-    assert [entry.outcome.value for entry in found.entries] == ["could not run"] * 2 + ["passed"] * 2
+    assert [entry.outcome.value for entry in found.entries] == ["not run"] * 2 + ["passed"] * 2
     assert found.entries[0].reason == "nobody is there"
     assert found.foot.verdict is Verdict.COULD_NOT_TELL
 

@@ -249,10 +249,11 @@ def share(head: Header, entries: Iterable[Entry], level: str | None = None) -> S
     results: dict[str, list[Standing]] = {}
     found = standings(judged_entries)
     asked = {(entry.column, id) for entry in judged_entries for id in entry.requirements}
-    for subject in head.judged:
-        mine = found.get(subject.column, {})
-        for id in ids.intersection(subject.due or (id for column, id in asked if column == subject.column)):
-            if id in mine or (subject.column, id) not in asked:
+    due = {subject.column: set(subject.due) for subject in head.judged}
+    for column in {*due, *(column for column, _ in asked)}:
+        mine = found.get(column, {})
+        for id in ids & (due.get(column) or {id for other, id in asked if other == column}):
+            if id in mine or (column, id) not in asked:
                 results.setdefault(id, []).append(mine.get(id, Standing.UNKNOWN))
     run = [each for each in results.values() if Standing.UNKNOWN not in each]
     passed = sum(set(each) == {Standing.MET} for each in run)

@@ -90,7 +90,9 @@ def _accepted(subject: Subject) -> list[HttpRequest]:
     patterns_accepted = subject.config.get("accepted")
     if subject.upstream is None:
         if not patterns_accepted:
-            raise CouldNotTell("needs `accepted`, requests that this API accepts: run `conformance init`")
+            raise CouldNotTell(
+                "needs `accepted` in the config file, requests that this API accepts: see Providers in the docs"
+            )
         return [
             as_sent(Request(item["method"], item["path"], item.get("query", {}), body=item.get("body")))
             for item in patterns_accepted

@@ -63,7 +63,9 @@ class Refused:
         return self.got.feedback
 
 
-NEEDS_PROVOCATIONS: Final = "needs `provocations`, requests that this API refuses: run `conformance init`"
+NEEDS_PROVOCATIONS: Final = (
+    "needs `provocations`, requests that this API refuses, in the config file: see Providers in the documentation"
+)
 _FILE: Final = SUITE / "reference" / "provocations.yaml"
 
 
