@@ -300,5 +300,7 @@ class TestStep:
     ],
 )
 def test_a_link_leads_to_a_document_at_the_same_origin_or_nowhere(target: str, url: str | None) -> None:
-    document = sent(b"", ("Authorization", "Bearer x"), url="https://api.example.com/v1?api_key=x").document_of(target)
+    request = sent(b"", ("Authorization", "Bearer x"), url="https://api.example.com/v1?api_key=x")
+    document = request.document_of(target, "t-1")
     assert (document and document.url) == url
+    assert document is None or document.headers == (("Accept", "application/json"), ("Recovery-Feedback-Token", "t-1"))

@@ -29,6 +29,7 @@ _LEAST_REFUSAL: Final = 400
 _LENGTH: Final = re.compile(r"[0-9]{1,6}")
 """Of an answer below 400 that is read to see whether it refuses (GraphQL, `"success": false`): less than 1 MB."""
 _LINK: Final = re.compile(r"<([^<>]{1,2000})>((?:[^,\"<]|\"[^\"]*\")*)")
+_TOKEN: Final = re.compile(r";\s*token\s*=\s*\"?([A-Za-z0-9_=-]{1,200})", re.IGNORECASE)
 _REL: Final = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.IGNORECASE)
 
 
@@ -75,13 +76,14 @@ def linked_feedback(answer: Answer) -> Feedback | None:
     return None if answer.refuses or len(answer.body) > MOST_BYTES else _readable(_parsed(answer.body))
 
 
-def feedback_links(answer: Answer) -> Iterator[str]:
-    """Yield the targets of `Link: <...>; rel="recovery-feedback"` (RFC 8288) of an answer that refuses."""
+def feedback_links(answer: Answer) -> Iterator[tuple[str, str]]:
+    """Yield target and token of each `Link: <...>; rel="recovery-feedback"` (RFC 8288) of an answer that refuses."""
     for name, value in answer.headers if answer.refuses else ():
         for link in _LINK.finditer(value) if name.lower() == "link" else ():
             relation = _REL.search(link[2])
             if relation is not None and RELATION in (relation[1] or relation[2] or "").lower().split():
-                yield link[1].strip()
+                token = _TOKEN.search(link[2])
+                yield link[1].strip(), token[1] if token is not None else ""
 
 
 def prefix_of(answer: Answer) -> str:

@@ -209,7 +209,7 @@ def _feedback(sent: SentRequest, answer: Answer) -> Generator[Send, Answer | Non
     """Return the feedback in an answer, or in the document that its `Link` leads to."""
     if (feedback := feedback_in(answer)) is not None:
         return feedback
-    targets = [found for link in feedback_links(answer) if (found := sent.document_of(link)) is not None]
+    targets = [found for link, token in feedback_links(answer) if (found := sent.document_of(link, token)) is not None]
     for target in targets[:_MOST_LINKS]:
         document = yield Send(target, optional=True)
         if document is not None and (feedback := linked_feedback(document)) is not None:

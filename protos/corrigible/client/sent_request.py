@@ -169,10 +169,10 @@ class SentRequest:
         _require_writable(request)
         return request
 
-    def document_of(self, link: str) -> SentRequest | None:
+    def document_of(self, link: str, token: str) -> SentRequest | None:
         """Return the GET of a document that a proxy keeps for this caller; None for every other link.
 
-        The name of the document is all that it needs: no credential goes along.
+        The token of the link is all that it needs: no credential goes along.
         """
         here = urlsplit(self.url)
         try:
@@ -183,7 +183,8 @@ class SentRequest:
         if (here.scheme, here.netloc) != (there.scheme, there.netloc) or not is_ours:
             return None
         url = urlunsplit((here.scheme, here.netloc.rpartition("@")[2], there.path, "", ""))
-        return SentRequest("GET", url, (("Accept", _JSON),))
+        own = (("Recovery-Feedback-Token", token),) if token else ()
+        return SentRequest("GET", url, (("Accept", _JSON), *own))
 
     def content(self) -> tuple[str, str, bytes | None, frozenset[tuple[str, str]]]:
         """Return what makes two requests the same: all but the idempotency key and the framing."""

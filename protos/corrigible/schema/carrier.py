@@ -23,6 +23,8 @@ SEAL: Final = "RecoveryFeedbackSeal"
 """The reason of the cause that holds the seal of the one before it."""
 DETAIL: Final = "corrigible.schema.v0_1.RecoveryFeedback"
 """The message that is an Any in the details of a google.rpc.Status."""
+TOKEN: Final = "recovery-feedback-token"
+"""The header with which a reader fetches what a `Link` names: its value is the `token` of that `Link`."""
 _LONGEST_TEXT = 64 * 1024
 
 Found = Mapping[str, Json] | None

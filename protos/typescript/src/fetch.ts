@@ -285,13 +285,15 @@ function isBounded({ suggestions }: Feedback): boolean {
   return suggestions.length <= MOST_SUGGESTIONS && parts <= MOST_PARTS;
 }
 
-/** The document that a `Link` points to (RFC 8288), if a proxy keeps it where the request went. Its name is all that it needs. */
+/** The document that a `Link` points to (RFC 8288), if a proxy keeps it where the request went. The link's token is all that it needs. */
 async function linked(response: Response, sent: Request, fetch: Fetch): Promise<Feedback | undefined> {
-  const target = /<([^>]*)>\s*;[^,]*\brel="?recovery-feedback"?/.exec(response.headers.get("link") ?? "")?.[1];
+  const [, target, parameters = ""] = /<([^>]*)>\s*(;[^,]*\brel="?recovery-feedback"?[^,]*)/.exec(response.headers.get("link") ?? "") ?? [];
   if (target === undefined) return undefined;
   const url = new URL(target, sent.url);
   if (url.origin !== new URL(sent.url).origin || !DOCUMENT.test(url.pathname) || url.search !== "") return undefined;
-  const answer = await fetch(`${url.origin}${url.pathname}`, { headers: { accept: "application/json" }, redirect: "error", credentials: "omit" });
+  const token = /;\s*token="?([\w=-]{1,200})/.exec(parameters)?.[1];
+  const headers = { accept: "application/json", ...(token !== undefined && { "recovery-feedback-token": token }) };
+  const answer = await fetch(`${url.origin}${url.pathname}`, { headers, redirect: "error", credentials: "omit" });
   const text = answer.ok ? await textOf(answer) : undefined;
   return text ? readFeedback(parseJson(text)) : undefined;
 }

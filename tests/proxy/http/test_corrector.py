@@ -334,7 +334,7 @@ def test_an_array_stays_and_points_to_its_feedback(bench: Bench) -> None:
     rewrite = bench.outcome(native, headers=[JSON, ("ETag", '"a"')]).rewrite
     assert rewrite is not None
     assert (rewrite.body, rewrite.headers[:2]) == (native, [JSON, ("ETag", '"a"')])
-    assert dict(rewrite.headers)["Link"].endswith('>; rel="recovery-feedback"; type="application/json"')
+    assert '>; rel="recovery-feedback"; type="application/json"; token="' in dict(rewrite.headers)["Link"]
     for mode, reason in ((Mode.VERBOSE, "there is nowhere to put it"), (Mode.TRADITIONAL, "there is nothing to blank")):
         bench.corrector.mode = mode
         outcome = bench.outcome(native)

@@ -51,6 +51,12 @@ def link(outcome: HttpOutcome) -> str:
     return found[1:].partition(">")[0]
 
 
+def token(outcome: HttpOutcome) -> str:
+    assert outcome.rewrite is not None
+    (found,) = [value for name, value in outcome.rewrite.headers if name == "Link"]
+    return found.partition('token="')[2].removesuffix('"')
+
+
 def fetched(
     corrector: HttpCorrector,
     target: str,
@@ -68,7 +74,7 @@ def test_an_array_stays_as_it_is_and_gets_a_link(corrector: HttpCorrector) -> No
     assert outcome.rewrite.body == LISTED
     assert outcome.rewrite.headers == [
         JSON,
-        ("Link", f'<{link(outcome)}>; rel="recovery-feedback"; type="application/json"'),
+        ("Link", f'<{link(outcome)}>; rel="recovery-feedback"; type="application/json"; token="{token(outcome)}"'),
         ("Vary", "Prefer"),
     ]
 
@@ -102,10 +108,10 @@ def test_nobody_guesses_its_name(corrector: HttpCorrector) -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [(("Authorization", "Bearer sk_2"),), (("X-Api-Key", "sk_1"),), (KEY, ("Stripe-Account", "acct_2")),
+    [(), (("Authorization", "Bearer sk_2"),), (("X-Api-Key", "sk_1"),), (KEY, ("Stripe-Account", "acct_2")),
      (("Cookie", "s=1"),)],
 )  # fmt: skip
-def test_other_credentials_than_those_of_the_call_get_nothing(
+def test_who_knows_the_name_needs_the_credentials_as_well(
     corrector: HttpCorrector, other: tuple[tuple[str, str], ...]
 ) -> None:
     target = link(refuse(corrector, "abc", KEY, peer="127.0.0.1"))
@@ -113,13 +119,24 @@ def test_other_credentials_than_those_of_the_call_get_nothing(
     assert fetched(corrector, target, ("authorization", KEY[1]), peer="127.0.0.2") is not None
 
 
-@pytest.mark.parametrize("headers", [(), (KEY,)])
-def test_without_credentials_the_address_tells(corrector: HttpCorrector, headers: tuple[tuple[str, str], ...]) -> None:
-    target = link(refuse(corrector, "abc", *headers, peer="127.0.0.1"))
+def test_without_credentials_the_address_tells(corrector: HttpCorrector) -> None:
+    target = link(refuse(corrector, "abc", peer="127.0.0.1"))
     assert fetched(corrector, target, peer="127.0.0.2") is None
-    assert fetched(corrector, target) is None
     assert fetched(corrector, target, peer="127.0.0.1") is not None
-    assert fetched(corrector, link(refuse(corrector, "abd", *headers, peer="")), peer="127.0.0.1") is None
+
+
+def test_the_token_of_the_link_is_enough_and_fits_no_other_document(corrector: HttpCorrector) -> None:
+    one, other = (refuse(corrector, id, KEY, peer="127.0.0.1") for id in ("abc", "abd"))
+    sent = ("Recovery-Feedback-Token", token(one))
+    assert fetched(corrector, link(one), sent, peer="127.0.0.9") is not None
+    assert token(one) not in link(one) and len(token(one)) == 32
+    for wrong in (
+        sent,
+        ("Recovery-Feedback-Token", ""),
+        ("Recovery-Feedback-Token", "\xe4"),
+        ("X-Token", token(other)),
+    ):
+        assert fetched(corrector, link(other), wrong, peer="127.0.0.9") is None
 
 
 def test_it_is_kept_for_ten_minutes(corrector: HttpCorrector) -> None:

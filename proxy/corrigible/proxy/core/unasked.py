@@ -7,7 +7,7 @@ states the only form that the value can have. Every other edit is kept, and has 
 |-----------------|-------------------------------------------------|
 | the answer      | NAMED, QUOTED, SHOWN, STATED, WHOLE, UNPLACED   |
 | the description | DECLARED                                        |
-| the request     | NEAR                                            |
+| the request     | NEAR, BROKEN                                    |
 | live state      | SEEN                                            |
 
 Two pieces of one source count once. A doubt outweighs all of them.
@@ -63,6 +63,7 @@ class Evidence(Enum):
     UNPLACED = "the answer refuses the content, names nothing, and the edit mends all that breaks the description"
     DECLARED = "the description has what the edit makes, and not what was sent"
     NEAR = "what was sent is a slip or another spelling of one value that the answer lists"
+    BROKEN = "the body that was sent is no JSON, and only one text is near that is"
     SEEN = "a look-up shows it"
 
 
@@ -86,6 +87,7 @@ _OF: Final[Mapping[Evidence, Source]] = {
     Evidence.UNPLACED: Source.ANSWER,
     Evidence.DECLARED: Source.DESCRIPTION,
     Evidence.NEAR: Source.REQUEST,
+    Evidence.BROKEN: Source.REQUEST,
     Evidence.SEEN: Source.STATE,
 }
 
@@ -194,6 +196,8 @@ class Unasked:
         is_shown = any(has_word(text, one) for one in shown)
         if is_shown:
             yield Evidence.SHOWN
+        if any(one.place == "/body" and _is_same_json(one) for one in changes):
+            yield Evidence.BROKEN
         is_stated = any(error.pointer in (one.source, one.place, one.place.removesuffix("/0")) for one in changes)
         if is_stated and (error.stated or error.constraint):
             yield Evidence.STATED
@@ -315,7 +319,8 @@ class Unasked:
         if any(_is_made_text(one) and not self._asks_for_text(one, error, evidence) for one in changes):
             yield Doubt.RETYPED
         is_told = {Evidence.STATED, Evidence.NAMED} <= evidence and error.pointer != "/body"
-        if any(map(_is_restructured, changes)) and Evidence.DECLARED not in evidence and not is_told:
+        is_seen = not evidence.isdisjoint({Evidence.DECLARED, Evidence.BROKEN})
+        if any(map(_is_restructured, changes)) and not is_seen and not is_told:
             yield Doubt.RESTRUCTURED
         if any(self._is_strange_there(one) for one in changes):
             yield Doubt.RESTRUCTURED

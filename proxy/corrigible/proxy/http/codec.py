@@ -177,7 +177,9 @@ class HttpCodec:
         document = self._documents.create(
             exchange.id, request.headers, request.peer, decision.encoded, exchange.started
         )
-        link = f'<{DOCUMENTS}{document.name}>; rel="recovery-feedback"; type="application/json"'
+        link = (
+            f'<{DOCUMENTS}{document.name}>; rel="recovery-feedback"; type="application/json"; token="{document.token}"'
+        )
         headers = [*native.response.headers, ("Link", link), ("Vary", "Prefer")]
         if applied is not None:
             headers.append(_applied(applied))

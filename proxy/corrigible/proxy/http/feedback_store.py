@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from corrigible.proxy.core.loop.detector import Loops
+from corrigible.schema.carrier import TOKEN
 
 DOCUMENTS: Final = "/.well-known/recovery-feedback/"
 """Where it is fetched."""
@@ -32,8 +33,8 @@ class Document(NamedTuple):
     name: str
     owner: str
     """A digest of who was refused."""
-    address: str
-    """A digest of where that call came from, empty where that is not known."""
+    token: str
+    """Who sends it needs no credentials. It stands in the answer, and in no path, which logs have."""
     encoded: bytes
     stored_at: float
     """Unix seconds."""
@@ -59,8 +60,8 @@ class Documents:
 
     def create(self, id: str, headers: Iterable[tuple[str, str]], peer: str, encoded: bytes, now: float) -> Document:
         """Return a document for who sent these headers. What stands in a log of exchanges does not tell its name."""
-        name = hmac.digest(self._key, f"name\0{id}\0{now}".encode(), hashlib.sha256)[:_BYTES]
-        return Document(base64.urlsafe_b64encode(name).decode(), self._owner(headers, peer), peer, encoded, now)
+        name, token = (self._secret(f"{word}\0{id}\0{now}") for word in ("name", "token"))
+        return Document(name, self._owner(headers, peer), token, encoded, now)
 
     def store(self, document: Document) -> None:
         """Keep it, where there is room."""
@@ -78,16 +79,17 @@ class Documents:
     ) -> DocumentResponse | None:
         """Return the answer to a request for a document of that caller's own; None for every other request.
 
-        Our clients send no credentials after a link, which anybody's answer may have: the name, and the address that
-        was refused, are enough then.
+        Our clients send no credentials after a link, which anybody's answer may have, but the token of that link.
         """
         if method not in _READS or not target.startswith(DOCUMENTS):
             return None
         document = self._kept.get(target[len(DOCUMENTS) :])
         if document is None or not document.stored_at - SECONDS <= now <= document.stored_at + SECONDS:
             return None
-        owner, allowed = self._owner(headers, peer).encode(), [document.owner, *filter(None, [document.address])]
-        if not any([hmac.compare_digest(one.encode(), owner) for one in allowed]):
+        headers = list(headers)
+        token = next((value for name, value in headers if name.lower() == TOKEN), "")
+        shown = [(self._owner(headers, peer), document.owner), (token, document.token)]
+        if not any([hmac.compare_digest(one.encode(), other.encode()) for one, other in shown]):
             return None
         fields = [
             ("Content-Type", "application/json"),
@@ -96,6 +98,9 @@ class Documents:
             ("X-Content-Type-Options", "nosniff"),
         ]
         return DocumentResponse(fields, b"" if method == "HEAD" else document.encoded)
+
+    def _secret(self, text: str) -> str:
+        return base64.urlsafe_b64encode(hmac.digest(self._key, text.encode(), hashlib.sha256)[:_BYTES]).decode()
 
     def _owner(self, headers: Iterable[tuple[str, str]], peer: str) -> str:
         headers = list(headers)
