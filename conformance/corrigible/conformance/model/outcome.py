@@ -39,3 +39,7 @@ class NotApplicable(Exception):
 
 class CouldNotTell(Exception):
     """The check was not run: no answer came, or something it needs is missing. The message says what."""
+
+
+class Missing(CouldNotTell):
+    """The check was not run for want of what the config does not give. Nothing is known of the subject by it."""

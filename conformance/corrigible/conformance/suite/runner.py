@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
 
-from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable, Outcome, judge
+from corrigible.conformance.model.outcome import CouldNotTell, Missing, NotApplicable, Outcome, judge
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.transport.http1 import curl
 from corrigible.conformance.validators.finding import Absent, Finding
@@ -129,7 +129,7 @@ def _judge_check(
         staged.subject.remarks.clear()
         staged.subject.timeouts = 0
         began = clock()
-        entry = _one(spec, check, staged.subject, rules)
+        entry, doubtful = _one(spec, check, staged.subject, rules)
         if (ended_how := staged.wait_for_end() if entry.bad else staged.ended()) is not None:
             died = f"the subject {ended_how} while {check.id} ran, and was not there any more"
             output_lines = staged.last_words().splitlines()
@@ -137,7 +137,7 @@ def _judge_check(
                 f"; its last line: {output_lines[-1]}" if output_lines else ""
             )
             entry = _entry(spec, check, rules, Outcome.NOT_RUN, reason=reason)
-        elif entry.outcome is Outcome.NOT_RUN or staged.subject.timeouts or (entry.bad and _slow(clock() - began)):
+        elif doubtful or staged.subject.timeouts or (entry.bad and _slow(clock() - began)):
             died = holding(staged.subject)
         trace = [TraceEntry(who=who, text=text) for who, text in list(staged.subject.trace)]
         if not rules.traced:
@@ -161,8 +161,14 @@ def _shortened(trace: list[TraceEntry]) -> list[TraceEntry]:
     return [*trace[:_FIRST], between, *trace[-_LAST:]]
 
 
-def _one(spec: SubjectSpec, check: Check, subject: Subject, rules: Rules) -> Entry:
+def _one(spec: SubjectSpec, check: Check, subject: Subject, rules: Rules) -> tuple[Entry, bool]:
+    """Return the entry of a check, and whether it was not run for a reason that may be the subject's."""
     box = _Box()
+    entry = _judged(spec, check, subject, rules, box)
+    return entry, entry.outcome is Outcome.NOT_RUN and not isinstance(box.problem, Missing)
+
+
+def _judged(spec: SubjectSpec, check: Check, subject: Subject, rules: Rules, box: _Box) -> Entry:
 
     def work() -> None:
         try:

@@ -20,7 +20,7 @@ from corrigible.conformance.checks.support.error_request import (
     send_for_answer,
 )
 from corrigible.conformance.checks.support.headers import ASK
-from corrigible.conformance.model.outcome import CouldNotTell
+from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.model.profile import Role
 from corrigible.conformance.model.vector import difference
 from corrigible.conformance.suite.check import Check
@@ -90,7 +90,7 @@ def _accepted(subject: Subject) -> list[HttpRequest]:
     patterns_accepted = subject.config.get("accepted")
     if subject.upstream is None:
         if not patterns_accepted:
-            raise CouldNotTell(
+            raise Missing(
                 "needs `accepted` in the config file, requests that this API accepts: see Providers in the docs"
             )
         return [

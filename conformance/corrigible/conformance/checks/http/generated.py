@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from corrigible.conformance.checks.support.error_request import annotated_error, as_sent, description
-from corrigible.conformance.model.outcome import CouldNotTell
+from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
@@ -71,7 +71,7 @@ def _unsafe(subject: Subject) -> bool:
 def _answers(subject: Subject) -> tuple[Answer, ...]:
     spec = subject.config.get("spec")
     if not spec:
-        raise CouldNotTell("needs a description to make requests from: --spec FILE, or `spec:` in the config")
+        raise Missing("needs a description to make requests from: --spec FILE, or `spec:` in the config")
     return subject.cached("generated requests", lambda: _ask(subject, Path(str(spec))))
 
 
@@ -82,7 +82,7 @@ def _ask(subject: Subject, spec: Path) -> tuple[Answer, ...]:
         generate.load(spec), seed=subject.seed, most=int(settings.get("requests", _MOST)), unsafe=_unsafe(subject)
     )
     if not plan.requests:
-        raise CouldNotTell(f"nothing that {spec.name} describes can be asked wrongly: {'; '.join(plan.left_out)}")
+        raise Missing(f"nothing that {spec.name} describes can be asked wrongly: {'; '.join(plan.left_out)}")
     pace = _Pace(1 / float(settings.get("rate", _RATE)))
     answers: list[Answer] = []
     for generated in plan.requests:
@@ -166,7 +166,7 @@ def _answered(subject: Subject) -> Iterator[Finding]:
     rejected = [answer for answer in refused_requests(subject) if answer.got.status in _VALIDATION]
     mute = sorted((answer for answer in rejected if answer.got.feedback is None), key=_size)
     if not rejected:
-        raise CouldNotTell("no request that breaks the description was refused with 400 or 422")
+        raise Missing("no request that breaks the description was refused with 400 or 422")
     if len(mute) == len(rejected):
         sentence = (
             f"None of {len(rejected)} requests that were refused for breaking the description got recovery_feedback."
@@ -206,7 +206,7 @@ def _contract(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
 def _with_feedback(subject: Subject) -> list[Answer]:
     explained = _explained(subject)
     if not explained:
-        raise CouldNotTell("no refusal carried recovery_feedback, so there is nothing to judge")
+        raise Missing("no refusal carried recovery_feedback, so there is nothing to judge")
     return explained
 
 

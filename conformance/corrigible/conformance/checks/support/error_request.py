@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
-from corrigible.conformance.model.outcome import CouldNotTell
+from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.model.paths import SUITE
 from corrigible.conformance.model.vector import request_of
 from corrigible.conformance.model.yaml_text import load_yaml
@@ -91,7 +91,7 @@ def error_requests(subject: Subject) -> tuple[ErrorRequest, ...]:
     if configured:
         return tuple(_read({"name": f"provocation {number + 1}", **entry}) for number, entry in enumerate(configured))
     if subject.upstream is None:
-        raise CouldNotTell(NEEDS_PROVOCATIONS)
+        raise Missing(NEEDS_PROVOCATIONS)
     if subject.profile == "problem+json":
         return tuple(_below(error_request, api.PROBLEM) for error_request in _own_requests())
     return _own_requests()

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import urlsplit
 
-from corrigible.conformance.model.outcome import CouldNotTell
+from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.reference.http2_upstream import ANSWER, POUR, WHOLE, Http2Upstream
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
@@ -93,7 +93,7 @@ class _Stand:
 def _standing(subject: Subject, protocol: str = "h2") -> Iterator[_Stand]:
     """Start one more in front of an upstream of that protocol. Before HTTP/1.1 it may take no HTTP/2 itself."""
     if subject.start_another is None:
-        raise CouldNotTell("needs `http2` in the config file: the command that starts a proxy with HTTP/2")
+        raise Missing("needs `http2` in the config file: the command that starts a proxy with HTTP/2")
     with ExitStack() as stack:
         certificate = Path(stack.enter_context(TemporaryDirectory())) / "certificate.pem"
         write_certificate(certificate)
