@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
@@ -74,9 +75,11 @@ BODIES = {
 
 @pytest.mark.parametrize("rest", BODIES.values(), ids=BODIES)
 def test_a_body_that_stands_still_is_given_up(each_engine: Any, rest: bytes) -> None:
+    """Envoy gives a whole request twelve times as long."""
+    short = Timeouts(head=1.0, idle=0.25, answer=1.0)
     with (
         each_engine.upstream({"/x": OK}) as upstream,
-        each_engine.proxy(each_engine.none(), upstream=f"http://127.0.0.1:{upstream.port}", timeouts=SHORT) as proxy,
+        each_engine.proxy(each_engine.none(), upstream=f"http://127.0.0.1:{upstream.port}", timeouts=short) as proxy,
     ):
         wire = each_engine.Wire(proxy.port)
         wire.send(POST + rest)
@@ -84,7 +87,7 @@ def test_a_body_that_stands_still_is_given_up(each_engine: Any, rest: bytes) -> 
         wire.close()
         assert each_engine.ask(proxy.port, "/x").endswith(b"\r\n\r\nok")
     assert got.startswith(b"HTTP/1.1 408 Request Time")
-    assert got.endswith(b"\r\n\r\ncorrigible: the body of the request took too long\n")
+    assert re.search(rb"\r\n\r\ncorrigible: the (body of the )?request took too long\n\Z", got)
     assert b"x-corrigible" not in got.lower()
 
 

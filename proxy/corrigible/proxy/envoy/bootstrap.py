@@ -18,6 +18,7 @@ from corrigible.proxy.http.own_location import Rewritten
 from .clusters import (
     API_CLUSTER,
     API_HTTP1,
+    BODY_IDLES,
     BUFFER,
     HELD,
     METADATA_KB,
@@ -158,8 +159,9 @@ def connection_manager(gateway: Gateway) -> Json:
             "default_host_for_http_10": gateway.upstream.authority,
         },
         "http2_protocol_options": _callers_http2(gateway),
-        "stream_idle_timeout": "0s",  # routes have one, for bodies of requests
-        "request_timeout": "0s",
+        # Envoy's limit for silence is for both directions at once, and a watch may be silent: a whole request has one.
+        "stream_idle_timeout": "0s",
+        "request_timeout": seconds(gateway.timeouts.idle * BODY_IDLES) if gateway.times_bodies else "0s",
         "request_headers_timeout": seconds(gateway.timeouts.head),
         "drain_timeout": "0.5s",
         "generate_request_id": False,
@@ -219,7 +221,7 @@ def virtual_host(gateway: Gateway) -> Json:
     if gateway.asks_for_target:
         match = {"prefix": "/", "query_parameters": [{"name": "mode", "present_match": True}]}
         routes += [*_watched(gateway, match, _on(_ASK)), _route(gateway, match, _on(_EXCHANGE) | _on(_ASK))]
-    return _host(_of_both(gateway, [*_untimed(gateway), *_timed(gateway, [*routes, *_by_method(gateway)])]))
+    return _host(_of_both(gateway, [*routes, *_by_method(gateway)]))
 
 
 def _watched(gateway: Gateway, match: Json, more: Json | None = None) -> list[Json]:
@@ -228,53 +230,6 @@ def _watched(gateway: Gateway, match: Json, more: Json | None = None) -> list[Js
         return []
     fraction = {"default_value": {"numerator": 0}, "runtime_key": WATCHED}
     return [_route(gateway, {**match, "runtime_fraction": fraction}, _on(_WATCHING) | (more or {}))]
-
-
-def _untimed(gateway: Gateway) -> list[Json]:
-    """Return the routes on which nobody waits for a body: all of it has come, or it is an upgrade's and may be silent.
-
-    The filter that waits for a small body has the route chosen anew, before the request goes on: later, Envoy crashes.
-    """
-    if not gateway.times_bodies:
-        return []
-    is_whole = {"filter": "corrigible", "path": [{"key": "whole"}], "value": {"string_match": {"exact": "1"}}}
-    names = "|".join(_UPGRADES)
-    upgrade = {"name": "upgrade", "string_match": {"safe_regex": {"regex": f"(?i)({names})"}}}
-    routes = [
-        _route(gateway, {"prefix": "/", "dynamic_metadata": [is_whole]}, _on(_EXCHANGE)),
-        _route(gateway, {"prefix": "/", "headers": [upgrade]}, _on(_EXCHANGE)),
-    ]
-    for route in routes:
-        route["route"]["idle_timeout"] = "0s"
-    return routes
-
-
-def _timed(gateway: Gateway, routes: list[Json]) -> list[Json]:
-    """Return routes with a time limit for bodies of requests that stand still.
-
-    Envoy's limit is for both directions at once. It is the one for bodies where the filter waits for all of a body. For
-    all others it has to be as long as an answer may take.
-    """
-    if not gateway.times_bodies:
-        return routes
-    timeouts = gateway.timeouts
-    small: list[Json] = [
-        {"name": "content-length", "range_match": {"start": 0, "end": gateway.body_limit + 1}},
-        {"name": "expect", "present_match": True, "invert_match": True},
-    ]
-
-    def within(route: Json, limit: float, more: list[Json]) -> Json:
-        match = {**route["match"], "headers": [*route["match"].get("headers", ()), *more]}
-        return {**route, "match": match, "route": {**route["route"], "idle_timeout": seconds(limit)}}
-
-    found: list[Json] = []
-    for route in routes:
-        if route["typed_per_filter_config"].keys().isdisjoint((_EXCHANGE, _WATCHING)):
-            found.append(route)
-        else:
-            found.append(within(route, timeouts.idle, small))
-            found.append(within(route, max(timeouts.idle, timeouts.answer) if timeouts.answer else 0, []))
-    return found
 
 
 def _host(routes: list[Json]) -> Json:

@@ -21,6 +21,8 @@ API_HTTP1: Final = "api-http1"
 """The API over HTTP/1.1 only: for callers over HTTP/1.1, who may upgrade, and see names as the API spells them."""
 BUFFER: Final = 4 << 20
 """Bytes that a connection, or a stream of HTTP/2, keeps for a side that reads slowly."""
+BODY_IDLES: Final = 12
+"""Limits for silence that a whole request may take: an hour, where that limit is 5 minutes."""
 HELD: Final = 64 << 20
 """Bytes of a refusal without a length: what becomes larger cannot be held back until it is whole."""
 METADATA_KB: Final = 1024

@@ -14,8 +14,7 @@ Json = dict[str, Any]
 
 _STATUSES: Final = (*range(400, 432), 451, *range(500, 512))
 """Of refusals that may be held back. One that is too large and has another status becomes a 500."""
-HEAD_LATE: Final = "the head of the request took too long"
-BODY_LATE: Final = "the body of the request took too long"
+REQUEST_LATE: Final = "the request took too long"
 _TEXT: Final = "text/plain; charset=utf-8"
 
 
@@ -39,7 +38,6 @@ def local_replies() -> Json:
             "status_code_filter": {"comparison": {"op": "EQ", "value": {"default_value": status, "runtime_key": "x"}}}
         }
 
-    stands_still = {"and_filter": {"filters": [comparison(408), {"response_flag_filter": {"flags": ["SI"]}}]}}
     any_error = {
         "status_code_filter": {"comparison": {"op": "GE", "value": {"default_value": 400, "runtime_key": "x"}}}
     }
@@ -48,9 +46,8 @@ def local_replies() -> Json:
             mapper(["UC", "UR"], "the upstream closed the connection without an answer"),
             mapper(["UPE"], "the upstream's answer is not valid HTTP"),
             mapper(["UF", "UH"], "no connection to the upstream: %UPSTREAM_TRANSPORT_FAILURE_REASON%"),
-            mapper(["SI"], BODY_LATE, 408, stands_still),
-            mapper(["UT", "SI"], "the upstream did not answer in time", 504),
-            mapper([], HEAD_LATE, 408, comparison(408)),
+            mapper(["UT"], "the upstream did not answer in time", 504),
+            mapper([], REQUEST_LATE, 408, comparison(408)),
             *map(_too_large, _STATUSES),
             {"filter": any_error, "headers_to_add": [mark]},
         ]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from corrigible.proxy.access_log.entry import Entry
 
-from .local_replies import BODY_LATE, HEAD_LATE
+from .local_replies import REQUEST_LATE
 from .told_entry import with_told
 
 FORMAT: Final[Mapping[str, str]] = {
@@ -42,7 +42,7 @@ _FAILURES: Final = {
     "UPE": "the upstream's answer is not valid HTTP",
     "UT": "the upstream did not answer in time",
 }
-_LATE: Final = {"request_header_timeout": HEAD_LATE, "stream_idle_timeout": BODY_LATE}
+_LATE: Final = dict.fromkeys(("request_header_timeout", "request_overall_timeout"), REQUEST_LATE)
 _CALLER_GONE: Final = frozenset({"DC", "DR"})
 _HTTP: Final = {1: 499, 2: 500, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409, 11: 400, 12: 501} | {
     13: 500,

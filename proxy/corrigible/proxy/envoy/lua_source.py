@@ -39,7 +39,6 @@ def lua_filter(name: str, gateway: Gateway, *, watches: bool = False) -> str:
         "asks_for_target": gateway.asks_for_target,
         "is_none": gateway.is_none,
         "watches": watches,
-        "times_bodies": gateway.times_bodies,
         "media_types": {one: True for one in gateway.media_types},
         "refusing": [one._asdict() for one in gateway.refusing],
         "digests": sorted({*DIGESTS, "etag"}),

@@ -18,23 +18,6 @@ end
 
 local WATCHES = CONFIG.watches
 
--- Nobody waits for this request any more, and its answer may take its time.
-local function note_whole(handle)
-  set(handle, "whole", "1")
-  handle:clearRouteCache()
-end
-
--- Whether all of a request is waited for before it goes on: it is small, and its caller waits for nothing meanwhile.
-local function is_awaited(headers, length)
-  if not CONFIG.times_bodies then
-    return false
-  elseif length then
-    return length <= CONFIG.limit and not headers:get("expect")
-  end
-  local method = headers:get(":method")
-  return not headers:get("transfer-encoding") and (method == "GET" or method == "HEAD" or method == "OPTIONS")
-end
-
 function envoy_on_request(handle)
   local headers = handle:headers()
   if WATCHES and may_have_loop(handle, headers) then
@@ -51,13 +34,6 @@ function envoy_on_request(handle)
     length = length and tonumber(length)
     if length and length > CONFIG.limit then
       keep(handle).over = true
-      return
-    elseif is_awaited(headers, length) then
-      if length and length > 0 then
-        local body = handle:body()
-        keep(handle).body = body and body:getBytes(0, body:length()) or ""
-      end
-      note_whole(handle)
       return
     end
   end
