@@ -10,7 +10,7 @@ import pytest
 
 from corrigible.conformance.checks.transparency import hostile_http2 as http2
 from corrigible.conformance.checks.transparency.hostile_http2 import CHECKS
-from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
+from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.reference.upstream import Upstream
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.config import SubjectConfig
@@ -56,7 +56,7 @@ def test_a_careless_relay_is_caught(check: Check, monkeypatch: pytest.MonkeyPatc
 
 def test_a_subject_without_http2_is_not_judged_by_it() -> None:
     (check, *_) = CHECKS
-    with pytest.raises(NotApplicable, match=r"the config file does not say how .*`http2`"):
+    with pytest.raises(Missing, match="needs `http2` in the config file: the command that starts a proxy with HTTP/2"):
         list(check.run(Subject("proxy", "http-json")))
 
 

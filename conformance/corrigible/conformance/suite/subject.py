@@ -69,6 +69,10 @@ class Subject:
         """Return credentials nobody used before: a loop breaker counts by caller."""
         return ("Authorization", f"Bearer conformance-{self.seed}-{next(self._numbers)}")
 
+    def count_on(self, before: Subject) -> None:
+        """Number callers and cases after those of the subject that this one stands for now."""
+        self._numbers = before._numbers
+
     def note(self, who: str, text: str) -> None:
         """Add to what a reader of a failure sees of the traffic."""
         self.trace.append((who, text))

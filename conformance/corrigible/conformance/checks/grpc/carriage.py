@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import grpc
 
+from corrigible.conformance.model.background import awaited, pause
 from corrigible.conformance.reference.grpc_shop import SERVICE, Violation, bad_request, error_info
 from corrigible.conformance.reference.grpc_upstream import HEALTH, REFLECTION, Answer, refusal
 from corrigible.conformance.suite.subject import Subject
@@ -236,7 +237,7 @@ def streams_flow(subject: Subject) -> Iterable[Finding]:
 
         def talking() -> Iterator[bytes]:
             yield b"\x0a\x01a"
-            more.wait(_SOON + 1)
+            awaited(more, _SOON + 1)
 
         call = calls.scripted(calls.sent("NegotiateOrders", {"name": "a"}), Answer(echo=True))
         if _first(calls, call, talking(), more) is None:
@@ -273,7 +274,7 @@ def deadlines_pass(subject: Subject) -> Iterable[Finding]:
         if received[0].remaining is None or received[0].remaining > 0.6:
             sentence = "The deadline of a call does not reach the upstream."
             yield calls.finding("SRF-GRP-07", sentence, sent, "<= 0.6 seconds", received[0].remaining)
-        if not received[0].cancelled.wait(_SOON):
+        if not awaited(received[0].cancelled, _SOON):
             sentence = "The upstream goes on with a call whose deadline is over."
             yield calls.finding("SRF-GRP-07", sentence, sent)
         free = calls.scripted(calls.sent("WatchOrder", {"name": "orders/1"}), Answer())
@@ -298,7 +299,7 @@ def cancellation_passes(subject: Subject) -> Iterable[Finding]:
         call.cancel()
         if received is None:
             yield calls.finding("SRF-GRP-07", "A call never reached the upstream.", sent)
-        elif not received.cancelled.wait(_SOON):
+        elif not awaited(received.cancelled, _SOON):
             sentence = f"A caller gave up; {_SOON:.0f} seconds later the upstream does not know."
             yield calls.finding("SRF-GRP-07", sentence, sent)
 
@@ -307,9 +308,9 @@ def _arrived(calls: Calls, case: str) -> Any:
     until = time.monotonic() + _SOON
     while time.monotonic() < until:
         arrived = calls.upstream.received(case)
-        if arrived and arrived[0].begun.wait(_SOON):
+        if arrived and awaited(arrived[0].begun, _SOON):
             return arrived[0]
-        time.sleep(0.01)
+        pause(0.01)
     return None
 
 

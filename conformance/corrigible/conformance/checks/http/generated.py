@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from corrigible.conformance.checks.support.error_request import annotated_error, as_sent, description
+from corrigible.conformance.model.background import pause
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
@@ -55,7 +56,7 @@ class _Pace:
     def wait(self) -> None:
         now = time.monotonic()
         if now < self.next:
-            time.sleep(self.next - now)
+            pause(self.next - now)
         self.next = max(now, self.next) + self.gap
 
 
@@ -120,7 +121,7 @@ def _patiently(subject: Subject, request: HttpRequest, pace: _Pace) -> HttpRespo
     response = subject.wire.send(request)
     after = response.header("retry-after") or ""
     if response.status == 429 and after.isdecimal() and float(after) <= _TIMEOUT:
-        time.sleep(float(after))
+        pause(float(after))
         response = subject.wire.send(request)
     return response
 

@@ -23,6 +23,7 @@ from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.process import completed
 from corrigible.conformance.validators.finding import Finding
 from corrigible.schema.exchange import Json
 
@@ -65,19 +66,19 @@ class _Tried:
 def _ran(corrigible: tuple[str, ...], verb: str, *words: str) -> _Tried:
     line = [*corrigible, "pack", verb, *words]
     try:
-        completed = subprocess.run(line, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        ran = completed(line, _SECONDS)
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise CouldNotTell(f"{' '.join(line)}: {problem}") from None
-    return _Tried(completed.returncode, tuple((completed.stderr or completed.stdout).splitlines()))
+    return _Tried(ran.returncode, tuple((ran.stderr or ran.stdout).splitlines()))
 
 
 @lru_cache(maxsize=8)
 def _schema(corrigible: tuple[str, ...], kind: str) -> Draft202012Validator:
     line = [*corrigible, "pack", "schema", kind]
-    completed = subprocess.run(line, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    if completed.returncode != 0:
-        raise CouldNotTell(f"{' '.join(line)}: {completed.stderr.strip()}")
-    return Draft202012Validator(json.loads(completed.stdout))
+    ran = completed(line, _SECONDS)
+    if ran.returncode != 0:
+        raise CouldNotTell(f"{' '.join(line)}: {ran.stderr.strip()}")
+    return Draft202012Validator(json.loads(ran.stdout))
 
 
 class _Pack:

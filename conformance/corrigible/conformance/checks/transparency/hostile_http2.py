@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import urlsplit
 
+from corrigible.conformance.model.background import pause
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.reference.http2_upstream import ANSWER, POUR, WHOLE, Http2Upstream
 from corrigible.conformance.suite.check import Check
@@ -220,7 +221,7 @@ def shut_windows_hold(subject: Subject) -> Iterator[Finding]:
                 sentence = "While one HTTP/2 caller does not take an answer, others get none."
                 yield Finding("SRF-TRN-19", sentence, "an answer", str(ending), request)
                 return
-            time.sleep(0.15)
+            pause(0.15)
         if sent_count > MOST_HELD:
             taken = f"{sent_count >> 20} MiB of the answer are taken from the upstream."
             sentence = f"A caller's HTTP/2 window is shut, and {taken}"
