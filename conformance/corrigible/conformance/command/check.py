@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -70,7 +71,8 @@ def add(subparsers: Subparsers) -> None:
         metavar="SECONDS",
         type=float,
         default=30.0,
-        help="maximum time of one check; default: %(default)g",
+        help="time of one check; one that takes longer is ended and runs again after the others, with 240 seconds, so "
+        "no verdict depends on it; default: %(default)g",
     )
     parser.add_argument(
         "--time-limit",
@@ -78,6 +80,9 @@ def add(subparsers: Subparsers) -> None:
         type=float,
         default=900.0,
         help="maximum time of the run; later checks are reported as not run; default: %(default)g",
+    )
+    parser.add_argument(
+        "--shuffle", metavar="SEED", type=int, help="run the checks in another order: no verdict depends on it"
     )
     parser.set_defaults(run=run)
 
@@ -113,6 +118,8 @@ def check(args: argparse.Namespace, checks: Sequence[Check]) -> int:
         clauses, tuple(announced_failures), strict=args.strict, check_timeout=args.check_timeout, limit=args.time_limit
     )
     head = target.head(chosen, everything, strict=args.strict)
+    if args.shuffle is not None:
+        random.Random(args.shuffle).shuffle(chosen)
     with Growing(reports, head) as growing, progress(len(chosen)) as report_progress:
 
         def finished(entry: Entry) -> None:

@@ -59,7 +59,7 @@ class CancelScope:
         """Wait until the thread of a cancelled check has ended. False where it cannot be ended.
 
         A thread that has met `Cancelled` gets `unwinding` seconds to close what it has. One that has not, since it
-        computes, is interrupted after `unwilling` seconds, and gets as many to end.
+        computes, is interrupted after `unwilling` seconds, and gets four times as many to end.
         """
         thread = self._thread
         if thread is None:
@@ -67,7 +67,7 @@ class CancelScope:
         thread.join(unwilling)
         if thread.is_alive() and not self._heard.is_set() and thread.ident is not None:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Cancelled))
-            thread.join(unwilling)
+            thread.join(4 * unwilling)
         if thread.is_alive() and self._heard.is_set():
             thread.join(unwinding)
         return not thread.is_alive()

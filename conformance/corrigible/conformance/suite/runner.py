@@ -34,7 +34,7 @@ _FIRST: Final = 20
 _LAST: Final = 30
 _UNWINDING: Final = 20.0
 """Seconds in which a check that is ended closes what it has: it may have to stop a program."""
-_UNWILLING: Final = 1.5
+_UNWILLING: Final = 1.0
 """Seconds in which it hears that it is to end."""
 
 
@@ -128,9 +128,12 @@ class _Stage:
         self._last_words = ""
         self.problem: str | None = None
         """Why there is no subject."""
+        self.spent = True
+        """It is set up before the next check. Nobody who has called it before calls again."""
+        self.doubtful = False
+        """It may hold its connections: that is found out before the next check."""
 
     def __enter__(self) -> Self:
-        self.renew()
         return self
 
     def __exit__(
@@ -138,19 +141,30 @@ class _Stage:
     ) -> None:
         self._stack.close()
 
-    @property
-    def running(self) -> RunningSubject:
-        assert self._running is not None
-        return self._running
-
     def last_words(self) -> str:
         output = self._running.last_words() if self._running is not None else ""
         return output or self._last_words
 
-    def renew(self) -> None:
-        """Set the subject up. Nobody who has called it before calls again."""
+    def ready(self) -> RunningSubject | None:
+        """Return the subject for the next check; None where there is none, for the reason in `problem`."""
+        if self.problem is None and self.spent:
+            self._renew()
+        if self.problem is None and self.doubtful and (held := holding(self._subject())) is not None:
+            self.problem = held
+            if self._running is not None and self._running.launched is not None:
+                self._renew()
+                self.problem = self.problem or holding(self._subject())
+        self.doubtful = False
+        return self._running if self.problem is None else None
+
+    def _subject(self) -> Subject:
+        assert self._running is not None
+        return self._running.subject
+
+    def _renew(self) -> None:
         before, self._last_words = self._running, self.last_words()
         self._stack.close()
+        self.problem, self.spent = None, False
         try:
             self._running = self._stack.enter_context(self._fixture(self._spec))
         except UsageError as problem:
@@ -158,14 +172,6 @@ class _Stage:
             return
         if before is not None:
             self._running.subject.count_on(before.subject)
-
-    def renew_where_held(self) -> None:
-        """Set a subject of ours up anew where it holds its connections. One that does so from the start has no use."""
-        self.problem = holding(self.running.subject)
-        if self.problem is not None and self.running.launched is not None:
-            self.problem = None
-            self.renew()
-            self.problem = self.problem or holding(self.running.subject)
 
 
 def _judged_checks(
@@ -184,9 +190,8 @@ def _judged_checks(
         left = rules.limit - (clock() - started)
         if stage.problem is None and left <= 0:
             stage.problem = f"the time for the whole run was over after {rules.limit:g} s"
-        if stage.problem is not None:
+        if (running := stage.ready()) is None:
             return _entry(spec, check, rules, Outcome.NOT_RUN, reason=stage.problem)
-        running = stage.running
         subject = running.subject
         subject.trace.clear()
         subject.remarks.clear()
@@ -203,15 +208,14 @@ def _judged_checks(
             reason = f"the subject {ended_how} while this ran{before}{last_line}"
             fatal.append(check.id)
             entry = _entry(spec, check, rules, Outcome.NOT_RUN, reason=reason)
-            stage.renew()
+            stage.spent = True
         elif box.late:
-            stage.renew()
-            if stage.problem is None:
-                stage.renew_where_held()
+            stage.spent = stage.doubtful = True
             if box.gone and not again and seconds < rules.longest:
                 return None
-        elif _is_doubtful(entry, box) or subject.timeouts or (entry.bad and _slow(took)):
-            stage.renew_where_held()
+        else:
+            doubtful = entry.outcome is Outcome.NOT_RUN and not isinstance(box.problem, Missing)
+            stage.doubtful = doubtful or subject.timeouts > 0 or (entry.bad and _slow(took))
         if again and not box.late:
             remarks.append(f"slow: it did not end within {rules.check_timeout:g} s, was ended, and ran again.")
         if not rules.traced:
@@ -241,11 +245,6 @@ def _shortened(trace: list[TraceEntry]) -> list[TraceEntry]:
         who="the suite", text=f"({len(trace) - _FIRST - _LAST} left out here; `conformance replay` shows all)"
     )
     return [*trace[:_FIRST], between, *trace[-_LAST:]]
-
-
-def _is_doubtful(entry: Entry, box: _Box) -> bool:
-    """Whether a check was not run for a reason that may be the subject's."""
-    return entry.outcome is Outcome.NOT_RUN and not isinstance(box.problem, Missing)
 
 
 def _judged(spec: SubjectSpec, check: Check, subject: Subject, rules: Rules, box: _Box, seconds: float) -> Entry:

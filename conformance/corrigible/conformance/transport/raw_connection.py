@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from corrigible.conformance.model.background import go_on, hold
+
+Socket = TypeVar("Socket", bound=socket.socket)
 
 
 class Address(Protocol):
@@ -25,10 +27,19 @@ class Address(Protocol):
 def connected(address: tuple[str, int], timeout: float) -> socket.socket:
     """Connect. Raises OSError where nobody takes the connection."""
     go_on()
-    return hold(socket.create_connection(address, timeout), shut)
+    return kept(socket.create_connection(address, timeout))
 
 
-def shut(connection: socket.socket) -> None:
+def kept(connection: Socket) -> Socket:
+    """Return a connection that ends with the check that opened it."""
+    try:
+        return hold(connection, _shut)
+    except BaseException:  # raised again: nobody else has it yet
+        connection.close()
+        raise
+
+
+def _shut(connection: socket.socket) -> None:
     """End a connection under the hands of whoever reads it."""
     with suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
