@@ -108,7 +108,7 @@ def test_what_was_slow_is_told_as_slow_and_nothing_else() -> None:
         ("a/quick", Outcome.PASSED),
         ("a/slow", Outcome.PASSED),
     ]
-    assert found.entries[1].remarks == ["slow: it did not end within 0.01 s, was ended, and ran again."]
+    assert found.entries[1].remarks == ["slow: a/slow did not end within 0.01 s, was ended, and ran again."]
 
 
 # What a check has open ends with it.

@@ -253,16 +253,22 @@ def _of_generated(args: argparse.Namespace, settings: Mapping[str, Json]) -> dic
             generated_settings[name] = number
     if args.unsafe:
         generated_settings["unsafe"] = True
-    headers: dict[str, str] = {}
-    for header in args.header:
-        name, colon, value = header.partition(":")
-        if not colon or not name.strip():
-            raise UsageError(f"--header {header}: not 'NAME: VALUE'")
-        headers[name.strip()] = value.strip()
+    headers = headers_of(args.header)
     return {
         **({"generated": generated_settings} if generated_settings else {}),
         **({"headers": headers} if headers else {}),
     }
+
+
+def headers_of(arguments: Iterable[str]) -> dict[str, str]:
+    """Read `NAME: VALUE`. Raises UsageError."""
+    headers: dict[str, str] = {}
+    for header in arguments:
+        name, colon, value = header.partition(":")
+        if not colon or not name.strip():
+            raise UsageError("--header: not 'NAME: VALUE'")
+        headers[name.strip()] = value.strip()
+    return headers
 
 
 def _role_of(config: SubjectConfig) -> Role:

@@ -217,7 +217,7 @@ def _judged_checks(
             doubtful = entry.outcome is Outcome.NOT_RUN and not isinstance(box.problem, Missing)
             stage.doubtful = doubtful or subject.timeouts > 0 or (entry.bad and _slow(took))
         if again and not box.late:
-            remarks.append(f"slow: it did not end within {rules.check_timeout:g} s, was ended, and ran again.")
+            remarks.append(f"slow: {check.id} did not end within {rules.check_timeout:g} s, was ended, and ran again.")
         if not rules.traced:
             trace = _shortened(trace) if entry.bad else []
         return entry.model_copy(update={"seconds": round(took, 4), "trace": trace, "remarks": remarks})

@@ -101,15 +101,15 @@ class Description:
             place = "query" if part == "query" else "header"
             for parameter in self._parameters(route):
                 if parameter["in"] == place and str(parameter["name"]).lower() == rest[0].lower():
-                    return self._resolved(parameter.get("schema", {}))
+                    return self.resolved(parameter.get("schema", {}))
         if part != "body":
             return None
-        schema = self._resolved(self._body_schema(route) or {})
+        schema = self.resolved(self._body_schema(route) or {})
         for step in rest:
             inner = schema.get("items") if step.isdecimal() or step == "-" else schema.get("properties", {}).get(step)
             if not isinstance(inner, Mapping):
                 return None
-            schema = self._resolved(inner)
+            schema = self.resolved(inner)
         return schema
 
     def excludes(self, request: Request, pointer: str) -> bool:
@@ -118,12 +118,12 @@ class Description:
         part, *rest = [p.replace("~1", "/").replace("~0", "~") for p in pointer.split("/")[1:]]
         if route is None or part != "body":
             return False
-        schema = self._resolved(self._body_schema(route) or {})
+        schema = self.resolved(self._body_schema(route) or {})
         for step in rest:
             inner = schema.get("items") if step.isdecimal() or step == "-" else schema.get("properties", {}).get(step)
             if not isinstance(inner, Mapping):
                 return schema.get("additionalProperties") is False or schema.get("type") in _SCALARS
-            schema = self._resolved(inner)
+            schema = self.resolved(inner)
         return False
 
     def _items(self, path: str) -> Iterator[tuple[str, Mapping[str, Json], tuple[str, ...]]]:
@@ -136,7 +136,7 @@ class Description:
 
     def _parameters(self, route: Route) -> Iterator[Mapping[str, Json]]:
         for parameter in route.item["parameters"]:
-            yield self._resolved(parameter)
+            yield self.resolved(parameter)
 
     def _parameter_breaches(
         self, route: Route, query: Mapping[str, Json], headers: Mapping[str, str]
@@ -162,7 +162,7 @@ class Description:
                 yield Breach(f"/query/{_escaped(name)}", "additionalProperties", f"query parameter {name} is not known")
 
     def _body_schema(self, route: Route) -> Mapping[str, Json] | None:
-        resolved = self._resolved(route.item.get("requestBody") or {})
+        resolved = self.resolved(route.item.get("requestBody") or {})
         for kind, media in (resolved.get("content") or {}).items():
             if kind.startswith("application/") and isinstance(media, Mapping):
                 schema = media.get("schema", {})
@@ -174,14 +174,15 @@ class Description:
         if schema is None:
             return
         if body is None:
-            if self._resolved(route.item["requestBody"]).get("required"):
+            if self.resolved(route.item["requestBody"]).get("required"):
                 yield Breach("/body", "required", "the body is missing")
             return
         errors = sorted(self._validator(_frozen(schema)).iter_errors(body), key=lambda e: [str(p) for p in e.path])
         for error in errors:
             yield from _breach(error)
 
-    def _resolved(self, value: Mapping[str, Json]) -> Mapping[str, Json]:
+    def resolved(self, value: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Return what a reference stands for."""
         while "$ref" in value:
             target: Any = self.document
             for part in str(value["$ref"]).removeprefix("#/").split("/"):
@@ -191,7 +192,7 @@ class Description:
 
     def _typed(self, value: Json, schema: Mapping[str, Json]) -> Json:
         """Read a scalar of a query or header as the type that it is to have."""
-        schema_type = self._resolved(schema).get("type")
+        schema_type = self.resolved(schema).get("type")
         if not isinstance(value, str):
             return value
         if schema_type == "integer" and _INTEGER.fullmatch(value):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from corrigible.conformance.checks.support.error_request import annotated_error, as_sent, description
+from corrigible.conformance.checks.support.error_request import annotated_error, as_sent, credentials, description
 from corrigible.conformance.model.background import pause
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.suite.check import Check
@@ -87,7 +87,7 @@ def _ask(subject: Subject, spec: Path) -> tuple[Answer, ...]:
     pace = _Pace(1 / float(settings.get("rate", _RATE)))
     answers: list[Answer] = []
     for generated in plan.requests:
-        request = generated.sent.adding(*_credentials(subject))
+        request = generated.sent.adding(*credentials(subject, subject.caller()))
         response = _patiently(subject, request, pace)
         if response.status == 0 or response.error is not None:
             raise CouldNotTell(f"{generated.operation} ({generated.what}) got no whole answer: {response.error}")
@@ -99,16 +99,6 @@ def _ask(subject: Subject, spec: Path) -> tuple[Answer, ...]:
         )
     _count(subject, answers, plan.left_out)
     return tuple(answers)
-
-
-def _credentials(subject: Subject) -> list[tuple[str, str]]:
-    """Return who asks: as the config says, and as somebody new to whoever counts how often one caller fails."""
-    headers = subject.config.get("headers")
-    if not isinstance(headers, Mapping):
-        return [subject.caller(), ("Prefer", "recovery-feedback=reflective")]
-    name = subject.caller()[1].rpartition(" ")[2]
-    own = [(str(key), str(value)) for key, value in headers.items()]
-    return [*own, ("Prefer", f"recovery-feedback=reflective; caller={name}")]
 
 
 def _secrets(request: HttpRequest) -> tuple[str, ...]:

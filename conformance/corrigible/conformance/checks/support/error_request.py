@@ -6,7 +6,7 @@ Knows: requests, how to send them as somebody new, what came back. Does not know
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -105,6 +105,14 @@ def _below(error_request: ErrorRequest, base: str) -> ErrorRequest:
     )
 
 
+def with_several_faults(subject: Subject) -> list[ErrorRequest]:
+    """Return those with more than one fault. Raises Missing where the config has none."""
+    several = [error_request for error_request in error_requests(subject) if error_request.faults > 1]
+    if not several:
+        raise Missing("needs one of the `provocations` with `faults`, the number of its faults, above 1")
+    return several
+
+
 def refusals(
     subject: Subject, *, only: Sequence[ErrorRequest] | None = None, headers: Sequence[tuple[str, str]] = (ASK,)
 ) -> Iterator[Refused]:
@@ -113,11 +121,28 @@ def refusals(
         yield send_error_request(subject, error_request, subject.caller(), headers)
 
 
+def credentials(
+    subject: Subject, caller: tuple[str, str], headers: Sequence[tuple[str, str]] = (ASK,)
+) -> list[tuple[str, str]]:
+    """Return who asks, and for what: the config's headers where there are some, with the caller's name beside them."""
+    configured = subject.config.get("headers")
+    if not isinstance(configured, Mapping):
+        return [*headers, caller]
+    name = caller[1].rpartition(" ")[2]
+    named = [(key, f"{value}; caller={name}" if key.lower() == "prefer" else value) for key, value in headers]
+    return [*((str(key), str(value)) for key, value in configured.items()), *named]
+
+
+def signed(request: HttpRequest, own: Iterable[tuple[str, str]]) -> HttpRequest:
+    """Return a request with the headers that it has not got."""
+    return request.adding(*((name, value) for name, value in own if request.header(name) is None))
+
+
 def send_error_request(
     subject: Subject, error_request: ErrorRequest, caller: tuple[str, str], headers: Sequence[tuple[str, str]] = (ASK,)
 ) -> Refused:
     """Send one request that is refused."""
-    request = as_sent(error_request.request).adding(*headers, caller)
+    request = signed(as_sent(error_request.request), credentials(subject, caller, headers))
     response = send_for_answer(subject, request)
     return Refused(
         error_request, request, response, caller, annotated_error(subject, request, response, error_request.secrets)
