@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from corrigible.conformance.checks.http import core, dialect, operations, retry, trust
-from corrigible.conformance.model.outcome import NotApplicable
+from corrigible.conformance.model.outcome import Missing
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
 from corrigible.conformance.suite.check import Check
@@ -448,6 +448,7 @@ def producer(proxy: Subject) -> Subject:
         {"request": {"method": "GET", "path": "/v1/items", "query": {"category": "drinks"}}, "way": "mends"},
         {"request": {"method": "POST", "path": "/v1/orders/ord_3/cancel"}, "way": "ends"},
         {"request": {"method": "POST", "path": "/v1/refunds", "body": {"order": "ord_1", "amount": 500}}},
+        {"request": {"method": "GET", "path": "/v1/orders", "query": {"limit": "500", "statuss": "x"}}, "faults": 2},
     ]
     config = {"provocations": refused, "accepted": [{"method": "GET", "path": "/v1/orders"}]}
     return Subject("producer", "http-json", target=proxy.target, config=config, seed=next(SEEDS))
@@ -462,5 +463,5 @@ def test_a_producer_of_whom_nothing_is_known_is_not_judged(proxy: Subject) -> No
     stranger = Subject("producer", "http-json", target=proxy.target)
     for check in CHECKS.values():
         if "producer" in check.roles:
-            with pytest.raises(NotApplicable, match=r"^the config names no `(?:provocations|accepted)`: requests that"):
+            with pytest.raises(Missing, match=r"^needs `(?:provocations|accepted)`.*in the config file"):
                 findings(check, stranger)
