@@ -22,7 +22,7 @@ from corrigible.conformance.suite.record import (
     footer,
 )
 from corrigible.conformance.suite.subject import Subject
-from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.validators.finding import ABSENT, Finding
 
 MUST = "SRF-TRN-03"
 OTHER = "SRF-TRN-04"
@@ -63,6 +63,13 @@ def check(id: str, run: Callable[[Subject], Iterable[Finding]] = lambda subject:
 
 def finding(said: str = "The status is another one.", *, about: str = MUST, **more: Any) -> Finding:
     return Finding(about, said, **more)
+
+
+def told(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Pass findings on, each of which has to say what was expected; what came may be nothing."""
+    for one in findings:
+        assert one.expected is not ABSENT, one
+        yield one
 
 
 def broken(*findings: Finding) -> Callable[[Subject], Iterable[Finding]]:

@@ -32,6 +32,7 @@ from corrigible.conformance.transport.http1 import HttpClient
 
 from .faults import Planted, explained, native, planted, success
 from .faulty import Answer, Fault, Request, relay
+from .made import told
 
 START = (
     "corrigible proxy --engine mitmproxy --upstream {upstream} --pack {suite}/reference/pack "
@@ -202,7 +203,7 @@ def test_a_fault_breaks_its_own_requirements_and_no_others(fault: Planted, confo
         about = QUICK if fault.name in WHOLE else fault.about(QUICK, ALWAYS)
         for check in about:
             with suppress(NotApplicable):
-                for one in check.run(subject):
+                for one in told(check.run(subject)):
                     found.setdefault(one.requirement, []).append(f"{check.id}: {one.message}")
     assert found.keys() == fault.breaks, {name: said[:2] for name, said in found.items()}
 

@@ -96,6 +96,8 @@ def _text(record: Record, entry: Entry) -> list[str]:
     for flaw in entry.flaws:
         clause = record.clause(flaw.requirement)
         lines += ["", f"{clause.id} ({clause.level}): {clause.text}", flaw.message, *difference(*flaw.sides)]
+        lines += [f"at: {flaw.place}"] if flaw.place else []
         lines += [f"again: {flaw.line}"] if flaw.line else []
         lines += [f"read: {clause.where}"] if clause.where else []
-    return [*lines, *([entry.reason] if entry.reason else [])]
+    again = record.head.again(entry) if entry.bad else None
+    return [*lines, *([entry.reason] if entry.reason else []), *([f"trace: {again}"] if again else [])]

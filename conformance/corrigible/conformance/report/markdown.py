@@ -87,8 +87,13 @@ def _failure_lines(record: Record, entry: Entry) -> Iterator[str]:
         yield f"\n* **{clause.id}** {escaped(clause.title)}\n\n  {escaped(flaw.message)}\n"
         if compared := difference(*flaw.sides):
             yield from _fenced([visible(line) for line in compared], "diff", "  ")
+        if flaw.place:
+            yield f"  at {escaped(flaw.place)}\n"
         if flaw.line:
             yield from _fenced([visible(flaw.line)], "sh", "  ")
+
+    if again := record.head.again(entry):
+        yield from ("", "Run it again:\n", *_fenced([visible(again)], "sh"))
 
 
 def _fenced(lines: list[str], language: str, margin: str = "") -> Iterator[str]:

@@ -59,7 +59,9 @@ def _rule(record: Record, requirement: str) -> Json:
 
 def _result(record: Record, entry: Entry, flaw: RecordedFinding, index: dict[str, int]) -> Json:
     clause = record.clause(flaw.requirement)
-    text = "\n".join([flaw.message, *difference(*flaw.sides), *([f"again: {flaw.line}"] if flaw.line else [])])
+    lines = [flaw.message, *difference(*flaw.sides)]
+    lines += [f"{word}: {said}" for word, said in (("at", flaw.place), ("again", flaw.line)) if said]
+    text = "\n".join([*lines, *([f"trace: {again}"] if (again := record.head.again(entry)) else [])])
     # What a flaw says can hold a port or a number that differs from run to run, so it is no part of its identity.
     identity = hashlib.sha256(f"{entry.name} {flaw.requirement}".encode()).hexdigest()
     result: dict[str, Json] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from textwrap import fill, indent
 from typing import Final
@@ -97,12 +96,13 @@ def _failure(record: Record, entry: Entry, paint: Paint) -> Iterator[str]:
         for line in compared:
             colour = {"-": "green", "+": "red"}.get(line[:1], "dim")
             yield f"        {paint(colour, visible(line))}"
+        if flaw.place:
+            yield f"      {paint('dim', 'at:')} {one_line(flaw.place)}"
         if flaw.line:
             yield f"      {paint('dim', 'again:')} {visible(flaw.line)}"
     if len(entry.flaws) > _MOST_FLAWS:
         yield f"    ... {len(entry.flaws) - _MOST_FLAWS} more like these: see --report json=FILE or html=FILE"
-    if record.head.options:
-        again = f"conformance replay {shlex.quote(entry.name)} {record.head.options}"
+    if again := entry.again or record.head.again(entry):
         yield f"    {paint('dim', 'trace:')} {visible(again)}"
     places = dict.fromkeys(record.clause(flaw.requirement).where for flaw in entry.flaws)
     yield f"    {paint('dim', 'read:')} {', '.join(place for place in places if place)}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import Enum
@@ -91,6 +92,10 @@ class Header(_Line):
     """Rule packs the config names, by digest, so that a claim can be repeated."""
     clauses: list[Clause]
 
+    def again(self, entry: Entry) -> str | None:
+        """Return the command that runs a check again; None for a record that does not know its subject's options."""
+        return f"conformance replay {shlex.quote(entry.name)} {self.options}" if self.options else None
+
     @property
     def scope(self) -> str:
         """What a claim is about: profiles, or packs, or a reader."""
@@ -104,6 +109,8 @@ class RecordedFinding(_Line):
     message: str
     expected: Json = None
     got: Json = None
+    place: str = ""
+    """Where it is: a pointer into the answer, a byte of it, or the part that it is about."""
     line: str | None = None
     """The command that shows it again."""
 
@@ -142,6 +149,8 @@ class Entry(_Line):
     reason: str | None = None
     """Why it could not run or does not apply."""
     known: Reason | None = None
+    again: str | None = None
+    """The command that runs this check again."""
     remarks: list[str] = []
     """What else a reader should know of it."""
     seconds: float = 0.0

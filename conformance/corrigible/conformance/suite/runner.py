@@ -103,6 +103,8 @@ def run(
     last_words: dict[str, str] = {}
 
     def keep(entry: Entry) -> None:
+        if entry.bad:
+            entry = entry.model_copy(update={"again": head.again(entry)})
         entries.append(entry)
         listener(entry)
 
@@ -314,7 +316,9 @@ def _flaw(finding: Finding, subject: Subject) -> RecordedFinding:
         line = curl(subject.target.url, finding.sent)
     sides = {"expected": finding.expected, "got": finding.got}
     values = {name: value for name, value in sides.items() if not isinstance(value, Absent)}
-    return RecordedFinding(requirement=finding.requirement, message=finding.message, line=line, **values)
+    part = {"consumer": "/answer", "pack": "/pack"}.get(subject.role, "/answer")
+    place = finding.whole_place or part
+    return RecordedFinding(requirement=finding.requirement, message=finding.message, place=place, line=line, **values)
 
 
 def _crash(problem: BaseException) -> str:

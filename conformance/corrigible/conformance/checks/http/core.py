@@ -29,6 +29,7 @@ from corrigible.conformance.model.vector import difference, request_of
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, request_document
+from corrigible.conformance.validators.annotated_error import FEEDBACK
 from corrigible.conformance.validators.finding import Finding
 from corrigible.conformance.validators.judgement import feedback_findings
 from corrigible.schema import MEMBER, ContractError, NeedsInput, Next, Request, Terminal, apply
@@ -225,7 +226,10 @@ def _followed(subject: Subject, refusal: Refused) -> Iterator[Finding]:
     try:
         follows = apply(refusal.feedback, document, confirm=True)
     except ContractError as problem:
-        yield Finding("SRF-COR-14", f"A reader cannot read the feedback about {by.name}: {problem}", sent=refusal.sent)
+        sentence = f"A reader cannot read the feedback about {by.name}: {problem}"
+        yield Finding(
+            "SRF-COR-14", sentence, "feedback of the contract", refusal.feedback, refusal.sent, place=FEEDBACK
+        )
         return
     match follows:
         case Next() if by.way in ("ends", "asks"):

@@ -19,7 +19,7 @@ from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
-from corrigible.conformance.validators.annotated_error import AnnotatedError
+from corrigible.conformance.validators.annotated_error import FEEDBACK, AnnotatedError
 from corrigible.conformance.validators.finding import Finding
 from corrigible.conformance.validators.judgement import feedback_findings
 from corrigible.conformance.validators.openapi import Breach, Description
@@ -237,7 +237,10 @@ def _repair_findings(subject: Subject, answer: Answer, pace: _Pace) -> Iterator[
     try:
         follows = apply(answer.annotated_error.feedback, document, confirm=True)
     except ContractError as problem:
-        yield Finding("SRF-COR-14", f"A reader cannot read the feedback: {problem}")
+        sentence = f"A reader cannot read the feedback: {problem}"
+        yield Finding(
+            "SRF-COR-14", sentence, "feedback of the contract", answer.annotated_error.feedback, place=FEEDBACK
+        )
         return
     if not isinstance(follows, Next) or _same(follows.request, document):
         return  # it ends, it asks, or the same request is to be sent again: nothing that would mend anything

@@ -189,7 +189,8 @@ def length_kept_right(subject: Subject) -> Iterator[Finding]:
     for _, pair, name in _pairs(subject, variants):
         through = pair.through
         if through.error is not None:
-            yield Finding("SRF-TRN-06", f"{name}: the annotated answer is framed wrongly: {through.error}", sent=KNOWN)
+            sentence = f"{name}: the annotated answer is framed wrongly: {through.error}"
+            yield Finding("SRF-TRN-06", sentence, "a whole answer", through.error, KNOWN, place="/body")
         lengths = through.values("content-length")
         if len(lengths) > 1 or (lengths and through.header("transfer-encoding") is not None):
             yield Finding("SRF-TRN-06", f"{name}: the annotated answer is framed twice", None, _list(lengths), KNOWN)
