@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import re2
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import ValidationError
 
@@ -43,6 +44,14 @@ class Route:
     """The path item and the operation in it, merged."""
 
 
+def path_pattern(template: str) -> Any:
+    """Return what the paths of a template match. RE2 needs linear time, however many braces one segment has.
+
+    Raises re2.error for a template that is too long.
+    """
+    return re2.compile(re.sub(r"\\\{[^{}]*\\\}", "([^/]+)", re.escape(template)))
+
+
 class Description:
     """One OpenAPI 3.1 document whose references stay within it."""
 
@@ -50,10 +59,7 @@ class Description:
         self.document = document
         self.bases = _bases(document)
         self._validator = lru_cache(maxsize=256)(self._build_validator)
-        self._paths = [
-            (re.compile(re.sub(r"\\\{([^}]*)\\\}", r"([^/]+)", re.escape(template))), template, item)
-            for template, item in document["paths"].items()
-        ]
+        self._paths = [(path_pattern(template), template, item) for template, item in document["paths"].items()]
         # A literal segment goes before one that may be anything.
         self._paths.sort(key=lambda entry: entry[1].count("{"))
 
@@ -66,7 +72,7 @@ class Description:
         for template, item, values in self._items(path):
             operation = item.get(method.lower())
             if method.lower() in _METHODS and isinstance(operation, Mapping):
-                names = re.findall(r"\{([^}]*)\}", template)
+                names = re.findall(r"\{([^{}]*)\}", template)
                 shared = [p for p in item.get("parameters", ()) if isinstance(p, Mapping)]
                 merged = {**operation, "parameters": [*shared, *operation.get("parameters", ())]}
                 name = operation.get("operationId") or f"{method.upper()} {template}"
