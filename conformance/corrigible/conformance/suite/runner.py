@@ -316,6 +316,8 @@ def _flaw(finding: Finding, subject: Subject) -> RecordedFinding:
         line = curl(subject.target.url, finding.sent)
     sides = {"expected": finding.expected, "got": finding.got}
     values = {name: value for name, value in sides.items() if not isinstance(value, Absent)}
+    if "got" in values:
+        values.setdefault("expected", "(nothing)")
     part = {"consumer": "/answer", "pack": "/pack"}.get(subject.role, "/answer")
     place = finding.whole_place or part
     return RecordedFinding(requirement=finding.requirement, message=finding.message, place=place, line=line, **values)
