@@ -317,6 +317,12 @@ def test_callers_of_a_subject_that_is_set_up_anew_are_others() -> None:
     assert len(set(callers)) == len(callers) == 3
 
 
+def test_a_subject_that_runs_on_has_not_met_the_callers_of_the_next_run() -> None:
+    """A loop breaker counts by caller, and remembers."""
+    first, second = (Subject("producer", "http-json", seed=7) for _ in range(2))
+    assert first.caller() != second.caller()
+
+
 def test_checks_open_nothing_that_does_not_end_with_them() -> None:
     """Connections, threads, programs and sleep come from modules that end them with the check."""
     forbidden = {
