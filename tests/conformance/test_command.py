@@ -71,6 +71,23 @@ def test_the_exit_status_is_the_verdict(
     assert capsys.readouterr().out.splitlines()[-1].startswith(said)
 
 
+def test_checks_run_in_another_order_and_end_the_same(tmp_path: Path) -> None:
+    checks = [made(f"a/{number}", broken() if number % 3 == 0 else lambda subject: ()) for number in range(9)]
+    path, found = tmp_path / "run.jsonl", []
+    for more in ([], ["--shuffle", "1"], ["--shuffle", "1", "--check-timeout", "200"], ["--shuffle", "2"]):
+        assert judged(["--config", config(tmp_path), "--report", f"json={path}", *more], *checks) == 1
+        found.append([(entry.check, entry.outcome) for entry in read(path).entries])
+    assert found[1] == found[2] and found[0] != found[1] != found[3]
+    assert len({frozenset(each) for each in found}) == 1
+
+
+def test_a_header_is_named_in_the_command_that_runs_a_check_again_and_its_value_is_not() -> None:
+    arguments = ["check", "--target", "http://127.0.0.1:1", "--header", "X-Key: sk-secret"]
+    assert (
+        run_target.read(parser().parse_args(arguments)).options == "--target http://127.0.0.1:1 --header 'X-Key: ...'"
+    )
+
+
 def test_a_subject_that_never_starts_is_told_once_and_ends_in_two(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -97,6 +97,46 @@ HARMFUL = {
 }
 
 
+def reads(template: str, *parameters: Any) -> dict[str, Any]:
+    operation = {"get": {"parameters": [*parameters], "responses": {}}}
+    return {"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "paths": {template: operation}}
+
+
+def header(name: str, value: Any) -> dict[str, Any]:
+    return {"name": name, "in": "header", "required": True, "example": value, "schema": {"type": "string"}}
+
+
+STRANGE = {
+    "another host": reads("/a", header("Host", "elsewhere.test")),
+    "another length": reads("/a", header("Content-Length", "5")),
+    "another method": reads("/a", header("X-HTTP-Method-Override", "DELETE")),
+    "a line end in a value": reads("/a", header("X-A", "b\r\nX-C: d")),
+    "a line end in a path": reads("/a\r\nX-C: d"),
+    "a blank in a path": reads("/a b"),
+    "no latin letters": reads("/ä", header("X-A", "ü")),
+    "no parameters": reads("/a", 1, {"name": 1}, {"in": "query"}),
+}
+
+
+@pytest.mark.parametrize("document", STRANGE.values(), ids=STRANGE.keys())
+def test_nothing_of_a_description_leaves_its_place_in_a_request(document: dict[str, Any], tmp_path: Path) -> None:
+    with Upstream(serving(document, lambda sent: answer(200, {}))) as api:
+        main(["init", api.url, "--yes", "--out", str(tmp_path / "c.yaml")])
+        for received in api.requests:
+            names = {name.lower() for name, _ in received.sent.headers}
+            assert names <= {"host", "prefer", "x-a"} and received.sent.header("host") == api.url.removeprefix(
+                "http://"
+            )
+            assert received.sent.target in ("/openapi.json", "/a") or received.sent.target.startswith("/a?")
+
+
+def test_writes_are_tried_however_many_reads_there_are() -> None:
+    wrong = {"get": {"parameters": [{"name": "n", "in": "query", "schema": {"type": "integer"}}], "responses": {}}}
+    document = described(**{f"r{number}": wrong for number in range(30)}, w={"post": required(b={"type": "string"})})
+    attempts = planned(document, 20)
+    assert len(attempts) == 20 and attempts[-1].sent.method == "POST"
+
+
 @pytest.mark.parametrize("document", HARMFUL.values(), ids=HARMFUL.keys())
 def test_what_an_api_may_do_is_not_tried(document: dict[str, Any]) -> None:
     assert planned(document, 100) == []

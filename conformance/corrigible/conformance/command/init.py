@@ -6,8 +6,10 @@ Reads of the description are tried, and, where somebody agrees, writes that lack
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +19,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import yaml
 
 from corrigible.conformance.checks import CHECKS
-from corrigible.conformance.checks.http.generated_request import load, plan
+from corrigible.conformance.checks.http.generated_request import base_path, load, parsed, plan
 from corrigible.conformance.model.outcome import CouldNotTell, Missing, NotApplicable
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.report.plain import one_line
@@ -36,9 +38,20 @@ _REFUSED: Final = frozenset({400, 422})
 """The statuses that say that a request is what is wrong, and not who asks, how often, or whether a thing is there."""
 _PLACES: Final = ("/openapi.json", "/openapi.yaml", "/v3/api-docs", "/api/openapi.json")
 _PER_OPERATION: Final = 2
+_GAP: Final = 0.02
+"""Seconds between two requests."""
 _ASK: Final = ("Prefer", "recovery-feedback=reflective")
 _SECRET: Final = ("x-api-key", "conformance-key-in-a-header-88")
 _JSON: Final = ("Content-Type", "application/json")
+_TARGET: Final = re.compile(r"/[!-\[\]-~]{0,4000}")
+_NAME: Final = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+_VALUE: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
+_NOT_GIVEN: Final = frozenset(
+    {"host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "expect", "content-type"}
+    | {"accept", "authorization", "cookie", "proxy-authorization", "x-http-method-override", "x-method-override"}
+    | {"x-http-method", "x-original-url", "x-rewrite-url"}
+)
+"""Headers that no description gives: those of the connection, credentials, and those that make it another request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +122,18 @@ def run(args: argparse.Namespace) -> int:
         if path.exists() and not args.dry_run:
             raise UsageError(f"{path} is there already: give another file with --out")
     spec, text = _description(args, client, headers)
-    document = load(spec) if text is None else _parsed(text, args.url)
+    document = load(spec) if text is None else parsed(text, args.url)
     attempts = planned(document, args.requests)
     if args.dry_run or client is None:
         found = Found()
         _print_plan(attempts, "would be sent" if args.dry_run else "not tried: no URL was given")
     else:
-        found = tried(client, headers, _agreed(attempts, args), sys.stderr.write)
+        found = tried(client, headers, _agreed(attempts, args))
     if args.dry_run:
         return 0
     if text is not None:
         _write(spec, text)
-    _write(args.out, config(args.url and client.url if client else None, spec, args.out, document, found, attempts))
+    _write(args.out, config(client.url if client else None, spec, args.out, document, found, attempts))
     refused, accepted = len(found.provocations), len(found.accepted)
     print(f"{args.out}: {refused} requests that the API refuses, {accepted} that it accepts")
     for how, names in found.others.items():
@@ -162,66 +175,66 @@ def _description(
     raise UsageError(f"{client.url} has no description at {looked}: give it with --spec FILE")
 
 
-def _parsed(text: str, url: str) -> Mapping[str, Json]:
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "openapi.yaml"
-        path.write_text(text, "utf-8")
-        try:
-            return load(path)
-        except UsageError as problem:
-            raise UsageError(str(problem).replace(f"--spec {path}", url)) from None
-
-
 # what is tried
 
 
 def planned(document: Mapping[str, Json], most: int) -> list[Attempt]:
     """Return what is to be tried: reads as described, reads that are not, writes that lack what is required."""
     description = Description(document)
-    made = [*_good_reads(document), *_bad_reads(document, most), *_bad_writes(document, description)]
-    return list({attempt.sent: attempt for attempt in made}.values())[:most]
+    base = base_path(document)
+    writes = [attempt for attempt in _bad_writes(description, base) if _is_sendable(attempt.sent)][: (most + 1) // 2]
+    reads = [*_good_reads(description, base), *_bad_reads(document, most)]
+    sendable = {attempt.sent: attempt for attempt in reads if _is_sendable(attempt.sent)}
+    return [*list(sendable.values())[: most - len(writes)], *writes]
 
 
-def _operations(document: Mapping[str, Json]) -> Iterator[tuple[str, str, list[Mapping[str, Any]]]]:
+def _is_sendable(sent: HttpRequest) -> bool:
+    """Whether nothing that a description says leaves its place in the request, or belongs to the connection."""
+    if _TARGET.fullmatch(sent.target) is None:
+        return False
+    given = [header for header in sent.headers if header != _JSON]
+    return all(
+        _NAME.fullmatch(name) and _VALUE.fullmatch(value) and name.lower() not in _NOT_GIVEN for name, value in given
+    )
+
+
+def _operations(description: Description) -> Iterator[tuple[str, str, list[Mapping[str, Any]]]]:
     """Yield method, path below the server's, and parameters."""
-    description = Description(document)
-    for template, item in document["paths"].items():
+    for template, item in description.document["paths"].items():
         for method, operation in item.items():
             if method in ("get", "post", "put", "patch") and isinstance(operation, Mapping):
-                parameters = [*item.get("parameters", ()), *operation.get("parameters", ())]
-                yield method.upper(), template, [description.resolved(each) for each in parameters]
+                parameters = [*(item.get("parameters") or ()), *(operation.get("parameters") or ())]
+                resolved = [description.resolved(each) for each in parameters if isinstance(each, Mapping)]
+                yield method.upper(), template, [each for each in resolved if isinstance(each.get("name"), str)]
 
 
-def _base(document: Mapping[str, Json]) -> str:
-    servers = document.get("servers") or [{}]
-    return urlsplit(str(servers[0].get("url", ""))).path.rstrip("/")
-
-
-def _good_reads(document: Mapping[str, Json]) -> Iterator[Attempt]:
+def _good_reads(description: Description, base: str) -> Iterator[Attempt]:
     """Yield reads whose required values the description gives."""
-    for method, template, parameters in _operations(document):
+    for method, template, parameters in _operations(description):
         required = [each for each in parameters if each.get("required") or each.get("in") == "path"]
-        values = {(each.get("in"), str(each.get("name"))): _example(document, each) for each in required}
+        values = {(each.get("in"), str(each.get("name"))): _example(description, each) for each in required}
         if method != "GET" or None in values.values():
             continue
         texts = {place: str(value) for place, value in values.items()}
         query = [(name, value) for (place, name), value in texts.items() if place == "query"]
         headers = tuple((name, value) for (place, name), value in texts.items() if place == "header")
-        path = _base(document) + _filled(template, {name: v for (place, name), v in texts.items() if place == "path"})
+        path = base + _filled(template, {name: v for (place, name), v in texts.items() if place == "path"})
         sent = HttpRequest(method, path + (f"?{urlencode(query)}" if query else ""), headers)
         yield Attempt(f"{method} {template}", f"{method} {template}", sent, accepted=True)
 
 
-def _example(document: Mapping[str, Json], parameter: Mapping[str, Any]) -> Json:
+def _example(description: Description, parameter: Mapping[str, Any]) -> Json:
     """Return a value that the description gives for a parameter; None where it gives none."""
-    schema = Description(document).resolved(parameter.get("schema", {}))
-    examples = parameter.get("examples")
+    schema, examples = _schema(description, parameter), parameter.get("examples")
     listed = [each.get("value") for each in examples.values()] if isinstance(examples, Mapping) else []
-    values = [parameter.get("example"), *listed, schema.get("example"), *schema.get("examples", ())]
-    values += [schema.get("default"), schema.get("const"), *schema.get("enum", ())]
+    values = [parameter.get("example"), *listed, schema.get("example"), schema.get("default"), schema.get("const")]
+    values += [value for name in ("examples", "enum") for value in schema.get(name) or ()]
     return next((value for value in values if isinstance(value, str | int | float) and value != ""), None)
+
+
+def _schema(description: Description, parameter: Mapping[str, Any]) -> Mapping[str, Any]:
+    schema = parameter.get("schema")
+    return description.resolved(schema) if isinstance(schema, Mapping) else {}
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
@@ -231,18 +244,20 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 
 
 def _bad_reads(document: Mapping[str, Json], most: int) -> Iterator[Attempt]:
+    counts = Counter[str]()
     for generated in plan(document, most=4 * most).requests:
-        if generated.sent.method == "GET":
+        counts[generated.operation] += 1
+        if generated.sent.method == "GET" and counts[generated.operation] <= 2 * _PER_OPERATION:
             yield Attempt(f"{generated.operation}: {generated.what}", generated.operation, generated.sent)
 
 
-def _bad_writes(document: Mapping[str, Json], description: Description) -> Iterator[Attempt]:
+def _bad_writes(description: Description, base: str) -> Iterator[Attempt]:
     """Yield writes with an empty object, where the description requires members that no default stands for."""
-    for method, template, parameters in _operations(document):
+    for method, template, parameters in _operations(description):
         if method == "GET":
             continue
-        strangers = {str(each["name"]): _stranger(document, each) for each in parameters if each.get("in") == "path"}
-        path = _base(document) + _filled(template, strangers)
+        strangers = {each["name"]: _stranger(description, each) for each in parameters if each.get("in") == "path"}
+        path = base + _filled(template, strangers)
         sent = HttpRequest(method, path, (_JSON,), b"{}")
         request = request_document(sent)
         places = [each.pointer for each in description.breaches_of(request) or () if each.keyword == "required"]
@@ -254,9 +269,9 @@ def _bad_writes(document: Mapping[str, Json], description: Description) -> Itera
             yield Attempt(name, f"{method} {template}", sent, missing=missing)
 
 
-def _stranger(document: Mapping[str, Json], parameter: Mapping[str, Any]) -> str:
+def _stranger(description: Description, parameter: Mapping[str, Any]) -> str:
     """Return the id of a thing that is not there."""
-    schema = Description(document).resolved(parameter.get("schema", {}))
+    schema = _schema(description, parameter)
     if schema.get("format") == "uuid":
         return "00000000-0000-4000-8000-000000000000"
     return "999999999" if schema.get("type") in ("integer", "number") else "conformance-is-not-there"
@@ -281,9 +296,7 @@ def _print_plan(attempts: Sequence[Attempt], what: str) -> None:
         print(f"  {attempt.sent.method} {one_line(attempt.sent.target)}{body}")
 
 
-def tried(
-    client: HttpClient, headers: Mapping[str, str], attempts: Iterable[Attempt], note: Any, *, gap: float = 0.02
-) -> Found:
+def tried(client: HttpClient, headers: Mapping[str, str], attempts: Iterable[Attempt]) -> Found:
     """Send them, and return what was refused for what it says, and what was accepted."""
     found, by_operation = Found(), dict[str, int]()
     for attempt in attempts:
@@ -306,7 +319,7 @@ def tried(
                 found.provocations.append(_secretive(attempt))
         else:
             found.others.setdefault(_how(attempt, response), []).append(attempt.name)
-        time.sleep(gap)
+        time.sleep(_GAP)
     return found
 
 
@@ -386,7 +399,7 @@ def config(
         "# `accepted`: requests that the API accepts; they must carry no feedback.",
         *(["# Nothing was tried: set `target`, and take out what the API does not refuse."] if target is None else []),
         "",
-        yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=110),
+        yaml.safe_dump(whole, sort_keys=False, width=110),
     ]
     lines += missing(settings | {"spec": str(spec.absolute())})
     return "\n".join(lines).rstrip() + "\n"

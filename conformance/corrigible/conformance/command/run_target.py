@@ -292,7 +292,9 @@ def _options(args: argparse.Namespace) -> str:
     words = [
         word for name, value in values if value is not None for word in (f"--{name.replace('_', '-')}", str(value))
     ]
-    return shlex.join([*words, *(["--unsafe"] if args.unsafe else [])])  # headers are credentials: they stay out
+    headers = [f"{name}: ..." for name in headers_of(args.header)]  # they may be credentials: values stay out
+    words += [word for header in headers for word in ("--header", header)]
+    return shlex.join([*words, *(["--unsafe"] if args.unsafe else [])])
 
 
 def _version(command: str, folder: Path | None) -> str:
