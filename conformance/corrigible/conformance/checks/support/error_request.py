@@ -6,6 +6,7 @@ Knows: requests, how to send them as somebody new, what came back. Does not know
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -66,6 +67,8 @@ class Refused:
 NEEDS_PROVOCATIONS: Final = (
     "needs `provocations`, requests that this API refuses, in the config file: see Providers in the documentation"
 )
+_CREDENTIAL: Final = re.compile("authorization|cookie|(?<!idempotency-)key$|token|secret", re.IGNORECASE)
+_LONG: Final = re.compile(r"[\w-]{12,}")
 _FILE: Final = SUITE / "reference" / "provocations.yaml"
 
 
@@ -152,7 +155,9 @@ def send_error_request(
 def annotated_error(
     subject: Subject, request: HttpRequest, response: HttpResponse, secrets: Sequence[str] = ()
 ) -> AnnotatedError:
-    """Return what a judge looks at."""
+    """Return what a judge looks at. Nobody may repeat the caller's credentials, or the request's secrets."""
+    credentials = [value for name, value in request.headers if _CREDENTIAL.search(name)]
+    words = [word for value in credentials for word in _LONG.findall(value)]
     return AnnotatedError(
         request=request_document(request),
         feedback=response.feedback,
@@ -160,7 +165,7 @@ def annotated_error(
         headers={name.lower(): value for name, value in response.headers},
         vocabulary=vocabulary(subject),
         description=description(subject),
-        secrets=tuple(secrets),
+        secrets=(*secrets, *words),
         sent=request,
     )
 
