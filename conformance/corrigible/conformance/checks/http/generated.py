@@ -212,7 +212,7 @@ def _summed_up(pairs: Sequence[tuple[Answer, Finding]], of: int) -> Iterator[Fin
         count = len({id(answer) for answer, _ in group})
         label = f"{answer.by.operation}, with this wrong: {answer.by.what}"
         sentence = f"{finding.message} ({label}; so in {count} of {of} refusals)"
-        yield Finding(finding.requirement, sentence, finding.expected, finding.got, answer.sent)
+        yield Finding(finding.requirement, sentence, finding.expected, finding.got, answer.sent, place=finding.place)
 
 
 def _mends(subject: Subject) -> Iterator[Finding]:
