@@ -186,6 +186,19 @@ def test_the_description_is_read_from_the_api_and_kept_beside_the_config(tmp_pat
     }
 
 
+def test_a_form_is_sent_as_a_form(tmp_path: Path) -> None:
+    document = described(a={"post": required(b={"type": "string"})})
+    content = document["paths"]["/a"]["post"]["requestBody"]["content"]
+    content["application/x-www-form-urlencoded"] = content.pop("application/json")
+    with Upstream(serving(document, lambda sent: answer(400, {}))) as api:
+        assert main(["init", api.url, "--yes", "--out", str(tmp_path / "c.yaml")]) == 0
+        write = api.requests[-1].sent
+    assert (write.header("content-type"), write.body) == ("application/x-www-form-urlencoded", b"")
+    (made, _) = settings_of(tmp_path / "c.yaml")["provocations"]
+    assert made["request"] == {"method": "POST", "path": "/a", "form": True, "body": {}}
+    assert of(made["request"])["body"] == b""
+
+
 def test_what_is_done_though_it_is_forbidden_is_told_and_not_listed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

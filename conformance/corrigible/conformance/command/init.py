@@ -42,7 +42,7 @@ _GAP: Final = 0.02
 """Seconds between two requests."""
 _ASK: Final = ("Prefer", "recovery-feedback=reflective")
 _SECRET: Final = ("x-api-key", "conformance-key-in-a-header-88")
-_JSON: Final = ("Content-Type", "application/json")
+_JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
 _TARGET: Final = re.compile(r"/[!-\[\]-~]{0,4000}")
 _NAME: Final = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 _VALUE: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
@@ -190,11 +190,9 @@ def planned(document: Mapping[str, Json], most: int) -> list[Attempt]:
 
 def _is_sendable(sent: HttpRequest) -> bool:
     """Whether nothing that a description says leaves its place in the request, or belongs to the connection."""
-    if _TARGET.fullmatch(sent.target) is None:
-        return False
-    given = [header for header in sent.headers if header != _JSON]
-    return all(
-        _NAME.fullmatch(name) and _VALUE.fullmatch(value) and name.lower() not in _NOT_GIVEN for name, value in given
+    return _TARGET.fullmatch(sent.target) is not None and all(
+        _NAME.fullmatch(name) and _VALUE.fullmatch(value) and (name.lower() not in _NOT_GIVEN or sent.method != "GET")
+        for name, value in sent.headers
     )
 
 
@@ -258,15 +256,26 @@ def _bad_writes(description: Description, base: str) -> Iterator[Attempt]:
             continue
         strangers = {each["name"]: _stranger(description, each) for each in parameters if each.get("in") == "path"}
         path = base + _filled(template, strangers)
-        sent = HttpRequest(method, path, (_JSON,), b"{}")
+        if (sent := _empty(description, method, path)) is None:
+            continue
         request = request_document(sent)
         places = [each.pointer for each in description.breaches_of(request) or () if each.keyword == "required"]
         schemas = {place: description.schema_at(request, place) or {} for place in places if place.count("/") == 2}
         needed = [place for place, schema in schemas.items() if not {"default", "readOnly"} & set(schema)]
         missing = tuple(place.rpartition("/")[2].replace("~1", "/").replace("~0", "~") for place in needed)
-        if "{" not in path and missing and places[0].startswith("/body/"):
+        if missing and places[0].startswith("/body/"):
             name = f"{method} {template} without {', '.join(missing)}"
             yield Attempt(name, f"{method} {template}", sent, missing=missing)
+
+
+def _empty(description: Description, method: str, path: str) -> HttpRequest | None:
+    """Return a request whose body is an object without members; None where the operation takes none."""
+    route = description.route(method, path) if "{" not in path else None
+    body = description.resolved(route.item.get("requestBody") or {}) if route is not None else {}
+    kinds = [str(kind).partition(";")[0].strip().lower() for kind in body.get("content") or ()]
+    if (json := next((kind for kind in kinds if kind == _JSON or kind.endswith("+json")), None)) is not None:
+        return HttpRequest(method, path, (("Content-Type", json),), b"{}")
+    return HttpRequest(method, path, (("Content-Type", _FORM),)) if _FORM in kinds else None
 
 
 def _stranger(description: Description, parameter: Mapping[str, Any]) -> str:
@@ -335,9 +344,10 @@ def _how(attempt: Attempt, response: HttpResponse) -> str:
 def _as_config(sent: HttpRequest) -> dict[str, Json]:
     request = request_document(sent)
     members = {"query": dict(request.query), "headers": dict(request.headers), "body": request.body}
-    members["headers"].pop("content-type", None)
-    given = {name: value for name, value in members.items() if value or (name == "body" and sent.body)}
-    return {"method": request.method, "path": request.path, **given}
+    if members["headers"].get("content-type") in (_JSON, _FORM):
+        del members["headers"]["content-type"]
+    given = {name: value for name, value in members.items() if value or (name == "body" and value is not None)}
+    return {"method": request.method, "path": request.path, **({"form": True} if request.form else {}), **given}
 
 
 def _provocation(attempt: Attempt, response: HttpResponse) -> dict[str, Json]:

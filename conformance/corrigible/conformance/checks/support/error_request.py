@@ -65,7 +65,8 @@ class Refused:
 
 
 NEEDS_PROVOCATIONS: Final = (
-    "needs `provocations`, requests that this API refuses, in the config file: see Providers in the documentation"
+    "needs `provocations` in the config file, requests that this API refuses: `conformance init` finds some, see "
+    "Providers in the docs"
 )
 _CREDENTIAL: Final = re.compile("authorization|cookie|(?<!idempotency-)key$|token|secret", re.IGNORECASE)
 _LONG: Final = re.compile(r"[\w-]{12,}")
