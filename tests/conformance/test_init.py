@@ -224,6 +224,21 @@ def test_credentials_are_sent_and_not_written(tmp_path: Path) -> None:
     assert all("sk-very-secret" not in path.read_text("utf-8") for path in tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"servers": ["x"]},
+        {"paths": {"/a": {"post": {"parameters": [{"$ref": "#/components/nowhere"}], "requestBody": 5}}}},
+        {"paths": {"/a": {"get": {"parameters": [{"$ref": {}}], "responses": {}}}}},
+    ],
+)
+def test_what_is_no_openapi_is_told(spoilt: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = tmp_path / "openapi.json"
+    spec.write_text(json.dumps(described(a={"get": {"responses": {}}}) | spoilt))
+    assert main(["init", "--spec", str(spec), "--out", str(tmp_path / "c.yaml")]) == 2
+    assert "Traceback" not in (said := capsys.readouterr().err) and said.count("\n") == 1
+
+
 REFUSED = {
     "nothing": ([], "give the API's URL"),
     "https": (["https://127.0.0.1:1"], "not http://host:port"),

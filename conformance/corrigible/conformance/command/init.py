@@ -179,7 +179,19 @@ def _description(
 
 
 def planned(document: Mapping[str, Json], most: int) -> list[Attempt]:
-    """Return what is to be tried: reads as described, reads that are not, writes that lack what is required."""
+    """Return what is to be tried: reads as described, reads that are not, writes that lack what is required.
+
+    Raises UsageError for a description that is none: the packages that read it raise whatever they meet in it.
+    """
+    try:
+        return _planned(document, most)
+    except UsageError:
+        raise
+    except Exception as problem:
+        raise UsageError(f"the description is no OpenAPI: {one_line(f'{type(problem).__name__}: {problem}')}") from None
+
+
+def _planned(document: Mapping[str, Json], most: int) -> list[Attempt]:
     description = Description(document)
     base = base_path(document)
     writes = [attempt for attempt in _bad_writes(description, base) if _is_sendable(attempt.sent)][: (most + 1) // 2]
