@@ -40,7 +40,7 @@ def add(subparsers: Subparsers) -> None:
         help="check a proxy, an API, a reader or a rule pack",
         description="Check a subject against the numbered requirements of SPEC.md. Prints each failure with its "
         "requirement, the difference and a command that reproduces it. A level is given only if each of its MUSTs was "
-        "run and passed. Exit status: 0 nothing failed and all was run, 1 a check failed, 2 a check was not run.",
+        "run and passed. Exit status: 0 nothing failed and each MUST was run, 1 a check failed, 2 a MUST was not run.",
     )
     run_target.add(parser)
     parser.add_argument(
