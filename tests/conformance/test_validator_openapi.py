@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from corrigible.conformance.model.paths import path_pattern
 from corrigible.conformance.reference import api
-from corrigible.conformance.validators.openapi import Description, path_pattern
+from corrigible.conformance.validators.openapi import Description
 from corrigible.schema import Request
 
 from .good_feedback import BODY

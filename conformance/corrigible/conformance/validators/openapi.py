@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import re2
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import ValidationError
 
+from corrigible.conformance.model.paths import path_pattern
 from corrigible.conformance.model.yaml_text import load_yaml
 from corrigible.schema.exchange import Json, Request
 
@@ -42,14 +42,6 @@ class Route:
     params: Mapping[str, str]
     item: Mapping[str, Json]
     """The path item and the operation in it, merged."""
-
-
-def path_pattern(template: str) -> Any:
-    """Return what the paths of a template match. RE2 needs linear time, however many braces one segment has.
-
-    Raises re2.error for a template that is too long.
-    """
-    return re2.compile(re.sub(r"\\\{[^{}]*\\\}", "([^/]+)", re.escape(template)))
 
 
 class Description:

@@ -22,12 +22,12 @@ from corrigible.conformance.checks.support.error_request import (
     send_for_answer,
 )
 from corrigible.conformance.checks.support.headers import ASK
+from corrigible.conformance.model.paths import path_pattern
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
 from corrigible.conformance.validators.finding import Finding
-from corrigible.conformance.validators.openapi import path_pattern
 from corrigible.conformance.validators.patched import same, stages
 from corrigible.conformance.validators.trust import forms
 from corrigible.schema import Request

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from corrigible.conformance.validators.openapi import path_pattern
+from corrigible.conformance.model.paths import path_pattern
 from corrigible.schema.exchange import Json, Request
 
 from .path import JsonPath, normalized_name
