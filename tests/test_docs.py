@@ -6,6 +6,8 @@ import asyncio
 import json
 import re
 import shlex
+import shutil
+import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +21,7 @@ from fastapi import Body, FastAPI
 from corrigible.adapters.sandbox.server import Running
 from corrigible.client.httpx import CorrigibleTransport
 from corrigible.conformance import cli as conformance
+from corrigible.conformance.transport.process import ServerProcess, free_port
 from corrigible.proxy import cli
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate
@@ -58,6 +61,25 @@ def test_the_middleware_of_the_guide_corrects_the_refusals_of_a_fastapi_app(
     assert asyncio.run(order(7)).json() == 7
     (suggestion,) = asyncio.run(order(250)).json()["recovery_feedback"]["suggestions"]
     assert (suggestion["parameters"], suggestion["safety"]["changes_intent"]) == ({"quantity": 100}, True)
+
+
+def test_the_config_of_the_guide_gives_the_level_and_its_commands_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "docs/examples/fastapi_service.py", tmp_path)
+    port = free_port()
+    command = [sys.executable, "-m", "uvicorn", "fastapi_service:app", "--port", str(port)]
+    (text,) = (block for block in blocks("docs/providers.md", "yaml") if "provocations:" in block)
+    shown = [line for block in blocks("docs/providers.md", "sh") for line in block.splitlines() if " init " in line]
+    with ServerProcess(command, address=f"127.0.0.1:{port}", folder=tmp_path, wait=60):
+        (tmp_path / "mine.yaml").write_text(text.replace(":9000", f":{port}"), "utf-8")
+        assert conformance.main(["check", "--config", "mine.yaml"]) == 0
+        assert "conforms: SRF 0.1 L3" in capsys.readouterr().out
+        for line in shown:
+            assert conformance.main(shlex.split(line.replace(":9000", f":{port}"), comments=True)[1:]) == 0
+        assert conformance.main(["check", "--config", "conformance.yaml"]) == 2
+        assert "needs `accepted` in the config file" in capsys.readouterr().out
 
 
 def test_the_rule_of_the_guide_lints_and_passes_its_cases(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHe
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
+from .made import told
+
 _OF_ONE_CONNECTION = frozenset({"content-length", "connection", "host"})
 
 
@@ -121,7 +123,7 @@ def findings(checks: Iterable[Check], subject: Subject) -> dict[str, set[str]]:
     for check in checks:
         if subject.role not in check.roles:
             continue
-        said: list[Finding] = list(check.run(subject))
+        said: list[Finding] = list(told(check.run(subject)))
         assert {one.requirement for one in said} <= set(check.requirements), check.id
         if said:
             found[check.id] = {one.requirement for one in said}

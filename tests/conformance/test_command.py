@@ -19,8 +19,11 @@ from corrigible.conformance.cli import main, parser
 from corrigible.conformance.command import explain, reference, run_target
 from corrigible.conformance.command.check import check
 from corrigible.conformance.command.replay import replay
+from corrigible.conformance.model.outcome import Outcome
+from corrigible.conformance.model.paths import SUITE
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.reference.api import Shop
+from corrigible.conformance.reference.upstream import Upstream
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.record import lines, read
 from corrigible.conformance.suite.subject import Subject
@@ -51,21 +54,37 @@ def judged(arguments: Sequence[str], *checks: Check) -> int:
 
 
 @pytest.mark.parametrize(
-    ("checks", "more", "status"),
+    ("checks", "more", "status", "said"),
     [
-        ([HEALTHY], [], 0),
-        ([HEALTHY, ILL], [], 1),
-        ([HEALTHY, ILL], ["--only", "*/healthy"], 0),
-        ([HEALTHY, ILL], ["--known-failing", "*/ill=not built yet"], 0),
-        ([HEALTHY, ILL], ["--known-failing", "transparency/*=not built yet"], 1),
+        ([HEALTHY], [], 0, "conforms: SRF 0.1 L3 / http-json"),
+        ([HEALTHY, ILL], [], 1, "does not conform: "),
+        # Neither a part of the checks nor a list of what fails gives a level.
+        ([HEALTHY, ILL], ["--only", "*/healthy"], 0, "passed what was selected: SRF 0.1 L3, 1 of 1 run"),
+        ([HEALTHY, ILL], ["--known-failing", "*/ill=not built yet"], 0, "fails as listed: SRF 0.1 L3, 0 of 1 passed"),
+        ([HEALTHY, ILL], ["--known-failing", "transparency/*=not built yet"], 1, "does not conform: "),
     ],
 )
 def test_the_exit_status_is_the_verdict(
-    checks: list[Check], more: list[str], status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    checks: list[Check], more: list[str], status: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert judged(["--config", config(tmp_path), *more], *checks) == status
+    assert capsys.readouterr().out.splitlines()[-1].startswith(said)
+
+
+def test_checks_run_in_another_order_and_end_the_same(tmp_path: Path) -> None:
+    checks = [made(f"a/{number}", broken() if number % 3 == 0 else lambda subject: ()) for number in range(9)]
+    path, found = tmp_path / "run.jsonl", []
+    for more in ([], ["--shuffle", "1"], ["--shuffle", "1", "--check-timeout", "200"], ["--shuffle", "2"]):
+        assert judged(["--config", config(tmp_path), "--report", f"json={path}", *more], *checks) == 1
+        found.append([(entry.check, entry.outcome) for entry in read(path).entries])
+    assert found[1] == found[2] and found[0] != found[1] != found[3]
+    assert len({frozenset(each) for each in found}) == 1
+
+
+def test_a_header_is_named_in_the_command_that_runs_a_check_again_and_its_value_is_not() -> None:
+    arguments = ["check", "--target", "http://127.0.0.1:1", "--header", "X-Key: sk-secret"]
     assert (
-        capsys.readouterr().out.splitlines()[-1].startswith(("conforms: SRF 0.1 L3 / http-json", "does not conform: "))
+        run_target.read(parser().parse_args(arguments)).options == "--target http://127.0.0.1:1 --header 'X-Key: ...'"
     )
 
 
@@ -361,3 +380,46 @@ def test_what_is_not_installed_is_told_in_a_line() -> None:
     code = "import sys; sys.modules['jinja2'] = None; from corrigible.conformance.cli import main; main([])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "conformance needs: pip install 'corrigible[conformance]'\n")
+
+
+# a failure, and its command
+
+READER = """\
+import json, sys
+for line in sys.stdin:
+    print(json.dumps({"id": json.loads(line)["id"], "next": {}}), flush=True)
+"""
+SPOILT = {"reader.py": READER, "pack.yaml": "name: a b\ntitle: A\nversion: 1.0.0\napi: {name: A}\nlicense: MIT\n"}
+SHOP = str(SUITE / "reference" / "openapi.yaml")
+FAILING: dict[str, Callable[[str, Path], list[str]]] = {
+    "an api": lambda url, folder: ["--target", url, "--spec", SHOP, "--requests", "9", "--only", "generated/*"],
+    "a proxy": lambda url, folder: ["--config", config(folder), "--only", "transparency/success/*"],
+    "a level": lambda url, folder: ["--config", config(folder), "--level", "L1", "--only", "core/present"],
+    "a reader": lambda url, folder: ["--consumer", f"'{sys.executable}' '{folder}/reader.py'", "--only", "*/patch"],
+    "a pack": lambda url, folder: ["--pack", str(folder), "--only", "SRF-PCK-01"],
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_each_failure_is_told_with_what_it_takes_to_see_it_again(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file, text in SPOILT.items():
+        (tmp_path / file).write_text(text)
+    path = tmp_path / "run.jsonl"
+    with Upstream(Shop()) as shop:
+        arguments = FAILING[name](shop.url, tmp_path)
+        assert main(["check", *arguments, "--report", f"json={path},md={tmp_path / 'run.md'}"]) == 1
+        failed = [entry for entry in read(path).entries if entry.outcome is Outcome.FAILED]
+        assert failed and all(flaw.place and flaw.requirement for entry in failed for flaw in entry.flaws)
+        assert all("expected" in flaw.model_fields_set for entry in failed for flaw in entry.flaws)
+        printed = capsys.readouterr().out
+        for entry in failed[:2]:
+            assert entry.again is not None
+            command = shlex.split(entry.again)
+            assert command[0] == "conformance"
+            assert main(command[1:]) == 1
+            again = capsys.readouterr().out
+            assert f"FAILED  {entry.name}" in again
+        assert f"trace: {failed[0].again}" in printed and "      at: " in printed
+        assert str(failed[0].again) in (tmp_path / "run.md").read_text("utf-8")

@@ -18,6 +18,8 @@ from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.stdio_program import NoAnswer, StdioProgram
 from corrigible.conformance.validators.finding import Absent, Finding
 
+from .made import told
+
 SOURCES = Path(__file__).parents[2] / "protos" / "typescript" / "src"
 READER = SOURCES / "stdio.ts"
 NODE = str(find_node().executable)
@@ -26,7 +28,7 @@ BY_ID = {check.id: check for check in CHECKS}
 
 
 def findings(check: Check, command: str | None, **settings: object) -> list[Finding]:
-    return list(check.run(Subject("consumer", "http-json", config={"consumer": command, **settings})))
+    return list(told(check.run(Subject("consumer", "http-json", config={"consumer": command, **settings}))))
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)

@@ -24,6 +24,7 @@ from corrigible.conformance.transport.http1 import HttpClient
 from corrigible.conformance.validators.finding import Finding
 
 from .faulty import Fault, Request, relay
+from .made import told
 from .test_planted_faults import START
 
 BY_NAME = {check.id: check for check in CHECKS}
@@ -38,7 +39,7 @@ def conforming() -> Iterator[Subject]:
 def found(check: Check, subject: Subject) -> list[Finding]:
     out: list[Finding] = []
     with suppress(NotApplicable):
-        out.extend(check.run(subject))
+        out.extend(told(check.run(subject)))
     assert {one.requirement for one in out} <= set(check.requirements)
     return out
 

@@ -20,6 +20,7 @@ from corrigible.conformance.suite.subject import Subject
 
 from .grpc_faults import FAULTS
 from .grpc_middlebox import Box, Fault, boxed
+from .made import told
 
 PACK = grpc_shop.DESCRIPTORS.with_name("grpc_pack")
 START = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
@@ -87,7 +88,7 @@ def broken(
         if check.id in without or not chosen:
             continue
         try:
-            for finding in check.run(subject):
+            for finding in told(check.run(subject)):
                 assert finding.requirement in check.requirements, check.id
                 assert finding.line is None or finding.line.startswith("grpcurl -plaintext ")
                 found.setdefault(finding.requirement, []).append(finding.message)

@@ -10,7 +10,7 @@ import pytest
 
 from corrigible.conformance.checks.transparency import hostile_http2 as http2
 from corrigible.conformance.checks.transparency.hostile_http2 import CHECKS
-from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
+from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.reference.upstream import Upstream
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.config import SubjectConfig
@@ -18,6 +18,7 @@ from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
 from corrigible.conformance.suite.subject import Subject
 
 from .http2_relay import careless
+from .made import told
 from .test_planted_faults import START
 
 HTTP2 = (
@@ -34,7 +35,7 @@ def conforming() -> Iterator[Subject]:
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
 def test_our_proxy_holds(check: Check, conforming: Subject) -> None:
-    assert list(check.run(conforming)) == []
+    assert list(told(check.run(conforming))) == []
 
 
 SAID = {
@@ -48,7 +49,7 @@ SAID = {
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
 def test_a_careless_relay_is_caught(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http2, "MOST_FRAMES", 3000)
-    found = list(check.run(Subject("proxy", "http-json", start_another=careless)))
+    found = list(told(check.run(Subject("proxy", "http-json", start_another=careless))))
     assert {one.requirement for one in found} == set(check.requirements)
     words, least = SAID[check.id]
     assert all(words in one.message for one in found) and len(found) >= least, [one.message for one in found]
@@ -56,8 +57,8 @@ def test_a_careless_relay_is_caught(check: Check, monkeypatch: pytest.MonkeyPatc
 
 def test_a_subject_without_http2_is_not_judged_by_it() -> None:
     (check, *_) = CHECKS
-    with pytest.raises(NotApplicable, match=r"the config file does not say how .*`http2`"):
-        list(check.run(Subject("proxy", "http-json")))
+    with pytest.raises(Missing, match="needs `http2` in the config file: the command that starts a proxy with HTTP/2"):
+        list(told(check.run(Subject("proxy", "http-json"))))
 
 
 def test_who_says_so_and_speaks_none_hears_it() -> None:

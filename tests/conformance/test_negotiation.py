@@ -22,6 +22,7 @@ from corrigible.conformance.transport.http1 import HttpClient
 
 from .faults import NEGOTIATION, Planted
 from .faulty import Answer, Fault, Request, relay
+from .made import told
 
 START = (
     "corrigible proxy --engine mitmproxy --upstream {upstream} --pack {suite}/reference/pack "
@@ -38,7 +39,7 @@ def conforming() -> Iterator[Subject]:
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
 def test_our_proxy_negotiates(check: Check, conforming: Subject) -> None:
-    assert list(check.run(conforming)) == []
+    assert list(told(check.run(conforming))) == []
 
 
 def test_who_knows_nothing_of_it_breaks_nothing() -> None:
@@ -46,7 +47,7 @@ def test_who_knows_nothing_of_it_breaks_nothing() -> None:
         subject = Subject("proxy", "http-json", HttpClient(f"http://127.0.0.1:{port}"), upstream=upstream)
         for check in CHECKS:
             with suppress(NotApplicable):
-                assert list(check.run(subject)) == [], check.id
+                assert list(told(check.run(subject))) == [], check.id
 
 
 def test_a_proxy_may_date_the_answers_that_come_without_a_date(conforming: Subject) -> None:
@@ -58,7 +59,7 @@ def test_a_proxy_may_date_the_answers_that_come_without_a_date(conforming: Subje
 
     with relay(conforming.wire.port, Fault(head=dated)) as port:
         subject = replace(conforming, target=HttpClient(f"http://127.0.0.1:{port}"))
-        found = [one for check in CHECKS for one in check.run(subject)]
+        found = [one for check in CHECKS for one in told(check.run(subject))]
     assert found == []
     assert next(seconds) > 1_793_000_000 + len(CHECKS)
 
@@ -67,5 +68,5 @@ def test_a_proxy_may_date_the_answers_that_come_without_a_date(conforming: Subje
 def test_a_planted_fault_is_caught_as_what_it_is(planted: Planted, conforming: Subject) -> None:
     with relay(conforming.wire.port, planted.fault) as port:
         subject = replace(conforming, target=HttpClient(f"http://127.0.0.1:{port}"))
-        found = [one for check in CHECKS for one in check.run(subject)]
+        found = [one for check in CHECKS for one in told(check.run(subject))]
     assert {one.requirement for one in found} == planted.breaks, [(one.requirement, one.message) for one in found][:8]

@@ -12,6 +12,8 @@ from corrigible.conformance.checks.pack.rule_files import CHECKS
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.suite.subject import Subject
 
+from .made import told
+
 HEAD = """\
 name: acme
 title: Acme
@@ -59,7 +61,7 @@ def findings(folder: Path | str, **config: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for check in CHECKS:
         try:
-            found[check.id] = [f"{one.requirement} {one.message}" for one in check.run(subject)]
+            found[check.id] = [f"{one.requirement} {one.message}" for one in told(check.run(subject))]
         except (CouldNotTell, NotApplicable):
             continue
     return {id: said for id, said in found.items() if said}
@@ -197,4 +199,4 @@ def test_what_cannot_be_judged_is_told_apart_from_what_fails(
 ) -> None:
     for check in CHECKS:
         with pytest.raises(CouldNotTell, match=said):
-            list(check.run(Subject("pack", "http-json", config={"corrigible": corrigible, **config})))
+            list(told(check.run(Subject("pack", "http-json", config={"corrigible": corrigible, **config}))))

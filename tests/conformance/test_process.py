@@ -136,7 +136,7 @@ def asks(id: str) -> Check:
 def test_a_subject_that_dies_while_it_is_judged_is_no_failure_of_the_check() -> None:
     spec = SubjectSpec("http-json", "producer", SubjectConfig(start=start("dies-when-asked")))
     found = run(head(), choose([spec], [asks("a/x"), asks("a/y")], CLAUSES), Rules(CLAUSES), stage=running_subject)
-    assert [entry.outcome for entry in found.entries] == [Outcome.COULD_NOT_RUN] * 2
+    assert [entry.outcome for entry in found.entries] == [Outcome.NOT_RUN] * 2
     assert found.entries[0].reason == "the subject ended with exit status 4 while this ran; its last line: cannot go on"
     assert "while a/x ran" in (found.entries[1].reason or "")
     assert found.foot.verdict is Verdict.COULD_NOT_TELL

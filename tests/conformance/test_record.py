@@ -45,13 +45,16 @@ def test_first_line_last_line_and_one_for_each_check() -> None:
         "advised": 1,
         "failed as expected": 1,
         "passed, but is listed as known failing": 1,
-        "could not run": 1,
+        "not run": 1,
         "not applicable": 1,
     }
 
 
 def test_a_claim_counts_requirements_and_names_what_is_known() -> None:
-    assert mixed().foot.claim == "SRF 0.1 L1 / http-json, suite 0.1.0: 0/2 MUST, 0/1 SHOULD, 1 known failing"
+    assert (
+        mixed().foot.claim
+        == "SRF 0.1 L1, 0 of 2 passed / http-json, suite 0.1.0: 0/2 MUST, 0/1 SHOULD, 1 known failing"
+    )
 
 
 def test_text_that_is_no_unicode_can_be_written(tmp_path: Path) -> None:
@@ -87,7 +90,7 @@ def test_what_changed_is_told_apart() -> None:
         entry("mends"),
         entry("comes"),
         entry("comes-broken", fails, FLAW),
-        entry("stops", Outcome.COULD_NOT_RUN, reason="x"),
+        entry("stops", Outcome.NOT_RUN, reason="x"),
         entry("worsens", fails, FLAW, advice=True),
     )
     found = compare(before, after)
@@ -100,7 +103,7 @@ def test_what_changed_is_told_apart() -> None:
     assert found.removed == ("http-json:goes  passed",)
     assert found.new == ("http-json:comes  passed",)
     assert found.otherwise == (
-        "http-json:stops  passed -> could not run",
+        "http-json:stops  passed -> not run",
         f"http-json:worsens  passed -> advice  {said}",
     )
     assert found.worse

@@ -46,13 +46,13 @@ def raising(problem: BaseException) -> Check:
 OUTCOMES: dict[str, tuple[Check, tuple[KnownFailing, ...], Outcome, Verdict]] = {
     "no findings": (check("a/x"), (), Outcome.PASSED, Verdict.CONFORMS),
     "a finding": (check("a/x", broken()), (), Outcome.FAILED, Verdict.DOES_NOT),
-    "an announced finding": (check("a/x", broken()), KNOWN, Outcome.FAILED_AS_EXPECTED, Verdict.CONFORMS),
+    "an announced finding": (check("a/x", broken()), KNOWN, Outcome.FAILED_AS_EXPECTED, Verdict.AS_LISTED),
     "a surprise": (check("a/x"), KNOWN, Outcome.PASSED_UNEXPECTEDLY, Verdict.DOES_NOT),
     "nothing to judge": (raising(NotApplicable("no streams")), (), Outcome.NOT_APPLICABLE, Verdict.COULD_NOT_TELL),
-    "no answer": (raising(CouldNotTell("silence")), (), Outcome.COULD_NOT_RUN, Verdict.COULD_NOT_TELL),
-    "a crash": (raising(KeyError("x")), (), Outcome.COULD_NOT_RUN, Verdict.COULD_NOT_TELL),
-    "an exit": (raising(SystemExit(0)), (), Outcome.COULD_NOT_RUN, Verdict.COULD_NOT_TELL),
-    "an announced crash": (raising(KeyError("x")), KNOWN, Outcome.COULD_NOT_RUN, Verdict.COULD_NOT_TELL),
+    "no answer": (raising(CouldNotTell("silence")), (), Outcome.NOT_RUN, Verdict.COULD_NOT_TELL),
+    "a crash": (raising(KeyError("x")), (), Outcome.NOT_RUN, Verdict.COULD_NOT_TELL),
+    "an exit": (raising(SystemExit(0)), (), Outcome.NOT_RUN, Verdict.COULD_NOT_TELL),
+    "an announced crash": (raising(KeyError("x")), KNOWN, Outcome.NOT_RUN, Verdict.COULD_NOT_TELL),
 }
 
 
@@ -75,7 +75,7 @@ def test_a_crash_after_a_finding_is_no_verdict() -> None:
         yield finding()
         raise ValueError("half way")
 
-    assert one(check("a/x", ask)).outcome is Outcome.COULD_NOT_RUN
+    assert one(check("a/x", ask)).outcome is Outcome.NOT_RUN
 
 
 def test_a_check_that_hangs_is_left_behind() -> None:
@@ -93,7 +93,7 @@ def test_a_check_that_hangs_is_left_behind() -> None:
 
 def test_a_check_that_speaks_of_what_it_does_not_name_is_wrong_itself() -> None:
     found = one(check("a/x", broken(finding(about=OTHER))))
-    assert found.outcome is Outcome.COULD_NOT_RUN
+    assert found.outcome is Outcome.NOT_RUN
     assert found.reason == "the check is wrong: it reports SRF-TRN-04, which it does not name"
 
 
@@ -154,7 +154,7 @@ def test_a_subject_that_cannot_be_reached_stops_its_own_checks_only() -> None:
         yield RunningSubject(Subject(role=spec.role, profile=spec.profile))
 
     found = judged(check("a/x"), check("a/y"), stage=stage, specs=[spec("grpc"), spec()])
-    assert [entry.outcome.value for entry in found.entries] == ["could not run"] * 2 + ["passed"] * 2
+    assert [entry.outcome.value for entry in found.entries] == ["not run"] * 2 + ["passed"] * 2
     assert found.entries[0].reason == "nobody is there"
     assert found.foot.verdict is Verdict.COULD_NOT_TELL
 

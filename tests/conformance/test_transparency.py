@@ -24,6 +24,7 @@ from corrigible.conformance.validators.finding import Finding
 
 from .faults import PLANTED, Planted
 from .faulty import Answer, Fault, Request, relay
+from .made import told
 
 START = (
     "corrigible proxy --engine mitmproxy --upstream {upstream} --pack {suite}/reference/pack "
@@ -57,7 +58,7 @@ def nobody() -> Iterator[Subject]:
 def findings(check: Check, subject: Subject) -> list[Finding]:
     found: list[Finding] = []
     with suppress(NotApplicable):
-        found.extend(check.run(subject))
+        found.extend(told(check.run(subject)))
     assert {one.requirement for one in found} <= set(check.requirements)
     return found
 
@@ -65,14 +66,14 @@ def findings(check: Check, subject: Subject) -> list[Finding]:
 # The latency is a figure of this machine at this hour: it is judged where nothing else runs.
 @pytest.mark.parametrize("check", [check for check in CHECKS if check.id != LATENCY], ids=lambda check: check.id)
 def test_our_proxy_is_transparent(check: Check, conforming: Subject) -> None:
-    assert list(check.run(conforming)) == []
+    assert list(told(check.run(conforming))) == []
 
 
 def test_who_only_hands_on_breaks_nothing_and_has_no_annotated_answers(nobody: Subject) -> None:
     silent = set()
     for check in CHECKS:
         try:
-            assert list(check.run(nobody)) == [], check.id
+            assert list(told(check.run(nobody))) == [], check.id
         except NotApplicable:
             silent.add(check.id)
     assert "transparency/annotated/members" in silent and LOOKUPS in silent

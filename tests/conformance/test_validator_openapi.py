@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from corrigible.conformance.model.paths import path_pattern
 from corrigible.conformance.reference import api
 from corrigible.conformance.validators.openapi import Description
 from corrigible.schema import Request
@@ -57,3 +58,23 @@ def test_what_the_description_does_not_list_it_does_not_judge() -> None:
     assert api.DESCRIPTION.breaches_of(Request("GET", "/v2/orders")) is None
     assert api.DESCRIPTION.methods("/v1/orders") == ["GET", "POST"]
     assert Description({"paths": {}}).route("GET", "/") is None
+
+
+@pytest.mark.parametrize(
+    ("template", "path", "groups"),
+    [
+        ("/a/{b}", "/a/1", ("1",)),
+        ("/a/{b}/c", "/a/1/d", None),
+        ("/a.b/{c}", "/axb/1", None),
+        ("/{a}:{b}", "/1:2", ("1", "2")),
+        ("/a/{b", "/a/{b", ()),
+        ("/ä/{ö}", "/ä/ü", ("ü",)),
+        # Backtracking would try each way to divide the segment among the braces.
+        ("/" + "{a}" * 12 + "!", "/" + "x" * 20_000, None),
+        ("/" + "{a}-" * 12 + "!", "/" + "x-" * 10_000, None),
+        ("{" * 5000, "/a", None),
+    ],
+)
+def test_templates_are_matched_in_linear_time(template: str, path: str, groups: tuple[str, ...] | None) -> None:
+    match = path_pattern(template).fullmatch(path)
+    assert (match.groups() if match else None) == groups

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.validators.annotated_error import AnnotatedError
+from corrigible.conformance.validators.annotated_error import MISSING, AnnotatedError, at
 from corrigible.conformance.validators.edit import wilson
+from corrigible.conformance.validators.finding import Finding
 from corrigible.conformance.validators.judgement import feedback_findings
 from corrigible.conformance.validators.retry import named_wait
 from corrigible.conformance.validators.trust import hidden
@@ -114,3 +115,33 @@ def test_hidden_characters_are_named() -> None:
     assert hidden("plain text\n\twith ä, 字 and 🙂") == []
     assert hidden("a\u200bb") == ["U+200B ZERO WIDTH SPACE"]
     assert len(hidden("\u202e\u0000\U000e0041\ufe0f")) == 4
+
+
+@pytest.mark.parametrize(("requirement", "one"), BAD.values(), ids=BAD.keys())
+def test_each_finding_points_into_the_feedback(requirement: str, one: AnnotatedError) -> None:
+    """At what is wrong, or at a member that is missing from what is there."""
+    document = {"recovery_feedback": one.feedback}
+    for finding in feedback_findings(one):
+        place = finding.whole_place
+        while place and at(document, place) is MISSING:
+            place = place.rpartition("/")[0]
+        assert place.startswith("/recovery_feedback"), finding
+        assert finding.whole_place.count("/") - place.count("/") <= 2, finding
+
+
+PLACES: list[tuple[dict[str, object], str]] = [
+    ({"expected": {"a": {"b/c": 1}}, "got": {"a": {"b/c": 2}}}, "/a/b~1c"),
+    ({"expected": {"a": [1, 2]}, "got": {"a": [1, 3, 4]}}, "/a/1"),
+    ({"expected": {"a": 1}, "got": {}}, "/a"),
+    ({"expected": [], "got": [1]}, "/0"),
+    ({"expected": "käse", "got": "käsx"}, "byte 4"),
+    ({"expected": {"a": "xy"}, "got": {"a": "xz"}}, "/a, byte 1"),
+    ({"expected": 402, "got": 400, "place": "/status"}, "/status"),
+    ({"expected": 402, "got": 400}, ""),
+    ({"expected": "x"}, ""),
+]
+
+
+@pytest.mark.parametrize(("sides", "place"), PLACES)
+def test_a_finding_says_where_two_values_differ_first(sides: dict[str, Any], place: str) -> None:
+    assert Finding("SRF-TRN-03", "x", **sides).whole_place == place

@@ -19,6 +19,7 @@ from corrigible.schema.printable import shown_on
 
 COMMANDS: Final[Mapping[str, str]] = {
     "check": "check",
+    "init": "init",
     "list": "listing",
     "explain": "explain",
     "replay": "replay",

@@ -18,6 +18,7 @@ from pathlib import Path
 import jsonpointer
 
 from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.transport.process import completed
 from corrigible.schema.exchange import Json
 
 from .text import Text
@@ -213,13 +214,11 @@ def rendered(pack: str | None, corrigible: Sequence[str]) -> list[dict[str, Json
     """Return what `pack render` prints of one pack, or of all that ship. Raises UsageError with its complaint."""
     command_line = [*corrigible, "pack", "render", *([pack] if pack is not None else [])]
     try:
-        ran = subprocess.run(command_line, capture_output=True, timeout=_SECONDS, check=False)
+        ran = completed(command_line, _SECONDS)
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise UsageError(f"{' '.join(command_line)}: {problem}") from None
     if ran.returncode != 0:
-        raise UsageError(
-            ran.stderr.decode("utf-8", "replace").strip() or f"{' '.join(command_line)}: exit {ran.returncode}"
-        )
+        raise UsageError(ran.stderr.strip() or f"{' '.join(command_line)}: exit {ran.returncode}")
     return [json.loads(line) for line in ran.stdout.splitlines() if line.strip()]
 
 

@@ -66,7 +66,12 @@ def replay(args: argparse.Namespace, checks: Sequence[Check]) -> int:
     if not chosen:
         who = ", ".join(f"{spec.role} {spec.profile}" for spec in target.specs)
         raise UsageError(f"{name} is no check for {who} up to {target.level}")
-    record = run_checks(target.head(chosen), chosen, Rules(clauses, traced=True), stage=running_subject)
+    record = run_checks(
+        target.head(chosen, choose(target.specs, checks, clauses)),
+        chosen,
+        Rules(clauses, traced=True),
+        stage=running_subject,
+    )
     for entry in record.entries:
         sys.stdout.write(trace(entry))
     sys.stdout.write(terminal.render(record, coloured=coloured()))

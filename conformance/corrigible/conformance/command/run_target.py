@@ -7,7 +7,7 @@ import hashlib
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -53,29 +53,46 @@ class RunTarget:
             "{version}", _version(self.config.version, self.folder) if self.config.version else ""
         )
 
-    def head(self, chosen: Iterable[Chosen], *, strict: bool = False) -> Header:
-        """Return the first line of a record. It names the subjects that are checked, not all that were given."""
-        specs = dict.fromkeys(id(spec) for spec, _ in chosen)
+    def head(self, chosen: Iterable[Chosen], everything: Sequence[Chosen], *, strict: bool = False) -> Header:
+        """Return the first line of a record: the subjects that are checked, and what a level would rest on."""
+        pairs = list(chosen)
+        specs = dict.fromkeys(id(spec) for spec, _ in pairs)
+        listed = clauses(self.level)
         return Header(
             suite=version("corrigible"),
             subject=self.subject(),
             level=self.level,
             judged=[
-                JudgedProfile(profile=spec.profile, about=spec.about, role=spec.role, reached=spec.reached)
+                JudgedProfile(
+                    profile=spec.profile,
+                    about=spec.about,
+                    role=spec.role,
+                    reached=spec.reached,
+                    due=_due(spec, everything, listed),
+                )
                 for spec in self.specs
                 if id(spec) in specs
             ],
             seed=self.seed,
             strict=strict,
             options=self.options,
+            selected=len(pairs) < len(everything),
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             packs=dict(self.packs),
-            clauses=clauses(self.level),
+            clauses=listed,
         )
 
     def clauses(self) -> dict[str, Clause]:
         """Return the requirements of the level by id."""
         return {clause.id: clause for clause in clauses(self.level)}
+
+
+def _due(spec: SubjectSpec, everything: Iterable[Chosen], listed: Iterable[Clause]) -> list[str]:
+    """Return the MUSTs that are checked for a subject: its role and profile decide, and no config."""
+    checked = {id for other, check in everything if other is spec for id in check.requirements}
+    return [
+        clause.id for clause in listed if clause.must and clause.id in checked and clause.about(spec.profile, spec.role)
+    ]
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -236,16 +253,22 @@ def _of_generated(args: argparse.Namespace, settings: Mapping[str, Json]) -> dic
             generated_settings[name] = number
     if args.unsafe:
         generated_settings["unsafe"] = True
-    headers: dict[str, str] = {}
-    for header in args.header:
-        name, colon, value = header.partition(":")
-        if not colon or not name.strip():
-            raise UsageError(f"--header {header}: not 'NAME: VALUE'")
-        headers[name.strip()] = value.strip()
+    headers = headers_of(args.header)
     return {
         **({"generated": generated_settings} if generated_settings else {}),
         **({"headers": headers} if headers else {}),
     }
+
+
+def headers_of(arguments: Iterable[str]) -> dict[str, str]:
+    """Read `NAME: VALUE`. Raises UsageError."""
+    headers: dict[str, str] = {}
+    for header in arguments:
+        name, colon, value = header.partition(":")
+        if not colon or not name.strip():
+            raise UsageError("--header: not 'NAME: VALUE'")
+        headers[name.strip()] = value.strip()
+    return headers
 
 
 def _role_of(config: SubjectConfig) -> Role:
@@ -269,7 +292,9 @@ def _options(args: argparse.Namespace) -> str:
     words = [
         word for name, value in values if value is not None for word in (f"--{name.replace('_', '-')}", str(value))
     ]
-    return shlex.join([*words, *(["--unsafe"] if args.unsafe else [])])  # headers are credentials: they stay out
+    headers = [f"{name}: ..." for name in headers_of(args.header)]  # they may be credentials: values stay out
+    words += [word for header in headers for word in ("--header", header)]
+    return shlex.join([*words, *(["--unsafe"] if args.unsafe else [])])
 
 
 def _version(command: str, folder: Path | None) -> str:

@@ -12,7 +12,7 @@ class Outcome(Enum):
     FAILED_AS_EXPECTED = "failed as expected"
     FAILED = "failed"
     PASSED_UNEXPECTEDLY = "passed, but is listed as known failing"
-    COULD_NOT_RUN = "could not run"
+    NOT_RUN = "not run"
     NOT_APPLICABLE = "not applicable"
 
     @property
@@ -38,4 +38,8 @@ class NotApplicable(Exception):
 
 
 class CouldNotTell(Exception):
-    """The check could not be made: no answer came, or the set-up failed. The message says why."""
+    """The check was not run: no answer came, or something it needs is missing. The message says what."""
+
+
+class Missing(CouldNotTell):
+    """The check was not run for want of what the config does not give. Nothing is known of the subject by it."""

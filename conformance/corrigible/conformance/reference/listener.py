@@ -11,6 +11,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 
+from corrigible.conformance.model.background import hold
+
 _TIMEOUT: Final = 30.0
 
 
@@ -29,16 +31,20 @@ class Listener:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        return self
+        return hold(self, Listener.close)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+        self._thread.join(5)
+
+    def close(self) -> None:
+        """Take no more connections, and end those that there are."""
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._end_connections()
-        self._thread.join(5)
 
     def refuse(self, refusing: bool) -> None:
         """End every connection, and each new one at once; or stop doing so."""

@@ -26,6 +26,7 @@ def render(record: Record) -> str:
             "suite": head.suite,
             "level": head.level,
             "seed": str(head.seed),
+            "verdict": record.foot.verdict.value,
             "claim": record.foot.claim,
             **{f"pack:{pack}": digest for pack, digest in head.packs.items()},
         }.items():
@@ -57,9 +58,7 @@ def _kind(entry: Entry) -> str | None:
             return None if entry.advice else "failure"
         case Outcome.PASSED_UNEXPECTEDLY:
             return "failure"
-        case Outcome.COULD_NOT_RUN:
-            return "error"
-        case Outcome.FAILED_AS_EXPECTED | Outcome.NOT_APPLICABLE:
+        case Outcome.FAILED_AS_EXPECTED | Outcome.NOT_APPLICABLE | Outcome.NOT_RUN:
             return "skipped"
 
 
@@ -83,6 +82,8 @@ def _case(suite: Xml.Element, record: Record, entry: Entry) -> None:
 
 
 def _reason(entry: Entry) -> str:
+    if entry.outcome in (Outcome.NOT_RUN, Outcome.NOT_APPLICABLE):
+        return f"{entry.outcome.value}: {entry.reason}"
     if entry.outcome is Outcome.FAILED_AS_EXPECTED and entry.known is not None:
         return f"failed as expected: {entry.known.reason}"
     if entry.outcome is Outcome.PASSED_UNEXPECTEDLY:
@@ -95,6 +96,8 @@ def _text(record: Record, entry: Entry) -> list[str]:
     for flaw in entry.flaws:
         clause = record.clause(flaw.requirement)
         lines += ["", f"{clause.id} ({clause.level}): {clause.text}", flaw.message, *difference(*flaw.sides)]
+        lines += [f"at: {flaw.place}"] if flaw.place else []
         lines += [f"again: {flaw.line}"] if flaw.line else []
         lines += [f"read: {clause.where}"] if clause.where else []
-    return [*lines, *([entry.reason] if entry.reason else [])]
+    again = record.head.again(entry) if entry.bad else None
+    return [*lines, *([entry.reason] if entry.reason else []), *([f"trace: {again}"] if again else [])]

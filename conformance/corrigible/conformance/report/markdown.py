@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 
 from corrigible.conformance.model.outcome import Outcome
-from corrigible.conformance.suite.record import Entry, Record, Standing, standings
+from corrigible.conformance.suite.record import SLOW, Entry, Record, Standing, standings
 
 from .difference import difference
 from .plain import one_line, visible
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@-])")
-_MARK = {Standing.MET: "holds", Standing.BROKEN: "**broken**", Standing.UNKNOWN: "could not tell"}
+_MARK = {Standing.MET: "holds", Standing.BROKEN: "**broken**", Standing.UNKNOWN: "not run"}
 
 
 def render(record: Record) -> str:
@@ -35,14 +35,32 @@ def _lines(record: Record) -> Iterator[str]:
     yield ""
     yield from _matrix(record)
     for entry in record.entries:
-        if entry.bad:
+        if entry.bad and entry.outcome is not Outcome.NOT_RUN:
             yield from _failure_lines(record, entry)
+    for outcome in (Outcome.NOT_RUN, Outcome.NOT_APPLICABLE):
+        yield from _by_reason(record, outcome)
+    if slow := [entry for entry in record.entries if entry.seconds >= SLOW]:
+        yield "\n## Slow\n"
+        yield from (f"* slow: {entry.seconds:.1f} s {escaped(entry.name)}" for entry in slow)
     announced = [entry for entry in record.entries if entry.outcome is Outcome.FAILED_AS_EXPECTED]
     if announced:
         yield "\n## Failed as expected\n"
         for entry in announced:
             issue = f" ({escaped(entry.known.issue)})" if entry.known and entry.known.issue else ""
             yield f"* {escaped(entry.name)}: {escaped(entry.known.reason if entry.known else '')}{issue}"
+
+
+def _by_reason(record: Record, outcome: Outcome) -> Iterator[str]:
+    """Yield each reason once, with the checks that it is about."""
+    reasons: dict[str, list[str]] = {}
+    for entry in record.entries:
+        if entry.outcome is outcome:
+            reasons.setdefault(entry.reason or "", []).append(entry.name)
+    if reasons:
+        yield f"\n## {outcome.value.capitalize()}\n"
+    for reason, names in reasons.items():
+        yield f"* {', '.join(map(escaped, names))}\n"
+        yield from _fenced(visible(reason).splitlines(), "", "  ")
 
 
 def _matrix(record: Record) -> Iterator[str]:
@@ -69,8 +87,13 @@ def _failure_lines(record: Record, entry: Entry) -> Iterator[str]:
         yield f"\n* **{clause.id}** {escaped(clause.title)}\n\n  {escaped(flaw.message)}\n"
         if compared := difference(*flaw.sides):
             yield from _fenced([visible(line) for line in compared], "diff", "  ")
+        if flaw.place:
+            yield f"  at {escaped(flaw.place)}\n"
         if flaw.line:
             yield from _fenced([visible(flaw.line)], "sh", "  ")
+
+    if again := record.head.again(entry):
+        yield from ("", "Run it again:\n", *_fenced([visible(again)], "sh"))
 
 
 def _fenced(lines: list[str], language: str, margin: str = "") -> Iterator[str]:

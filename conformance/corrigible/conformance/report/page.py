@@ -10,7 +10,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from corrigible.conformance.model.outcome import Outcome
-from corrigible.conformance.suite.record import Clause, Entry, Record, Score, Standing, score, standings
+from corrigible.conformance.suite.record import SLOW, Clause, Entry, Record, Score, Standing, score, standings
 from corrigible.conformance.suite.requirement import LEVEL_NAMES, LEVELS
 
 from .difference import difference
@@ -22,7 +22,7 @@ _TONES: Final = {
     "advised": "advice",
     Outcome.PASSED_UNEXPECTEDLY.value: "broken",
     Outcome.FAILED_AS_EXPECTED.value: "unknown",
-    Outcome.COULD_NOT_RUN.value: "unknown",
+    Outcome.NOT_RUN.value: "unknown",
 }
 _WORD: Final = {Standing.MET: "met", Standing.BROKEN: "broken", Standing.UNKNOWN: "unknown"}
 
@@ -78,8 +78,9 @@ def render(record: Record) -> str:
         surprises=[entry for entry in record.entries if entry.outcome is Outcome.PASSED_UNEXPECTEDLY],
         advice=[entry for entry in record.entries if entry.advice],
         announced=[entry for entry in record.entries if entry.outcome is Outcome.FAILED_AS_EXPECTED],
-        not_run=_by_reason(record, Outcome.COULD_NOT_RUN),
+        not_run=_by_reason(record, Outcome.NOT_RUN),
         not_applicable=_by_reason(record, Outcome.NOT_APPLICABLE),
+        slow=[entry for entry in record.entries if entry.seconds >= SLOW],
         passed=[entry for entry in record.entries if entry.outcome is Outcome.PASSED],
         difference=lambda flaw: difference(*flaw.sides),
     )

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from corrigible.conformance.model.background import repeated_beside
+from corrigible.conformance.model.outcome import Outcome
 from corrigible.conformance.suite.record import Entry
 
 EVERY: Final = 5.0
@@ -24,6 +25,10 @@ def progress(total: int, *, every: float = EVERY) -> Iterator[Callable[[Entry], 
         yield heard
 
 
+def _failed(entry: Entry) -> bool:
+    return entry.bad and not entry.advice and entry.outcome is not Outcome.NOT_RUN
+
+
 @contextmanager
 def _lines(total: int, every: float) -> Iterator[Callable[[Entry], None]]:
     """Say how far it is from time to time, also while one check takes long."""
@@ -33,7 +38,7 @@ def _lines(total: int, every: float) -> Iterator[Callable[[Entry], None]]:
 
     def heard(entry: Entry) -> None:
         nonlocal done, failed, last
-        done, failed, last = done + 1, failed + (entry.bad and not entry.advice), entry.name
+        done, failed, last = done + 1, failed + _failed(entry), entry.name
 
     def print_progress() -> None:
         after = f", the last one {last}" if last else ""
@@ -57,7 +62,7 @@ def _bar(total: int) -> Iterator[Callable[[Entry], None]]:
 
         def heard(entry: Entry) -> None:
             nonlocal failed
-            failed += entry.bad and not entry.advice
+            failed += _failed(entry)
             bar.update(task, advance=1, description=f"{failed} failed  {entry.name}" if failed else entry.name)
 
         yield heard

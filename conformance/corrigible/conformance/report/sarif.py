@@ -21,7 +21,7 @@ def render(record: Record) -> str:
     failed_entries = [entry for entry in record.entries if entry.flaws]
     used = list(dict.fromkeys(flaw.requirement for entry in failed_entries for flaw in entry.flaws))
     index = {requirement: number for number, requirement in enumerate(used)}
-    failed = [entry for entry in record.entries if entry.outcome is Outcome.COULD_NOT_RUN]
+    failed = [entry for entry in record.entries if entry.outcome is Outcome.NOT_RUN]
     run: dict[str, Json] = {
         "tool": {
             "driver": {
@@ -34,13 +34,13 @@ def render(record: Record) -> str:
             {
                 "executionSuccessful": not failed,
                 "toolExecutionNotifications": [
-                    {"level": "error", "message": {"text": visible(f"{entry.name} could not run: {entry.reason}")}}
+                    {"level": "warning", "message": {"text": visible(f"{entry.name} not run: {entry.reason}")}}
                     for entry in failed
                 ],
             }
         ],
         "results": [_result(record, entry, flaw, index) for entry in failed_entries for flaw in entry.flaws],
-        "properties": {"claim": record.foot.claim, "verdict": record.foot.verdict.value},
+        "properties": {"claim": record.foot.claim, "verdict": record.foot.verdict.value, "level": record.foot.level},
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 
@@ -59,7 +59,9 @@ def _rule(record: Record, requirement: str) -> Json:
 
 def _result(record: Record, entry: Entry, flaw: RecordedFinding, index: dict[str, int]) -> Json:
     clause = record.clause(flaw.requirement)
-    text = "\n".join([flaw.message, *difference(*flaw.sides), *([f"again: {flaw.line}"] if flaw.line else [])])
+    lines = [flaw.message, *difference(*flaw.sides)]
+    lines += [f"{word}: {said}" for word, said in (("at", flaw.place), ("again", flaw.line)) if said]
+    text = "\n".join([*lines, *([f"trace: {again}"] if (again := record.head.again(entry)) else [])])
     # What a flaw says can hold a port or a number that differs from run to run, so it is no part of its identity.
     identity = hashlib.sha256(f"{entry.name} {flaw.requirement}".encode()).hexdigest()
     result: dict[str, Json] = {

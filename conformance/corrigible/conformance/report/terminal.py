@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from textwrap import fill, indent
 from typing import Final
 
 from corrigible.conformance.model.outcome import Outcome
-from corrigible.conformance.suite.record import Entry, Record, Verdict
+from corrigible.conformance.suite.record import SLOW, Entry, Record, Verdict
 
 from .difference import difference
 from .plain import one_line, visible
@@ -32,7 +31,7 @@ def render(record: Record, *, coloured: bool = False) -> str:
     """Return what is printed at the end of a run."""
     paint = Paint(coloured=coloured)
     bad = [entry for entry in record.entries if entry.bad]
-    entries = [entry for entry in bad if entry.outcome is not Outcome.COULD_NOT_RUN]
+    entries = [entry for entry in bad if entry.outcome is not Outcome.NOT_RUN]
     parts: list[str] = []
     for alike in _alike(
         [*(entry for entry in entries if not entry.advice), *(entry for entry in entries if entry.advice)]
@@ -40,9 +39,10 @@ def render(record: Record, *, coloured: bool = False) -> str:
         lines = [*_failure(record, alike[0], paint), *_others(alike[1:], paint)]
         parts.append("\n".join(lines))
     parts += [_remark(entry, sentence) for entry in record.entries for sentence in entry.remarks]
-    parts += list(_not_run([entry for entry in bad if entry.outcome is Outcome.COULD_NOT_RUN], paint))
-    if record.entries and all(entry.outcome is Outcome.NOT_APPLICABLE for entry in record.entries):
-        parts += list(_not_run(record.entries, paint, "NOTHING TO JUDGE"))
+    parts += list(_not_run([entry for entry in bad if entry.outcome is Outcome.NOT_RUN], paint))
+    parts += list(_not_run([e for e in record.entries if e.outcome is Outcome.NOT_APPLICABLE], paint, "NOT APPLICABLE"))
+    if slow := [entry for entry in record.entries if entry.seconds >= SLOW]:
+        parts.append("\n".join(f"slow: {entry.seconds:.1f} s  {visible(entry.name)}" for entry in slow))
     parts.append("\n".join(_ending(record, paint)))
     return "\n\n".join(parts) + "\n"
 
@@ -96,18 +96,19 @@ def _failure(record: Record, entry: Entry, paint: Paint) -> Iterator[str]:
         for line in compared:
             colour = {"-": "green", "+": "red"}.get(line[:1], "dim")
             yield f"        {paint(colour, visible(line))}"
+        if flaw.place:
+            yield f"      {paint('dim', 'at:')} {one_line(flaw.place)}"
         if flaw.line:
             yield f"      {paint('dim', 'again:')} {visible(flaw.line)}"
     if len(entry.flaws) > _MOST_FLAWS:
         yield f"    ... {len(entry.flaws) - _MOST_FLAWS} more like these: see --report json=FILE or html=FILE"
-    if record.head.options:
-        again = f"conformance replay {shlex.quote(entry.name)} {record.head.options}"
+    if again := entry.again or record.head.again(entry):
         yield f"    {paint('dim', 'trace:')} {visible(again)}"
     places = dict.fromkeys(record.clause(flaw.requirement).where for flaw in entry.flaws)
     yield f"    {paint('dim', 'read:')} {', '.join(place for place in places if place)}"
 
 
-def _not_run(entries: list[Entry], paint: Paint, word: str = "COULD NOT RUN") -> Iterator[str]:
+def _not_run(entries: list[Entry], paint: Paint, word: str = "NOT RUN") -> Iterator[str]:
     """One sentence for every reason, however many checks it stopped."""
     by_reason: dict[str, list[str]] = {}
     for entry in entries:
@@ -121,5 +122,5 @@ def _ending(record: Record, paint: Paint) -> Iterator[str]:
     foot = record.foot
     always = ("passed", "failed")
     yield ", ".join(f"{number} {word}" for word, number in foot.counts.items() if number or word in always)
-    colour = {Verdict.CONFORMS: "green", Verdict.DOES_NOT: "red", Verdict.COULD_NOT_TELL: "yellow"}[foot.verdict]
+    colour = {Verdict.CONFORMS: "green", Verdict.DOES_NOT: "red"}.get(foot.verdict, "yellow")
     yield f"{paint(colour, foot.verdict.value)}: {foot.claim}"

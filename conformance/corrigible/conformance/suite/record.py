@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import Enum
@@ -20,6 +21,8 @@ from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.validators.finding import ABSENT, Absent
 from corrigible.schema.exchange import Json
 
+SLOW: Final = 10.0
+"""Seconds from which on reports name a check as slow."""
 _HALF: Final = re.compile("[\ud800-\udfff]")
 """Halves of characters, which JSON of a subject may hold and UTF-8 may not: written out as text."""
 
@@ -62,6 +65,8 @@ class JudgedProfile(_Line):
     role: str
     reached: str
     """The command that started it, or its address."""
+    due: list[str] = []
+    """Each MUST of the level that the suite checks for this profile and role: a level rests on all of them."""
 
     @property
     def column(self) -> str:
@@ -79,11 +84,17 @@ class Header(_Line):
     strict: bool = False
     options: str = ""
     """What was said on the command line about the subject: enough to replay a check."""
+    selected: bool = False
+    """Only some checks were asked for, so no level can be given."""
     started: str
     """RFC 3339."""
     packs: dict[str, str] = {}
     """Rule packs the config names, by digest, so that a claim can be repeated."""
     clauses: list[Clause]
+
+    def again(self, entry: Entry) -> str | None:
+        """Return the command that runs a check again; None for a record that does not know its subject's options."""
+        return f"conformance replay {shlex.quote(entry.name)} {self.options}" if self.options else None
 
     @property
     def scope(self) -> str:
@@ -98,6 +109,8 @@ class RecordedFinding(_Line):
     message: str
     expected: Json = None
     got: Json = None
+    place: str = ""
+    """Where it is: a pointer into the answer, a byte of it, or the part that it is about."""
     line: str | None = None
     """The command that shows it again."""
 
@@ -136,6 +149,8 @@ class Entry(_Line):
     reason: str | None = None
     """Why it could not run or does not apply."""
     known: Reason | None = None
+    again: str | None = None
+    """The command that runs this check again."""
     remarks: list[str] = []
     """What else a reader should know of it."""
     seconds: float = 0.0
@@ -158,18 +173,26 @@ class Entry(_Line):
 
 class Verdict(Enum):
     CONFORMS = "conforms"
+    """The level is given: each of its MUSTs was run and passed."""
+    AS_LISTED = "fails as listed"
+    """Nothing failed that was not announced. What is announced has failed, so there is no level."""
+    SELECTED = "passed what was selected"
+    """Only some checks were asked for: there is no level."""
     DOES_NOT = "does not conform"
     COULD_NOT_TELL = "could not tell"
+    """Nothing failed, and not all of it was run."""
 
     @property
     def status(self) -> int:
         """Return the exit status."""
-        return {Verdict.CONFORMS: 0, Verdict.DOES_NOT: 1, Verdict.COULD_NOT_TELL: 2}[self]
+        return {Verdict.DOES_NOT: 1, Verdict.COULD_NOT_TELL: 2}.get(self, 0)
 
 
 class Footer(_Line):
     kind: Literal["end"] = "end"
     verdict: Verdict
+    level: str | None = None
+    """The highest level whose MUSTs, and those of the levels below, were all run and passed; None: no level."""
     claim: str
     counts: dict[str, int]
     seconds: float
@@ -207,12 +230,69 @@ def standings(entries: Iterable[Entry]) -> dict[str, dict[str, Standing]]:
         broken = {flaw.requirement for flaw in entry.flaws}
         mine = by_requirement.setdefault(entry.column, {})
         for requirement in entry.requirements:
-            if entry.outcome is Outcome.COULD_NOT_RUN:
+            if entry.outcome is Outcome.NOT_RUN:
                 now = Standing.UNKNOWN
+            elif entry.outcome is Outcome.FAILED_AS_EXPECTED and not broken:
+                now = Standing.BROKEN
             else:
                 now = Standing.BROKEN if requirement in broken else Standing.MET
             mine[requirement] = max(mine.get(requirement, now), now, key=worst.index)
     return by_requirement
+
+
+class Share(NamedTuple):
+    """How many of the MUSTs of a level, and of those below it, were run, and how many passed."""
+
+    passed: int
+    run: int
+    due: int
+
+
+def share(head: Header, entries: Iterable[Entry], level: str | None = None) -> Share:
+    """Count the MUSTs up to a level. One that was not run, or did not pass, in one profile counts as neither.
+
+    A check that is listed as known failing has not passed. A MUST of which nothing applies is left out.
+    """
+    judged_entries = list(entries)
+    ids = {clause.id for clause in head.clauses if clause.must and clause.level <= (level or head.level)}
+    results: dict[str, list[Standing]] = {}
+    found = standings(judged_entries)
+    asked = {(entry.column, id) for entry in judged_entries for id in entry.requirements}
+    due = {subject.column: set(subject.due) for subject in head.judged}
+    for column in {*due, *(column for column, _ in asked)}:
+        mine = found.get(column, {})
+        for id in ids & (due.get(column) or {id for other, id in asked if other == column}):
+            if id in mine or (column, id) not in asked:
+                results.setdefault(id, []).append(mine.get(id, Standing.UNKNOWN))
+    run = [each for each in results.values() if Standing.UNKNOWN not in each]
+    passed = sum(set(each) == {Standing.MET} for each in run)
+    return Share(passed, len(run), len(results))
+
+
+def level_given(head: Header, entries: Iterable[Entry]) -> str | None:
+    """Return the highest level of which every MUST was run and passed, and those of every level below it."""
+    judged_entries = list(entries)
+    surprises = any(entry.outcome is Outcome.PASSED_UNEXPECTEDLY for entry in judged_entries)
+    given = None
+    if head.selected or surprises:
+        return None
+    for level in sorted({clause.level for clause in head.clauses if clause.level <= head.level} | {head.level}):
+        counted = share(head, judged_entries, level)
+        if counted.passed < counted.due:
+            break
+        given = level if counted.due else None
+    return given
+
+
+def level_text(head: Header, entries: Iterable[Entry]) -> str:
+    """Return the level where it is given, else how much of it was run: `L1, 19 of 26 run`."""
+    judged_entries = list(entries)
+    if level_given(head, judged_entries) == head.level:
+        return head.level
+    counted = share(head, judged_entries)
+    if head.selected or counted.run < counted.due or not counted.due:
+        return f"{head.level}, {counted.run} of {counted.due} run"
+    return f"{head.level}, {counted.passed} of {counted.due} passed"
 
 
 class Score(NamedTuple):
@@ -247,7 +327,11 @@ def claim(head: Header, entries: Iterable[Entry]) -> str:
         parts.append(f"{should} SHOULD")
     if known_failures := sum(entry.outcome is Outcome.FAILED_AS_EXPECTED for entry in judged_entries):
         parts.append(f"{known_failures} known failing")
-    return f"{head.contract} {head.level} / {head.scope}, suite {head.suite}: {', '.join(parts)}"
+    given = level_given(head, judged_entries)
+    if given is not None and given != head.level:
+        parts.append(f"level given: {given}")
+    level = level_text(head, judged_entries)
+    return f"{head.contract} {level} / {head.scope}, suite {head.suite}: {', '.join(parts)}"
 
 
 def counts(entries: Iterable[Entry]) -> dict[str, int]:
@@ -262,14 +346,35 @@ def counts(entries: Iterable[Entry]) -> dict[str, int]:
     return {word: tally[word] for word in words}
 
 
-def verdict(entries: Iterable[Entry]) -> Verdict:
-    """A failure tells. Without one, a check that could not run, or none that ran, leaves it open."""
-    outcomes = [entry.outcome for entry in entries if not entry.advice]
-    if {Outcome.FAILED, Outcome.PASSED_UNEXPECTEDLY} & set(outcomes):
+def verdict(head: Header, entries: Iterable[Entry]) -> Verdict:
+    """A failure tells. Without one, the level is given if each of its MUSTs was run and passed."""
+    judged_entries = list(entries)
+    outcomes = {entry.outcome for entry in judged_entries if not entry.advice}
+    if {Outcome.FAILED, Outcome.PASSED_UNEXPECTEDLY} & outcomes:
         return Verdict.DOES_NOT
-    if Outcome.COULD_NOT_RUN in outcomes or not {Outcome.PASSED, Outcome.FAILED_AS_EXPECTED} & set(outcomes):
+    ran = {Outcome.PASSED, Outcome.FAILED_AS_EXPECTED} & outcomes
+    not_run = any(entry.outcome is Outcome.NOT_RUN for entry in judged_entries)
+    if head.selected:
+        return Verdict.SELECTED if ran and not not_run else Verdict.COULD_NOT_TELL
+    if level_given(head, judged_entries) == head.level and not (head.strict and not_run):
+        return Verdict.CONFORMS
+    counted = share(head, judged_entries)
+    if not ran or counted.run < counted.due or (head.strict and not_run):
         return Verdict.COULD_NOT_TELL
-    return Verdict.CONFORMS
+    return Verdict.AS_LISTED if Outcome.FAILED_AS_EXPECTED in outcomes else Verdict.COULD_NOT_TELL
+
+
+def footer(head: Header, entries: Iterable[Entry], *, seconds: float, last_words: dict[str, str]) -> Footer:
+    """Return the last line of a record."""
+    judged_entries = list(entries)
+    return Footer(
+        verdict=verdict(head, judged_entries),
+        level=level_given(head, judged_entries),
+        claim=claim(head, judged_entries),
+        counts=counts(judged_entries),
+        seconds=seconds,
+        last_words=last_words,
+    )
 
 
 def lines(record: Record) -> Iterator[str]:

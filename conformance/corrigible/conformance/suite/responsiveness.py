@@ -5,12 +5,12 @@ Knows: one plain question in HTTP/1.1 and the first frames of HTTP/2. Does not k
 
 from __future__ import annotations
 
-import socket
 import time
 from contextlib import suppress
 from typing import Final
 
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
+from corrigible.conformance.transport.raw_connection import connected
 
 from .subject import Subject
 
@@ -40,7 +40,7 @@ def _over_http2(address: str, timeout: float) -> str | None:
     until = time.monotonic() + timeout
     with suppress(ConnectionError):
         try:
-            with socket.create_connection((host.strip("[]"), int(port)), timeout) as connection:
+            with connected((host.strip("[]"), int(port)), timeout) as connection:
                 connection.sendall(_PREFACE)
                 connection.settimeout(max(0.01, until - time.monotonic()))
                 connection.recv(1)

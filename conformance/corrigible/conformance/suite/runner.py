@@ -1,19 +1,22 @@
-"""Runs checks and keeps the record. A check that crashes is reported as could not run.
+"""Runs checks and keeps the record. A check that crashes is reported as not run.
 
 Knows: checks, what was announced, how to end in time. Does not know: YAML, reports, how a subject is started.
+
+No verdict depends on the order of checks or on the time that one has at first. A check that takes longer is ended with
+all that it has open, and runs again after the others. A subject that ended, or holds its connections, is set up anew.
 """
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import groupby
-from typing import Any, Final
+from types import TracebackType
+from typing import Any, Final, Self
 
-from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable, Outcome, judge
+from corrigible.conformance.model.background import Cancelled, CancelScope
+from corrigible.conformance.model.outcome import CouldNotTell, Missing, NotApplicable, Outcome, judge
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.transport.http1 import curl
 from corrigible.conformance.validators.finding import Absent, Finding
@@ -22,13 +25,17 @@ from .check import Check
 from .config import KnownFailing
 from .fixture import Fixture, RunningSubject, SubjectSpec
 from .known_failing import announced
-from .record import Clause, Entry, Footer, Header, Reason, Record, RecordedFinding, TraceEntry, claim, counts, verdict
+from .record import Clause, Entry, Header, Reason, Record, RecordedFinding, TraceEntry, footer
 from .responsiveness import TIMEOUT, holding
 from .subject import Subject
 
 Chosen = tuple[SubjectSpec, Check]
 _FIRST: Final = 20
 _LAST: Final = 30
+_UNWINDING: Final = 20.0
+"""Seconds in which a check that is ended closes what it has: it may have to stop a program."""
+_UNWILLING: Final = 1.0
+"""Seconds in which it hears that it is to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +48,11 @@ class Rules:
     strict: bool = False
     """What SHOULD hold must."""
     check_timeout: float = 30.0
-    """Seconds in which one check must end."""
+    """Seconds that a check has at first. One that takes longer is ended, and runs again after the others."""
+    longest: float = 240.0
+    """Seconds that it has then. No check that ends at all needs as many."""
     limit: float = 900.0
-    """Seconds in which the run must end: what was not asked by then could not run."""
+    """Seconds in which the run must end: what was not asked by then is not run."""
     traced: bool = False
     """The traffic of checks that passed is kept too."""
 
@@ -54,6 +63,10 @@ class _Box:
 
     findings: list[Finding] = field(default_factory=list)
     problem: BaseException | None = None
+    late: bool = False
+    """It did not end in time."""
+    gone: bool = True
+    """It has ended, in time or because it was ended."""
 
 
 def choose(specs: Iterable[SubjectSpec], checks: Iterable[Check], clauses: Mapping[str, Clause]) -> list[Chosen]:
@@ -84,74 +97,141 @@ def run(
     listener: Callable[[Entry], None] = lambda entry: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Record:
-    """Run everything that was chosen, subject by subject. Where one cannot be reached, none of its checks could run."""
+    """Run everything that was chosen, subject by subject. Where one cannot be reached, none of its checks are run."""
     began = clock()
     entries: list[Entry] = []
     last_words: dict[str, str] = {}
 
     def keep(entry: Entry) -> None:
+        if entry.bad:
+            entry = entry.model_copy(update={"again": head.again(entry)})
         entries.append(entry)
         listener(entry)
 
-    for spec, group in groupby(chosen, key=lambda pair: pair[0]):
-        checks = [check for _, check in group]
-        with ExitStack() as stack:
-            try:
-                staged = stack.enter_context(stage(spec))
-            except UsageError as problem:
-                for check in checks:
-                    keep(_entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=str(problem)))
-                continue
-            for entry in _judge_check(spec, checks, staged, rules, clock, began):
+    groups: dict[int, tuple[SubjectSpec, list[Check]]] = {}
+    for spec, check in chosen:
+        groups.setdefault(id(spec), (spec, []))[1].append(check)
+    for spec, checks in groups.values():
+        with _Stage(spec, stage) as staged:
+            for entry in _judged_checks(spec, checks, staged, rules, clock, began):
                 keep(entry)
             if output := staged.last_words():
                 last_words[spec.column] = output
-    foot = Footer(
-        verdict=verdict(entries),
-        claim=claim(head, entries),
-        counts=counts(entries),
-        seconds=round(clock() - began, 3),
-        last_words=last_words,
-    )
+    foot = footer(head, entries, seconds=round(clock() - began, 3), last_words=last_words)
     return Record(head=head, entries=entries, foot=foot)
 
 
-def _judge_check(
+class _Stage:
+    """A subject that is set up, and set up anew where a check left it in no state for the next one."""
+
+    def __init__(self, spec: SubjectSpec, fixture: Fixture) -> None:
+        self._spec, self._fixture, self._stack = spec, fixture, ExitStack()
+        self._running: RunningSubject | None = None
+        self._last_words = ""
+        self.problem: str | None = None
+        """Why there is no subject."""
+        self.spent = True
+        """It is set up before the next check. Nobody who has called it before calls again."""
+        self.doubtful = False
+        """It may hold its connections: that is found out before the next check."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def last_words(self) -> str:
+        output = self._running.last_words() if self._running is not None else ""
+        return output or self._last_words
+
+    def ready(self) -> RunningSubject | None:
+        """Return the subject for the next check; None where there is none, for the reason in `problem`."""
+        if self.problem is None and self.spent:
+            self._renew()
+        if self.problem is None and self.doubtful and (held := holding(self._subject())) is not None:
+            self.problem = held
+            if self._running is not None and self._running.launched is not None:
+                self._renew()
+                self.problem = self.problem or holding(self._subject())
+        self.doubtful = False
+        return self._running if self.problem is None else None
+
+    def _subject(self) -> Subject:
+        assert self._running is not None
+        return self._running.subject
+
+    def _renew(self) -> None:
+        before, self._last_words = self._running, self.last_words()
+        self._stack.close()
+        self.problem, self.spent = None, False
+        try:
+            self._running = self._stack.enter_context(self._fixture(self._spec))
+        except UsageError as problem:
+            self.problem = str(problem)
+            return
+        if before is not None:
+            self._running.subject.count_on(before.subject)
+
+
+def _judged_checks(
     spec: SubjectSpec,
     checks: Iterable[Check],
-    staged: RunningSubject,
+    stage: _Stage,
     rules: Rules,
     clock: Callable[[], float],
     started: float,
 ) -> Iterator[Entry]:
-    died: str | None = None
-    for check in checks:
-        if died is None and clock() - started > rules.limit:
-            died = f"the time for the whole run was over after {rules.limit:g} s"
-        if died is not None:
-            yield _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=died)
-            continue
-        staged.subject.trace.clear()
-        staged.subject.remarks.clear()
-        staged.subject.timeouts = 0
-        began = clock()
-        entry = _one(spec, check, staged.subject, rules)
-        if (ended_how := staged.wait_for_end() if entry.bad else staged.ended()) is not None:
-            died = f"the subject {ended_how} while {check.id} ran, and was not there any more"
-            output_lines = staged.last_words().splitlines()
-            reason = f"the subject {ended_how} while this ran" + (
-                f"; its last line: {output_lines[-1]}" if output_lines else ""
-            )
-            entry = _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=reason)
-        elif (
-            entry.outcome is Outcome.COULD_NOT_RUN or staged.subject.timeouts or (entry.bad and _slow(clock() - began))
-        ):
-            died = holding(staged.subject)
-        trace = [TraceEntry(who=who, text=text) for who, text in list(staged.subject.trace)]
+    late: list[Check] = []
+    fatal: list[str] = []
+
+    def attempt(check: Check, seconds: float, *, again: bool = False) -> Entry | None:
+        """Return the entry of a check; None for one that is to run again."""
+        left = rules.limit - (clock() - started)
+        if stage.problem is None and left <= 0:
+            stage.problem = f"the time for the whole run was over after {rules.limit:g} s"
+        if (running := stage.ready()) is None:
+            return _entry(spec, check, rules, Outcome.NOT_RUN, reason=stage.problem)
+        subject = running.subject
+        subject.trace.clear()
+        subject.remarks.clear()
+        subject.timeouts = 0
+        began, box = clock(), _Box()
+        entry = _judged(spec, check, subject, rules, box, min(seconds, left))
+        took = clock() - began
+        trace = [TraceEntry(who=who, text=text) for who, text in list(subject.trace)]
+        remarks = list(subject.remarks)
+        if (ended_how := running.wait_for_end() if entry.bad else running.ended()) is not None:
+            output_lines = running.last_words().splitlines()
+            before = f", as it did while {fatal[0]} ran" if fatal else ""
+            last_line = f"; its last line: {output_lines[-1]}" if output_lines else ""
+            reason = f"the subject {ended_how} while this ran{before}{last_line}"
+            fatal.append(check.id)
+            entry = _entry(spec, check, rules, Outcome.NOT_RUN, reason=reason)
+            stage.spent = True
+        elif box.late:
+            stage.spent = stage.doubtful = True
+            if box.gone and not again and seconds < rules.longest:
+                return None
+        else:
+            doubtful = entry.outcome is Outcome.NOT_RUN and not isinstance(box.problem, Missing)
+            stage.doubtful = doubtful or subject.timeouts > 0 or (entry.bad and _slow(took))
+        if again and not box.late:
+            remarks.append(f"slow: {check.id} did not end within {rules.check_timeout:g} s, was ended, and ran again.")
         if not rules.traced:
             trace = _shortened(trace) if entry.bad else []
-        remarks = list(staged.subject.remarks)
-        yield entry.model_copy(update={"seconds": round(clock() - began, 4), "trace": trace, "remarks": remarks})
+        return entry.model_copy(update={"seconds": round(took, 4), "trace": trace, "remarks": remarks})
+
+    for check in checks:
+        if (entry := attempt(check, min(rules.check_timeout, rules.longest))) is not None:
+            yield entry
+        else:
+            late.append(check)
+    for check in late:
+        if (entry := attempt(check, rules.longest, again=True)) is not None:
+            yield entry
 
 
 def _slow(seconds: float) -> bool:
@@ -169,20 +249,24 @@ def _shortened(trace: list[TraceEntry]) -> list[TraceEntry]:
     return [*trace[:_FIRST], between, *trace[-_LAST:]]
 
 
-def _one(spec: SubjectSpec, check: Check, subject: Subject, rules: Rules) -> Entry:
-    box = _Box()
+def _judged(spec: SubjectSpec, check: Check, subject: Subject, rules: Rules, box: _Box, seconds: float) -> Entry:
+    """Return the entry of a check. One that takes longer is ended before this returns, if it can be."""
 
     def work() -> None:
         try:
             box.findings.extend(check.run(subject))
+        except Cancelled:
+            raise
         except BaseException as problem:
             box.problem = problem
 
-    thread = threading.Thread(target=work, name=f"check {check.id}", daemon=True)
-    thread.start()
-    thread.join(rules.check_timeout)
+    scope = CancelScope()
+    thread = scope.start(work, f"check {check.id}")
+    thread.join(seconds)
     if thread.is_alive():
-        return _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=f"did not end within {rules.check_timeout:g} s")
+        scope.cancel()
+        box.late, box.gone = True, scope.gone(unwinding=_UNWINDING, unwilling=_UNWILLING)
+        return _entry(spec, check, rules, Outcome.NOT_RUN, reason=f"did not end within {seconds:g} s")
     match box.problem:
         case None:
             pass
@@ -191,13 +275,13 @@ def _one(spec: SubjectSpec, check: Check, subject: Subject, rules: Rules) -> Ent
         case CouldNotTell() as why if box.findings:
             subject.remark(f"It was not asked to the end: {why}")  # what was found until then stands
         case CouldNotTell() as why:
-            return _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=str(why))
+            return _entry(spec, check, rules, Outcome.NOT_RUN, reason=str(why))
         case problem:
-            return _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=_crash(problem))
+            return _entry(spec, check, rules, Outcome.NOT_RUN, reason=_crash(problem))
     strangers = {finding.requirement for finding in box.findings} - set(check.requirements)
     if strangers:
         reason = f"the check is wrong: it reports {', '.join(sorted(strangers))}, which it does not name"
-        return _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=reason)
+        return _entry(spec, check, rules, Outcome.NOT_RUN, reason=reason)
     asked_clauses = _applicable_clauses(spec, check, rules.clauses)
     counted_findings = [finding for finding in box.findings if finding.requirement in asked_clauses]
     known_failing = announced(rules.known, check, spec.column)
@@ -232,7 +316,11 @@ def _flaw(finding: Finding, subject: Subject) -> RecordedFinding:
         line = curl(subject.target.url, finding.sent)
     sides = {"expected": finding.expected, "got": finding.got}
     values = {name: value for name, value in sides.items() if not isinstance(value, Absent)}
-    return RecordedFinding(requirement=finding.requirement, message=finding.message, line=line, **values)
+    if "got" in values:
+        values.setdefault("expected", "(nothing)")
+    part = {"consumer": "/answer", "pack": "/pack"}.get(subject.role, "/answer")
+    place = finding.whole_place or part
+    return RecordedFinding(requirement=finding.requirement, message=finding.message, place=place, line=line, **values)
 
 
 def _crash(problem: BaseException) -> str:

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Final, TypeVar
 
 from corrigible.conformance.model.outcome import CouldNotTell
@@ -60,6 +61,8 @@ class Subject:
     timeouts: int = 0
     """Exchanges of the present check that had no whole answer when their time was over."""
     _numbers: count[int] = field(default_factory=lambda: count(1))
+    _run: str = field(default_factory=lambda: token_hex(4))
+    """A subject that goes on running remembers the callers of earlier runs."""
     _begun: dict[str, tuple[list[tuple[list[Any], list[tuple[str, str]]]], Iterator[Any]]] = field(
         default_factory=dict, init=False
     )
@@ -67,7 +70,11 @@ class Subject:
 
     def caller(self) -> tuple[str, str]:
         """Return credentials nobody used before: a loop breaker counts by caller."""
-        return ("Authorization", f"Bearer conformance-{self.seed}-{next(self._numbers)}")
+        return ("Authorization", f"Bearer conformance-{self.seed}-{self._run}-{next(self._numbers)}")
+
+    def count_on(self, before: Subject) -> None:
+        """Number callers and cases after those of the subject that this one stands for now."""
+        self._numbers, self._run = before._numbers, before._run
 
     def note(self, who: str, text: str) -> None:
         """Add to what a reader of a failure sees of the traffic."""

@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import re
-import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,8 +20,11 @@ import grpc
 from google.protobuf.message import DecodeError
 from google.rpc import status_pb2
 
+from corrigible.conformance.model.background import go_on, hold
 from corrigible.schema.exchange import Json
 from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
+
+from .raw_connection import connected
 
 Metadata = tuple[tuple[str, str | bytes], ...]
 
@@ -145,7 +147,9 @@ class GrpcClient:
     ) -> None:
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
         options = [*(() if usual else OPTIONS), ("grpc.use_local_subchannel_pool", 1)]
-        self.address, self._channel, self._heard = address, grpc.insecure_channel(address, options), listener
+        self.address, self._heard = address, listener
+        go_on()
+        self._channel = hold(grpc.insecure_channel(address, options), grpc.Channel.close)
 
     def __enter__(self) -> GrpcClient:
         return self
@@ -159,13 +163,14 @@ class GrpcClient:
         """Whether anything listens at the other end."""
         host, _, port = self.address.rpartition(":")
         try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout).close()
+            connected((host.strip("[]"), int(port)), timeout).close()
         except (OSError, ValueError):
             return False
         return True
 
     def open(self, call: GrpcCall, requests: Iterator[bytes], timeout: float | None) -> Any:
         """Begin a call whose messages come from elsewhere."""
+        go_on()
         make: Any = self._channel.stream_stream(call.method)
         compression = grpc.Compression.Gzip if call.compressed else None
         return make(requests, metadata=call.metadata, timeout=timeout, compression=compression)
@@ -177,6 +182,7 @@ class GrpcClient:
         with contextlib.suppress(grpc.RpcError):  # how it ended is asked for below
             for message in call:
                 messages.append(message)  # those before a refusal count as well
+        go_on()
         result = GrpcResult(
             tuple(messages),
             call.code().value[0],

@@ -16,8 +16,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 import h11
 
+from corrigible.conformance.model.background import go_on
 from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Json, Request
+
+from .raw_connection import connected
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -125,7 +128,7 @@ class HttpClient:
                 return response
             # The other side may have hung up between two exchanges: it is asked again on a fresh connection.
         try:
-            connection = socket.create_connection((self.host, self.port), timeout)
+            connection = connected((self.host, self.port), timeout)
         except OSError as problem:
             return self._unanswered(problem, began)
         return self._sent(connection, request, began, timeout, line)
@@ -141,12 +144,15 @@ class HttpClient:
         """Have one exchange, and keep the connection on the line or close it."""
         reusable = False
         try:
+            go_on()
             response, goes_on = _exchanged(connection, request, f"{self.host}:{self.port}", began, timeout)
             reusable = goes_on and line is not None
+            go_on()  # an answer that broke off because the check was ended is nobody's answer
             if reusable and line is not None:
                 line.keep(connection)
             return response
         except OSError as problem:
+            go_on()
             return self._unanswered(problem, began)
         finally:
             if not reusable:

@@ -16,6 +16,10 @@ from typing import Final
 
 from hpack import Decoder, Encoder, HPACKError
 
+from corrigible.conformance.model.background import go_on
+
+from .raw_connection import connected, kept
+
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
 END_STREAM = ACK = 1
@@ -70,6 +74,7 @@ class Peer:
 
     def send(self, *frames: bytes) -> bool:
         """Send frames. False where the connection has ended, or nobody takes them."""
+        go_on()
         try:
             self.wire.sendall(b"".join(frames))
         except OSError:
@@ -95,6 +100,7 @@ class Peer:
                 return None
             except OSError:
                 data = b""
+            go_on()
             self.open = bool(data)
             self._received += data
         head, length = self._received[:9], int.from_bytes(self._received[:3], "big")
@@ -146,16 +152,19 @@ class Caller(Peer):
 
     def __init__(self, address: tuple[str, int], *, tls: bool = False, initial_window: int = 1 << 24) -> None:
         """Raises OSError if the peer does not support HTTP/2."""
-        plain = socket.create_connection(address, 5)
+        plain = connected(address, 5)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         super().__init__(_secured(plain) if tls else plain)
         self._next_stream = 1
-        self.send(PREFACE, settings((4, initial_window)), window(0, 1 << 24))
-        first = self.next(5)
-        if first is None or first.kind != SETTINGS:
+        try:
+            self.send(PREFACE, settings((4, initial_window)), window(0, 1 << 24))
+            first = self.next(5)
+            if first is None or first.kind != SETTINGS:
+                raise ConnectionError("it does not support HTTP/2")
+            self.send(frame(SETTINGS, ACK))
+        except BaseException:  # raised again: nobody else can close it
             self.wire.close()
-            raise ConnectionError("it does not support HTTP/2")
-        self.send(frame(SETTINGS, ACK))
+            raise
 
     def __enter__(self) -> Caller:
         return self
@@ -212,7 +221,7 @@ def _secured(plain: socket.socket) -> socket.socket:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.set_alpn_protocols(["h2"])
-    wire = context.wrap_socket(plain)
+    wire = kept(context.wrap_socket(plain))
     if wire.selected_alpn_protocol() != "h2":
         wire.close()
         raise ConnectionError("it does not agree on HTTP/2")

@@ -15,13 +15,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final
 
+from corrigible.conformance.model.background import go_on, hold, pause
 from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+
+from .raw_connection import connected
 
 _ENDING: Final = 0.25
 """Seconds between the last sign of life and the end of a program."""
@@ -64,7 +67,7 @@ def accepts(address: str, timeout: float = 1.0) -> str | None:
     """Return why nothing accepts connections at HOST:PORT, or None where something does."""
     host, _, port = address.rpartition(":")
     try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout):
+        with connected((host.strip("[]"), int(port)), timeout):
             return None
     except OSError as problem:
         return problem.strerror or str(problem) or type(problem).__name__
@@ -82,6 +85,19 @@ def _guard(group: int) -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+
+
+def completed(command: Sequence[str], timeout: float) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end. Raises OSError, or TimeoutExpired. It ends with the check that runs it."""
+    go_on()
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, encoding="utf-8", errors="replace") as process:
+        try:
+            output, errors = hold(process, subprocess.Popen.kill).communicate(timeout=timeout)
+        finally:
+            process.kill()
+    go_on()
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
 class ServerProcess:
@@ -106,6 +122,7 @@ class ServerProcess:
         self._kept = ""
 
     def __enter__(self) -> ServerProcess:
+        go_on()
         self._output = tempfile.TemporaryFile()
         path = search_path()
         try:
@@ -124,6 +141,7 @@ class ServerProcess:
             reason = getattr(problem, "strerror", None) or "no command"
             raise UsageError(f"the subject could not be started: {reason}: {shlex.join(self.command)}") from None
         try:
+            hold(self, ServerProcess.kill)
             self._guard = _guard(self._process.pid)
             self._wait_until_it_accepts()
         except BaseException:  # raised again: Ctrl-C while it starts must not leave a process behind either
@@ -164,6 +182,12 @@ class ServerProcess:
     def last_words(self) -> str:
         return "\n".join(self.output().splitlines()[-_LAST:])
 
+    def kill(self) -> None:
+        """End the program and whatever it started at once."""
+        if self._process is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
     def stop(self) -> None:
         """End the program and whatever it started: politely, then not."""
         if self._guard is not None:
@@ -192,7 +216,7 @@ class ServerProcess:
                 raise UsageError(
                     self._sentence(f"does not listen at {self.address} after {self._wait:g} s ({refusal})")
                 )
-            time.sleep(0.05)
+            pause(0.05)
 
     def _sentence(self, event: str) -> str:
         last_output = self.last_words()

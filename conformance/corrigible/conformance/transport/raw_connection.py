@@ -1,4 +1,4 @@
-"""A connection that sends exactly the given bytes and shows the bytes that come back.
+"""Connections that end with the check that opened them, and one that sends exactly the given bytes.
 
 Knows: sockets. Does not know: HTTP; `http1` does.
 """
@@ -10,21 +10,52 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
+from typing import Protocol, TypeVar
 
-from .http1 import HttpClient
+from corrigible.conformance.model.background import go_on, hold
+
+Socket = TypeVar("Socket", bound=socket.socket)
+
+
+class Address(Protocol):
+    """Where somebody listens."""
+
+    host: str
+    port: int
+
+
+def connected(address: tuple[str, int], timeout: float) -> socket.socket:
+    """Connect. Raises OSError where nobody takes the connection."""
+    go_on()
+    return kept(socket.create_connection(address, timeout))
+
+
+def kept(connection: Socket) -> Socket:
+    """Return a connection that ends with the check that opened it."""
+    try:
+        return hold(connection, _shut)
+    except BaseException:  # raised again: nobody else has it yet
+        connection.close()
+        raise
+
+
+def _shut(connection: socket.socket) -> None:
+    """End a connection under the hands of whoever reads it."""
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 class RawConnection:
     """One connection. What goes wrong on it is an end of what was received, never raised."""
 
-    def __init__(self, wire: HttpClient, *, timeout: float = 5.0) -> None:
+    def __init__(self, wire: Address, *, timeout: float = 5.0) -> None:
         self._timeout = timeout
         self.received = b""
         self.open = True
         """Whether the other side may still say something."""
         self._socket: socket.socket | None = None
         try:
-            self._socket = socket.create_connection((wire.host, wire.port), timeout)
+            self._socket = connected((wire.host, wire.port), timeout)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError:
             self.open = False
@@ -39,6 +70,7 @@ class RawConnection:
             self._socket.close()
 
     def say(self, data: bytes) -> None:
+        go_on()
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.sendall(data)
@@ -57,6 +89,7 @@ class RawConnection:
                 return False
             except OSError:
                 data = b""
+            go_on()
             self.open = bool(data)
             self.received += data
         return True

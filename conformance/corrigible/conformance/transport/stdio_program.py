@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
 
+from corrigible.conformance.model.background import go_on, hold
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.schema.exchange import Json
 
@@ -61,9 +62,11 @@ class StdioProgram:
 
     def ask(self, question: Mapping[str, Json]) -> Mapping[str, Json] | NoAnswer:
         """Return the answer to one question; a question has an `id`."""
+        go_on()
         if self._process is None:
             self._start()
         reply = self._exchange(question)
+        go_on()
         if isinstance(reply, NoAnswer):
             self._stop()
         return reply
@@ -98,8 +101,15 @@ class StdioProgram:
             self._errors.close()
             raise CouldNotTell(f"{shlex.join(self.command)} cannot be started: {problem.strerror}") from None
         self._process = process
+        hold(self, StdioProgram.kill)
         self._lines = queue.SimpleQueue()
         threading.Thread(target=_read_lines, args=(process, self._lines), daemon=True).start()
+
+    def kill(self) -> None:
+        """End the program and whatever it started at once; whoever waits for its answer hears of its end."""
+        if (process := self._process) is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
     def _stop(self) -> None:
         process, self._process = self._process, None

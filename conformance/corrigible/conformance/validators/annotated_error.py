@@ -23,6 +23,15 @@ BASE: Final = (
 TERMINAL: Final = frozenset({"ALREADY_DONE", "ESCALATE", "NO_RECOVERY_AVAILABLE"})
 
 
+FEEDBACK: Final = "/recovery_feedback"
+"""Where a finding about feedback is, as a pointer into the answer."""
+
+
+def of_suggestion(index: int, *below: str | int) -> str:
+    """Return the place of a suggestion, or of what is in it."""
+    return "/".join(map(str, (FEEDBACK, "suggestions", index, *below)))
+
+
 @dataclass(frozen=True, slots=True)
 class Registered:
     """An action that an implementation adds to the vocabulary."""

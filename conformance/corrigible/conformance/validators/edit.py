@@ -11,7 +11,7 @@ import jsonpatch
 
 from corrigible.schema.exchange import Json, Request
 
-from .annotated_error import MISSING, AnnotatedError, Missing, at, base_action, listed, parts, patch_of
+from .annotated_error import MISSING, AnnotatedError, Missing, at, base_action, listed, of_suggestion, parts, patch_of
 from .finding import Finding
 from .patched import Unapplied, leads_to, patched, same, stages
 
@@ -47,14 +47,26 @@ def invalid(annotated: AnnotatedError) -> Iterator[Finding]:
             continue
         if not isinstance(patch, list):
             yield Finding(
-                "SRF-OPS-01", f"The patch of suggestion {index} is no array.", "an array", patch, annotated.sent
+                "SRF-OPS-01",
+                f"The patch of suggestion {index} is no array.",
+                "an array",
+                patch,
+                annotated.sent,
+                place=of_suggestion(index),
             )
             continue
         for number, op in enumerate(patch):
             problem = _operation_problem(op)
             if problem:
                 label = f"Operation {number} in the patch of suggestion {index}"
-                yield Finding("SRF-OPS-01", f"{label} {problem}.", "an operation of RFC 6902", op, annotated.sent)
+                yield Finding(
+                    "SRF-OPS-01",
+                    f"{label} {problem}.",
+                    "an operation of RFC 6902",
+                    op,
+                    annotated.sent,
+                    place=of_suggestion(index, "patch", number),
+                )
 
 
 def _asked_for(annotated: AnnotatedError) -> Iterator[Finding]:
@@ -65,13 +77,25 @@ def _asked_for(annotated: AnnotatedError) -> Iterator[Finding]:
             split = parts(placeholder.get("pointer"))
             if split is None or not split or split[0] not in _MEMBERS:
                 sentence = f"{label} has no JSON pointer into the request document."
-                yield Finding("SRF-OPS-01", sentence, "such as /body/name", placeholder.get("pointer"), annotated.sent)
+                yield Finding(
+                    "SRF-OPS-01",
+                    sentence,
+                    "such as /body/name",
+                    placeholder.get("pointer"),
+                    annotated.sent,
+                    place=of_suggestion(stage.index, "placeholders", number),
+                )
             elif annotated.description is not None and annotated.description.excludes(
                 annotated.request, str(placeholder["pointer"])
             ):
                 sentence = f"{label} points at what the description of the API does not let the request hold."
                 yield Finding(
-                    "SRF-OPS-05", sentence, "a member that may be there", placeholder["pointer"], annotated.sent
+                    "SRF-OPS-05",
+                    sentence,
+                    "a member that may be there",
+                    placeholder["pointer"],
+                    annotated.sent,
+                    place=of_suggestion(stage.index, "placeholders", number),
                 )
 
 
@@ -103,7 +127,14 @@ def _applies(annotated: AnnotatedError) -> Iterator[Finding]:
     for stage in stages(annotated):
         if stage.after is None:
             sentence = f"Suggestion {stage.index} does not apply to the request that was refused: {stage.problem}."
-            yield Finding("SRF-OPS-02", sentence, "a patch that applies", patch_of(stage.suggestion), annotated.sent)
+            yield Finding(
+                "SRF-OPS-02",
+                sentence,
+                "a patch that applies",
+                patch_of(stage.suggestion),
+                annotated.sent,
+                place=of_suggestion(stage.index, "patch"),
+            )
 
 
 def _guarded(annotated: AnnotatedError) -> Iterator[Finding]:
@@ -117,7 +148,14 @@ def _guarded(annotated: AnnotatedError) -> Iterator[Finding]:
                         f"Operation {number} in the patch of suggestion {stage.index} edits {element}, "
                         "an element of an array, without a test of it before."
                     )
-                    yield Finding("SRF-OPS-03", sentence, {"op": "test", "path": element}, dict(op), annotated.sent)
+                    yield Finding(
+                        "SRF-OPS-03",
+                        sentence,
+                        {"op": "test", "path": element},
+                        dict(op),
+                        annotated.sent,
+                        place=of_suggestion(stage.index, "patch", number),
+                    )
             if op.get("op") == "test":
                 tested.append(str(op["path"]))
             try:
@@ -166,7 +204,12 @@ def _described(annotated: AnnotatedError) -> Iterator[Finding]:
                     f"Suggestion {stage.index} leads to a request that the API's description refuses: {breach.message}"
                 )
                 yield Finding(
-                    "SRF-OPS-05", message, f"{breach.keyword} holds at {breach.pointer}", stage.after, annotated.sent
+                    "SRF-OPS-05",
+                    message,
+                    f"{breach.keyword} holds at {breach.pointer}",
+                    stage.after,
+                    annotated.sent,
+                    place=of_suggestion(stage.index, "patch"),
                 )
 
 
@@ -203,7 +246,14 @@ def _parameters_agree(annotated: AnnotatedError) -> Iterator[Finding]:
                 sentence = (
                     f"The parameters of suggestion {stage.index} say something else at {place} than its patch does."
                 )
-                yield Finding("SRF-OPS-06", sentence, value, actual, annotated.sent)
+                yield Finding(
+                    "SRF-OPS-06",
+                    sentence,
+                    value,
+                    actual,
+                    annotated.sent,
+                    place=of_suggestion(stage.index, "parameters"),
+                )
 
 
 def _leaves(parameters: Mapping[str, Json], under: str) -> Iterator[tuple[str, Json]]:
@@ -232,7 +282,7 @@ def _alternatives(annotated: AnnotatedError) -> Iterator[Finding]:
                         f"Suggestions {other} and {index} give {place} different values and are no group of "
                         "the relation one_of: a reader would apply both."
                     )
-                    yield Finding("SRF-OPS-07", sentence, "one_of", group, annotated.sent)
+                    yield Finding("SRF-OPS-07", sentence, "one_of", group, annotated.sent, place=of_suggestion(index))
             seen.setdefault(place, (index, value, group))
     yield from _groups(annotated)
 
@@ -245,10 +295,24 @@ def _groups(annotated: AnnotatedError) -> Iterator[Finding]:
             continue
         if not isinstance(group, Mapping) or group.get("relation") not in ("all", "one_of", "sequence"):
             sentence = f"The group of suggestion {index} has no relation that there is."
-            yield Finding("SRF-OPS-07", sentence, ["all", "one_of", "sequence"], group, annotated.sent)
+            yield Finding(
+                "SRF-OPS-07",
+                sentence,
+                ["all", "one_of", "sequence"],
+                group,
+                annotated.sent,
+                place=of_suggestion(index, "group"),
+            )
         elif relations.setdefault(str(group.get("id")), group["relation"]) != group["relation"]:
             sentence = f"The group {group.get('id')} has two relations."
-            yield Finding("SRF-OPS-07", sentence, relations[str(group.get("id"))], group["relation"], annotated.sent)
+            yield Finding(
+                "SRF-OPS-07",
+                sentence,
+                relations[str(group.get("id"))],
+                group["relation"],
+                annotated.sent,
+                place=of_suggestion(index, "group"),
+            )
 
 
 def _earned(annotated: AnnotatedError) -> Iterator[Finding]:
@@ -259,7 +323,12 @@ def _earned(annotated: AnnotatedError) -> Iterator[Finding]:
         if open_ones != (level == "HAS_PLACEHOLDERS"):
             sentence = f"Suggestion {index}: HAS_PLACEHOLDERS and placeholders go together."
             yield Finding(
-                "SRF-OPS-08", sentence, "HAS_PLACEHOLDERS" if open_ones else "no such word", level, annotated.sent
+                "SRF-OPS-08",
+                sentence,
+                "HAS_PLACEHOLDERS" if open_ones else "no such word",
+                level,
+                annotated.sent,
+                place=of_suggestion(index, "applicability"),
             )
         if level != "MACHINE_APPLICABLE":
             continue
@@ -269,12 +338,19 @@ def _earned(annotated: AnnotatedError) -> Iterator[Finding]:
                 "20 times with a lower bound of 0.9."
             )
             actual = {name: suggestion.get(name) for name in ("verification", "confidence") if name in suggestion}
-            yield Finding("SRF-OPS-08", sentence, "evidence", actual, annotated.sent)
+            yield Finding(
+                "SRF-OPS-08", sentence, "evidence", actual, annotated.sent, place=of_suggestion(index, "applicability")
+            )
         for flag in ("changes_intent", "requires_confirmation", "loses"):
             if safety and safety.get(flag):
                 sentence = f"Suggestion {index} calls itself MACHINE_APPLICABLE and says {flag} too."
                 yield Finding(
-                    "SRF-OPS-08", sentence, "neither intent changed, nor confirmation, nor loss", safety, annotated.sent
+                    "SRF-OPS-08",
+                    sentence,
+                    "neither intent changed, nor confirmation, nor loss",
+                    safety,
+                    annotated.sent,
+                    place=of_suggestion(index, "safety"),
                 )
 
 
@@ -308,7 +384,9 @@ def _idempotent(annotated: AnnotatedError) -> Iterator[Finding]:
             continue
         if not same(again, stage.after):
             sentence = f"Applied a second time, the patch of suggestion {stage.index} changes the request once more."
-            yield Finding("SRF-OPS-10", sentence, stage.after, again, annotated.sent)
+            yield Finding(
+                "SRF-OPS-10", sentence, stage.after, again, annotated.sent, place=of_suggestion(stage.index, "patch")
+            )
 
 
 def _credentials(annotated: AnnotatedError) -> Iterator[Finding]:
@@ -321,16 +399,27 @@ def _credentials(annotated: AnnotatedError) -> Iterator[Finding]:
             host = split[1].lower() if len(split) > 1 else ""
             if not host or host in _CREDENTIALS:
                 sentence = f"Suggestion {index} reads or changes {place}: credentials are the caller's own."
-                yield Finding("SRF-OPS-11", sentence, "no such place", dict(op), annotated.sent)
+                yield Finding(
+                    "SRF-OPS-11", sentence, "no such place", dict(op), annotated.sent, place=of_suggestion(index)
+                )
             elif host in _KEYS and _reuses(op, annotated.request, host):
                 sentence = f"Suggestion {index} takes away or repeats an idempotency key."
-                yield Finding("SRF-OPS-11", sentence, "a fresh key, or none of it", dict(op), annotated.sent)
+                yield Finding(
+                    "SRF-OPS-11",
+                    sentence,
+                    "a fresh key, or none of it",
+                    dict(op),
+                    annotated.sent,
+                    place=of_suggestion(index),
+                )
         for step in listed(suggestion, "steps"):
             headers = step.get("headers")
             for name in headers if isinstance(headers, Mapping) else ():
                 if str(name).lower() in _CREDENTIALS:
                     sentence = f"A step of suggestion {index} has the header {name}: credentials are the caller's own."
-                    yield Finding("SRF-OPS-11", sentence, "no such header", dict(step), annotated.sent)
+                    yield Finding(
+                        "SRF-OPS-11", sentence, "no such header", dict(step), annotated.sent, place=of_suggestion(index)
+                    )
 
 
 def _reuses(op: Mapping[str, Json], request: Request, name: str) -> bool:
@@ -350,7 +439,14 @@ def _stays_here(annotated: AnnotatedError) -> Iterator[Finding]:
         for path in paths:
             if not isinstance(path, str) or not path.startswith("/") or path.startswith("//") or "\\" in path:
                 sentence = f"Suggestion {index} leads to what is no path on the same host."
-                yield Finding("SRF-OPS-02", sentence, "a path that begins with one /", path, annotated.sent)
+                yield Finding(
+                    "SRF-OPS-02",
+                    sentence,
+                    "a path that begins with one /",
+                    path,
+                    annotated.sent,
+                    place=of_suggestion(index),
+                )
 
 
 def _waits_only(annotated: AnnotatedError) -> Iterator[Finding]:
@@ -359,7 +455,9 @@ def _waits_only(annotated: AnnotatedError) -> Iterator[Finding]:
             not str(op["path"]).startswith("/headers/") for op in patch_of(suggestion) if op["op"] != "test"
         ):
             sentence = f"Suggestion {index} says to send the same request later, and changes it."
-            yield Finding("SRF-OPS-06", sentence, "no edit", patch_of(suggestion), annotated.sent)
+            yield Finding(
+                "SRF-OPS-06", sentence, "no edit", patch_of(suggestion), annotated.sent, place=of_suggestion(index)
+            )
 
 
 _PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (

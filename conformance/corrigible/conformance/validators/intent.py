@@ -7,7 +7,7 @@ from typing import Final
 
 from corrigible.schema.exchange import Json
 
-from .annotated_error import MISSING, TERMINAL, AnnotatedError, at, base_action, listed, parts, patch_of
+from .annotated_error import MISSING, TERMINAL, AnnotatedError, at, base_action, listed, of_suggestion, parts, patch_of
 from .edit import invalid
 from .finding import Finding
 from .loss import leaves, lost_values
@@ -46,7 +46,14 @@ def _flagged(annotated: AnnotatedError) -> Iterator[Finding]:
             reason = _other(op, stage, limits)
             if reason:
                 sentence = f"Suggestion {stage.index} {reason}, which is not what was asked for, and does not say so."
-                yield Finding("SRF-OPS-09", sentence, {"changes_intent": True}, safety, annotated.sent)
+                yield Finding(
+                    "SRF-OPS-09",
+                    sentence,
+                    {"changes_intent": True},
+                    safety,
+                    annotated.sent,
+                    place=of_suggestion(stage.index, "safety"),
+                )
 
 
 def _other(op: Mapping[str, Json], stage: Stage, limits: Mapping[str, str]) -> str:
@@ -82,7 +89,12 @@ def _harmless(annotated: AnnotatedError) -> Iterator[Finding]:
             if not is_safe(method) and not _tries(sent.get("query")):
                 sentence = f"Suggestion {stage.index} says that it has no side effects, and leads to a {method}."
                 yield Finding(
-                    "SRF-OPS-12", sentence, {"side_effects": "possible|certain"}, dict(safety), annotated.sent
+                    "SRF-OPS-12",
+                    sentence,
+                    {"side_effects": "possible|certain"},
+                    dict(safety),
+                    annotated.sent,
+                    place=of_suggestion(stage.index, "safety"),
                 )
                 break
 
@@ -117,19 +129,47 @@ def _accounted(annotated: AnnotatedError) -> Iterator[Finding]:
             sentence = (
                 f"Suggestion {stage.index} puts something else at {', '.join(overwritten[:3])}, and does not say so."
             )
-            yield Finding("SRF-OPS-09", sentence, {"changes_intent": True}, safety, annotated.sent)
+            yield Finding(
+                "SRF-OPS-09",
+                sentence,
+                {"changes_intent": True},
+                safety,
+                annotated.sent,
+                place=of_suggestion(stage.index, "safety"),
+            )
             missing = [pointer for pointer in missing if pointer not in overwritten]
         if missing:
             places = ", ".join(missing[:3])
             sentence = f"What stood at {places} is nowhere after suggestion {stage.index}, and it does not say so."
-            yield Finding("SRF-OPS-13", sentence, {"loses": missing[:10]}, safety, annotated.sent)
+            yield Finding(
+                "SRF-OPS-13",
+                sentence,
+                {"loses": missing[:10]},
+                safety,
+                annotated.sent,
+                place=of_suggestion(stage.index, "safety"),
+            )
         if pointers and not flagged:
             sentence = f"Suggestion {stage.index} names what it loses, and does not say that this changes the intent."
-            yield Finding("SRF-OPS-13", sentence, {"changes_intent": True}, safety, annotated.sent)
+            yield Finding(
+                "SRF-OPS-13",
+                sentence,
+                {"changes_intent": True},
+                safety,
+                annotated.sent,
+                place=of_suggestion(stage.index, "safety"),
+            )
         for pointer in pointers:
             if parts(pointer) is None or at(document(annotated.request), pointer) is MISSING:
                 sentence = f"Suggestion {stage.index} says that it loses what the request does not hold."
-                yield Finding("SRF-OPS-13", sentence, "a pointer into the refused request", pointer, annotated.sent)
+                yield Finding(
+                    "SRF-OPS-13",
+                    sentence,
+                    "a pointer into the refused request",
+                    pointer,
+                    annotated.sent,
+                    place=of_suggestion(stage.index, "safety"),
+                )
 
 
 _PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (_flagged, _harmless, _accounted)

@@ -48,7 +48,8 @@ def differences(native: bytes, actual: bytes, *, grown: Container[str] = NOTHING
         before = _read(native)
     except ValueError:
         if native != actual:
-            yield Difference("", "an answer that is no JSON changed", native.decode("utf-8", "replace"))
+            texts = (native.decode("utf-8", "replace"), actual.decode("utf-8", "replace"))
+            yield Difference("", "an answer that is no JSON changed", *texts)
         return
     try:
         after = _read(actual)
@@ -83,10 +84,11 @@ def _members(before: _Object, after: _Object, pointer: str, grown: Container[str
     added = [name for name, _ in after if name not in names]
     place = pointer or "the answer"
     if added and pointer not in grown:
-        yield Difference(pointer, f"{place} has members that it had not: {', '.join(added)}")
+        yield Difference(pointer, f"{place} has members that it had not: {', '.join(added)}", [], list(added))
     if sorted(names) != sorted(name for name, _ in kept):
         lost_names = sorted({name for name in names if names.count(name) != [n for n, _ in kept].count(name)})
-        yield Difference(pointer, f"members of {place} are gone or there twice: {', '.join(lost_names)}", names)
+        sentence = f"members of {place} are gone or there twice: {', '.join(lost_names)}"
+        yield Difference(pointer, sentence, list(names), [name for name, _ in kept])
         return
     if names != [name for name, _ in kept]:
         yield Difference(pointer, f"the members of {place} are in another order", names, [name for name, _ in kept])

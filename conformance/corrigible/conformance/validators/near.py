@@ -10,7 +10,7 @@ from rapidfuzz.distance import OSA
 
 from corrigible.schema.exchange import Json
 
-from .annotated_error import AnnotatedError, at, parts, patch_of
+from .annotated_error import AnnotatedError, at, of_suggestion, parts, patch_of
 from .edit import invalid
 from .finding import Finding
 from .patched import stages
@@ -42,11 +42,23 @@ def judge(annotated: AnnotatedError) -> Iterator[Finding]:
             rivals = [value for value in as_near(old, listed) if value != new]
             if rivals and not choice:
                 sentence = f"Suggestion {stage.index} takes {new} for {old}, though {rivals[0]} is as near."
-                yield Finding("SRF-OPS-14", sentence, "a group one_of, or a question", dict(op), annotated.sent)
+                yield Finding(
+                    "SRF-OPS-14",
+                    sentence,
+                    "a group one_of, or a question",
+                    dict(op),
+                    annotated.sent,
+                    place=of_suggestion(stage.index),
+                )
             if _words(place) & DECISIVE and not _asks(suggestion):
                 sentence = f"Suggestion {stage.index} guesses at {place}, on which much hangs, and asks nobody."
                 yield Finding(
-                    "SRF-OPS-14", sentence, {"requires_confirmation": True}, suggestion.get("safety"), annotated.sent
+                    "SRF-OPS-14",
+                    sentence,
+                    {"requires_confirmation": True},
+                    suggestion.get("safety"),
+                    annotated.sent,
+                    place=of_suggestion(stage.index),
                 )
 
 

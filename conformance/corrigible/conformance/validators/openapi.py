@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import ValidationError
 
+from corrigible.conformance.model.paths import path_pattern
 from corrigible.conformance.model.yaml_text import load_yaml
 from corrigible.schema.exchange import Json, Request
 
@@ -50,10 +51,7 @@ class Description:
         self.document = document
         self.bases = _bases(document)
         self._validator = lru_cache(maxsize=256)(self._build_validator)
-        self._paths = [
-            (re.compile(re.sub(r"\\\{([^}]*)\\\}", r"([^/]+)", re.escape(template))), template, item)
-            for template, item in document["paths"].items()
-        ]
+        self._paths = [(path_pattern(template), template, item) for template, item in document["paths"].items()]
         # A literal segment goes before one that may be anything.
         self._paths.sort(key=lambda entry: entry[1].count("{"))
 
@@ -66,7 +64,7 @@ class Description:
         for template, item, values in self._items(path):
             operation = item.get(method.lower())
             if method.lower() in _METHODS and isinstance(operation, Mapping):
-                names = re.findall(r"\{([^}]*)\}", template)
+                names = re.findall(r"\{([^{}]*)\}", template)
                 shared = [p for p in item.get("parameters", ()) if isinstance(p, Mapping)]
                 merged = {**operation, "parameters": [*shared, *operation.get("parameters", ())]}
                 name = operation.get("operationId") or f"{method.upper()} {template}"
@@ -101,15 +99,15 @@ class Description:
             place = "query" if part == "query" else "header"
             for parameter in self._parameters(route):
                 if parameter["in"] == place and str(parameter["name"]).lower() == rest[0].lower():
-                    return self._resolved(parameter.get("schema", {}))
+                    return self.resolved(parameter.get("schema", {}))
         if part != "body":
             return None
-        schema = self._resolved(self._body_schema(route) or {})
+        schema = self.resolved(self._body_schema(route) or {})
         for step in rest:
             inner = schema.get("items") if step.isdecimal() or step == "-" else schema.get("properties", {}).get(step)
             if not isinstance(inner, Mapping):
                 return None
-            schema = self._resolved(inner)
+            schema = self.resolved(inner)
         return schema
 
     def excludes(self, request: Request, pointer: str) -> bool:
@@ -118,12 +116,12 @@ class Description:
         part, *rest = [p.replace("~1", "/").replace("~0", "~") for p in pointer.split("/")[1:]]
         if route is None or part != "body":
             return False
-        schema = self._resolved(self._body_schema(route) or {})
+        schema = self.resolved(self._body_schema(route) or {})
         for step in rest:
             inner = schema.get("items") if step.isdecimal() or step == "-" else schema.get("properties", {}).get(step)
             if not isinstance(inner, Mapping):
                 return schema.get("additionalProperties") is False or schema.get("type") in _SCALARS
-            schema = self._resolved(inner)
+            schema = self.resolved(inner)
         return False
 
     def _items(self, path: str) -> Iterator[tuple[str, Mapping[str, Json], tuple[str, ...]]]:
@@ -136,7 +134,7 @@ class Description:
 
     def _parameters(self, route: Route) -> Iterator[Mapping[str, Json]]:
         for parameter in route.item["parameters"]:
-            yield self._resolved(parameter)
+            yield self.resolved(parameter)
 
     def _parameter_breaches(
         self, route: Route, query: Mapping[str, Json], headers: Mapping[str, str]
@@ -162,7 +160,7 @@ class Description:
                 yield Breach(f"/query/{_escaped(name)}", "additionalProperties", f"query parameter {name} is not known")
 
     def _body_schema(self, route: Route) -> Mapping[str, Json] | None:
-        resolved = self._resolved(route.item.get("requestBody") or {})
+        resolved = self.resolved(route.item.get("requestBody") or {})
         for kind, media in (resolved.get("content") or {}).items():
             if kind.startswith("application/") and isinstance(media, Mapping):
                 schema = media.get("schema", {})
@@ -174,14 +172,15 @@ class Description:
         if schema is None:
             return
         if body is None:
-            if self._resolved(route.item["requestBody"]).get("required"):
+            if self.resolved(route.item["requestBody"]).get("required"):
                 yield Breach("/body", "required", "the body is missing")
             return
         errors = sorted(self._validator(_frozen(schema)).iter_errors(body), key=lambda e: [str(p) for p in e.path])
         for error in errors:
             yield from _breach(error)
 
-    def _resolved(self, value: Mapping[str, Json]) -> Mapping[str, Json]:
+    def resolved(self, value: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Return what a reference stands for."""
         while "$ref" in value:
             target: Any = self.document
             for part in str(value["$ref"]).removeprefix("#/").split("/"):
@@ -191,7 +190,7 @@ class Description:
 
     def _typed(self, value: Json, schema: Mapping[str, Json]) -> Json:
         """Read a scalar of a query or header as the type that it is to have."""
-        schema_type = self._resolved(schema).get("type")
+        schema_type = self.resolved(schema).get("type")
         if not isinstance(value, str):
             return value
         if schema_type == "integer" and _INTEGER.fullmatch(value):

@@ -10,7 +10,7 @@ from typing import Final
 
 from corrigible.schema.exchange import Json
 
-from .annotated_error import AnnotatedError, patch_of
+from .annotated_error import FEEDBACK, AnnotatedError, patch_of
 from .finding import ABSENT, Finding
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
@@ -54,10 +54,10 @@ def _mirrored(annotated: AnnotatedError) -> Iterator[Finding]:
     exact = annotated.headers.get("retry-after", "").strip().isdecimal()
     if not isinstance(after_seconds, int | float) or isinstance(after_seconds, bool):
         text = "The answer says when to come back, and the feedback does not."
-        yield Finding("SRF-RTY-01", text, wait, after_seconds, annotated.sent)
+        yield Finding("SRF-RTY-01", text, wait, after_seconds, annotated.sent, place=f"{FEEDBACK}/retry/after_seconds")
     elif not wait <= after_seconds <= math.ceil(wait) + (0 if exact else _SLACK):
         text = "The feedback names another wait than the answer's own Retry-After."
-        yield Finding("SRF-RTY-01", text, wait, after_seconds, annotated.sent)
+        yield Finding("SRF-RTY-01", text, wait, after_seconds, annotated.sent, place=f"{FEEDBACK}/retry/after_seconds")
 
 
 def _not_blindly(error: AnnotatedError) -> Iterator[Finding]:
@@ -67,7 +67,14 @@ def _not_blindly(error: AnnotatedError) -> Iterator[Finding]:
         sentence = (
             f"The feedback says to repeat a {error.request.method} that has no idempotency key: it may happen twice."
         )
-        yield Finding("SRF-RTY-02", sentence, {"same_request": False}, dict(error.retry), error.sent)
+        yield Finding(
+            "SRF-RTY-02",
+            sentence,
+            {"same_request": False},
+            dict(error.retry),
+            error.sent,
+            place=f"{FEEDBACK}/retry/same_request",
+        )
 
 
 def is_safe(method: str) -> bool:
@@ -79,7 +86,12 @@ def _nothing_after_the_end(annotated: AnnotatedError) -> Iterator[Finding]:
     retry: Json = annotated.feedback.get("retry", ABSENT) if isinstance(annotated.feedback, Mapping) else ABSENT
     if annotated.terminal and retry not in (ABSENT, None):
         yield Finding(
-            "SRF-RTY-03", "Feedback that ends the matter says when to retry.", "no retry", retry, annotated.sent
+            "SRF-RTY-03",
+            "Feedback that ends the matter says when to retry.",
+            "no retry",
+            retry,
+            annotated.sent,
+            place=f"{FEEDBACK}/retry",
         )
 
 
@@ -89,10 +101,24 @@ def _bounded(annotated: AnnotatedError) -> Iterator[Finding]:
     if most is ABSENT:
         if annotated.retry.get("same_request") is True:
             sentence = "The feedback says to repeat the request and not how often at most."
-            yield Finding("SRF-RTY-04", sentence, f"1 to {_MOST_ATTEMPTS}", ABSENT, annotated.sent)
+            yield Finding(
+                "SRF-RTY-04",
+                sentence,
+                f"1 to {_MOST_ATTEMPTS}",
+                ABSENT,
+                annotated.sent,
+                place=f"{FEEDBACK}/retry/max_attempts",
+            )
     elif not is_number or not 1 <= most <= _MOST_ATTEMPTS:
         sentence = "The number of attempts is not one that ends."
-        yield Finding("SRF-RTY-04", sentence, f"1 to {_MOST_ATTEMPTS}", most, annotated.sent)
+        yield Finding(
+            "SRF-RTY-04",
+            sentence,
+            f"1 to {_MOST_ATTEMPTS}",
+            most,
+            annotated.sent,
+            place=f"{FEEDBACK}/retry/max_attempts",
+        )
 
 
 def _keys(annotated: AnnotatedError) -> Iterator[Finding]:
@@ -108,10 +134,14 @@ def _keys(annotated: AnnotatedError) -> Iterator[Finding]:
     ]
     if bodies and idempotency_key != "new":
         text = "The request changes, and the feedback does not say that it needs a new idempotency key."
-        yield Finding("SRF-RTY-05", text, "new", idempotency_key, annotated.sent)
+        yield Finding(
+            "SRF-RTY-05", text, "new", idempotency_key, annotated.sent, place=f"{FEEDBACK}/retry/idempotency_key"
+        )
     if not bodies and annotated.retry.get("same_request") is True and idempotency_key == "new":
         text = "The request is to be repeated as it was, and yet under a new idempotency key: it may happen twice."
-        yield Finding("SRF-RTY-05", text, "reuse", idempotency_key, annotated.sent)
+        yield Finding(
+            "SRF-RTY-05", text, "reuse", idempotency_key, annotated.sent, place=f"{FEEDBACK}/retry/idempotency_key"
+        )
 
 
 def _asks_otherwise(op: Mapping[str, Json]) -> bool:

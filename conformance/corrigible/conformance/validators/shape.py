@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from corrigible.schema.exchange import Json
 
-from .annotated_error import BASE, TERMINAL, AnnotatedError, base_action
+from .annotated_error import BASE, FEEDBACK, TERMINAL, AnnotatedError, base_action, of_suggestion
 from .finding import ABSENT, Finding
 
 _TYPES: Final = ("recovery_guidance", "intent_disambiguation", "confidence_signal")
@@ -22,7 +22,12 @@ def judge(annotated: AnnotatedError) -> Iterator[Finding]:
     """Yield what is wrong with the form of feedback."""
     if not isinstance(annotated.feedback, Mapping):
         yield Finding(
-            "SRF-COR-02", "The member recovery_feedback is no object.", "an object", annotated.feedback, annotated.sent
+            "SRF-COR-02",
+            "The member recovery_feedback is no object.",
+            "an object",
+            annotated.feedback,
+            annotated.sent,
+            place=FEEDBACK,
         )
         return
     for part in _PARTS:
@@ -33,29 +38,55 @@ def _type(annotated: AnnotatedError) -> Iterator[Finding]:
     kind = annotated.feedback.get("type", ABSENT)
     if kind not in _TYPES:
         yield Finding(
-            "SRF-COR-02", "The type of the feedback is not a registered one.", list(_TYPES), kind, annotated.sent
+            "SRF-COR-02",
+            "The type of the feedback is not a registered one.",
+            list(_TYPES),
+            kind,
+            annotated.sent,
+            place=f"{FEEDBACK}/type",
         )
     recovery = annotated.feedback.get("recovery", ABSENT)
     if recovery is not ABSENT and recovery not in _RECOVERIES:
         sentence = "The feedback's recovery is none of the words that there are."
-        yield Finding("SRF-COR-02", sentence, list(_RECOVERIES), recovery, annotated.sent)
+        yield Finding("SRF-COR-02", sentence, list(_RECOVERIES), recovery, annotated.sent, place=f"{FEEDBACK}/recovery")
 
 
 def _message(annotated: AnnotatedError) -> Iterator[Finding]:
     message = annotated.feedback.get("message", ABSENT)
     if not isinstance(message, str) or not message.strip():
-        yield Finding("SRF-COR-03", "The feedback has no message.", "a text that is not empty", message, annotated.sent)
+        yield Finding(
+            "SRF-COR-03",
+            "The feedback has no message.",
+            "a text that is not empty",
+            message,
+            annotated.sent,
+            place=f"{FEEDBACK}/message",
+        )
 
 
 def _suggestions(annotated: AnnotatedError) -> Iterator[Finding]:
     suggestions = annotated.feedback.get("suggestions", ABSENT)
     if not isinstance(suggestions, list) or not suggestions:
         sentence = "The feedback has no suggestions."
-        yield Finding("SRF-COR-04", sentence, "an array that is not empty", suggestions, annotated.sent)
+        yield Finding(
+            "SRF-COR-04",
+            sentence,
+            "an array that is not empty",
+            suggestions,
+            annotated.sent,
+            place=f"{FEEDBACK}/suggestions",
+        )
         return
     for index, item in enumerate(suggestions):
         if not isinstance(item, Mapping):
-            yield Finding("SRF-COR-04", f"Suggestion {index} is no object.", "an object", item, annotated.sent)
+            yield Finding(
+                "SRF-COR-04",
+                f"Suggestion {index} is no object.",
+                "an object",
+                item,
+                annotated.sent,
+                place=of_suggestion(index),
+            )
 
 
 def _actions(annotated: AnnotatedError) -> Iterator[Finding]:
@@ -63,17 +94,35 @@ def _actions(annotated: AnnotatedError) -> Iterator[Finding]:
         action, base = suggestion.get("action", ABSENT), suggestion.get("base_action", ABSENT)
         if not isinstance(action, str) or not _ACTION.fullmatch(action):
             sentence = f"Suggestion {index} has no action in upper snake case."
-            yield Finding("SRF-COR-05", sentence, "such as MODIFY_PARAMS", action, annotated.sent)
+            yield Finding(
+                "SRF-COR-05",
+                sentence,
+                "such as MODIFY_PARAMS",
+                action,
+                annotated.sent,
+                place=of_suggestion(index, "action"),
+            )
         elif action in BASE:
             if base not in (ABSENT, action):
                 sentence = f"Suggestion {index}: {action} is a base action, and yet rests on another one."
-                yield Finding("SRF-COR-05", sentence, action, base, annotated.sent)
+                yield Finding(
+                    "SRF-COR-05", sentence, action, base, annotated.sent, place=of_suggestion(index, "base_action")
+                )
         elif base not in BASE:
             sentence = f"Suggestion {index}: {action} is no base action and names none that it rests on."
-            yield Finding("SRF-COR-05", sentence, list(BASE), base, annotated.sent)
+            yield Finding(
+                "SRF-COR-05", sentence, list(BASE), base, annotated.sent, place=of_suggestion(index, "base_action")
+            )
         elif action in annotated.vocabulary and annotated.vocabulary[action].base_action != base:
             sentence = f"Suggestion {index}: {action} is registered with another base action."
-            yield Finding("SRF-COR-05", sentence, annotated.vocabulary[action].base_action, base, annotated.sent)
+            yield Finding(
+                "SRF-COR-05",
+                sentence,
+                annotated.vocabulary[action].base_action,
+                base,
+                annotated.sent,
+                place=of_suggestion(index, "base_action"),
+            )
 
 
 def _parameters(annotated: AnnotatedError) -> Iterator[Finding]:
@@ -81,13 +130,29 @@ def _parameters(annotated: AnnotatedError) -> Iterator[Finding]:
         parameters = suggestion.get("parameters", ABSENT)
         if not isinstance(parameters, Mapping):
             sentence = f"Suggestion {index} has no parameters object."
-            yield Finding("SRF-COR-06", sentence, "an object, maybe an empty one", parameters, annotated.sent)
+            yield Finding(
+                "SRF-COR-06",
+                sentence,
+                "an object, maybe an empty one",
+                parameters,
+                annotated.sent,
+                place=of_suggestion(index, "parameters"),
+            )
             continue
         if base_action(suggestion) == "WAIT_AND_RETRY" and parameters:
             sentence = f"Suggestion {index} waits, and yet has parameters: the wait belongs into retry."
-            yield Finding("SRF-COR-16", sentence, {}, parameters, annotated.sent)
+            yield Finding(
+                "SRF-COR-16", sentence, {}, parameters, annotated.sent, place=of_suggestion(index, "parameters")
+            )
         for problem in _unfit(annotated, suggestion, parameters):
-            yield Finding("SRF-COR-16", f"Suggestion {index}: {problem}", sent=annotated.sent, got=parameters)
+            yield Finding(
+                "SRF-COR-16",
+                f"Suggestion {index}: {problem}",
+                "what the action is registered with",
+                parameters,
+                annotated.sent,
+                place=of_suggestion(index, "parameters"),
+            )
 
 
 def _unfit(annotated: AnnotatedError, suggestion: Mapping[str, Json], parameters: Mapping[str, Json]) -> Iterator[str]:
@@ -107,21 +172,33 @@ def _terminal_alone(annotated: AnnotatedError) -> Iterator[Finding]:
     if final and len(annotated.suggestions) > 1:
         sentence = f"{final[0]} does not stand alone, though nothing comes after it."
         actions = [suggestion.get("action") for _, suggestion in annotated.suggestions]
-        yield Finding("SRF-COR-12", sentence, [final[0]], actions, annotated.sent)
+        yield Finding("SRF-COR-12", sentence, [final[0]], actions, annotated.sent, place=f"{FEEDBACK}/suggestions")
     recovery = annotated.feedback.get("recovery", ABSENT)
     if final and recovery != "terminal":
         sentence = f"With {final[0]} there is no way on, but recovery does not say so."
-        yield Finding("SRF-COR-12", sentence, "terminal", recovery, annotated.sent)
+        yield Finding("SRF-COR-12", sentence, "terminal", recovery, annotated.sent, place=f"{FEEDBACK}/recovery")
     if recovery == "terminal" and annotated.suggestions and not final:
         sentence = "The feedback is terminal, and yet the suggestion is none that ends the matter."
         yield Finding(
-            "SRF-COR-12", sentence, sorted(TERMINAL), annotated.suggestions[0][1].get("action"), annotated.sent
+            "SRF-COR-12",
+            sentence,
+            sorted(TERMINAL),
+            annotated.suggestions[0][1].get("action"),
+            annotated.sent,
+            place=f"{FEEDBACK}/suggestions",
         )
     for index, suggestion in annotated.suggestions:
         edits = [name for name in ("patch", "steps", "placeholders") if suggestion.get(name)]
         if base_action(suggestion) in TERMINAL and edits:
             sentence = f"Suggestion {index} ends the matter and still says what to send: {', '.join(edits)}."
-            yield Finding("SRF-COR-12", sentence, "neither patch, steps nor placeholders", edits, annotated.sent)
+            yield Finding(
+                "SRF-COR-12",
+                sentence,
+                "neither patch, steps nor placeholders",
+                edits,
+                annotated.sent,
+                place=of_suggestion(index),
+            )
 
 
 _ACTORS: Final = {
@@ -136,7 +213,14 @@ def _actors(annotated: AnnotatedError) -> Iterator[Finding]:
         parameters = suggestion.get("parameters")
         if actors is not None and isinstance(parameters, Mapping) and parameters.get("actor") not in actors:
             sentence = f"Suggestion {index} ends the matter and does not say who can act."
-            yield Finding("SRF-COR-18", sentence, list(actors), parameters.get("actor", ABSENT), annotated.sent)
+            yield Finding(
+                "SRF-COR-18",
+                sentence,
+                list(actors),
+                parameters.get("actor", ABSENT),
+                annotated.sent,
+                place=of_suggestion(index, "parameters", "actor"),
+            )
 
 
 def _messages(annotated: AnnotatedError) -> Iterator[Finding]:
@@ -144,7 +228,14 @@ def _messages(annotated: AnnotatedError) -> Iterator[Finding]:
         message = suggestion.get("message", ABSENT)
         if not isinstance(message, str) or not message.strip():
             sentence = f"Suggestion {index} has no message of its own."
-            yield Finding("SRF-COR-13", sentence, "a text that is not empty", message, annotated.sent)
+            yield Finding(
+                "SRF-COR-13",
+                sentence,
+                "a text that is not empty",
+                message,
+                annotated.sent,
+                place=of_suggestion(index, "message"),
+            )
 
 
 _PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (

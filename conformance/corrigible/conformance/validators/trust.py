@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from corrigible.schema.exchange import Json
 
-from .annotated_error import TERMINAL, AnnotatedError, base_action, patch_of, texts
+from .annotated_error import FEEDBACK, TERMINAL, AnnotatedError, base_action, of_suggestion, patch_of, texts
 from .finding import ABSENT, Finding
 
 _LONGEST: Final = 1000
@@ -43,10 +43,12 @@ def _clean(annotated: AnnotatedError) -> Iterator[Finding]:
     for place, text in texts(annotated.feedback):
         if names := hidden(text):
             sentence = f"The text at {place} holds characters that nobody sees."
-            yield Finding("SRF-SEC-02", sentence, "visible characters", names, annotated.sent)
+            yield Finding("SRF-SEC-02", sentence, "visible characters", names, annotated.sent, place=FEEDBACK + place)
         if len(text) > _LONGEST:
             sentence = f"The text at {place} is {len(text)} characters long."
-            yield Finding("SRF-SEC-02", sentence, f"at most {_LONGEST}", text[:80] + "...", annotated.sent)
+            yield Finding(
+                "SRF-SEC-02", sentence, f"at most {_LONGEST}", text[:80] + "...", annotated.sent, place=FEEDBACK + place
+            )
 
 
 def _sourced(annotated: AnnotatedError) -> Iterator[Finding]:
@@ -58,10 +60,24 @@ def _sourced(annotated: AnnotatedError) -> Iterator[Finding]:
         kind = evidence.get("kind") if isinstance(evidence, Mapping) else None
         if kind not in _EVIDENCE:
             sentence = f"Suggestion {index} does not say where it comes from."
-            yield Finding("SRF-SEC-03", sentence, {"kind": "|".join(_EVIDENCE)}, evidence, annotated.sent)
+            yield Finding(
+                "SRF-SEC-03",
+                sentence,
+                {"kind": "|".join(_EVIDENCE)},
+                evidence,
+                annotated.sent,
+                place=of_suggestion(index, "evidence"),
+            )
         elif isinstance(evidence, Mapping) and not _is_named(evidence):
             sentence = f"The evidence of suggestion {index} names neither rule nor place, and no look-up."
-            yield Finding("SRF-SEC-03", sentence, "rule, pointer or lookups", dict(evidence), annotated.sent)
+            yield Finding(
+                "SRF-SEC-03",
+                sentence,
+                "rule, pointer or lookups",
+                dict(evidence),
+                annotated.sent,
+                place=of_suggestion(index, "evidence"),
+            )
 
 
 def _is_named(evidence: Mapping[str, Json]) -> bool:
@@ -77,7 +93,12 @@ def _secretive(annotated: AnnotatedError) -> Iterator[Finding]:
         if any(form in whole for form in forms(secret)):
             sentence = "A secret of the request stands in the feedback."
             yield Finding(
-                "SRF-SEC-05", sentence, "nothing of it", f"a text of {len(secret)} characters", annotated.sent
+                "SRF-SEC-05",
+                sentence,
+                "nothing of it",
+                f"a text of {len(secret)} characters",
+                annotated.sent,
+                place=FEEDBACK,
             )
 
 
@@ -96,7 +117,12 @@ def _counted(annotated: AnnotatedError) -> Iterator[Finding]:
             if problem:
                 sentence = f"The confidence of suggestion {index} cannot be worked out again: {problem}."
                 yield Finding(
-                    "SRF-SEC-10", sentence, "successes, trials and their quotient", dict(confidence), annotated.sent
+                    "SRF-SEC-10",
+                    sentence,
+                    "successes, trials and their quotient",
+                    dict(confidence),
+                    annotated.sent,
+                    place=of_suggestion(index, "confidence"),
                 )
 
 

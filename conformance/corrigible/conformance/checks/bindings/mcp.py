@@ -88,7 +88,9 @@ def text_item(subject: Subject) -> Iterator[Finding]:
             continue
         added = _added(vector.answer["body"], body)
         if not added and not silent:
-            yield Finding("SRF-MCP-02", f"{vector.description} No item was added to content", sent=request, got=body)
+            yield Finding(
+                "SRF-MCP-02", f"{vector.description} No item was added to content", "one item more", body, request
+            )
         for item in added:
             yield from _item(item, request)
 

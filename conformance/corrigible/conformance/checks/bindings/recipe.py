@@ -109,7 +109,13 @@ def errors_listed(subject: Subject) -> Iterator[Finding]:
                 continue
             for error in listed:
                 if not (isinstance(error, dict) and _text(error.get("code")) and _text(error.get("message"))):
-                    yield Finding("SRF-RCP-02", "an error has no text as its code and message", sent=request, got=error)
+                    yield Finding(
+                        "SRF-RCP-02",
+                        "an error has no text as its code and message",
+                        {"code": "a text", "message": "a text"},
+                        error,
+                        request,
+                    )
 
 
 def _text(value: Json) -> bool:
@@ -126,7 +132,11 @@ def both_endpoints(subject: Subject) -> Iterator[Finding]:
         if not spoke:
             request, response = responses[0]
             yield Finding(
-                "SRF-RCP-03", f"{path} gives no {MEMBER} for any of its refusals", sent=request, got=body_of(response)
+                "SRF-RCP-03",
+                f"{path} gives no {MEMBER} for any of its refusals",
+                MEMBER,
+                sorted(body_of(response)),
+                request,
             )
 
 
@@ -137,7 +147,7 @@ def mode_names(subject: Subject) -> Iterator[Finding]:
         for mode, response in responses.items():
             request, body = _in_mode(vector.request, mode), body_of(response)
             if MEMBER in body and mode != "reflective":
-                yield Finding("SRF-COR-08", f"mode {mode} gives feedback", got=body[MEMBER], sent=request)
+                yield Finding("SRF-COR-08", f"mode {mode} gives feedback", "no feedback", body[MEMBER], request)
             if MEMBER not in body and mode == "reflective":
                 yield Finding("SRF-RCP-04", "mode reflective gives no feedback", MEMBER, sorted(body), request)
         traditional, verbose = body_of(responses["traditional"]), body_of(responses["traditional_verbose"])
@@ -174,8 +184,9 @@ def absent_on_success(subject: Subject) -> Iterator[Finding]:
                 yield Finding(
                     "SRF-COR-07",
                     f"mode {mode} gives feedback for a success",
-                    got=body_of(response)[MEMBER],
-                    sent=request,
+                    "no feedback",
+                    body_of(response)[MEMBER],
+                    request,
                 )
 
 

@@ -58,7 +58,9 @@ def _ask(group: Group, subject: Subject) -> Iterator[Finding]:
                 sentence = (
                     f"The reader failed to answer {failures} times: the vectors after {vector.id} were not asked."
                 )
-                yield from (Finding(kind, sentence) for kind in _required(group.vectors[number:]))
+                yield from (
+                    Finding(kind, sentence, "an answer to each", ABSENT) for kind in _required(group.vectors[number:])
+                )
                 return
 
 

@@ -10,12 +10,13 @@ from typing import Any, Final
 
 import grpc
 
+from corrigible.conformance.model.background import awaited, pause
 from corrigible.conformance.reference.grpc_shop import SERVICE, Violation, bad_request, error_info
 from corrigible.conformance.reference.grpc_upstream import HEALTH, REFLECTION, Answer, refusal
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.grpc import GrpcCall, GrpcResult, Metadata
 from corrigible.conformance.transport.http1 import CASE
-from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.validators.finding import ABSENT, Finding
 
 from .call import PREFERENCE, Calls, calling, differences, named, shown, shown_messages
 
@@ -125,7 +126,7 @@ def _feedback_for_every_kind(calls: Calls) -> Iterator[Finding]:
         result = calls.through(sent)
         if result.code == 3 and result.feedback is None:
             sentence = f"A {kind} call of one message is refused for a known reason, and no feedback comes."
-            yield calls.finding("SRF-GRP-04", sentence, sent)
+            yield calls.finding("SRF-GRP-04", sentence, sent, "feedback", ABSENT)
     violation = bad_request(Violation("name", "NOT_AN_ORDER_NAME", "must begin with orders/"))
     for label, answer in {
         "behind headers": refusal(3, "no", violation, headers_first=True, initial=(("x-early", "1"),)),
@@ -134,7 +135,7 @@ def _feedback_for_every_kind(calls: Calls) -> Iterator[Finding]:
         result = calls.through(sent := calls.sent("WatchOrder", {"name": "1"}), answer)
         if result.code == 3 and result.feedback is None:
             sentence = f"A refusal {label} is known, and no feedback comes."
-            yield calls.finding("SRF-GRP-04", sentence, sent)
+            yield calls.finding("SRF-GRP-04", sentence, sent, "feedback", ABSENT)
 
 
 def unlisted_pass(subject: Subject) -> Iterable[Finding]:
@@ -156,7 +157,7 @@ def unlisted_pass(subject: Subject) -> Iterable[Finding]:
                         yield calls.finding("SRF-GRP-06", sentence, call, expected, actual)
                 if pair.received is None:
                     sentence = f"{method} is in no description, and never reached the upstream."
-                    yield calls.finding("SRF-GRP-06", sentence, call)
+                    yield calls.finding("SRF-GRP-06", sentence, call, "the call", ABSENT)
         for method in ("/unlisted.v1.Thing/Nothing", f"/{SERVICE}/Nothing"):
             call = calls.signed(GrpcCall(method, (b"",)), mode="none")
             direct, through = calls.direct.send(call), calls.target.send(call)
@@ -189,7 +190,9 @@ def requests_kept(subject: Subject) -> Iterable[Finding]:
             call = calls.signed(_kind(name, there)).adding(*_METADATA)
             pair = calls.both(call, Answer(messages=_replies(back)))
             if pair.received is None or pair.direct_received is None:
-                yield calls.finding("SRF-TRN-12", f"A {kind} call never reached the upstream.", call)
+                yield calls.finding(
+                    "SRF-TRN-12", f"A {kind} call never reached the upstream.", call, "the call", ABSENT
+                )
                 continue
             expected, actual = _own_metadata(pair.direct_received.metadata), _own_metadata(pair.received.metadata)
             missing = [entry for entry in expected if entry not in actual]
@@ -231,17 +234,17 @@ def streams_flow(subject: Subject) -> Iterable[Finding]:
         call = calls.scripted(calls.sent("WatchOrder", {"name": "orders/1"}), answer)
         if _first(calls, call, iter(call.messages), release) is None:
             sentence = f"The first message of a stream is not there {_SOON:.0f} seconds after the upstream sent it."
-            yield calls.finding("SRF-TRN-09", sentence, call)
+            yield calls.finding("SRF-TRN-09", sentence, call, "a message", ABSENT)
         more = threading.Event()
 
         def talking() -> Iterator[bytes]:
             yield b"\x0a\x01a"
-            more.wait(_SOON + 1)
+            awaited(more, _SOON + 1)
 
         call = calls.scripted(calls.sent("NegotiateOrders", {"name": "a"}), Answer(echo=True))
         if _first(calls, call, talking(), more) is None:
             sentence = "In a bidirectional call nothing comes back while the caller has not ended his stream."
-            yield calls.finding("SRF-TRN-09", sentence, call)
+            yield calls.finding("SRF-TRN-09", sentence, call, "a message", ABSENT)
 
 
 def _first(calls: Calls, sent: GrpcCall, requests: Iterator[bytes], then: threading.Event) -> bytes | None:
@@ -268,14 +271,16 @@ def deadlines_pass(subject: Subject) -> Iterable[Finding]:
             sentence = "A call past its deadline ends otherwise."
             yield calls.finding("SRF-GRP-07", sentence, sent, "DEADLINE_EXCEEDED", named(result.code))
         if not received:
-            yield calls.finding("SRF-GRP-07", "A call with a deadline never reached the upstream.", sent)
+            yield calls.finding(
+                "SRF-GRP-07", "A call with a deadline never reached the upstream.", sent, "the call", ABSENT
+            )
             return
         if received[0].remaining is None or received[0].remaining > 0.6:
             sentence = "The deadline of a call does not reach the upstream."
             yield calls.finding("SRF-GRP-07", sentence, sent, "<= 0.6 seconds", received[0].remaining)
-        if not received[0].cancelled.wait(_SOON):
+        if not awaited(received[0].cancelled, _SOON):
             sentence = "The upstream goes on with a call whose deadline is over."
-            yield calls.finding("SRF-GRP-07", sentence, sent)
+            yield calls.finding("SRF-GRP-07", sentence, sent, "the end of the call", ABSENT)
         free = calls.scripted(calls.sent("WatchOrder", {"name": "orders/1"}), Answer())
         call = calls.target.open(free, iter(free.messages), None)
         giving_up = threading.Timer(_SOON, call.cancel)
@@ -297,19 +302,19 @@ def cancellation_passes(subject: Subject) -> Iterable[Finding]:
         received = _arrived(calls, str(sent.value(CASE)))
         call.cancel()
         if received is None:
-            yield calls.finding("SRF-GRP-07", "A call never reached the upstream.", sent)
-        elif not received.cancelled.wait(_SOON):
+            yield calls.finding("SRF-GRP-07", "A call never reached the upstream.", sent, "the call", ABSENT)
+        elif not awaited(received.cancelled, _SOON):
             sentence = f"A caller gave up; {_SOON:.0f} seconds later the upstream does not know."
-            yield calls.finding("SRF-GRP-07", sentence, sent)
+            yield calls.finding("SRF-GRP-07", sentence, sent, "the end of the call", ABSENT)
 
 
 def _arrived(calls: Calls, case: str) -> Any:
     until = time.monotonic() + _SOON
     while time.monotonic() < until:
         arrived = calls.upstream.received(case)
-        if arrived and arrived[0].begun.wait(_SOON):
+        if arrived and awaited(arrived[0].begun, _SOON):
             return arrived[0]
-        time.sleep(0.01)
+        pause(0.01)
     return None
 
 

@@ -17,7 +17,7 @@ from corrigible.conformance.reference.grpc_upstream import refusal
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.grpc import GrpcCall, GrpcResult
 from corrigible.conformance.validators.annotated_error import AnnotatedError, patch_of
-from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.validators.finding import ABSENT, Finding
 from corrigible.conformance.validators.judgement import feedback_findings
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json
@@ -100,7 +100,7 @@ def feedback_present(subject: Subject) -> Iterable[Finding]:
         for attempt in tried(calls):
             if attempt.got.code == 3 and attempt.got.feedback is None:
                 sentence = f"{attempt.case.title[0].upper()}{attempt.case.title[1:]} is refused, and no feedback comes."
-                yield calls.finding("SRF-COR-01", sentence, attempt.sent)
+                yield calls.finding("SRF-COR-01", sentence, attempt.sent, "feedback", ABSENT)
 
 
 def every_error(subject: Subject) -> Iterable[Finding]:

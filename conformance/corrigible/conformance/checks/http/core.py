@@ -10,6 +10,7 @@ from corrigible.conformance.checks.support.error_request import (
     PROFILES,
     Refused,
     as_sent,
+    credentials,
     each_refused,
     error_requests,
     native,
@@ -18,14 +19,17 @@ from corrigible.conformance.checks.support.error_request import (
     refused,
     send_error_request,
     send_for_answer,
+    signed,
+    with_several_faults,
 )
 from corrigible.conformance.checks.support.headers import ASK
-from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
+from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.model.profile import Role
-from corrigible.conformance.model.vector import difference
+from corrigible.conformance.model.vector import difference, request_of
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, request_document
+from corrigible.conformance.validators.annotated_error import FEEDBACK
 from corrigible.conformance.validators.finding import Finding
 from corrigible.conformance.validators.judgement import feedback_findings
 from corrigible.schema import MEMBER, ContractError, NeedsInput, Next, Request, Terminal, apply
@@ -77,7 +81,7 @@ def _members(response: HttpResponse) -> Json:
 
 def _absent_on_success(subject: Subject) -> Iterator[Finding]:
     for sent in _accepted(subject):
-        response = send_for_answer(subject, sent.adding(ASK, subject.caller()))
+        response = send_for_answer(subject, sent.adding(*credentials(subject, subject.caller())))
         if not 200 <= response.status < 300:
             raise CouldNotTell(f"{sent.method} {sent.target} was refused with {response.status}")
         if response.feedback is not None or MEMBER.encode() in response.body or _linked(response):
@@ -90,11 +94,10 @@ def _accepted(subject: Subject) -> list[HttpRequest]:
     patterns_accepted = subject.config.get("accepted")
     if subject.upstream is None:
         if not patterns_accepted:
-            raise NotApplicable("the config names no `accepted`: requests that this API accepts")
-        return [
-            as_sent(Request(item["method"], item["path"], item.get("query", {}), body=item.get("body")))
-            for item in patterns_accepted
-        ]
+            raise Missing(
+                "needs `accepted` in the config file, requests that this API accepts: see Providers in the docs"
+            )
+        return [as_sent(request_of(item)) for item in patterns_accepted]
     base = "/problem" if subject.profile == "problem+json" else ""
     order = {"customer": "cus_ada", "currency": "eur", "channel": "web", "lines": [{"sku": "tea", "quantity": 1}]}
     return [
@@ -192,8 +195,7 @@ def _settled(feedback: Mapping[str, Json] | None) -> Json:
 
 
 def _each_answered(subject: Subject) -> Iterator[Finding]:
-    several = [refusal for refusal in error_requests(subject) if refusal.faults > 1]
-    for refusal in refusals(subject, only=several):
+    for refusal in refusals(subject, only=with_several_faults(subject)):
         if refusal.feedback is None:
             continue
         groups = {
@@ -224,12 +226,17 @@ def _followed(subject: Subject, refusal: Refused) -> Iterator[Finding]:
     try:
         follows = apply(refusal.feedback, document, confirm=True)
     except ContractError as problem:
-        yield Finding("SRF-COR-14", f"A reader cannot read the feedback about {by.name}: {problem}", sent=refusal.sent)
+        sentence = f"A reader cannot read the feedback about {by.name}: {problem}"
+        yield Finding(
+            "SRF-COR-14", sentence, "feedback of the contract", refusal.feedback, refusal.sent, place=FEEDBACK
+        )
         return
     match follows:
         case Next() if by.way in ("ends", "asks"):
             sentence = f"After {by.name} nothing can be sent by itself, and yet the feedback says what to send."
             yield Finding("SRF-COR-14", sentence, by.way, refusal.feedback, refusal.sent)
+        case Next() if by.way is None and subject.upstream is None and not _is_harmless(subject, follows):
+            subject.remark(f"What mends {by.name} writes, and was not sent: give it `way: mends`, or --unsafe.")
         case Next():
             yield from follow(subject, refusal, follows)
         case Terminal() if by.way not in ("ends", None):
@@ -247,19 +254,26 @@ def _followed(subject: Subject, refusal: Refused) -> Iterator[Finding]:
             return
 
 
+def _is_harmless(subject: Subject, follows: Next) -> bool:
+    """Whether what the feedback leads to may be sent to an API whose data are somebody's."""
+    generated = subject.config.get("generated")
+    unsafe = isinstance(generated, Mapping) and bool(generated.get("unsafe"))
+    return unsafe or all(request.method in ("GET", "HEAD") for request in (*follows.steps, follows.request))
+
+
 def follow(
     subject: Subject, refusal: Refused, follows: Next, *, fresh: bool = False, look: bool = True
 ) -> Iterator[Finding]:
     """Send what a reader makes of the feedback; `fresh`: as somebody new, in whose shop nothing has happened yet."""
     caller = subject.caller() if fresh else refusal.caller
-    credentials = [caller, *((n, v) for n, v in refusal.sent.headers if n.lower() == "cookie")]
+    own = [*credentials(subject, caller), *((n, v) for n, v in refusal.sent.headers if n.lower() == "cookie")]
     for step in follows.steps:
-        response = send_for_answer(subject, _again(step).adding(*credentials, ASK))
+        response = send_for_answer(subject, signed(_again(step), own))
         if response.status >= 400:
             sentence = f"A step that the feedback about {refusal.by.name} names is refused with {response.status}."
             yield Finding("SRF-COR-14", sentence, "an accepted step", _excerpt(response), _again(step))
             return
-    request = _again(follows.request).adding(*credentials, ASK)
+    request = signed(_again(follows.request), own)
     response = send_for_answer(subject, request)
     if response.status >= 400:
         sentence = f"The request that the feedback about {refusal.by.name} leads to is refused with {response.status}."

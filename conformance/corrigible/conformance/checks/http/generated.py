@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from corrigible.conformance.checks.support.error_request import annotated_error, as_sent, description
-from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
+from corrigible.conformance.checks.support.error_request import annotated_error, as_sent, credentials, description
+from corrigible.conformance.model.background import pause
+from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
-from corrigible.conformance.validators.annotated_error import AnnotatedError
+from corrigible.conformance.validators.annotated_error import FEEDBACK, AnnotatedError
 from corrigible.conformance.validators.finding import Finding
 from corrigible.conformance.validators.judgement import feedback_findings
 from corrigible.conformance.validators.openapi import Breach, Description
@@ -55,7 +56,7 @@ class _Pace:
     def wait(self) -> None:
         now = time.monotonic()
         if now < self.next:
-            time.sleep(self.next - now)
+            pause(self.next - now)
         self.next = max(now, self.next) + self.gap
 
 
@@ -71,7 +72,7 @@ def _unsafe(subject: Subject) -> bool:
 def _answers(subject: Subject) -> tuple[Answer, ...]:
     spec = subject.config.get("spec")
     if not spec:
-        raise NotApplicable("no description to make requests from: --spec FILE, or `spec:` in the config")
+        raise Missing("needs a description to make requests from: --spec FILE, or `spec:` in the config")
     return subject.cached("generated requests", lambda: _ask(subject, Path(str(spec))))
 
 
@@ -82,36 +83,20 @@ def _ask(subject: Subject, spec: Path) -> tuple[Answer, ...]:
         generate.load(spec), seed=subject.seed, most=int(settings.get("requests", _MOST)), unsafe=_unsafe(subject)
     )
     if not plan.requests:
-        raise NotApplicable(f"nothing that {spec.name} describes can be asked wrongly: {'; '.join(plan.left_out)}")
+        raise Missing(f"nothing that {spec.name} describes can be asked wrongly: {'; '.join(plan.left_out)}")
     pace = _Pace(1 / float(settings.get("rate", _RATE)))
     answers: list[Answer] = []
     for generated in plan.requests:
-        request = generated.sent.adding(*_credentials(subject))
+        request = generated.sent.adding(*credentials(subject, subject.caller()))
         response = _patiently(subject, request, pace)
         if response.status == 0 or response.error is not None:
             raise CouldNotTell(f"{generated.operation} ({generated.what}) got no whole answer: {response.error}")
         if response.status == 429:
             subject.remark(f"After {len(answers)} requests the API wanted no more for now (429): --rate asks slower.")
             break
-        answers.append(
-            Answer(generated, request, response, annotated_error(subject, request, response, _secrets(request)))
-        )
+        answers.append(Answer(generated, request, response, annotated_error(subject, request, response)))
     _count(subject, answers, plan.left_out)
     return tuple(answers)
-
-
-def _credentials(subject: Subject) -> list[tuple[str, str]]:
-    """Return who asks: as the config says, and as somebody new to whoever counts how often one caller fails."""
-    headers = subject.config.get("headers")
-    if not isinstance(headers, Mapping):
-        return [subject.caller(), ("Prefer", "recovery-feedback=reflective")]
-    name = subject.caller()[1].rpartition(" ")[2]
-    own = [(str(key), str(value)) for key, value in headers.items()]
-    return [*own, ("Prefer", f"recovery-feedback=reflective; caller={name}")]
-
-
-def _secrets(request: HttpRequest) -> tuple[str, ...]:
-    return tuple(re.findall(r"[\w-]{12,}", request.header("authorization") or ""))
 
 
 def _patiently(subject: Subject, request: HttpRequest, pace: _Pace) -> HttpResponse:
@@ -120,7 +105,7 @@ def _patiently(subject: Subject, request: HttpRequest, pace: _Pace) -> HttpRespo
     response = subject.wire.send(request)
     after = response.header("retry-after") or ""
     if response.status == 429 and after.isdecimal() and float(after) <= _TIMEOUT:
-        time.sleep(float(after))
+        pause(float(after))
         response = subject.wire.send(request)
     return response
 
@@ -166,7 +151,7 @@ def _answered(subject: Subject) -> Iterator[Finding]:
     rejected = [answer for answer in refused_requests(subject) if answer.got.status in _VALIDATION]
     mute = sorted((answer for answer in rejected if answer.got.feedback is None), key=_size)
     if not rejected:
-        raise NotApplicable("no request that breaks the description was refused with 400 or 422")
+        raise Missing("no request that breaks the description was refused with 400 or 422")
     if len(mute) == len(rejected):
         sentence = (
             f"None of {len(rejected)} requests that were refused for breaking the description got recovery_feedback."
@@ -206,7 +191,7 @@ def _contract(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
 def _with_feedback(subject: Subject) -> list[Answer]:
     explained = _explained(subject)
     if not explained:
-        raise NotApplicable("no refusal carried recovery_feedback, so there is nothing to judge")
+        raise Missing("no refusal carried recovery_feedback, so there is nothing to judge")
     return explained
 
 
@@ -227,7 +212,7 @@ def _summed_up(pairs: Sequence[tuple[Answer, Finding]], of: int) -> Iterator[Fin
         count = len({id(answer) for answer, _ in group})
         label = f"{answer.by.operation}, with this wrong: {answer.by.what}"
         sentence = f"{finding.message} ({label}; so in {count} of {of} refusals)"
-        yield Finding(finding.requirement, sentence, finding.expected, finding.got, answer.sent)
+        yield Finding(finding.requirement, sentence, finding.expected, finding.got, answer.sent, place=finding.place)
 
 
 def _mends(subject: Subject) -> Iterator[Finding]:
@@ -246,7 +231,10 @@ def _repair_findings(subject: Subject, answer: Answer, pace: _Pace) -> Iterator[
     try:
         follows = apply(answer.annotated_error.feedback, document, confirm=True)
     except ContractError as problem:
-        yield Finding("SRF-COR-14", f"A reader cannot read the feedback: {problem}")
+        sentence = f"A reader cannot read the feedback: {problem}"
+        yield Finding(
+            "SRF-COR-14", sentence, "feedback of the contract", answer.annotated_error.feedback, place=FEEDBACK
+        )
         return
     if not isinstance(follows, Next) or _same(follows.request, document):
         return  # it ends, it asks, or the same request is to be sent again: nothing that would mend anything

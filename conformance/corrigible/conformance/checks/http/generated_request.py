@@ -56,29 +56,35 @@ class Plan:
 def load(path: Path) -> Mapping[str, Json]:
     """Read a description. Raises UsageError where it is none that requests can be made from."""
     try:
-        document = load_yaml(path.read_text("utf-8"))
+        return parsed(path.read_text("utf-8"), f"--spec {path}")
     except OSError as problem:
         raise UsageError(f"--spec {path}: {problem.strerror}") from None
     except UnicodeDecodeError as problem:
         raise UsageError(f"--spec {path}: no UTF-8 text: {problem.reason}") from None
+
+
+def parsed(text: str, origin: str) -> Mapping[str, Json]:
+    """Read the text of a description. Raises UsageError, which begins with where it is from."""
+    try:
+        document = load_yaml(text)
     except yaml.YAMLError as problem:
-        raise UsageError(f"--spec {path}: neither YAML nor JSON: {' '.join(str(problem).split())}") from None
+        raise UsageError(f"{origin}: neither YAML nor JSON: {' '.join(str(problem).split())}") from None
     if not isinstance(document, Mapping):
-        raise UsageError(f"--spec {path}: an OpenAPI description is an object, not {type(document).__name__}")
+        raise UsageError(f"{origin}: an OpenAPI description is an object, not {type(document).__name__}")
     openapi = document.get("openapi")
     if not str(openapi).startswith("3."):
         older = ' ("swagger": 2.0 has to be converted first)' if "swagger" in document else ""
-        raise UsageError(f'--spec {path}: it does not say "openapi": "3.0" or "3.1"{older}')
+        raise UsageError(f'{origin}: it does not say "openapi": "3.0" or "3.1"{older}')
     if not isinstance(document.get("paths"), Mapping) or not document["paths"]:
-        raise UsageError(f"--spec {path}: it describes no paths")
+        raise UsageError(f"{origin}: it describes no paths")
     for name, item in document["paths"].items():
         if not isinstance(item, Mapping):
-            raise UsageError(f"--spec {path}: paths: {name}: a path item is an object, not {type(item).__name__}")
+            raise UsageError(f"{origin}: paths: {name}: a path item is an object, not {type(item).__name__}")
     for pointer in _references(document):
         if not pointer.startswith("#/"):
-            raise UsageError(f"--spec {path}: a reference leads out of the file: {pointer}: bundle it first")
+            raise UsageError(f"{origin}: a reference leads out of the file: {pointer}: bundle it first")
         if not _exists(document, pointer):
-            raise UsageError(f"--spec {path}: a reference leads nowhere: {pointer}")
+            raise UsageError(f"{origin}: a reference leads nowhere: {pointer}")
     return document
 
 
@@ -122,7 +128,7 @@ def _plan(text: str, seed: int, most: int, unsafe: bool) -> Plan:
     except schemathesis.errors.SchemathesisError as problem:
         raise UsageError(f"--spec: no requests can be made from it: {_line(problem)}") from None
     description = Description(document)
-    base = _base(document)
+    base = base_path(document)
     rows: list[list[Generated]] = []
     left_out: list[str] = []
     for result in operations:
@@ -147,7 +153,7 @@ def _plan(text: str, seed: int, most: int, unsafe: bool) -> Plan:
     return Plan(tuple(islice(in_turn, most)), tuple(left_out))
 
 
-def _base(document: Mapping[str, Json]) -> str:
+def base_path(document: Mapping[str, Json]) -> str:
     """Return the path below which the first server has the API."""
     servers = document.get("servers") or [{}]
     return urlsplit(str(servers[0].get("url", ""))).path.rstrip("/")

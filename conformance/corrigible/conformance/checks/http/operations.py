@@ -34,7 +34,7 @@ def _each_by_itself(subject: Subject, refusal: Refused) -> Iterator[Finding]:
         if isinstance(picked, Next):
             for finding in follow(subject, refusal, picked, fresh=True, look=False):
                 sentence = f"Alternative {index} of {refusal.by.name} is none: {finding.message}"
-                yield Finding("SRF-OPS-07", sentence, finding.expected, finding.got, finding.sent)
+                yield Finding("SRF-OPS-07", sentence, finding.expected, finding.got, finding.sent, place=finding.place)
 
 
 def _judged_check(name: str, title: str, requirement: str) -> Check:

@@ -19,8 +19,8 @@ from corrigible.conformance.reference.upstream import Received, Script
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import request_document
-from corrigible.conformance.validators.annotated_error import base_action
-from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.validators.annotated_error import FEEDBACK, base_action
+from corrigible.conformance.validators.finding import ABSENT, Finding
 from corrigible.schema import ContractError, Next, Request, apply
 from corrigible.schema.exchange import Json
 
@@ -131,7 +131,8 @@ def _next_alternative(subject: Subject) -> Iterator[Finding]:
                 if number == 0:
                     yield no_feedback(1, "SRF-SEC-08")
                     return
-                yield Finding("SRF-SEC-08", "The second time nothing is said of the alternative that is left.")
+                sentence = "The second time nothing is said of the alternative that is left."
+                yield Finding("SRF-SEC-08", sentence, "feedback", ABSENT, as_sent(request), place=FEEDBACK)
                 return
             document = request_document(as_sent(request))
             outcome = apply(feedback, document, confirm=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from corrigible.conformance.checks.support.error_request import description, refused
-from corrigible.conformance.model.outcome import NotApplicable
+from corrigible.conformance.model.outcome import Missing, NotApplicable
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
@@ -94,7 +94,7 @@ def _run(exchanges: Callable[[Subject], Iterable[_Exchange]]) -> Callable[[Subje
     def run(subject: Subject) -> Iterator[Finding]:
         own = description(subject)
         if own is None:
-            raise NotApplicable("no description to judge by: --spec FILE, or `spec:` in the config")
+            raise Missing("needs a description to judge by: --spec FILE, or `spec:` in the config")
         second = _judge(subject, own)
         sent, repaired, odd = Comparison(), Comparison(), list[str]()
         answers = 0

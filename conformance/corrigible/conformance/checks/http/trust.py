@@ -22,6 +22,7 @@ from corrigible.conformance.checks.support.error_request import (
     send_for_answer,
 )
 from corrigible.conformance.checks.support.headers import ASK
+from corrigible.conformance.model.paths import path_pattern
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
@@ -298,10 +299,13 @@ def _evidence_is_true(subject: Subject) -> Iterator[Finding]:
             lookups = evidence.get("lookups") if isinstance(evidence, Mapping) else None
             for lookup in lookups if isinstance(lookups, list) else ():
                 template = str(lookup).partition(" ")[2].partition("?")[0]
-                pattern = re.compile(re.sub(r"\\\{[^}]*\\\}", "[^/]+", re.escape(template)))
-                if not any(pattern.fullmatch(path) for path in paths):
+                if len(template) > _LONGEST or not any(path_pattern(template).fullmatch(path) for path in paths):
                     sentence = f"Suggestion {index} about {error_request.name} names a look-up that was never made."
                     yield Finding("SRF-SEC-03", sentence, paths, lookup, refusal.sent)
+
+
+_LONGEST: Final = 8192
+"""Letters of a look-up that is compared: a longer one was never made."""
 
 
 def _forbidding(profile: str) -> Answering:

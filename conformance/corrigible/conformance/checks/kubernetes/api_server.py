@@ -186,9 +186,8 @@ def next_request(subject: Subject) -> Iterator[Finding]:
         feedback = body_of(pair.through).get(MEMBER)
         silent = any(way.get("silent") for way in vector.allowed)
         if feedback is None and not silent:
-            yield Finding(
-                "SRF-COR-01", f"{vector.description} There is no recovery_feedback in the Status", sent=request
-            )
+            sentence = f"{vector.description} There is no recovery_feedback in the Status"
+            yield Finding("SRF-COR-01", sentence, MEMBER, sorted(body_of(pair.through)), request)
             continue
         yield from reader_findings(vector, feedback, vector.request, request)
 

@@ -17,13 +17,15 @@ from typing import Any, Final
 import re2
 import yaml
 from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
 
 from corrigible.conformance.audit.subject import command, rendered
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
-from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.transport.process import completed
+from corrigible.conformance.validators.finding import ABSENT, Finding
 from corrigible.schema.exchange import Json
 
 ORIGINS: Final = ("recorded", "documented", "synthetic")
@@ -65,19 +67,19 @@ class _Tried:
 def _ran(corrigible: tuple[str, ...], verb: str, *words: str) -> _Tried:
     line = [*corrigible, "pack", verb, *words]
     try:
-        completed = subprocess.run(line, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        ran = completed(line, _SECONDS)
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise CouldNotTell(f"{' '.join(line)}: {problem}") from None
-    return _Tried(completed.returncode, tuple((completed.stderr or completed.stdout).splitlines()))
+    return _Tried(ran.returncode, tuple((ran.stderr or ran.stdout).splitlines()))
 
 
 @lru_cache(maxsize=8)
 def _schema(corrigible: tuple[str, ...], kind: str) -> Draft202012Validator:
     line = [*corrigible, "pack", "schema", kind]
-    completed = subprocess.run(line, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    if completed.returncode != 0:
-        raise CouldNotTell(f"{' '.join(line)}: {completed.stderr.strip()}")
-    return Draft202012Validator(json.loads(completed.stdout))
+    ran = completed(line, _SECONDS)
+    if ran.returncode != 0:
+        raise CouldNotTell(f"{' '.join(line)}: {ran.stderr.strip()}")
+    return Draft202012Validator(json.loads(ran.stdout))
 
 
 class _Pack:
@@ -143,7 +145,9 @@ def loads(subject: Subject) -> Iterator[Finding]:
     others = (_OF_PATTERNS, _OF_ORIGINS, _OF_KINDS, _OF_OPERATIONS)
     mistakes = [line for line in linted.lines if not any(other.search(line) for other in others)]
     for line in mistakes if linted.status != 0 else ():
-        yield Finding("SRF-PCK-01", f"The pack does not load: {_short(pack, line)}", line=pack.line("lint"))
+        yield _finding(
+            "SRF-PCK-01", f"The pack does not load: {_short(pack, line)}", _short(pack, line), pack.line("lint")
+        )
     if linted.status != 0 and mistakes:
         return
     files = [(pack.path / "pack.yaml", "pack"), *((path, "rule") for path in pack.rules().values())]
@@ -154,7 +158,20 @@ def loads(subject: Subject) -> Iterator[Finding]:
                 sentence = (
                     f"{path.name} is not as the published schema says at {error.json_path}: {error.message[:200]}"
                 )
-                yield Finding("SRF-PCK-01", sentence, line=f"corrigible pack schema {kind}")
+                place = f"{path.name}#{_pointer(error)}"
+                again = f"corrigible pack schema {kind}"
+                actual = error.instance if len(str(error.instance)) < 200 else str(error.instance)[:200]
+                yield Finding("SRF-PCK-01", sentence, error.validator_value, actual, line=again, place=place)
+
+
+def _finding(requirement: str, sentence: str, complaint: str, again: str) -> Finding:
+    """Return a finding of which `corrigible pack` says FILE:LINE: what is wrong."""
+    place, _, problem = complaint.partition(": ")
+    return Finding(requirement, sentence, "no complaint", problem or complaint, line=again, place=place)
+
+
+def _pointer(error: ValidationError) -> str:
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in error.absolute_path)
 
 
 def shown_both_ways(subject: Subject) -> Iterator[Finding]:
@@ -171,15 +188,16 @@ def shown_both_ways(subject: Subject) -> Iterator[Finding]:
         ):
             if not present:
                 whole = False
-                yield Finding(
-                    "SRF-PCK-02", f"The rule {name} has no case in which it {wanted_case}.", line=pack.line("test")
-                )
+                sentence, again = f"The rule {name} has no case in which it {wanted_case}.", pack.line("test")
+                cases_path = path.with_suffix("").name + _CASES
+                yield Finding("SRF-PCK-02", sentence, "such a case", ABSENT, line=again, place=cases_path)
     tried = pack.try_("test")
     if tried.status == 2 and whole:
         raise CouldNotTell(f"the cases cannot be run: {tried.lines[0] if tried.lines else 'no word why'}")
     for line in tried.lines if tried.status == 1 and whole else ():
         if re.match(r".+\.yaml:\d+: ", line) and not _OF_RIVALS.search(line):
-            yield Finding("SRF-PCK-02", f"A case does not hold: {_short(pack, line)}", line=pack.line("test"))
+            short = _short(pack, line)
+            yield _finding("SRF-PCK-02", f"A case does not hold: {short}", short, pack.line("test"))
 
 
 def every_rule_can_match(subject: Subject) -> Iterator[Finding]:
@@ -198,7 +216,8 @@ def every_rule_can_match(subject: Subject) -> Iterator[Finding]:
         if cases and not any(rule["rule"] in case["spoke"] for case in cases):
             before = f": {', '.join(others)} matches first" if others else ": no rule matches there"
             sentence = f"The rule {rule['rule']} never matches, not even in its own cases{before}."
-            yield Finding("SRF-PCK-03", sentence, line=pack.line("test"))
+            place = f"{rule['rule']}.yaml"
+            yield Finding("SRF-PCK-03", sentence, rule["rule"], list(others), line=pack.line("test"), place=place)
 
 
 def patterns_are_linear(subject: Subject) -> Iterator[Finding]:

@@ -6,7 +6,8 @@ Knows: requests, how to send them as somebody new, what came back. Does not know
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
-from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
+from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.model.paths import SUITE
 from corrigible.conformance.model.vector import request_of
 from corrigible.conformance.model.yaml_text import load_yaml
@@ -63,6 +64,12 @@ class Refused:
         return self.got.feedback
 
 
+NEEDS_PROVOCATIONS: Final = (
+    "needs `provocations` in the config file, requests that this API refuses: `conformance init` finds some, see "
+    "Providers in the docs"
+)
+_CREDENTIAL: Final = re.compile("authorization|cookie|(?<!idempotency-)key$|token|secret", re.IGNORECASE)
+_LONG: Final = re.compile(r"[\w-]{12,}")
 _FILE: Final = SUITE / "reference" / "provocations.yaml"
 
 
@@ -83,12 +90,12 @@ def _read(entry: Mapping[str, Any]) -> ErrorRequest:
 
 
 def error_requests(subject: Subject) -> tuple[ErrorRequest, ...]:
-    """Return what the subject is expected to refuse. Raises NotApplicable where nobody said."""
+    """Return what the subject is expected to refuse. Raises CouldNotTell where nobody said."""
     configured = subject.config.get("provocations")
-    if configured is not None:
+    if configured:
         return tuple(_read({"name": f"provocation {number + 1}", **entry}) for number, entry in enumerate(configured))
     if subject.upstream is None:
-        raise NotApplicable("the config names no `provocations`: requests that this API refuses")
+        raise Missing(NEEDS_PROVOCATIONS)
     if subject.profile == "problem+json":
         return tuple(_below(error_request, api.PROBLEM) for error_request in _own_requests())
     return _own_requests()
@@ -102,6 +109,14 @@ def _below(error_request: ErrorRequest, base: str) -> ErrorRequest:
     )
 
 
+def with_several_faults(subject: Subject) -> list[ErrorRequest]:
+    """Return those with more than one fault. Raises Missing where the config has none."""
+    several = [error_request for error_request in error_requests(subject) if error_request.faults > 1]
+    if not several:
+        raise Missing("needs one of the `provocations` with `faults`, the number of its faults, above 1")
+    return several
+
+
 def refusals(
     subject: Subject, *, only: Sequence[ErrorRequest] | None = None, headers: Sequence[tuple[str, str]] = (ASK,)
 ) -> Iterator[Refused]:
@@ -110,11 +125,28 @@ def refusals(
         yield send_error_request(subject, error_request, subject.caller(), headers)
 
 
+def credentials(
+    subject: Subject, caller: tuple[str, str], headers: Sequence[tuple[str, str]] = (ASK,)
+) -> list[tuple[str, str]]:
+    """Return who asks, and for what: the config's headers where there are some, with the caller's name beside them."""
+    configured = subject.config.get("headers")
+    if not isinstance(configured, Mapping):
+        return [*headers, caller]
+    name = caller[1].rpartition(" ")[2]
+    named = [(key, f"{value}; caller={name}" if key.lower() == "prefer" else value) for key, value in headers]
+    return [*((str(key), str(value)) for key, value in configured.items()), *named]
+
+
+def signed(request: HttpRequest, own: Iterable[tuple[str, str]]) -> HttpRequest:
+    """Return a request with the headers that it has not got."""
+    return request.adding(*((name, value) for name, value in own if request.header(name) is None))
+
+
 def send_error_request(
     subject: Subject, error_request: ErrorRequest, caller: tuple[str, str], headers: Sequence[tuple[str, str]] = (ASK,)
 ) -> Refused:
     """Send one request that is refused."""
-    request = as_sent(error_request.request).adding(*headers, caller)
+    request = signed(as_sent(error_request.request), credentials(subject, caller, headers))
     response = send_for_answer(subject, request)
     return Refused(
         error_request, request, response, caller, annotated_error(subject, request, response, error_request.secrets)
@@ -124,7 +156,9 @@ def send_error_request(
 def annotated_error(
     subject: Subject, request: HttpRequest, response: HttpResponse, secrets: Sequence[str] = ()
 ) -> AnnotatedError:
-    """Return what a judge looks at."""
+    """Return what a judge looks at. Nobody may repeat the caller's credentials, or the request's secrets."""
+    credentials = [value for name, value in request.headers if _CREDENTIAL.search(name)]
+    words = [word for value in credentials for word in _LONG.findall(value)]
     return AnnotatedError(
         request=request_document(request),
         feedback=response.feedback,
@@ -132,7 +166,7 @@ def annotated_error(
         headers={name.lower(): value for name, value in response.headers},
         vocabulary=vocabulary(subject),
         description=description(subject),
-        secrets=tuple(secrets),
+        secrets=(*secrets, *words),
         sent=request,
     )
 

@@ -66,7 +66,8 @@ def body_of(response: HttpResponse) -> Mapping[str, Any]:
 
 def finding(requirement: str, difference: Difference, request: HttpRequest) -> Finding:
     """Return the finding about a difference."""
-    return Finding(requirement, difference.message, difference.expected, difference.got, request)
+    place = f"/body{difference.pointer}"
+    return Finding(requirement, difference.message, difference.expected, difference.got, request, place=place)
 
 
 def reader_findings(

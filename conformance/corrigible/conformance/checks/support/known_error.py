@@ -108,7 +108,8 @@ def native_differences(pair: Pair) -> list[Difference]:
         if isinstance(old, dict) and isinstance(new, dict):
             foreign = sorted(set(new) - set(old) - OURS)
             if foreign:
-                out.append(Difference(place, f"members were added that are no feedback: {', '.join(foreign)}"))
+                sentence = f"members were added that are no feedback: {', '.join(foreign)}"
+                out.append(Difference(place, sentence, [], list(foreign)))
     return out
 
 

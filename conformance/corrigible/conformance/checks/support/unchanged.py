@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Final
 
 from corrigible.conformance.suite.subject import Pair
@@ -25,18 +26,22 @@ _SHOWN: Final = 160
 @dataclass(frozen=True, slots=True)
 class Difference:
     message: str
-    expected: Json | Absent = ABSENT
+    place: str
+    """Of the answer: a pointer, or a byte of the body."""
+    expected: Json
     got: Json | Absent = ABSENT
 
 
 def differences(direct: HttpResponse, through: HttpResponse, *, annotated: bool = False) -> Iterator[Difference]:
     """Yield what is not the same. Of an annotated answer only what has to stay: status, reason and type."""
     if direct.error is None and through.error is not None:
-        yield Difference(f"the answer did not arrive whole: {through.error}")
+        yield Difference(f"the answer did not arrive whole: {through.error}", "/body", "a whole answer", through.error)
         if through.status == 0:
             return
     if direct.error is not None and through.error is None and through.status == direct.status:
-        yield Difference("an answer that broke off came out as a whole one", direct.error, "a complete message")
+        yield Difference(
+            "an answer that broke off came out as a whole one", "/body", direct.error, "a complete message"
+        )
     yield from status(direct, through)
     if annotated:
         return
@@ -48,9 +53,9 @@ def differences(direct: HttpResponse, through: HttpResponse, *, annotated: bool 
 
 def status(direct: HttpResponse, through: HttpResponse) -> Iterator[Difference]:
     if direct.status != through.status:
-        yield Difference("the status is not the upstream's", direct.status, through.status)
+        yield Difference("the status is not the upstream's", "/status", direct.status, through.status)
     elif direct.reason != through.reason:
-        yield Difference("the reason phrase is not the upstream's", direct.reason, through.reason)
+        yield Difference("the reason phrase is not the upstream's", "/reason", direct.reason, through.reason)
 
 
 def headers(direct: Headers, through: Headers, *, except_for: frozenset[str] = frozenset()) -> Iterator[Difference]:
@@ -67,18 +72,20 @@ def headers(direct: Headers, through: Headers, *, except_for: frozenset[str] = f
         return
     lost_headers = [f"{name}: {value}" for name, value in before if (name, value) not in after]
     new = [f"{name}: {value}" for name, value in after if (name, value) not in before]
+    first = next((left or right for left, right in zip_longest(before, after) if left != right), ("", ""))
+    place = f"/headers/{first[0].lower()}"
     if _lower(before) == _lower(after):
-        yield Difference("header names are written in another way", _cut(lost_headers), _cut(new))
+        yield Difference("header names are written in another way", place, _cut(lost_headers), _cut(new))
     elif sorted(before) == sorted(after):
-        yield Difference("the headers are in another order", _names(before), _names(after))
+        yield Difference("the headers are in another order", place, _names(before), _names(after))
     elif lost_headers and new:
-        yield Difference("headers are not what they were", _cut(lost_headers), _cut(new))
+        yield Difference("headers are not what they were", place, _cut(lost_headers), _cut(new))
     elif lost_headers:
-        yield Difference("headers got lost", _cut(lost_headers))
+        yield Difference("headers got lost", place, _cut(lost_headers))
     elif new:
-        yield Difference("headers were added", ABSENT, _cut(new))
+        yield Difference("headers were added", place, [], _cut(new))
     else:
-        yield Difference("headers are there more or less often than they were", _names(before), _names(after))
+        yield Difference("headers are there more or less often than they were", place, _names(before), _names(after))
 
 
 def without_additions(pair: Pair) -> HttpResponse:
@@ -93,7 +100,8 @@ def found(
 ) -> Iterator[Finding]:
     """Yield findings of one requirement, for one pair of answers to the same request."""
     for difference in differences(pair.direct, pair.through, annotated=annotated):
-        yield Finding(requirement, f"{label}: {difference.message}", difference.expected, difference.got, request)
+        sentence = f"{label}: {difference.message}"
+        yield Finding(requirement, sentence, difference.expected, difference.got, request, place=difference.place)
 
 
 def text(body: bytes) -> str:
@@ -113,13 +121,15 @@ def _bodies(direct: bytes, through: bytes) -> Iterator[Difference]:
     sentence = "the body is not the upstream's" + (f", from byte {at} on" if at else "")
     if not through:
         sentence = "the body is gone"
-    yield Difference(sentence, text(direct[start:]), text(through[start:]))
+    yield Difference(sentence, f"/body, byte {at}", text(direct[start:]), text(through[start:]))
 
 
 def _trailers(direct: Headers, through: Headers) -> Iterator[Difference]:
     if direct != through:
         sentence = "the trailers are gone" if not through else "the trailers are not the upstream's"
-        yield Difference(sentence, _cut([f"{n}: {v}" for n, v in direct]), _cut([f"{n}: {v}" for n, v in through]))
+        yield Difference(
+            sentence, "/trailers", _cut([f"{n}: {v}" for n, v in direct]), _cut([f"{n}: {v}" for n, v in through])
+        )
 
 
 def _end_to_end(fields: Headers, ignored: frozenset[str]) -> Headers:

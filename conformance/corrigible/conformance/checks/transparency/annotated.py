@@ -71,6 +71,7 @@ def status_kept(subject: Subject) -> Iterator[Finding]:
                 difference.expected,
                 difference.got,
                 KNOWN,
+                place=difference.place,
             )
 
 
@@ -93,9 +94,17 @@ def every_refusal_kept(subject: Subject) -> Iterator[Finding]:
                 difference.expected,
                 difference.got,
                 sent,
+                place=difference.place,
             )
         for lack in native_differences(pair):
-            yield Finding("SRF-TRN-05", f"{sent.method} {sent.target}: {lack.message}", lack.expected, lack.got, sent)
+            yield Finding(
+                "SRF-TRN-05",
+                f"{sent.method} {sent.target}: {lack.message}",
+                lack.expected,
+                lack.got,
+                sent,
+                place=f"/body{lack.pointer}",
+            )
     require_feedback(annotated)
 
 
@@ -128,7 +137,14 @@ def headers_kept(subject: Subject) -> Iterator[Finding]:
     ]
     for _, pair, _ in _pairs(subject, [("headers", as_script(native_response, headers=more))]):
         for header in headers(pair.direct.headers, pair.through.headers, except_for=_CHANGES):
-            yield Finding("SRF-TRN-05", f"an annotated answer: {header.message}", header.expected, header.got, KNOWN)
+            yield Finding(
+                "SRF-TRN-05",
+                f"an annotated answer: {header.message}",
+                header.expected,
+                header.got,
+                KNOWN,
+                place=header.place,
+            )
 
 
 def members_kept(subject: Subject) -> Iterator[Finding]:
@@ -189,7 +205,8 @@ def length_kept_right(subject: Subject) -> Iterator[Finding]:
     for _, pair, name in _pairs(subject, variants):
         through = pair.through
         if through.error is not None:
-            yield Finding("SRF-TRN-06", f"{name}: the annotated answer is framed wrongly: {through.error}", sent=KNOWN)
+            sentence = f"{name}: the annotated answer is framed wrongly: {through.error}"
+            yield Finding("SRF-TRN-06", sentence, "a whole answer", through.error, KNOWN, place="/body")
         lengths = through.values("content-length")
         if len(lengths) > 1 or (lengths and through.header("transfer-encoding") is not None):
             yield Finding("SRF-TRN-06", f"{name}: the annotated answer is framed twice", None, _list(lengths), KNOWN)
@@ -290,9 +307,18 @@ def verbose_is_additive(subject: Subject) -> Iterator[Finding]:
     if pair.through.body == pair.direct.body:
         raise NotApplicable("the subject adds nothing in the mode verbose")
     for difference in differences(pair.direct, pair.through, annotated=True):
-        yield Finding("SRF-TRN-03", f"verbose: {difference.message}", difference.expected, difference.got, request)
+        yield Finding(
+            "SRF-TRN-03",
+            f"verbose: {difference.message}",
+            difference.expected,
+            difference.got,
+            request,
+            place=difference.place,
+        )
     for lack in native_differences(pair):
-        yield Finding("SRF-TRN-05", f"verbose: {lack.message}", lack.expected, lack.got, request)
+        yield Finding(
+            "SRF-TRN-05", f"verbose: {lack.message}", lack.expected, lack.got, request, place=f"/body{lack.pointer}"
+        )
 
 
 def _pairs(subject: Subject, variants: Iterable[Variant], *, needed: bool = True) -> Iterator[tuple[int, Pair, str]]:
@@ -309,7 +335,14 @@ def _pairs(subject: Subject, variants: Iterable[Variant], *, needed: bool = True
 def _member_findings(requirement: str, subject: Subject, variants: list[Variant]) -> Iterator[Finding]:
     for _, pair, name in _pairs(subject, variants):
         for difference in native_differences(pair):
-            yield Finding(requirement, f"{name}: {difference.message}", difference.expected, difference.got, KNOWN)
+            yield Finding(
+                requirement,
+                f"{name}: {difference.message}",
+                difference.expected,
+                difference.got,
+                KNOWN,
+                place=f"/body{difference.pointer}",
+            )
 
 
 def _readable(requirement: str, name: str, pair: Pair) -> Iterator[Finding]:

@@ -40,7 +40,14 @@ def compared(requirement: str, name: str, pair: Pair, case: Case) -> Iterator[Fi
     else:
         all_differences = differences(direct, through)
     for difference in all_differences:
-        yield Finding(requirement, f"{name}: {difference.message}", difference.expected, difference.got, case.sent)
+        yield Finding(
+            requirement,
+            f"{name}: {difference.message}",
+            difference.expected,
+            difference.got,
+            case.sent,
+            place=difference.place,
+        )
 
 
 def _check(name: str, title: str, requirement: str, cases: tuple[Case, ...]) -> Check:

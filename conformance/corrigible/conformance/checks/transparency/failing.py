@@ -165,6 +165,7 @@ def upstream_breaks_off(subject: Subject) -> Iterator[Finding]:
             difference.expected,
             difference.got,
             GET,
+            place=difference.place,
         )
 
 
@@ -216,10 +217,19 @@ def _still_native(
     requirement: str, label: str, direct: HttpResponse, through: HttpResponse, request: HttpRequest
 ) -> Iterator[Finding]:
     for difference in differences(direct, through, annotated=True):
-        yield Finding(requirement, f"{label}: {difference.message}", difference.expected, difference.got, request)
+        yield Finding(
+            requirement,
+            f"{label}: {difference.message}",
+            difference.expected,
+            difference.got,
+            request,
+            place=difference.place,
+        )
     if through.status == direct.status and through.body != direct.body:
         for lack in native_differences(Pair(direct, through, None, None)):
-            yield Finding(requirement, f"{label}: {lack.message}", lack.expected, lack.got, request)
+            yield Finding(
+                requirement, f"{label}: {lack.message}", lack.expected, lack.got, request, place=f"/body{lack.pointer}"
+            )
 
 
 Run = Callable[[Subject], Iterable[Finding]]

@@ -15,7 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import urlsplit
 
-from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
+from corrigible.conformance.model.background import pause
+from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.reference.http2_upstream import ANSWER, POUR, WHOLE, Http2Upstream
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
@@ -93,7 +94,7 @@ class _Stand:
 def _standing(subject: Subject, protocol: str = "h2") -> Iterator[_Stand]:
     """Start one more in front of an upstream of that protocol. Before HTTP/1.1 it may take no HTTP/2 itself."""
     if subject.start_another is None:
-        raise NotApplicable("the config file does not say how to start a proxy with HTTP/2: key `http2`")
+        raise Missing("needs `http2` in the config file: the command that starts a proxy with HTTP/2")
     with ExitStack() as stack:
         certificate = Path(stack.enter_context(TemporaryDirectory())) / "certificate.pem"
         write_certificate(certificate)
@@ -220,7 +221,7 @@ def shut_windows_hold(subject: Subject) -> Iterator[Finding]:
                 sentence = "While one HTTP/2 caller does not take an answer, others get none."
                 yield Finding("SRF-TRN-19", sentence, "an answer", str(ending), request)
                 return
-            time.sleep(0.15)
+            pause(0.15)
         if sent_count > MOST_HELD:
             taken = f"{sent_count >> 20} MiB of the answer are taken from the upstream."
             sentence = f"A caller's HTTP/2 window is shut, and {taken}"

@@ -62,6 +62,7 @@ def none_is_honoured(subject: Subject) -> Iterator[Finding]:
                 difference.expected,
                 difference.got,
                 sent,
+                place=difference.place,
             )
 
 
@@ -148,7 +149,7 @@ def unknown_is_ignored(subject: Subject) -> Iterator[Finding]:
         pair = subject.both(sent, as_script(native_response))
         for difference in differences(usual, without_additions(pair)):
             sentence = f"Prefer: {value} asks for nothing that there is, and yet {difference.message}"
-            yield Finding("SRF-NEG-05", sentence, difference.expected, difference.got, sent)
+            yield Finding("SRF-NEG-05", sentence, difference.expected, difference.got, sent, place=difference.place)
 
 
 def spellings_are_read(subject: Subject) -> Iterator[Finding]:

@@ -173,10 +173,19 @@ def bombs_stop_nobody(subject: Subject) -> Iterator[Finding]:
 def _answered(name: str, pair: Pair, request: HttpRequest) -> Iterator[Finding]:
     short = HttpRequest(request.method, request.target, request.headers)
     for difference in differences(pair.direct, pair.through, annotated=True):
-        yield Finding("SRF-TRN-13", f"{name}: {difference.message}", difference.expected, difference.got, short)
+        yield Finding(
+            "SRF-TRN-13",
+            f"{name}: {difference.message}",
+            difference.expected,
+            difference.got,
+            short,
+            place=difference.place,
+        )
     if pair.through.status == pair.direct.status and pair.through.body != pair.direct.body:
         for lack in native_differences(pair):
-            yield Finding("SRF-TRN-13", f"{name}: {lack.message}", lack.expected, lack.got, short)
+            yield Finding(
+                "SRF-TRN-13", f"{name}: {lack.message}", lack.expected, lack.got, short, place=f"/body{lack.pointer}"
+            )
 
 
 def _held_up(name: str, noted: SmallCalls, request: HttpRequest) -> Iterator[Finding]:

@@ -154,7 +154,14 @@ def _forwarding_findings(subject: Subject, label: str, request: HttpRequest) -> 
         yield Finding("SRF-TRN-12", sentence, text(direct_received.sent.body), text(received.sent.body), request)
     direct_headers, through_headers = _compared(direct_received.sent), _compared(received.sent)
     for header in headers(direct_headers, through_headers, except_for=_NOT_OURS):
-        yield Finding("SRF-TRN-12", f"{label}: at the upstream {header.message}", header.expected, header.got, request)
+        yield Finding(
+            "SRF-TRN-12",
+            f"{label}: at the upstream {header.message}",
+            header.expected,
+            header.got,
+            request,
+            place=header.place,
+        )
 
 
 def _compared(request: HttpRequest) -> tuple[tuple[str, str], ...]:

@@ -5,16 +5,14 @@ Any other write is a wrong turn, whether the API took it or not. Pure.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from corrigible.conformance.model.paths import path_pattern
 from corrigible.schema.exchange import Json, Request
 
 from .ending import Endings
 from .task import Task, fill
-
-_NAME = re.compile(r"\\\{\w+\\\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +24,7 @@ class Asked:
     def includes(self, request: Request, saved: Mapping[str, Json]) -> bool:
         """Return whether a request is of one of the operations."""
         for method, path in self.operations:
-            pattern = _NAME.sub("[^/]+", re.escape(str(fill(path, saved))))
-            if method == request.method and re.fullmatch(pattern, request.path):
+            if method == request.method and path_pattern(str(fill(path, saved))).fullmatch(request.path):
                 return True
         return False
 

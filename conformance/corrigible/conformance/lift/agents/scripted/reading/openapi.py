@@ -5,10 +5,10 @@ Knows: operations, $ref, properties, branches. Does not know: answers, feedback.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from corrigible.conformance.model.paths import path_pattern
 from corrigible.schema.exchange import Json, Request
 
 from .path import JsonPath, normalized_name
@@ -61,7 +61,7 @@ class OperationSchema:
     def _operation(self, request: Request) -> tuple[Mapping[str, Any], tuple[Any, ...]]:
         paths = self._document.get("paths")
         for template, item in (paths if isinstance(paths, Mapping) else {}).items():
-            if re.fullmatch(re.sub(r"\\\{[^/]*?\\\}", r"[^/]+", re.escape(template)), request.path):
+            if path_pattern(template).fullmatch(request.path):
                 operation = item.get(request.method.lower()) if isinstance(item, Mapping) else None
                 if isinstance(operation, Mapping):
                     return operation, tuple(item.get("parameters") or ())
