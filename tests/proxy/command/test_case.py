@@ -88,7 +88,14 @@ def run(capsys: Capture, *arguments: str | Path) -> tuple[int, str, str]:
 
 def test_cases_that_are_added_to_a_rule_lint_and_pass(capsys: Capture, pack: Path, recording: Path) -> None:
     file = pack / "over.cases.yaml"
-    assert run(capsys, "case", recording, "--rule", pack / "over") == (0, f"{file}: 3 cases added, 0 were there\n", "")
+    others = (
+        "not written: 2 refusals that apex.over does not match; --no-match adds cases of what the rule is to leave "
+    )
+    others += "alone\n"
+    added = run(capsys, "case", recording, "--rule", pack / "over")
+    assert added == (0, f"{file}: 1 case added, 0 were there\n", others)
+    silent = run(capsys, "case", recording, "--rule", pack / "over", "--no-match")
+    assert silent == (0, f"{file}: 2 cases added, 0 were there\n", "not written: 1 refusal that apex.over matches\n")
     assert run(capsys, "lint", pack) == (0, "apex 2.1.0: 1 rule, 3 cases, 0 tables, no mistakes\n", "")
     assert run(capsys, "test", pack) == (0, f"{pack}: 3 passed, 0 failed\n", "")
     matched, other, page = yaml.safe_load(file.read_text("utf-8"))
@@ -105,14 +112,18 @@ def test_cases_that_are_added_to_a_rule_lint_and_pass(capsys: Capture, pack: Pat
     assert matched["response"]["headers"] == {"retry-after": "7", "x-errortype": "bad"}
     assert other["no_match"] is True
     assert (pack / page["response"]["body_file"]).read_text("utf-8") == "<p>Bad gateway</p>"
-    assert run(capsys, "case", recording, "--rule", pack / "over") == (0, f"{file}: 0 cases added, 3 were there\n", "")
+    again = run(capsys, "case", recording, "--rule", pack / "over")
+    assert again == (0, f"{file}: 0 cases added, 1 was there\n", others)
+    assert run(capsys, "case", recording, "--rule", pack / "over", "--no-match")[1] == silent[1].replace(
+        "2 cases added, 0", "0 cases added, 2"
+    )
 
 
 def test_of_refusals_that_are_not_matched_one_of_a_kind_is_enough(capsys: Capture, pack: Path, tmp_path: Path) -> None:
     file = tmp_path / "traffic.har"
     others = [entry("POST", "/v1/refunds", {"n": n}, 409, {"error": {"code": "other"}}) for n in range(5)]
     file.write_text(json.dumps({"log": {"entries": others}}), "utf-8")
-    _, out, _ = run(capsys, "case", file, "--rule", pack / "over")
+    _, out, _ = run(capsys, "case", file, "--rule", pack / "over", "--no-match")
     assert out == f"{pack / 'over.cases.yaml'}: 1 case added, 4 were there\n"
 
 
@@ -130,13 +141,17 @@ def test_refusals_with_other_messages_or_bodies_are_kept(capsys: Capture, pack: 
     entries = [entry("POST", "/v1/refunds", {"n": n}, 409, {"error": error}) for n, error in enumerate(errors)]
     file.write_text(json.dumps({"log": {"entries": entries}}), "utf-8")
     cases = pack / "over.cases.yaml"
-    assert run(capsys, "case", file, "--rule", pack / "over")[1] == f"{cases}: 3 cases added, 1 was there\n"
+    assert (
+        run(capsys, "case", file, "--rule", pack / "over", "--no-match")[1] == f"{cases}: 3 cases added, 1 was there\n"
+    )
     assert [case["name"] for case in yaml.safe_load(cases.read_text("utf-8"))] == [
         "CreateRefund: 409 other: no such charge",
         "CreateRefund: 409 other: the charge is in dispute, and nothing of it can be given ...",
         "CreateRefund: 409 other: no such charge (2)",
     ]
-    assert run(capsys, "case", file, "--rule", pack / "over")[1] == f"{cases}: 0 cases added, 4 were there\n"
+    assert (
+        run(capsys, "case", file, "--rule", pack / "over", "--no-match")[1] == f"{cases}: 0 cases added, 4 were there\n"
+    )
     printed = [case["name"] for case in yaml.safe_load(run(capsys, "case", file)[1])]
     assert len(printed) == len(set(printed)) == 4
 
@@ -154,11 +169,9 @@ def test_no_secret_gets_into_a_case(capsys: Capture, pack: Path, recording: Path
 
 def test_by_the_rules_of_a_pack(capsys: Capture, pack: Path, recording: Path) -> None:
     _, out, err = run(capsys, "case", recording, "--pack", pack)
-    assert [line for line in out.splitlines() if line.startswith("#")] == [
-        "# apex/over.cases.yaml",
-        "# no rule of the pack matches",
-    ]
-    assert err == "CreateRefund: 502 Bad Gateway: the answer is no JSON: --rule writes it to a file\n"
+    assert [line for line in out.splitlines() if line.startswith("#")] == ["# apex/over.cases.yaml"]
+    assert len(yaml.safe_load(out)) == 1
+    assert err == "not written: 2 refusals that no rule of the pack matches\n"
 
 
 def test_without_a_pack_nothing_is_claimed(capsys: Capture, recording: Path) -> None:
@@ -173,9 +186,12 @@ def test_without_a_pack_nothing_is_claimed(capsys: Capture, recording: Path) -> 
 def test_a_look_up_that_the_recording_does_not_have(capsys: Capture, pack: Path, tmp_path: Path) -> None:
     file = tmp_path / "short.har"
     file.write_text(json.dumps({"log": {"entries": ENTRIES[1:2]}}), "utf-8")
-    _, out, err = run(capsys, "case", file, "--pack", pack)
-    assert 'no answer to "GET /v1/charges/ch_1": add it to lookups' in err
-    assert yaml.safe_load(out)[0]["expect"] == {}
+    for chosen in (("--pack", pack), ("--rule", pack / "over"), ("--rule", pack / "over", "--no-match")):
+        status, out, err = run(capsys, "case", file, *chosen)
+        assert (status, out) == (1, "")
+        assert err.startswith("not written: CreateRefund: 400 bad: too much: [redacted]")
+        assert err.endswith('the recording has no answer to "GET /v1/charges/ch_1"\n')
+    assert not (pack / "over.cases.yaml").exists()
     file.write_text(json.dumps({"log": {"entries": ENTRIES[:1]}}), "utf-8")
     assert run(capsys, "case", file) == (1, "", f"{file}: no refusal in 1 exchanges\n")
 
@@ -193,3 +209,22 @@ def test_a_rule_that_is_still_the_template_gets_no_cases(capsys: Capture, pack: 
     assert (status, out) == (2, "")
     assert err == f"--rule {pack / 'beyond'}: still the template: write it first, cases show what it does\n"
     assert (pack / "beyond.cases.yaml").read_text("utf-8") == before
+
+
+def test_a_case_that_another_rule_matches_first_is_not_written(
+    capsys: Capture, write_pack: WritePack, recording: Path
+) -> None:
+    other = "match: {operation: CreateRefund, code: bad, message: '^too much'}\n"
+    other += "suggest: [{message: m, parameters: {a: 1}}]\n"
+    pack = write_pack(manifest=MANIFEST, over=RULE, other=other)
+    status, out, err = run(capsys, "case", recording, "--rule", pack / "over")
+    assert (status, out) == (1, "")
+    assert "not written: CreateRefund: 400 bad: too much: [redacted] [redacted] [redacted]: " in err
+    assert "apex.other matches first, so apex.over is not used\n" in err
+    assert not (pack / "over.cases.yaml").exists()
+
+
+def test_silence_is_asked_of_a_rule(capsys: Capture, recording: Path, pack: Path) -> None:
+    for chosen in ((), ("--pack", pack)):
+        status, _, err = run(capsys, "case", recording, "--no-match", *chosen)
+        assert (status, err) == (2, "--no-match needs --rule: the rule that does not match\n")

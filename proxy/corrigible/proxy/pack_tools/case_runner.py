@@ -67,7 +67,7 @@ def run_cases(name_or_path: str | Path) -> PackResult:
         results += [CaseResult(case, tuple(_failures(profile, rule, case, alone[rule.id]))) for case in cases]
     problems += orphans(profile.pack.path)
     for result in results:
-        if result.case.text.expect is not None and not result.failures:
+        if not result.failures:
             problems += _conflicts(profile, rules[result.case.rule], result.case, alone)
     return PackResult(tuple(results), tuple(problems))
 
@@ -121,7 +121,7 @@ def _lookup_failures(profile: ApiProfile, case: Case, requested: list[str]) -> I
     """Yield look-ups that the rule makes and the case does not list, and those listed that nothing makes."""
     listed = case.text.lookups
     for lookup in dict.fromkeys(requested):
-        if lookup not in listed and _is_read(profile, lookup):
+        if lookup not in listed and is_read(profile, lookup):
             yield f'the rule looks up "{lookup}", which the case does not list (null: nothing is there)'
     if not listed.keys() <= set(requested):
         evaluate_rules(profile, profile.pack.rules, case, requested=requested)
@@ -129,7 +129,7 @@ def _lookup_failures(profile: ApiProfile, case: Case, requested: list[str]) -> I
             yield f'lookups has "{lookup}", which nothing looks up'
 
 
-def _is_read(profile: ApiProfile, lookup: str) -> bool:
+def is_read(profile: ApiProfile, lookup: str) -> bool:
     """Whether a rule asks this: what else is asked is a dry run."""
     method, _, path = lookup.partition(" ")
     is_reading_post = method == "POST" and allowed(path, profile.pack.settings.reading_posts) is not None
@@ -176,7 +176,17 @@ def answer_lookup(recorded: dict[str, Json], lookup: Lookup) -> LookupAnswer:
     return LookupAnswer(200, orjson.dumps(recorded_answer))
 
 
+def failures_of(profile: ApiProfile, case: Case) -> Iterator[str]:
+    """Yield why `pack test` would not take a case."""
+    rule = next(one for one in profile.pack.rules if one.id.partition(".")[2] == case.rule)
+    alone = {one.id: RuleIndex((one,)) for one in profile.pack.rules}
+    failures = list(_failures(profile, rule, case, alone[rule.id]))
+    yield from failures or (conflict.problem for conflict in _conflicts(profile, rule, case, alone))
+
+
 def _conflicts(profile: ApiProfile, rule: Rule, case: Case, alone: Mapping[str, RuleIndex]) -> Iterator[AuthoringError]:
+    if case.text.no_match:
+        return
     whole = evaluate_rules(profile, profile.pack.rules, case)
     if isinstance(whole, Annotate) and rule.id not in whole.rules and rule.status == "stable":
         problem = f'"{case.text.name}": {whole.rules[0]} matches first, so {rule.id} is not used'
