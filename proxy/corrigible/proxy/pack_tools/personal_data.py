@@ -341,12 +341,17 @@ class PersonalData:
     def _unused(self, kind: str, value: str, make: Callable[[int], str]) -> str:
         """Return the next replacement of a kind that is no value of the exchanges, and that stands for no other one."""
         taken = {one.casefold() for one in (*self._kinds, *self._replacements.values(), *self._words.values())}
+        parts = [one.casefold() for one in self._kinds if len(one) >= _LEAST_ID]
         number = self._counts.get(kind, 0)
         for _ in range(_MOST_TRIED):
             number += 1
             made = make(number)
             low = made.casefold()
-            if low in taken or (len(low) > _WHOLE_ONLY + 1 and any(low in text for text in self._texts)):
+            if (
+                low in taken
+                or any(one in low for one in parts)
+                or (len(low) > _WHOLE_ONLY + 1 and any(low in text for text in self._texts))
+            ):
                 continue
             self._counts[kind] = number
             return made
