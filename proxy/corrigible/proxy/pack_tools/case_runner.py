@@ -15,7 +15,7 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.index import RuleIndex
 from corrigible.rules.errors import AuthoringError, Place, suggest_spelling
-from corrigible.rules.language.rule import Rule
+from corrigible.rules.language.rule import Branch, Entry, Rule, SuggestionGroup
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, allowed
 from corrigible.rules.pack.cases import Case, case_file, differences, load_cases
 from corrigible.rules.pack.load import load_pack, rule_files
@@ -115,6 +115,23 @@ def _failures(profile: ApiProfile, rule: Rule, case: Case, alone: RuleIndex) -> 
             yield from (f"after{d}" for d in differences(case.text.after, outcome.request.document()))
         else:
             yield f"after: no next request: {outcome}"
+
+
+def reached_branches(profile: ApiProfile, rule: Rule, case: Case) -> frozenset[Branch]:
+    """Return the entries under `suggest` that give what the rule, alone, makes of a case."""
+    explanation = Explanation()
+    result = evaluate_rules(profile, (rule,), case, explanation)
+    is_match = isinstance(result, Annotate)
+    return frozenset(branch for of_rule, branch in explanation.branches if is_match and of_rule == rule.id)
+
+
+def shown_branch(rule: Rule, branch: Branch) -> str:
+    """Return an entry under `suggest` as its author finds it."""
+    entry: Entry = rule.entries[branch[0]]
+    shown = f"suggest[{branch[0]}]"
+    if len(branch) > 1 and isinstance(entry, SuggestionGroup):
+        shown, entry = f"{shown}.{entry.relation}[{branch[1]}]", entry.members[branch[1]]
+    return shown if entry.condition is None else f"{shown} (if: {entry.condition.text})"
 
 
 def _lookup_failures(profile: ApiProfile, case: Case, requested: list[str]) -> Iterator[str]:
