@@ -68,14 +68,25 @@ def run(args: argparse.Namespace) -> int:
         return _drafted([maker.draft(one) for one in chosen]) if chosen else _nothing(args.file, recording)
     pack = load_pack(args.rule.parent if args.rule is not None else args.pack)
     rule = None if args.rule is None else _rule(pack, args.rule)
-    # Cases are run without a description by `pack test`, so they are made without it.
-    profile, named = profile_of(pack), profile_of(pack, description)
-    maker, chosen = CaseMaker(profile, recording, args.file.name, named), list(refusals(profile, recording))
+    plain, chosen = profile_of(pack), list(refusals(profile_of(pack, description), recording))
     if not chosen:
         return _nothing(args.file, recording)
-    made = [maker.make(one, rule) for one in chosen]
-    wanted = [one for one in made if bool(one.rule) is not args.no_match or (one.problem and not one.rule)]
-    sound = [one for one in wanted if _is_sound(profile, one, rule)]
+    # What `pack test` knows comes first: it has a description only if it is given one.
+    profiles = [plain] if description is None else [plain, profile_of(pack, description)]
+    makers = [CaseMaker(profile, recording, args.file.name, profiles[-1]) for profile in profiles]
+    made: list[tuple[ApiProfile, MadeCase]] = []
+    for one in chosen:
+        tried = [(profile, maker.make(one, rule)) for profile, maker in zip(profiles, makers, strict=True)]
+        made.append(next((pair for pair in tried if pair[1].rule), tried[0]))
+    wanted = [
+        pair for pair in made if bool(pair[1].rule) is not args.no_match or (pair[1].problem and not pair[1].rule)
+    ]
+    sound = [one for profile, one in wanted if _is_sound(profile, one, rule)]
+    if any(profile is not plain and one in sound for profile, one in wanted):
+        print(
+            f"the cases need the operations of the description: corrigible pack test --spec {args.spec}",
+            file=sys.stderr,
+        )
     if others := len(made) - len(wanted):
         whose = "no rule of the pack" if rule is None else rule.id
         matches = "matches" if args.no_match or rule is None else "does not match"
@@ -84,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     if rule is not None and sound:
         _added(case_file(args.rule.parent / f"{rule.id.partition('.')[2]}.yaml"), sound)
     elif sound:
-        _printed(profile, sound)
+        _printed(plain, sound)
     return 0 if sound and len(sound) == len(wanted) else 1
 
 

@@ -93,11 +93,11 @@ def lint_pack(name_or_path: str | Path, description: Described | None = None) ->
         rule = rules.get(file.stem)
         if rule is None:
             continue  # it is among the mistakes
-        notes += _template(file)
-        source = read_source(file)
+        unfinished, source = list(_template(file)), read_source(file)
+        notes += unfinished
         mistakes += _names(source, rule, pack)
         mistakes += _doubtful_members(profile, source, cases)
-        if declared is not None:
+        if declared is not None and not unfinished:
             requests = [case.exchange.request for case in cases]
             for place, problem in declared.undeclared(places(source.data), rule.match.operations, requests):
                 mistakes.append(source.error(place.trail, problem, kind="undescribed-place"))
@@ -189,9 +189,12 @@ def _doubtful_members(profile: ApiProfile, source: Source, cases: Sequence[Case]
 
 def _unreached(profile: ApiProfile, source: Source, rule: Rule, cases: Sequence[Case]) -> Iterator[AuthoringError]:
     """Yield the entries under `suggest` that give nothing in any case."""
+    branches = rule.branches()
     matching = [case for case in cases if case.text.expect is not None]
-    reached = {branch for case in matching for branch in reached_branches(profile, rule, case)}
-    for branch in rule.branches() if matching else ():
+    if len(branches) == 1 or not matching:
+        return  # that a case matches is asked of each rule
+    reached = reached_branches(profile, rule, matching)
+    for branch in branches:
         if branch not in reached:
             trail: Trail = ("suggest", branch[0])
             if len(branch) > 1:

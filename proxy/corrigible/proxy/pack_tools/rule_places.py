@@ -174,21 +174,17 @@ class DescribedPlaces:
             ):
                 continue
             chosen = of_rule if of_rule and not place.is_of_others else self._requests
-            near: dict[str, None] = {}
-            if any(self._may_have(one, place.pointers, near) for one in chosen):
+            near: dict[str, dict[str, None]] = {}
+            if any([self._may_have(one, pointer, near) for one in chosen for pointer in place.pointers]):
                 continue
-            whose = "the operation" if len(chosen) == 1 else f"none of the {len(chosen)} operations"
-            lacks = "has no" if len(chosen) == 1 else "has"
-            name = next(iter(self._missing), segments(place.pointers[0])[-1])
-            hint = suggest_spelling(name, near) or (f"; there is {', '.join(list(near)[:_SHOWN])}" if near else "")
-            yield place, f'{whose} {lacks} "{place.shown}" in the description{hint}'
+            whose = "the operation has no" if len(chosen) == 1 else f"none of the {len(chosen)} operations has"
+            hints = [suggest_spelling(name, beside) for name, beside in near.items()]
+            beside = list(next(iter(near.values()), {}))[:_SHOWN]
+            hint = next(filter(None, hints), f"; there is {', '.join(beside)}" if beside else "")
+            yield place, f'{whose} "{place.shown}" in the description{hint}'
 
-    def _may_have(self, operation: str, pointers: Sequence[str], near: dict[str, None]) -> bool:
-        """Whether an operation declares one of the places, or declares nothing around it. Adds the names beside it."""
-        self._missing: dict[str, None] = {}
-        return any([self._may_have_one(operation, pointer, near) for pointer in pointers])
-
-    def _may_have_one(self, operation: str, pointer: str, near: dict[str, None]) -> bool:
+    def _may_have(self, operation: str, pointer: str, near: dict[str, dict[str, None]]) -> bool:
+        """Whether an operation declares a place, or nothing around it. Adds the name it lacks, with those beside it."""
         request, parts = self._requests[operation], segments(pointer)
         for end in range(2, len(parts) + 1):
             place = self._description.declared_place(request, operation, to_pointer(parts[:end]))
@@ -197,8 +193,7 @@ class DescribedPlaces:
             if not place.siblings:
                 return not (end == 2 and self._has_no(operation, parts[0]))
             if parts[end - 1] not in place.siblings:
-                near |= dict.fromkeys(place.siblings)
-                self._missing[parts[end - 1]] = None
+                near.setdefault(parts[end - 1], {}).update(dict.fromkeys(place.siblings))
                 return False
         return True
 
