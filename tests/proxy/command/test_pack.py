@@ -179,7 +179,7 @@ def test_lint_notes_what_is_left_of_the_template(tmp_path: Path, capsys: Capture
     run(capsys, "pack", "new", folder)
     rule = folder / "example.yaml"
     note = f"note: {rule}:{{}}: still the template of corrigible pack new: {{}}"
-    summary = "apex 1.0.0: 1 rule, 2 cases, 0 tables, no mistakes"
+    summary = "apex 1.0.0: 1 rule, 2 cases, 0 tables, no mistakes, 1 note"
     assert run(capsys, "pack", "lint", folder) == (0, [summary], [note.format(5, "references, suggest, diagnosis")])
     scan = json.loads("\n".join(run(capsys, "pack", "lint", folder, "--format", "sarif")[1]))["runs"][0]
     assert [(one["ruleId"], one["level"]) for one in scan["results"]] == [("template", "note")]

@@ -186,12 +186,13 @@ def _lint(args: argparse.Namespace) -> int:
         notes += unfinished
         if args.format == "text" and not wrong:
             counts = [(len(pack.rules), "rule"), (cases, "case"), (len(pack.tables), "table")]
-            print(f"{pack.label}: {', '.join(counted(*count) for count in counts)}, no mistakes")
+            rest = f", {counted(len(unfinished), 'note')}" if unfinished else ""
+            print(f"{pack.label}: {', '.join(counted(*count) for count in counts)}, no mistakes{rest}")
     if args.format == "sarif":
         print(sarif([*mistakes, *notes], KINDS, version("corrigible"), Path.cwd()), end="")
     for mistake in mistakes if args.format == "text" else ():
         print(mistake, file=sys.stderr)
-    for note in notes if args.format == "text" else ():
+    for note in notes if args.format == "text" and args.packs else ():
         print(f"note: {note}", file=sys.stderr)
     return 1 if mistakes else 0
 

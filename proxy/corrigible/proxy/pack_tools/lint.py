@@ -50,7 +50,8 @@ KINDS: Final[Mapping[str, str]] = {
     "unreached-entry": "No case reaches an entry under `suggest`.",
     "unused-name": "A `let` is used by nothing.",
     "hidden-name": "A name hides another one of the rule.",
-    "doubtful-member": "An expression allows that a member is missing, and no case has a member of that name.",
+    "misspelt-member": "An expression allows that a member is missing, and cases have it under nearly that name only.",
+    "unshown-member": "A `let` allows that a member is missing, and no case has it.",
     "template": "A rule has parts of the template of `corrigible pack new`.",
 }
 """The kinds of mistakes. A pack with one of the first kind is refused by the proxy."""
@@ -96,7 +97,8 @@ def lint_pack(name_or_path: str | Path, description: Described | None = None) ->
         unfinished, source = list(_template(file)), read_source(file)
         notes += unfinished
         mistakes += _names(source, rule, pack)
-        mistakes += _doubtful_members(profile, source, cases)
+        for one in _doubtful_members(profile, source, cases):
+            (notes if one.kind == "unshown-member" else mistakes).append(one)
         if declared is not None and not unfinished:
             requests = [case.exchange.request for case in cases]
             for place, problem in declared.undeclared(places(source.data), rule.match.operations, requests):
@@ -105,12 +107,14 @@ def lint_pack(name_or_path: str | Path, description: Described | None = None) ->
         mistakes += _unknown_tables(pack, rule, file)
         if rule.status != "deprecated":
             mistakes += missing_kinds(file, cases)
-            mistakes += _unreached(profile, source, rule, cases)
+            notes += _unreached(profile, source, rule, cases)
         mistakes += _unclaimed_losses(profile, cases)
         mistakes += _unclaimed_intent(rule, file, cases)
     mistakes += orphans(pack.path)
     ordered = sorted(mistakes, key=lambda one: (one.place.path.name != MANIFEST, str(one.place.path), one.place.line))
-    return LintResult(pack, count, tuple(ordered), tuple(notes))
+    return LintResult(
+        pack, count, tuple(ordered), tuple(sorted(notes, key=lambda one: (one.place.path, one.place.line)))
+    )
 
 
 def _template(file: Path) -> Iterator[AuthoringError]:
@@ -181,10 +185,11 @@ def _doubtful_members(profile: ApiProfile, source: Source, cases: Sequence[Case]
     for trail, text in expressions(source.data) if cases else ():
         for name in dict.fromkeys(tolerant_members(text)):
             near = [] if name in there else [one for one in sorted(there) if is_slip(name, one)]
-            if near or (trail[0] == "let" and name not in there):
-                hint = f'; did you mean "{near[0]}"?' if near else ""
-                problem = f'no case has a member "{name}", which may be missing here{hint}'
-                yield source.error(trail, problem, kind="doubtful-member")
+            problem = f'no case has a member "{name}", which may be missing here'
+            if near:
+                yield source.error(trail, f'{problem}; did you mean "{near[0]}"?', kind="misspelt-member")
+            elif trail[0] == "let" and name not in there:
+                yield source.error(trail, problem, kind="unshown-member")
 
 
 def _unreached(profile: ApiProfile, source: Source, rule: Rule, cases: Sequence[Case]) -> Iterator[AuthoringError]:
