@@ -15,6 +15,7 @@ from http import HTTPStatus
 from itertools import pairwise
 from textwrap import shorten
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 import orjson
 
@@ -36,10 +37,11 @@ from corrigible.rules.language.yaml_source import read_source
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pack.cases import exchange_of
 from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.schema.form import by_name, fields
 from corrigible.schema.reader import Next, apply
 
 from .case_runner import answer_lookup, is_read
-from .personal_data import PersonalData
+from .personal_data import PersonalData, resource
 
 _NOISE: Final = re.compile(
     r"(?:sec|x-forwarded|x-b3|cf|x-datadog|access-control)-.*|accept-(?:language|charset)|cache-control|pragma|origin"
@@ -111,7 +113,10 @@ class CaseMaker:
         asked: dict[str, LookupAnswer] = {}
 
         def recorded_answer(lookup: Lookup) -> LookupAnswer:
-            return asked.setdefault(f"{lookup.method} {lookup.path}", self._recording.fetch(lookup))
+            answer = self._recording.fetch(lookup)
+            if answer.status == 0 and lookup.method == "GET":
+                answer = self._refused_reads.get(lookup.path, answer)
+            return asked.setdefault(f"{lookup.method} {lookup.path}", answer)
 
         matching, _ = self._decided(exchange, rule, recorded_answer)
         matched = matching[0] if matching else ""
@@ -124,7 +129,7 @@ class CaseMaker:
         made = MadeCase(case, body, matched)
         if missing := [key for key, answer in asked.items() if answer.status == 0 and is_read(profile, key)]:
             return made._replace(problem=f'the recording has no answer to "{personal.text(missing[0])}"')
-        lookups = {personal.text(key): personal.replaced(_json(one.body)) for key, one in asked.items() if one.status}
+        lookups = {personal.text(key): _as_listed(one, personal) for key, one in asked.items() if one.status}
         if exchange.started and any("exchange" in one.bindings.names for one in asked_rules):
             case["started"] = exchange.started
         tried = exchange_of(CaseText.model_validate({**case, "no_match": True}), body, exchange.id)
@@ -165,26 +170,37 @@ class CaseMaker:
         kept = {word for value in known for word in _literals(value)}
         kept |= {word for error in errors for word in (error.code, error.type, error.param) if word}
         personal = PersonalData(kept, self._profile.pack.settings.secrets)
-        personal.hide(credential_values(recorded.request.headers, recorded.request.target.partition("?")[2]))
-        _learn_request(personal, request, match.params if match is not None else {})
+        _learn_request(personal, recorded, request, match.params if match is not None else {})
         personal.keep(_members(request.body))  # an answer names them: `{"name": "age", "reason": "too large"}`
-        personal.learn(answer if answer is not None else exchange.body.decode("utf-8", "replace"))
+        about = (resource(request.path),)
+        personal.learn(answer if answer is not None else exchange.body.decode("utf-8", "replace"), about)
         personal.learn({name: text for name, text in exchange.headers.items() if _OF_ERRORS.fullmatch(name)})
         for key, one in lookups:
-            personal.learn(key)
-            personal.learn(_json(one.body))
+            target, _, query = key.partition("?")
+            personal.learn(target)
+            personal.learn(by_name(fields(query)))
+            personal.learn(_json(one.body), (resource(target),))
         personal.learn_mentioned(self._elsewhere)
         return personal
 
     @cached_property
-    def _elsewhere(self) -> Mapping[str, str]:
-        """What is personal anywhere in the recording: a message may name whom another answer describes."""
+    def _refused_reads(self) -> Mapping[str, LookupAnswer]:
+        """The GETs of the recording that were refused, by path and query: nothing is there, for one."""
+        return {
+            one.request.target: LookupAnswer(one.response.status, decoded(one.response.headers, one.response_body))
+            for one in self._recording.exchanges
+            if one.request.method == "GET" and one.response.status >= 400
+        }
+
+    @cached_property
+    def _elsewhere(self) -> PersonalData:
+        """What is personal or secret anywhere in the recording: a message may name whom another answer describes."""
         found = PersonalData((), self._profile.pack.settings.secrets)
         for recorded in self._recording.exchanges[:_MOST_READ]:
             exchange = _exchange(recorded)
-            _learn_request(found, exchange.request, {})
-            found.learn(_json(exchange.body))
-        return found.kinds
+            _learn_request(found, recorded, exchange.request, {})
+            found.learn(_json(exchange.body), (resource(exchange.request.path),))
+        return found
 
     def _case(self, exchange: Exchange, personal: PersonalData) -> tuple[dict[str, Json], bytes | None]:
         """Return a case that claims nothing yet, and the body of the answer where that is no JSON."""
@@ -204,20 +220,38 @@ class CaseMaker:
 _LEFT: Final = "personal data cannot be taken out of it (a value of the kind {})"
 _MOST_READ: Final = 2000
 """Exchanges of a recording that are searched for what other ones mention."""
+_LEAST_SECRET: Final = 6
+"""Characters of a credential that is looked for elsewhere: a shorter one is found by chance."""
 _PLAIN_ID: Final = re.compile(r"\d+|[a-z]{1,6}_[A-Za-z0-9]*\d[A-Za-z0-9]*")
 """A segment of a path that is an id whatever the path."""
 _QUOTED: Final = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 
 
-def _learn_request(personal: PersonalData, request: Request, params: Mapping[str, str]) -> None:
-    for name, value in request.query.items():
-        if is_secret_parameter(name):
-            personal.hide([text for text in [value] if isinstance(text, str)])
-    personal.learn(request.body)
+def _is_secret_header(name: str) -> bool:
+    return name.lower() != "idempotency-key" and (is_secret_name(name) or is_secret_header(name))
+
+
+def _as_listed(answer: LookupAnswer, personal: PersonalData) -> Json:
+    """Return an answer as `lookups` of a case has it."""
+    body = personal.replaced(_json(answer.body))
+    if answer.status == 404:
+        return None
+    return body if answer.status == 200 else {"answer": {"status": answer.status, "body": body}}
+
+
+def _learn_request(personal: PersonalData, recorded: Recorded, request: Request, params: Mapping[str, str]) -> None:
+    head = recorded.request
+    personal.hide(credential_values(head.headers, head.target.partition("?")[2]))
+    personal.hide([value for name, value in head.headers if _is_secret_header(name) and len(value) >= _LEAST_SECRET])
+    queried = [value for name, value in request.query.items() if is_secret_parameter(name) and isinstance(value, str)]
+    personal.hide([value for value in queried if len(value) >= _LEAST_SECRET])
+    personal.learn(request.body, (resource(request.path),))
     personal.learn(request.query)
-    personal.learn(params)
     segments = request.path.split("/")
     personal.learn(segments)
+    for name, value in params.items():
+        before = next((one for one, part in pairwise(segments) if unquote(part) == value), "")
+        personal.learn(value, (f"/{before}", name))
     for before, part in pairwise(segments):
         if _PLAIN_ID.fullmatch(part):
             personal.learn(part, (f"{before}_id",))
@@ -291,7 +325,7 @@ def _request(exchange: Exchange, profile: ApiProfile, personal: PersonalData) ->
         for name, text in request.headers.items()
         if not _NOISE.fullmatch(name)
         and not _goes_without_saying(name, text)
-        and (name in (key, "idempotency-key") or not (is_secret_name(name) or is_secret_header(name)))
+        and (name == key or not _is_secret_header(name))
     }
     if headers:
         out["headers"] = headers

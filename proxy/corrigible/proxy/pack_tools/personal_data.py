@@ -34,7 +34,7 @@ _NAMES: Final = re.compile(
     "name|names|surname|firstname|lastname|fullname|username|nickname|displayname|givenname|familyname|login|"
     "author|assignee|assignees|reviewer|reviewers|owner|holder|cardholder|payee|payer|recipient|recipients|"
     "sender|person|contact|handle|street|address|city|zip|postcode|zipcode|postal|company|employer|patient|"
-    "guest|passenger|customer|user|member|employee|birthplace|line1|line2"
+    "guest|passenger|customer|user|member|employee|birthplace|line1|line2|vorname|nachname|prenom|nombre|apellido"
 )
 """Last words of members whose texts are about a person."""
 _TECHNICAL: Final = re.compile(
@@ -42,14 +42,14 @@ _TECHNICAL: Final = re.compile(
     "functions|property|properties|header|headers|column|table|attribute|attributes|operation|metric|queue|"
     "topic|bucket|index|schema|model|code|error|errors|status|scope|role|constraint|argument|arguments|"
     "database|service|domain|server|display|key|variable|resource|kind|group|image|container|package|branch|"
-    "format"
+    "format|plan|product|price|coupon|label|tag|repo|repository|project|workflow|release|milestone|pod|namespace"
 )
-"""What stands before `name`, or is the object that has it, where the name is that of no person."""
+"""What stands before `name`, or is the object that has it, where a single word is the name of no person."""
 _MAILS: Final = re.compile("mail|email|emails|mails")
 _PHONES: Final = re.compile("phone|phones|mobile|tel|telephone|fax|msisdn|cell|cellphone|whatsapp")
 _BIRTHS: Final = re.compile("birth|birthday|birthdate|dob")
 _IDS: Final = re.compile(
-    "id|ids|uuid|guid|identifier|number|no|nr|account|acct|iban|bic|ssn|tin|vat|passport|plate|reference|ref|ip"
+    "id|ids|uuid|guid|identifier|number|no|nr|account|acct|iban|bic|ssn|tin|vat|passport|plate|reference|ip|imei|serial"
 )
 _OF_PERSONS: Final = re.compile(
     "user|owner|customer|account|member|person|author|login|client|patient|employee|subscriber|payer|payee"
@@ -74,6 +74,7 @@ _FORMS: Final[Mapping[str, re.Pattern[str]]] = {
         rf"(?<![\w.])(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?!\w|\.\d)"
         rf"|(?<![\w:.])(?={_HEX}{{0,4}}:[:0-9A-Fa-f.]*:){_HEX}[:0-9A-Fa-f.]{{2,44}}(?![\w:])"
     ),
+    "mac": re.compile(rf"(?<![\w:-])(?:{_HEX}{{2}}[:-]){{5}}{_HEX}{{2}}(?![\w:-])"),
     "iban": re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?(?!\w)"),
     "phone": re.compile(
         r"(?<![\w.+-])\+\d[\d ().\-/]{5,20}\d(?!\w)|(?<![\w.+-])\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}(?!\w|[.-]\d)"
@@ -89,6 +90,8 @@ _FORMS: Final[Mapping[str, re.Pattern[str]]] = {
 }
 """Kinds of values that are personal wherever they stand, in the order in which they are looked for."""
 _PERSON: Final = re.compile(r"[^\W\d_][\w'.]*(?:[ -][^\W\d_][\w'.]*){1,3}")
+_FULL_NAME: Final = re.compile(r"[^\W\d_a-z][\w'.]*(?:[ -][^\W\d_a-z][\w'.]*){1,3}")
+"""Two words or more with a capital each: whatever has it is called after a person, or might be."""
 _PREFIX: Final = re.compile(r"([a-z]{1,6})_(?=[A-Za-z0-9]*\d)[A-Za-z0-9]+")
 """An id that begins with its kind: `cus_9s6XKzkNRiz8i3`."""
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
@@ -128,17 +131,14 @@ class PersonalData:
                     self._parts |= {word: self._word(word) for word in words}
         return self._ordered
 
-    @property
-    def kinds(self) -> Mapping[str, str]:
-        return self._kinds
-
     def keep(self, words: Iterable[str]) -> None:
         """Leave words as they are, unless they were found to be personal before."""
         self._kept |= {word for word in words if word not in self._kinds}
 
-    def learn_mentioned(self, elsewhere: Mapping[str, str]) -> None:
-        """Add those values of other exchanges that stand in these."""
-        for value, kind in elsewhere.items():
+    def learn_mentioned(self, elsewhere: PersonalData) -> None:
+        """Add the credentials of other exchanges, and those personal values of theirs that stand in these."""
+        self.hide(elsewhere._credentials)
+        for value, kind in elsewhere._kinds.items():
             if len(value) > _WHOLE_ONLY and any(value.casefold() in text for text in self._texts):
                 self._add(value, kind)
 
@@ -161,7 +161,7 @@ class PersonalData:
                 self._texts.append(value.casefold())
                 if not self._learn_secret(value, names):
                     self._learn_named(value, names)
-                    self._learn_forms(value, is_measured=_MEASURED.fullmatch(_last(names)) is not None)
+                    self._learn_forms(value, is_measured=any(map(_MEASURED.fullmatch, _split("_".join(names[-2:])))))
             case int() if not isinstance(value, bool):
                 is_personal = _is_id(names) or _PHONES.fullmatch(_last(names)) is not None
                 if not self._learn_secret(value, names) and is_personal and len(str(abs(value))) >= _LEAST_ID:
@@ -198,7 +198,7 @@ class PersonalData:
         text = "".join(redact(text[start : start + _PIECE]) for start in range(0, len(text), _PIECE))
         if depth < _DEEPEST:
             text = _BASE64.sub(lambda match: self._reencoded(match[0], depth), text)
-        for value in self._values():
+        for value in self._values() if self._may_stand_in(text) else ():
             text = self._without(value, text)
         for word, replacement in self._parts.items():
             if word in text:
@@ -214,6 +214,8 @@ class PersonalData:
                 return next(filter(None, map(self.remaining, value)), "")
             case str():
                 readings = list(_readings(value))
+                if not any(map(self._may_stand_in, readings)):
+                    return ""
                 found = (one for one in self._values() if any(self._without(one, text) != text for text in readings))
                 return next((self._kinds[one] for one in found), "")
         return ""
@@ -226,6 +228,7 @@ class PersonalData:
         return True
 
     def _is_secret(self, value: Json, names: Sequence[str]) -> bool:
+        names = [one for one in names if not one.startswith("/")]
         if value in ("", None) or isinstance(value, bool) or not names:
             return False
         own = any(is_among(name, self._secrets) for name in names)
@@ -248,8 +251,9 @@ class PersonalData:
             self._add(whole, "shaped")
         elif names and any(map(_BIRTHS.fullmatch, _split(names[-1]))):
             self._add(whole, "day" if _DAY.fullmatch(whole) else "shaped")
-        elif _is_name(names) and not whole.isdecimal():
-            self._add(whole, "name")
+        elif (_is_name(names) or (last in ("name", "names") and _FULL_NAME.fullmatch(whole))) and not whole.isdecimal():
+            for part in whole.split("/"):  # `octocat/demo`: each of the two stands alone elsewhere
+                self._add(part, "name")
         elif _is_id(names) and len(whole) >= _LEAST_ID and len(whole) <= 200:
             is_persons = any(map(_OF_PERSONS.fullmatch, _split(names[-1])))
             if is_persons or any(map(str.isdigit, whole)):
@@ -288,6 +292,12 @@ class PersonalData:
             return re.sub(rf"(?<![\w.:-]){value}(?![\w:-]|\.\d)", lambda _: self._replacement(value), text)
         hidden = without(frozenset({value}), text)
         return text if hidden == text else hidden.replace(HIDDEN, self._replacement(value))
+
+    def _may_stand_in(self, text: str) -> bool:
+        """Whether one of the values stands in a text: to look for all at once takes less time."""
+        if len(text) <= _WHOLE_ONLY or any(map(str.isdecimal, text)):
+            return True
+        return without(frozenset(self._values()), text) != text
 
     def _reencoded(self, encoded: str, depth: int) -> str:
         """Return base64 of a text with the values of that text replaced; as it is where it is of something else."""
@@ -358,6 +368,12 @@ class PersonalData:
         return f"{_shaped(value, 1)}{number}"
 
 
+def resource(path: str) -> str:
+    """Return what a path is about, `/plans`: its last segment that is a plain word. (With a slash it is no member.)"""
+    words = [part for part in path.partition("?")[0].split("/") if re.fullmatch("[A-Za-z_-]{3,40}", part)]
+    return f"/{words[-1]}" if words else "/"
+
+
 def _split(name: str) -> list[str]:
     return [word.lower() for word in _WORDS.findall(name)]
 
@@ -374,10 +390,14 @@ def _is_name(names: Sequence[str]) -> bool:
     last, before = ["", *words][-1], ["", *words][-2] if len(words) > 1 else ""
     holder = _last(names[:-1])
     if last in ("name", "names"):
-        return _TECHNICAL.fullmatch(before or holder) is None
+        return not _is_technical(before or holder)
     if any(map(_NAMES.fullmatch, (last, names[-1].lower(), before if last.isdecimal() else ""))):
-        return _TECHNICAL.fullmatch(before) is None
+        return not _is_technical(before)
     return holder == "address" and last not in ("country", "type", "kind", "state")
+
+
+def _is_technical(word: str) -> bool:
+    return any(map(_TECHNICAL.fullmatch, (word, word.removesuffix("s"), word.removesuffix("es"))))
 
 
 def _is_id(names: Sequence[str]) -> bool:
