@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import pytest
 import yaml
@@ -228,3 +230,92 @@ def test_silence_is_asked_of_a_rule(capsys: Capture, recording: Path, pack: Path
     for chosen in ((), ("--pack", pack)):
         status, _, err = run(capsys, "case", recording, "--no-match", *chosen)
         assert (status, err) == (2, "--no-match needs --rule: the rule that does not match\n")
+
+
+def test_a_credential_is_in_no_case_wherever_it_is_repeated(capsys: Capture, pack: Path, tmp_path: Path) -> None:
+    """Of headers, the address, the query and other exchanges of the recording, escaped and in base64."""
+    basic = base64.b64encode(b"merchant:s3same-op3n").decode()
+    headers = {"Authorization": f"Basic {basic}", "X-Shop-Auth": "shop-auth-11", "Cookie": "sid=sid-of-the-cookie-1"}
+    values = ["s3same-op3n", "shop-auth-11", "sid-of-the-cookie-1", "query-key-22", "login-answer-33", "p%C3%A4ss-word"]
+    echoed = " ".join(
+        [*values, quote(values[0]), base64.b64encode(f"x {values[3]} y".encode()).decode(), "p\u00e4ss-word"]
+    )
+    login = entry("POST", "/v1/login", {"password": "p\u00e4ss-word"}, 200, {"access_token": "login-answer-33"})
+    refused = entry("POST", "/v1/refunds?key=query-key-22", SENT, 400, {"error": {"message": f"too much: {echoed}"}})
+    refused["request"]["url"] = refused["request"]["url"].replace("https://", "https://merchant:s3same-op3n@")
+    refused["request"]["headers"] = [{"name": name, "value": value} for name, value in headers.items()]
+    file = tmp_path / "traffic.har"
+    file.write_text(json.dumps({"log": {"entries": [login, ENTRIES[0], refused]}}), "utf-8")
+    for chosen in ((), ("--pack", pack), ("--rule", pack / "over")):
+        status, out, err = run(capsys, "case", file, *chosen)
+        written = out + err + ((pack / "over.cases.yaml").read_text("utf-8") if "--rule" in chosen else "")
+        assert status == 0
+        assert [one for one in [*values, basic, "p\u00e4ss-word"] if one in unquote(written) or one in written] == []
+        assert "too much: [redacted] [redacted]" in written
+
+
+def test_a_look_up_that_was_refused_is_part_of_the_case(capsys: Capture, write_pack: WritePack, tmp_path: Path) -> None:
+    rule = """\
+        match: {operation: CreateRefund, message: '^too much'}
+        lookup: {charge: {get: "'/v1/charges/' + request.body.charge", optional: true}}
+        suggest:
+          - if: charge == null
+            message: Name another charge.
+            ask: /body/charge
+        """
+    pack = write_pack(manifest=MANIFEST, over=rule)
+    file = tmp_path / "traffic.har"
+    for status, listed in ((404, None), (403, {"answer": {"status": 403, "body": {"error": "no"}}})):
+        (pack / "over.cases.yaml").unlink(missing_ok=True)
+        gone = entry("GET", "/v1/charges/ch_1", None, status, {"error": "no"})
+        file.write_text(json.dumps({"log": {"entries": [gone, ENTRIES[1]]}}), "utf-8")
+        assert run(capsys, "case", file, "--rule", pack / "over")[0] == 0
+        (case,) = yaml.safe_load((pack / "over.cases.yaml").read_text("utf-8"))
+        assert case["lookups"] == {f"GET /v1/charges/{case['request']['body']['charge']}": listed}
+
+
+def test_a_case_that_no_longer_matches_without_personal_data_is_not_written(
+    capsys: Capture, write_pack: WritePack, tmp_path: Path
+) -> None:
+    rule = "match: {code: bad}\nwhen: body.owner.startsWith('Wil')\nsuggest: [{message: m, ask: /body/owner}]\n"
+    pack = write_pack(manifest=MANIFEST, over=rule)
+    file = tmp_path / "traffic.har"
+    refused = entry("POST", "/v1/refunds", {"owner": "Wilhelmina"}, 400, {"error": {"code": "bad", "message": "m"}})
+    file.write_text(json.dumps({"log": {"entries": [refused]}}), "utf-8")
+    status, out, err = run(capsys, "case", file, "--rule", pack / "over")
+    assert (status, out) == (1, "")
+    assert err.endswith("apex.over matches what was recorded, and not where personal data is replaced\n")
+    assert "Wilhelmina" not in err
+    assert not (pack / "over.cases.yaml").exists()
+
+
+def test_a_case_that_depends_on_its_place_in_the_file_is_not_written(
+    capsys: Capture, write_pack: WritePack, recording: Path
+) -> None:
+    rule = "match: {code: bad}\nsuggest: [{message: m, set: {/body/note: exchange.id}, changes_intent: true}]\n"
+    pack = write_pack(manifest=MANIFEST, over=rule)
+    status, out, err = run(capsys, "case", recording, "--rule", pack / "over")
+    assert (status, out) == (1, "")
+    assert "/suggestions/0/parameters/note: expected " in err
+
+
+def test_operations_of_a_description(
+    capsys: Capture, write_pack: WritePack, recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CORRIGIBLE_CACHE", str(tmp_path / "cache"))
+    post = {"operationId": "refund", "responses": {"200": {"description": "made"}}}
+    spec = tmp_path / "openapi.json"
+    spec.write_text(
+        json.dumps(
+            {"openapi": "3.0.3", "info": {"title": "A", "version": "1"}, "paths": {"/v1/refunds": {"post": post}}}
+        )
+    )
+    pack = write_pack(over="match: {operation: refund, code: bad}\nsuggest: [{message: m, ask: /body/note}]\n")
+    assert run(capsys, "case", recording, "--rule", pack / "over")[0] == 1
+    status, _, err = run(capsys, "case", recording, "--rule", pack / "over", "--spec", spec)
+    assert (status, err.splitlines()[0]) == (
+        0,
+        f"the cases need the operations of the description: corrigible pack test --spec {spec}",
+    )
+    assert run(capsys, "test", pack, "--spec", spec)[1] == f"{pack}: 1 passed, 0 failed\n"
+    assert run(capsys, "test", pack)[1] == f"{pack}: 0 passed, 1 failed\n"
