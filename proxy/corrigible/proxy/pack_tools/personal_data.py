@@ -28,6 +28,7 @@ from corrigible.rules.pointer import escape, is_among
 from corrigible.rules.schema_repair.suggestion import is_secret
 from corrigible.schema.exchange import Json
 from corrigible.schema.form import parameter_segments
+from corrigible.schema.printable import without_unseen
 
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _NAMES: Final = re.compile(
@@ -97,6 +98,8 @@ _PREFIX: Final = re.compile(r"([a-z]{1,6})_(?=[A-Za-z0-9]*\d)[A-Za-z0-9]+")
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _XML: Final = re.compile(r"<([A-Za-z][\w.:-]*)[^<>]*>([^<>]+)</\1>")
 _BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/]{8,}|[A-Za-z0-9_-]{8,})={0,2}(?![A-Za-z0-9+/_=-])")
+_RUN: Final = re.compile(r"[A-Za-z0-9+/_]{16,}")
+"""What may have a value in base64 or hexadecimal inside, between what is no text."""
 _JSON_ESCAPE: Final = re.compile(r"\\u([0-9A-Fa-f]{4})|\\(.)")
 _PIECE: Final = 2048
 """`redact` cuts longer texts, which a log needs and a case does not."""
@@ -119,11 +122,14 @@ class PersonalData:
         self._counts: dict[str, int] = {}
         self._texts: list[str] = []
         self._ordered: list[str] | None = None
+        self._all = frozenset[str]()
+        self._joined = ""
 
     def _values(self) -> list[str]:
         """Return the personal values, the longest first: one may be part of another."""
         if self._ordered is None:
             self._ordered = sorted(self._kinds, key=lambda one: (-len(one), one))
+            self._all, self._joined = frozenset(self._kinds), "\n".join(self._texts)
             for value, kind in self._kinds.items():  # in the order in which they were found
                 self._replacement(value)
                 words = _PERSON.fullmatch(value) and re.findall(r"[^\W_]{3,}", value)
@@ -138,8 +144,9 @@ class PersonalData:
     def learn_mentioned(self, elsewhere: PersonalData) -> None:
         """Add the credentials of other exchanges, and those personal values of theirs that stand in these."""
         self.hide(elsewhere._credentials)
+        joined = "\n".join(self._texts)
         for value, kind in elsewhere._kinds.items():
-            if len(value) > _WHOLE_ONLY and any(value.casefold() in text for text in self._texts):
+            if len(value) > _WHOLE_ONLY and value.casefold() in joined:
                 self._add(value, kind)
 
     def hide(self, values: Collection[str]) -> None:
@@ -198,8 +205,11 @@ class PersonalData:
         text = "".join(redact(text[start : start + _PIECE]) for start in range(0, len(text), _PIECE))
         if depth < _DEEPEST:
             text = _BASE64.sub(lambda match: self._reencoded(match[0], depth), text)
-        for value in self._values() if self._may_stand_in(text) else ():
+        for value in self._standing_in(text):
             text = self._without(value, text)
+        if _RUN.search(text) and without(self._all, text) != text:
+            for value in self._values():
+                text = self._without(value, text)
         for word, replacement in self._parts.items():
             if word in text:
                 text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", replacement, text)
@@ -214,9 +224,8 @@ class PersonalData:
                 return next(filter(None, map(self.remaining, value)), "")
             case str():
                 readings = list(_readings(value))
-                if not any(map(self._may_stand_in, readings)):
-                    return ""
-                found = (one for one in self._values() if any(self._without(one, text) != text for text in readings))
+                standing = self._standing_in(value)
+                found = (one for one in standing if any(self._without(one, text) != text for text in readings))
                 return next((self._kinds[one] for one in found), "")
         return ""
 
@@ -293,11 +302,11 @@ class PersonalData:
         hidden = without(frozenset({value}), text)
         return text if hidden == text else hidden.replace(HIDDEN, self._replacement(value))
 
-    def _may_stand_in(self, text: str) -> bool:
-        """Whether one of the values stands in a text: to look for all at once takes less time."""
-        if len(text) <= _WHOLE_ONLY or any(map(str.isdecimal, text)):
-            return True
-        return without(frozenset(self._values()), text) != text
+    def _standing_in(self, text: str) -> list[str]:
+        """Return the values that may stand in a text: to look for each in every encoding takes much longer."""
+        read = "\n".join(_readings(text)).casefold()
+        read = f"{read}\n{without_unseen(read)}\n{''.join(read.split())}"
+        return [one for one in self._values() if one.casefold() in read]
 
     def _reencoded(self, encoded: str, depth: int) -> str:
         """Return base64 of a text with the values of that text replaced; as it is where it is of something else."""
@@ -357,11 +366,7 @@ class PersonalData:
             number += 1
             made = make(number)
             low = made.casefold()
-            if (
-                low in taken
-                or any(one in low for one in parts)
-                or (len(low) > _WHOLE_ONLY + 1 and any(low in text for text in self._texts))
-            ):
+            if low in taken or any(one in low for one in parts) or (len(low) > _WHOLE_ONLY + 1 and low in self._joined):
                 continue
             self._counts[kind] = number
             return made
