@@ -89,12 +89,6 @@ def _suggested(entry: Mapping[str, Any], trail: Trail) -> Iterator[Place]:
                 yield from _suggested(one, (*trail, relation, index))
         elif isinstance(members, Mapping):
             yield from _suggested(members["suggest"], (*trail, relation, "suggest"))
-    if entry.get("action", "MODIFY_PARAMS") not in (
-        "MODIFY_PARAMS",
-        "USE_ALTERNATIVE_ENDPOINT",
-        "RESOLVE_PRECONDITION",
-    ):
-        return
     changes, patch, asked = entry.get("set"), entry.get("patch"), entry.get("ask")
     goes_elsewhere = entry.get("action") == "USE_ALTERNATIVE_ENDPOINT" or any(
         one in ("/path", "/method") for one in (*(changes if isinstance(changes, Mapping) else ()), *(_paths(patch)))
