@@ -26,6 +26,7 @@ from corrigible.proxy import cli
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.pack_tools.case_runner import run_cases
+from corrigible.proxy.pack_tools.lint import lint_pack
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pack.load import load_pack
@@ -92,6 +93,22 @@ def test_the_rule_of_the_guide_lints_and_passes_its_cases(tmp_path: Path) -> Non
     result = run_cases(pack)
     assert [verdict.failures for verdict in result.cases] == [(), ()]
     assert result.problems == ()
+
+
+@pytest.mark.parametrize("pack", sorted(file.parent.name for file in (ROOT / "docs/examples").glob("*/pack.yaml")))
+def test_the_packs_of_the_guide_lint_pass_their_cases_and_reach_every_entry(pack: str) -> None:
+    folder = ROOT / "docs/examples" / pack
+    linted, result = lint_pack(folder), run_cases(folder)
+    assert (linted.mistakes, linted.notes, result.problems) == ((), (), ())
+    assert [(one.case.text.name, one.failures) for one in result.cases if one.failures] == []
+
+
+def test_the_cookbook_shows_each_of_its_rules() -> None:
+    page = (ROOT / "docs/pack-authors.md").read_text("utf-8")
+    shown = re.findall(r"docs/examples/cookbook/([a-z-]+)\.yaml", page.partition("## Six patterns")[2])
+    rules = [rule.id.partition(".")[2] for rule in load_pack(ROOT / "docs/examples/cookbook").rules]
+    assert sorted(shown) == sorted(rules)
+    assert len(rules) == 6
 
 
 def test_the_edits_and_questions_of_the_guide_are_taken_by_the_rule_language(tmp_path: Path) -> None:

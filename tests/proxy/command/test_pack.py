@@ -165,7 +165,7 @@ def _until(lines: Iterable[str], start: str) -> None:
 def test_new_lints_and_passes(tmp_path: Path, capsys: Capture) -> None:
     folder = tmp_path / "apex"
     status, out, err = run(capsys, "pack", "new", folder)
-    assert (status, out[0], out[-1]) == (0, f"{folder}/pack.yaml", f"{folder}/unknown-parameter.cases.yaml")
+    assert (status, out[0], out[-1]) == (0, f"{folder}/pack.yaml", f"{folder}/example.cases.yaml")
     assert err[1] == f"next, 2: corrigible pack lint {folder}; corrigible pack test {folder}"
     made = [f"{folder}/too-many.yaml", f"{folder}/too-many.cases.yaml"]
     assert run(capsys, "pack", "new", folder / "too-many")[:2] == (0, made)
@@ -177,17 +177,17 @@ def test_new_lints_and_passes(tmp_path: Path, capsys: Capture) -> None:
 def test_lint_notes_what_is_left_of_the_template(tmp_path: Path, capsys: Capture) -> None:
     folder = tmp_path / "apex"
     run(capsys, "pack", "new", folder)
-    rule = folder / "unknown-parameter.yaml"
+    rule = folder / "example.yaml"
     note = f"note: {rule}:{{}}: still the template of corrigible pack new: {{}}"
-    summary = "apex 1.0.0: 1 rule, 2 cases, 0 tables, no mistakes"
+    summary = "apex 1.0.0: 1 rule, 2 cases, 0 tables, no mistakes, 1 note"
     assert run(capsys, "pack", "lint", folder) == (0, [summary], [note.format(5, "references, suggest, diagnosis")])
     scan = json.loads("\n".join(run(capsys, "pack", "lint", folder, "--format", "sarif")[1]))["runs"][0]
     assert [(one["ruleId"], one["level"]) for one in scan["results"]] == [("template", "note")]
-    text = rule.read_text("utf-8").replace("example.com", "shop.test").replace("Leave out", "Omit")
+    text = rule.read_text("utf-8").replace("example.com", "shop.test").replace("message: Say", "message: Tell")
     rule.write_text(text, "utf-8")
-    assert run(capsys, "pack", "lint", folder) == (0, [summary], [note.format(15, "diagnosis")])
-    rule.write_text(text.replace("diagnosis: The", "diagnosis: This"), "utf-8")
-    assert run(capsys, "pack", "lint", folder) == (0, [summary], [])
+    assert run(capsys, "pack", "lint", folder) == (0, [summary], [note.format(14, "diagnosis")])
+    rule.write_text(text.replace("diagnosis: Say", "diagnosis: Tell"), "utf-8")
+    assert run(capsys, "pack", "lint", folder) == (0, [summary.removesuffix(", 1 note")], [])
 
 
 def test_new_says_that_a_folder_is_missing(tmp_path: Path, capsys: Capture) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from corrigible.proxy.build import described
 from corrigible.proxy.pack_tools.lint import lint_pack
 
 WritePack = Callable[..., Path]
@@ -36,6 +38,10 @@ def mistakes(folder: Path) -> list[str]:
     return [str(problem).replace(f"{folder}/", "") for problem in lint_pack(folder).mistakes]
 
 
+def noted(folder: Path) -> list[str]:
+    return [str(note).replace(f"{folder}/", "") for note in lint_pack(folder).notes]
+
+
 def test_a_pack_in_order(write_pack: WritePack) -> None:
     assert linted(write_pack(x=RULE)) == []
 
@@ -55,8 +61,9 @@ def test_a_change_of_intent_that_no_case_claims(write_pack: WritePack) -> None:
 
 def test_an_expression_is_200_characters_long_at_most(write_pack: WritePack) -> None:
     fits, long = f"'{'x' * 198}'", f"'{'x' * 199}'"
+    uses = "also_resolves: 'fits == long ? [0] : []'\n"
     manifest = f'functions: {{"f(n)": "n + {long}"}}\n'
-    folder = write_pack(manifest=manifest, x=RULE + f'let:\n  fits: "{fits}"\n  long: "{long}"\n')
+    folder = write_pack(manifest=manifest, x=RULE + f'let:\n  fits: "{fits}"\n  long: "{long}"\n{uses}')
     assert [problem.partition(", 200")[0] for problem in linted(folder)] == [
         "pack.yaml:6: an expression of 205 characters",
         "x.yaml:10: an expression of 201 characters",
@@ -82,7 +89,7 @@ def test_a_stable_rule_says_who_wrote_it_and_when(
 
 
 def test_a_file_that_readers_disagree_about(write_pack: WritePack) -> None:
-    folder = write_pack(x=RULE + "let: {'off': 1}\n")
+    folder = write_pack(x=RULE + "let: {'off': 1}\nalso_resolves: \"[off]\"\n")
     assert linted(folder) == []
     (folder / "x.yaml").write_text((folder / "x.yaml").read_text("utf-8").replace("'off'", "off"), "utf-8")
     assert linted(folder) == ['x.yaml:8: "off" is a boolean in YAML 1.1 and text in YAML 1.2: quote it']
@@ -107,7 +114,7 @@ def test_no_case_is_too_few(write_pack: WritePack) -> None:
         ("when: request.bdy == null", '8: request has no member "bdy"; did you mean "body"?'),
         ("when: response.code == 400", '8: response has no member "code"; it has status, headers, body'),
         ('when: "exchange.?elapsd.orValue(0) > 1"', '8: exchange has no member "elapsd"; did you mean "elapsed"?'),
-        ("when: request.body.request.bdy == 'response.code' && response.headers.size() > 0", ""),
+        ("when: request.body.request.other == 'response.code' && response.headers.size() > 0", ""),
         ("let: {n: tables.limts.a}", "8: there is no tables/limts.yaml"),
         ("also_resolves: \"{'a': 1}\"", "8: the expression gives a map, expected a list"),
         ('lookup: {a: {get: "1"}}', "8: the expression gives a number, expected a text"),
@@ -120,7 +127,8 @@ def test_no_case_is_too_few(write_pack: WritePack) -> None:
 def test_an_expression_that_compiles_and_is_wrong(write_pack: WritePack, change: str, problem: str) -> None:
     rule = RULE.replace("code: bad}", "message: '^m(?P<what>.*)'}")
     folder = write_pack(manifest="lookups: ['/v1/{id}']\n", x=f"{rule}{change}\n")
-    assert [one.removeprefix("x.yaml:") for one in linted(folder)] == ([problem] if problem else [])
+    found = [one.removeprefix("x.yaml:") for one in linted(folder) if "is used by nothing" not in one]
+    assert found == ([problem] if problem else [])
 
 
 def test_results_of_the_wrong_kind_under_suggest(write_pack: WritePack) -> None:
@@ -197,3 +205,154 @@ def test_cases_without_a_rule(write_pack: WritePack) -> None:
     folder = write_pack(x=RULE)
     (folder / "xx.cases.yaml").write_text(OTHER, "utf-8")
     assert linted(folder) == ['xx.cases.yaml:1: these cases have no rule: xx.yaml does not exist; did you mean "x"?']
+
+
+DESCRIPTION = {
+    "openapi": "3.0.3",
+    "info": {"title": "Apex", "version": "1"},
+    "paths": {
+        "/v1/x": {
+            "post": {
+                "operationId": "createX",
+                "parameters": [{"name": "limit", "in": "query", "schema": {"type": "integer"}}],
+                "requestBody": {
+                    "content": {
+                        "application/json": {
+                            "schema": {
+                                "type": "object",
+                                "properties": {
+                                    "amount": {"type": "integer"},
+                                    "buyer": {"type": "object", "properties": {"name": {"type": "string"}}},
+                                    "lines": {
+                                        "type": "array",
+                                        "items": {"type": "object", "properties": {"sku": {"type": "string"}}},
+                                    },
+                                    "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+                                    "free": {"type": "object"},
+                                },
+                            }
+                        }
+                    }
+                },
+                "responses": {"200": {"description": "made"}},
+            }
+        },
+        "/v1/y": {
+            "get": {
+                "operationId": "listY",
+                "parameters": [{"name": "cursor", "in": "query", "schema": {"type": "string"}}],
+                "responses": {"200": {"description": "listed"}},
+            }
+        },
+    },
+}
+
+
+@pytest.fixture
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CORRIGIBLE_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "openapi.json"
+    file.write_text(json.dumps(DESCRIPTION), "utf-8")
+    return file
+
+
+@pytest.mark.parametrize("operation", ["", "CreateX"])
+@pytest.mark.parametrize(
+    ("edit", "named", "near"),
+    [
+        ("parameters: {amount: 1}", "", ""),
+        ("parameters: {amuont: 1}", "amuont", '; did you mean "amount"?'),
+        ("parameters: {limit: 1}", "", ""),
+        ("set: {/body/buyer/nmae: \"'x'\"}", "/body/buyer/nmae", '; did you mean "name"?'),
+        ("set: {/body/buyer/name: \"'x'\"}", "", ""),
+        ("set: {'buyer[nmae]': \"'x'\"}", "nmae", '; did you mean "name"?'),
+        ("set: {/body/byer/name: \"'x'\"}", "/body/byer/name", '; did you mean "buyer"?'),
+        ("set: {/body/labels/any: \"'x'\"}", "", ""),
+        ("set: {/body/free/any: \"'x'\"}", "", ""),
+        ("ask: /body/lines/0/sku", "", ""),
+        ("ask: [/body/lines/0/sk]", "/body/lines/0/sk", '; did you mean "sku"?'),
+        ("ask: {pointer: /query/limti, each: \"['a']\"}", "/query/limti", '; did you mean "limit"?'),
+        ("patch: [{op: add, path: /body/amonut, value: 1}]", "/body/amonut", '; did you mean "amount"?'),
+        ("patch: [{op: move, from: /body/total, path: /body/amount}]", "", ""),  # a case sends the old name
+        ("patch: [{op: remove, path: /body/gone}]", "/body/gone", ""),
+        ("if: body.amuont == null, ask: /body/amount", "/body/amuont", '; did you mean "amount"?'),
+        ("if: body.total != null, ask: /body/amount", "", ""),
+        ("if: error.pointer != '/body/amuont', ask: /body/amount", "/body/amuont", '; did you mean "amount"?'),
+        (
+            "patch: [{op: replace, path: /path, value: \"'/v1/y'\"}, {op: add, path: /query/cursor, value: \"'x'\"}]",
+            "",
+            "",
+        ),
+    ],
+)
+def test_places_that_no_operation_has(
+    write_pack: WritePack, spec: Path, operation: str, edit: str, named: str, near: str
+) -> None:
+    match = f"match: {{code: bad{f', operation: {operation}' if operation else ''}}}\n"
+    folder = write_pack(
+        manifest="operations: {POST /v1/x: CreateX}\n", x=f"{match}suggest:\n  - {{message: m, {edit}}}\n"
+    )
+    (folder / "x.cases.yaml").write_text((CASE % "").replace("amount: 500", "total: 500") + OTHER, "utf-8")
+    found = [one for one in lint_pack(folder, described(spec)).mistakes if one.kind == "undescribed-place"]
+    if not named:
+        assert found == []
+        return
+    assert [(one.place.path.name, one.place.line) for one in found] == [("x.yaml", 8)]
+    assert f'"{named}" in the description' in found[0].problem
+    assert found[0].problem.endswith(near)
+
+
+def test_an_entry_that_no_case_reaches(write_pack: WritePack) -> None:
+    rule = """\
+        match: {code: bad}
+        suggest:
+          - {if: body.amount > 400, message: m, changes_intent: true, parameters: {amount: 300}}
+          - if: body.amount > 100
+            all:
+              - {message: m, ask: /body/amount}
+              - {if: body.amount > 200, message: m, ask: /body/note}
+          - {message: m, ask: /body/other}
+        """
+    folder = write_pack(x=rule)
+    assert linted(folder) == []
+    assert noted(folder) == [
+        "x.yaml:9: no case reaches suggest[1] (if: body.amount > 100)",
+        "x.yaml:12: no case reaches suggest[1].all[1] (if: body.amount > 200)",
+        "x.yaml:13: no case reaches suggest[2]",
+    ]
+    claims = "{suggestions: [{parameters: {amount: 300}, safety: {changes_intent: true}}]}"
+    case = CASE % ", safety: {changes_intent: true}"
+    more = "".join(case.replace("name: n", f"name: n{n}").replace("500", n).replace(claims, "{}") for n in ("150", "1"))
+    (folder / "x.cases.yaml").write_text(case + more + OTHER, "utf-8")
+    assert noted(folder) == ["x.yaml:12: no case reaches suggest[1].all[1] (if: body.amount > 200)"]
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ("let: {left: 1}\nwhen: true", '8: "left" is used by nothing'),
+        ("let: {left: 1, more: left}", '8: "more" is used by nothing'),
+        ("let: {left: 1, more: left}\nalso_resolves: '[more]'", ""),
+        (
+            "let: {left: 1}\nlookup: {left: {get: \"'/v1/x/1'\"}}\nalso_resolves: '[left]'",
+            '8: "left" hides the look-up',
+        ),
+        ("let: {e: 1}\nalso_resolves: errors.map(e, e.number + 0)", '9: "e" is a name of the rule and of an element'),
+        ("also_resolves: errors.map(body, body.number)", '8: "body" is a name of the rule and of an element'),
+        ("let: {e: '[1]'}\nalso_resolves: e.map(n, n)", ""),
+        ("let: {n: 'body.?amuont.orValue(0)'}\nalso_resolves: '[n]'", '8: no case has a member "amuont", which may be'),
+        ("let: {n: body.amuont}\nalso_resolves: '[n]'", 'here; did you mean "amount"?'),
+        ("let: {n: 'body.?amount.orValue(0)'}\nalso_resolves: '[n]'", ""),
+        ("let: {n: has(error.mesage)}\nalso_resolves: '[n]'", 'here; did you mean "message"?'),
+        ("let: {n: \"at(response, '/body/eror/code')\"}\nalso_resolves: '[n]'", 'here; did you mean "error"?'),
+        ("when: body.?amuont.orValue(0) == 0", 'here; did you mean "amount"?'),
+        ("when: body.?unlike.orValue(0) == 0", ""),
+        ("let: {n: 'body.?unlike.orValue(0)'}\nalso_resolves: '[n]'", '8: no case has a member "unlike"'),
+        ("when: \"at(spec, '/properties/amuont') == null\"", ""),
+    ],
+)
+def test_a_name_that_hides_a_mistake(write_pack: WritePack, more: str, problem: str) -> None:
+    folder = write_pack(manifest="lookups: ['/v1/x/{id}']\n", x=f"{RULE}{more}\n")
+    found = [one.removeprefix("x.yaml:") for one in [*linted(folder), *noted(folder)]]
+    assert len(found) == bool(problem)
+    assert all(problem in one for one in found)

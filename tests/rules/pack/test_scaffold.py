@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from corrigible.rules.errors import AuthoringError
 from corrigible.rules.language.editor_schema import editor_schemas
 from corrigible.rules.pack.cases import load_cases
 from corrigible.rules.pack.load import load_pack
-from corrigible.rules.pack.scaffold import new_pack, new_rule
+from corrigible.rules.pack.scaffold import new_pack, new_rule, unchanged_members
 
 
 def test_a_new_pack_loads_and_fits_the_schemas_beside_it(tmp_path: Path) -> None:
@@ -24,12 +25,12 @@ def test_a_new_pack_loads_and_fits_the_schemas_beside_it(tmp_path: Path) -> None
         "rule.schema.json",
         "pack.schema.json",
         "cases.schema.json",
-        "unknown-parameter.yaml",
-        "unknown-parameter.cases.yaml",
+        "example.yaml",
+        "example.cases.yaml",
     ]
     pack = load_pack(folder)
-    assert [(pack.name, rule.id) for rule in pack.rules] == [("acme-two", "acme-two.unknown-parameter")]
-    assert [case.text.no_match for case in load_cases(folder / "unknown-parameter.yaml")] == [False, True]
+    assert [(pack.name, rule.id) for rule in pack.rules] == [("acme-two", "acme-two.example")]
+    assert [case.text.no_match for case in load_cases(folder / "example.yaml")] == [False, True]
     for file in made:
         if file.suffix == ".yaml":
             text = file.read_text("utf-8")
@@ -39,6 +40,30 @@ def test_a_new_pack_loads_and_fits_the_schemas_beside_it(tmp_path: Path) -> None
             if "date" in document:
                 document["date"] = str(document["date"])  # YAML 1.2, which editors read, has no dates
             Draft202012Validator(schema).validate(document)
+
+
+def test_the_template_speaks_of_no_particular_error(tmp_path: Path) -> None:
+    """An author who leaves a part of it as it is has said nothing that could be wrong of the API."""
+    folder = tmp_path / "acme"
+    new_pack(folder, author="A", date="2026-01-01")
+    new_rule(folder / "refund-too-large", author="A", date="2026-01-01")
+    texts = [file.read_text("utf-8") for file in folder.glob("refund-too-large*.yaml")]
+    words = {word.lower() for text in texts for word in re.findall(r"[A-Za-z]{3,}", text.partition("\n")[2])}
+    strange = {
+        "parameter",
+        "unknown",
+        "thing",
+        "things",
+        "charge",
+        "order",
+        "recipe",
+        "milk",
+        "stripe",
+        "payment",
+        "item",
+    }
+    assert words & strange == set()
+    assert unchanged_members(yaml.safe_load(texts[0])) or unchanged_members(yaml.safe_load(texts[1]))
 
 
 @pytest.mark.parametrize("name", sorted(editor_schemas()))
@@ -53,7 +78,7 @@ def test_a_rule_more(tmp_path: Path) -> None:
     new_pack(folder, author="A", date="2026-01-01")
     made = new_rule(folder / "too-many.yaml", author="A", date="2026-01-01")
     assert [file.name for file in made] == ["too-many.yaml", "too-many.cases.yaml"]
-    assert [rule.id for rule in load_pack(folder).rules] == ["acme.too-many", "acme.unknown-parameter"]
+    assert [rule.id for rule in load_pack(folder).rules] == ["acme.example", "acme.too-many"]
 
 
 def test_a_rule_names_its_author_where_that_is_not_the_author_of_the_pack(tmp_path: Path) -> None:
@@ -61,7 +86,7 @@ def test_a_rule_names_its_author_where_that_is_not_the_author_of_the_pack(tmp_pa
     new_pack(folder, author="A", date="2026-01-01")
     new_rule(folder / "by-b.yaml", author="B: b", date="2026-01-01")
     assert load_pack(folder).text.author == "A"
-    assert "author" not in (folder / "unknown-parameter.yaml").read_text("utf-8")
+    assert "author" not in (folder / "example.yaml").read_text("utf-8")
     assert 'author: "B: b"\n' in (folder / "by-b.yaml").read_text("utf-8")
 
 
@@ -70,7 +95,7 @@ def test_a_rule_takes_the_name_of_its_pack_not_of_the_folder(tmp_path: Path, mon
     folder = (tmp_path / "acme").rename(tmp_path / "elsewhere")
     monkeypatch.chdir(folder)
     new_rule(Path("too-many"), author="A", date="2026-01-01")
-    assert [rule.id for rule in load_pack(folder).rules] == ["acme.too-many", "acme.unknown-parameter"]
+    assert [rule.id for rule in load_pack(folder).rules] == ["acme.example", "acme.too-many"]
 
 
 @pytest.mark.parametrize("name", ["Acme", "acMe", "1st", "a_b", "\u00e9", "a b", "-a"])
@@ -94,8 +119,8 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     with pytest.raises(AuthoringError, match=r"acme: is there already and not empty$"):
         new_pack(folder, author="A", date="2026-01-01")
-    with pytest.raises(AuthoringError, match=r"unknown-parameter\.yaml: is there already$"):
-        new_rule(folder / "unknown-parameter", author="A", date="2026-01-01")
+    with pytest.raises(AuthoringError, match=r"example\.yaml: is there already$"):
+        new_rule(folder / "example", author="A", date="2026-01-01")
     (folder / "b.cases.yaml").write_text("[]", "utf-8")
     with pytest.raises(AuthoringError, match=r"b\.cases\.yaml: is there already$"):
         new_rule(folder / "b", author="A", date="2026-01-01")

@@ -13,19 +13,19 @@ import orjson
 
 from corrigible.adapters.openapi.load import load
 from corrigible.adapters.operation import Operations
-from corrigible.proxy.build import load_profiles
+from corrigible.proxy.access_log.terminal import counted
+from corrigible.proxy.build import load_profiles, profile_of
 from corrigible.proxy.core.api_profile import ApiProfile, Explanation, match_with
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange
 from corrigible.proxy.http.request_reader import read_request
+from corrigible.proxy.pack_tools.case_runner import judged_cases, shown_branch
 from corrigible.proxy.pack_tools.coverage import UNREAD, Coverage, Error, Exercise, ObservedError, Row, coverage
 from corrigible.proxy.recording.reader import Recording, capture, decoded, read_recording
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.lookup import LookupAnswer
-from corrigible.rules.pack.cases import load_cases
-from corrigible.rules.pack.load import rule_files
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json
 
@@ -67,11 +67,14 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--min",
         type=float,
         metavar="PERCENT",
-        help="exit with status 1 if fewer of the observed errors (without --log: of the documented errors) are covered",
+        help="exit with status 1 if fewer of the observed errors (without --log: of the documented errors) are "
+        "corrected",
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument(
-        "--all", action="store_true", help="include documented errors that were not observed and have no case"
+        "--all",
+        action="store_true",
+        help="include documented errors that were not observed and have no case, and entries that were reached",
     )
     parser.set_defaults(run=run)
 
@@ -84,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(result.document(), indent=2, ensure_ascii=False))
     else:
-        for line in table(result, whole=args.all):
+        for line in table(result, profile, whole=args.all):
             print(line)
     if args.min is None:
         return 0
@@ -118,14 +121,15 @@ def documented(profile: ApiProfile, description: Documented | None) -> Iterator[
 
 
 def exercises(profile: ApiProfile) -> list[Exercise]:
-    """Return the cases that a rule of the pack matches."""
-    cases = []
-    for file in rule_files(profile.pack.path):
-        for case in load_cases(file):
-            if not case.text.no_match:
-                rule = f"{profile.pack.name}.{case.rule}"
-                cases += [Exercise(error, rule) for error in _errors(profile, case.exchange)[:1]]
-    return cases
+    """Return the cases that a rule of the pack matches and that pass, without or with the description."""
+    plain = profile_of(profile.pack)
+    results = [*judged_cases(plain), *(judged_cases(profile) if profile.description is not None else ())]
+    passed = {result.case.place: result for result in reversed(results) if result.branches}
+    return [
+        Exercise(error, f"{profile.pack.name}.{result.case.rule}", result.branches)
+        for result in passed.values()
+        for error in _errors(profile, result.case.exchange)[:1]
+    ]
 
 
 def observed(profile: ApiProfile, file: Path) -> Iterator[ObservedError]:
@@ -201,7 +205,8 @@ def _recorded(profile: ApiProfile, corrector: HttpCorrector, recording: Recordin
         is_corrected = outcome.rewrite is not None
         codes = _codes(explanation.errors) if is_read or is_corrected else [UNREAD]
         for code in codes:
-            yield ObservedError(_kind(profile, exchange, code), outcome.rules, is_corrected)
+            branches = frozenset(one for one in explanation.branches if one[0] in outcome.rules)
+            yield ObservedError(_kind(profile, exchange, code), outcome.rules, is_corrected, branches)
 
 
 def _errors(profile: ApiProfile, exchange: Exchange) -> list[Error]:
@@ -228,7 +233,7 @@ def _operation(profile: ApiProfile, method: str, path: str) -> str:
 _HEADS = ("operation", "status", "code", "documented", "seen", "answered", "rules", "cases")
 
 
-def table(result: Coverage, *, whole: bool) -> Iterator[str]:
+def table(result: Coverage, profile: ApiProfile, *, whole: bool) -> Iterator[str]:
     """Yield the lines of a table, then the totals."""
     visible_rows = [row for row in result.rows if whole or row.observed or row.cases]
     rows = [_HEADS, *map(_cells, visible_rows)]
@@ -237,17 +242,24 @@ def table(result: Coverage, *, whole: bool) -> Iterator[str]:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
     if visible_rows:
         yield ""
-    hidden = [row.covered for row in result.rows if row not in visible_rows]
+    hidden = [bool(row.rules) for row in result.rows if row not in visible_rows]
     if hidden:
-        yield f"not shown (use --all): {sum(hidden)} documented errors with a rule, {len(hidden) - sum(hidden)} without"
+        able, rest = sum(hidden), len(hidden) - sum(hidden)
+        without = f"{len(hidden)} documented errors without a case"
+        yield f"not shown (use --all): {without}; a rule could match {able} of them, none {rest}"
     if result.documented.whole:
-        yield f"documented: {result.documented} errors have a rule"
+        yield f"documented: {result.documented} errors are corrected in a case or in observed responses"
     if result.observed.whole:
         yield f"observed: {result.observed} kinds of errors and {result.corrected} responses were corrected"
     if result.unread:
         yield f"not read: {result.unread} responses, with the code {UNREAD} above; `corrigible pack explain` shows why"
-    if result.idle:
-        yield f"rules that match none of these errors: {', '.join(result.idle)}"
+    yield f"rules: {result.rules} gave a correction in a case that passes or in an observed response"
+    yield f"entries under suggest: {result.reached} gave one"
+    by_id = {rule.id: rule for rule in profile.index.rules}
+    for one in result.entries:
+        if whole or not one.covered:
+            counts = f"{counted(one.cases, 'case')}, {one.observed} observed" if one.covered else "not reached"
+            yield f"  {one.rule}: {shown_branch(by_id[one.rule], one.branch)}: {counts}"
 
 
 def _cells(row: Row) -> tuple[str, ...]:

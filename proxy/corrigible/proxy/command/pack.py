@@ -55,18 +55,16 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     made.add_argument("--author", help="author of the pack; default: the user's name")
     made.set_defaults(run=_from_spec)
 
-    for name, text, run in (
-        ("lint", "report mistakes in packs, with file and line", _lint),
-        ("test", "run the cases of packs", _test),
+    for name, text, run, of_spec in (
+        ("lint", "report mistakes in packs, with file and line", _lint, "rules name its operations and members"),
+        ("test", "run the cases of packs", _test, "rules may name its operations"),
     ):
         verb = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         verb.add_argument("packs", nargs="*", metavar="NAME_OR_PATH", help="default: all built-in packs")
         verb.add_argument("--watch", action="store_true", help="run again whenever a file of a pack changes")
         verb.set_defaults(run=partial(_watched, run))
+        verb.add_argument("--spec", type=Path, metavar="FILE", help=f"the API's description: {of_spec}")
         if name == "lint":
-            verb.add_argument(
-                "--spec", type=Path, metavar="FILE", help="the API's description, whose operations rules may name"
-            )
             verb.add_argument(
                 "--format", choices=("text", "sarif"), default="text", help="sarif: SARIF 2.1.0; default: %(default)s"
             )
@@ -188,20 +186,22 @@ def _lint(args: argparse.Namespace) -> int:
         notes += unfinished
         if args.format == "text" and not wrong:
             counts = [(len(pack.rules), "rule"), (cases, "case"), (len(pack.tables), "table")]
-            print(f"{pack.label}: {', '.join(counted(*count) for count in counts)}, no mistakes")
+            rest = f", {counted(len(unfinished), 'note')}" if unfinished else ""
+            print(f"{pack.label}: {', '.join(counted(*count) for count in counts)}, no mistakes{rest}")
     if args.format == "sarif":
         print(sarif([*mistakes, *notes], KINDS, version("corrigible"), Path.cwd()), end="")
     for mistake in mistakes if args.format == "text" else ():
         print(mistake, file=sys.stderr)
-    for note in notes if args.format == "text" else ():
+    for note in notes if args.format == "text" and args.packs else ():
         print(f"note: {note}", file=sys.stderr)
     return 1 if mistakes else 0
 
 
 def _test(args: argparse.Namespace) -> int:
     failed = unread = 0
+    description = described(args.spec) if args.spec is not None else None
     for name in args.packs or built_in():
-        result = run_cases(name)
+        result = run_cases(name, description)
         failed += _print(result)
         malformed = len({one.place.path for one in result.problems if one.kind == "invalid"})
         files = "file is malformed, its cases" if malformed == 1 else "files are malformed, their cases"

@@ -15,6 +15,7 @@ from corrigible.adapters.formats.locate import locate_errors
 from corrigible.adapters.mapping.map_index import Maps
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.engine.index import RuleIndex
+from corrigible.rules.language.rule import Branch
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
@@ -106,6 +107,8 @@ class Explanation:
     errors: list[Violation] = field(default_factory=list)
     """The errors that were read, of each profile that read the answer."""
     lines: list[str] = field(default_factory=list)
+    branches: set[tuple[str, Branch]] = field(default_factory=set)
+    """The entries under `suggest` that gave something, with their rule."""
     undeclared_losses: list[str] = field(default_factory=list)
     """Pointers to values that edits take from the request though their author says that the intent stays."""
 

@@ -250,6 +250,7 @@ class ErrorMatcher:
                 verdict = "dropped: violates the description" if result is None else verdict
             if explanation is not None and notes is not None:
                 explanation.lines.append(f"{rule.id}: {verdict}{': ' if notes else ''}{'; '.join(notes)}")
+                explanation.branches |= {(rule.id, one) for one in (result.branches if result is not None else ())}
             if result is not None:
                 return with_stated_limits(result, error)
         return None

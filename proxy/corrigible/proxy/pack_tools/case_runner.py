@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import orjson
 
+from corrigible.adapters.base import Described
 from corrigible.proxy.build import profile_of
 from corrigible.proxy.core.api_profile import ApiProfile, Explanation
 from corrigible.proxy.core.decision import Annotate
@@ -15,7 +16,7 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.index import RuleIndex
 from corrigible.rules.errors import AuthoringError, Place, suggest_spelling
-from corrigible.rules.language.rule import Rule
+from corrigible.rules.language.rule import Branch, Rule, SuggestionGroup
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, allowed
 from corrigible.rules.pack.cases import Case, case_file, differences, load_cases
 from corrigible.rules.pack.load import load_pack, rule_files
@@ -32,6 +33,8 @@ class CaseResult:
 
     case: Case
     failures: tuple[str, ...]
+    branches: frozenset[Branch] = frozenset()
+    """The entries under `suggest` that gave what the case expects, if it passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,10 @@ class PackResult:
         return sum(not result.failures for result in self.cases)
 
 
-def run_cases(name_or_path: str | Path) -> PackResult:
+def run_cases(name_or_path: str | Path, description: Described | None = None) -> PackResult:
     """Run every case of a pack whose rule is right. Raises AuthoringError if pack.yaml itself is malformed."""
     problems: list[AuthoringError] = []
-    profile = profile_of(load_pack(name_or_path, mistakes=problems))
+    profile = profile_of(load_pack(name_or_path, mistakes=problems), description)
     rules = {rule.id.partition(".")[2]: rule for rule in profile.pack.rules}
     results: list[CaseResult] = []
     alone = {rule.id: RuleIndex((rule,)) for rule in profile.pack.rules}
@@ -64,12 +67,20 @@ def run_cases(name_or_path: str | Path) -> PackResult:
             problems += error.all_errors()
             continue
         problems += missing_kinds(file, cases)
-        results += [CaseResult(case, tuple(_failures(profile, rule, case, alone[rule.id]))) for case in cases]
+        results += [_judged(profile, rule, case, alone[rule.id]) for case in cases]
     problems += orphans(profile.pack.path)
     for result in results:
-        if result.case.text.expect is not None and not result.failures:
+        if not result.failures:
             problems += _conflicts(profile, rules[result.case.rule], result.case, alone)
     return PackResult(tuple(results), tuple(problems))
+
+
+def judged_cases(profile: ApiProfile) -> Iterator[CaseResult]:
+    """Run each rule of a pack on its own cases. Raises AuthoringError where a case file is malformed."""
+    for rule in profile.pack.rules:
+        index = RuleIndex((rule,))
+        for case in load_cases(profile.pack.path / f"{rule.id.partition('.')[2]}.yaml"):
+            yield _judged(profile, rule, case, index)
 
 
 def missing_kinds(file: Path, cases: tuple[Case, ...]) -> Iterator[AuthoringError]:
@@ -91,9 +102,18 @@ def orphans(path: Path) -> Iterator[AuthoringError]:
             yield AuthoringError(Place(file), problem, kind="missing-rule")
 
 
-def _failures(profile: ApiProfile, rule: Rule, case: Case, alone: RuleIndex) -> Iterator[str]:
+def _judged(profile: ApiProfile, rule: Rule, case: Case, alone: RuleIndex) -> CaseResult:
+    explanation = Explanation()
+    failures = tuple(_failures(profile, rule, case, alone, explanation))
+    branches = frozenset(branch for of_rule, branch in explanation.branches if of_rule == rule.id)
+    return CaseResult(case, failures, frozenset() if failures or case.text.no_match else branches)
+
+
+def _failures(
+    profile: ApiProfile, rule: Rule, case: Case, alone: RuleIndex, explanation: Explanation | None = None
+) -> Iterator[str]:
     requested: list[str] = []
-    result = evaluate_rules(profile, (rule,), case, requested=requested, index=alone)
+    result = evaluate_rules(profile, (rule,), case, explanation, requested, alone)
     yield from _lookup_failures(profile, case, requested)
     if case.text.no_match:
         if isinstance(result, Annotate):
@@ -117,11 +137,28 @@ def _failures(profile: ApiProfile, rule: Rule, case: Case, alone: RuleIndex) -> 
             yield f"after: no next request: {outcome}"
 
 
+def reached_branches(profile: ApiProfile, rule: Rule, cases: Sequence[Case]) -> frozenset[Branch]:
+    """Return the entries under `suggest` that give something in some case, whatever that case expects."""
+    explanation, index = Explanation(), RuleIndex((rule,))
+    for case in cases:
+        evaluate_rules(profile, (rule,), case, explanation, index=index)
+    return frozenset(branch for of_rule, branch in explanation.branches if of_rule == rule.id)
+
+
+def shown_branch(rule: Rule, branch: Branch) -> str:
+    """Return an entry under `suggest` as its author finds it."""
+    entry = rule.entries[branch[0]]
+    shown = f"suggest[{branch[0]}]"
+    if len(branch) > 1 and isinstance(entry, SuggestionGroup):
+        shown, entry = f"{shown}.{entry.relation}[{branch[1]}]", entry.members[branch[1]]
+    return shown if entry.condition is None else f"{shown} (if: {entry.condition.text})"
+
+
 def _lookup_failures(profile: ApiProfile, case: Case, requested: list[str]) -> Iterator[str]:
     """Yield look-ups that the rule makes and the case does not list, and those listed that nothing makes."""
     listed = case.text.lookups
     for lookup in dict.fromkeys(requested):
-        if lookup not in listed and _is_read(profile, lookup):
+        if lookup not in listed and is_read(profile, lookup):
             yield f'the rule looks up "{lookup}", which the case does not list (null: nothing is there)'
     if not listed.keys() <= set(requested):
         evaluate_rules(profile, profile.pack.rules, case, requested=requested)
@@ -129,7 +166,7 @@ def _lookup_failures(profile: ApiProfile, case: Case, requested: list[str]) -> I
             yield f'lookups has "{lookup}", which nothing looks up'
 
 
-def _is_read(profile: ApiProfile, lookup: str) -> bool:
+def is_read(profile: ApiProfile, lookup: str) -> bool:
     """Whether a rule asks this: what else is asked is a dry run."""
     method, _, path = lookup.partition(" ")
     is_reading_post = method == "POST" and allowed(path, profile.pack.settings.reading_posts) is not None
@@ -176,7 +213,17 @@ def answer_lookup(recorded: dict[str, Json], lookup: Lookup) -> LookupAnswer:
     return LookupAnswer(200, orjson.dumps(recorded_answer))
 
 
+def failures_of(profile: ApiProfile, case: Case) -> Iterator[str]:
+    """Yield why `pack test` would not take a case."""
+    rule = next(one for one in profile.pack.rules if one.id.partition(".")[2] == case.rule)
+    alone = {one.id: RuleIndex((one,)) for one in profile.pack.rules}
+    failures = list(_failures(profile, rule, case, alone[rule.id]))
+    yield from failures or (conflict.problem for conflict in _conflicts(profile, rule, case, alone))
+
+
 def _conflicts(profile: ApiProfile, rule: Rule, case: Case, alone: Mapping[str, RuleIndex]) -> Iterator[AuthoringError]:
+    if case.text.no_match:
+        return
     whole = evaluate_rules(profile, profile.pack.rules, case)
     if isinstance(whole, Annotate) and rule.id not in whole.rules and rule.status == "stable":
         problem = f'"{case.text.name}": {whole.rules[0]} matches first, so {rule.id} is not used'

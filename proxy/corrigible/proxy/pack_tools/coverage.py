@@ -1,15 +1,16 @@
 """Compares documented errors, observed errors, rules and cases. Pure: gets what was read, returns rows.
 
-A rule covers an error if it names the operation or the code, or only the status. A rule that matches only messages
-covers an error if a case or an observed response shows that it matches.
+An error is covered if a case that passes, or each observed response of its kind, shows that a rule answers it. Which
+rules could match an error besides is listed, and counts for nothing. The same holds for rules and their entries.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from corrigible.rules.language.rule import Rule
+from corrigible.rules.language.rule import Branch, Rule
 from corrigible.schema.exchange import Json
 
 DEFAULT: Final = "default"
@@ -33,13 +34,35 @@ class ObservedError(NamedTuple):
     """The rules that matched."""
     is_corrected: bool
     """Whether anything was added, by a rule or from the description."""
+    branches: frozenset[tuple[str, Branch]] = frozenset()
+    """The entries under `suggest` that gave it, with their rules; unknown of a line of a log."""
 
 
 class Exercise(NamedTuple):
-    """A case that a rule matches."""
+    """A case that passes, and that a rule matches."""
 
     error: Error
     rule: str
+    branches: frozenset[Branch] = frozenset()
+    """The entries under `suggest` that gave what the case expects."""
+
+
+class Entry(NamedTuple):
+    """An entry under `suggest`, or a member of its group that has an `if`."""
+
+    rule: str
+    branch: Branch
+    cases: int
+    """The number of cases that reached it and pass."""
+    observed: int
+    """The number of observed errors that reached it."""
+
+    @property
+    def covered(self) -> bool:
+        return self.cases + self.observed > 0
+
+    def document(self) -> dict[str, Json]:
+        return {**self._asdict(), "branch": list(self.branch), "covered": self.covered}
 
 
 class Row(NamedTuple):
@@ -50,12 +73,12 @@ class Row(NamedTuple):
     rules: tuple[str, ...]
     """The rules that could match."""
     cases: int
-    """The number of cases that one of them matches."""
+    """The number of cases that one of them matches, and that pass."""
 
     @property
     def covered(self) -> bool:
-        """Whether all observed errors were corrected; if none was observed, whether a rule could match."""
-        return self.corrected == self.observed if self.observed else bool(self.rules)
+        """Whether all observed errors were corrected; if none was observed, whether a case shows a correction."""
+        return self.corrected == self.observed if self.observed else self.cases > 0
 
     def document(self) -> dict[str, Json]:
         return {
@@ -89,8 +112,21 @@ class Share(NamedTuple):
 
 class Coverage(NamedTuple):
     rows: tuple[Row, ...]
+    entries: tuple[Entry, ...]
+    """Those of each rule that is in use, in the order of the rules."""
     idle: tuple[str, ...]
-    """Rules that match no documented or observed error and no case of these operations."""
+    """Rules that gave nothing in any case that passes, nor in an observed response."""
+
+    @property
+    def rules(self) -> Share:
+        """Return how many rules gave something."""
+        known = len({one.rule for one in self.entries})
+        return Share(known - len(self.idle), known)
+
+    @property
+    def reached(self) -> Share:
+        """Return how many entries under `suggest` gave something."""
+        return Share(sum(one.covered for one in self.entries), len(self.entries))
 
     @property
     def documented(self) -> Share:
@@ -117,6 +153,8 @@ class Coverage(NamedTuple):
             "observed": self.observed.document(),
             "answers": self.corrected.document(),
             "unread": self.unread,
+            "rules": self.rules.document(),
+            "entries": {**self.reached.document(), "each": [one.document() for one in self.entries]},
             "idle_rules": list(self.idle),
             "errors": [row.document() for row in self.rows],
         }
@@ -139,14 +177,12 @@ def coverage(
     for exercise in exercises:
         cases_at.setdefault(places.of(exercise.error), []).append(exercise)
     rows = []
-    matching: set[str] = set()
     for error in dict.fromkeys([*documented_errors, *seen_at, *cases_at]):
         observations, cases = seen_at.get(error, []), cases_at.get(error, [])
         shown_by_rule = {rule for observation in observations for rule in observation.rules} | {
             exercise.rule for exercise in cases
         }
         able = tuple(rule.id for rule in rules if rule.id in shown_by_rule or could_match(rule, error))
-        matching.update(able)
         rows.append(
             Row(
                 error,
@@ -157,8 +193,17 @@ def coverage(
                 len(cases),
             )
         )
-    idle = tuple(rule.id for rule in rules if rule.id not in matching)
-    return Coverage(tuple(sorted(rows, key=_order)), idle)
+    used = [rule for rule in rules if rule.status != "deprecated"]
+    met = {rule for observation in seen for rule in observation.rules} | {exercise.rule for exercise in exercises}
+    by_case = Counter((one.rule, branch) for one in exercises for branch in one.branches)
+    by_traffic = Counter(branch for one in seen for branch in one.branches)
+    entries = tuple(
+        Entry(rule.id, branch, by_case[rule.id, branch], by_traffic[rule.id, branch])
+        for rule in used
+        for branch in rule.branches()
+    )
+    idle = tuple(rule.id for rule in used if rule.id not in met)
+    return Coverage(tuple(sorted(rows, key=_order)), entries, idle)
 
 
 def _order(row: Row) -> tuple[int, bool, str, str, str]:

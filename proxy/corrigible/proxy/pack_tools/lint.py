@@ -6,24 +6,30 @@ Knows: a pack, its files and cases. Does not know: how a case is judged, the com
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
+
+import orjson
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.mapping.map_file import map_files, read_map
 from corrigible.proxy.build import profile_of
-from corrigible.proxy.core.api_profile import ApiProfile, Explanation
+from corrigible.proxy.core.api_profile import ApiProfile, Explanation, match_operation, parse_errors
 from corrigible.rules.errors import AuthoringError, Place, suggest_spelling
+from corrigible.rules.language.expression import SCOPE
 from corrigible.rules.language.rule import Entry, Rule, SuggestionGroup, SuggestionLoop, SuggestionSpec
-from corrigible.rules.language.yaml_source import read_source
+from corrigible.rules.language.shorthand import signature, words
+from corrigible.rules.language.yaml_source import Source, Trail, read_source
 from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import MANIFEST, Pack, load_pack, rule_files
 from corrigible.rules.pack.portable import portability_problems
 from corrigible.rules.pack.scaffold import unchanged_members
+from corrigible.rules.safety.nearness import is_slip
 from corrigible.schema.exchange import Json
 
-from .case_runner import evaluate_rules, missing_kinds, orphans
+from .case_runner import evaluate_rules, missing_kinds, orphans, reached_branches, shown_branch
+from .rule_places import DescribedPlaces, expressions, loop_names, member_names, places, tolerant_members, variables
 
 KINDS: Final[Mapping[str, str]] = {
     "invalid": "A file of the pack cannot be used.",
@@ -40,6 +46,12 @@ KINDS: Final[Mapping[str, str]] = {
     "missing-rule": "Cases need a rule.",
     "undeclared-loss": "A case shows a loss that its rule does not declare.",
     "unclaimed-intent": "No case would notice if the rule no longer said that it changes the intent.",
+    "undescribed-place": "A rule names a place of the request that the API's description does not have.",
+    "unreached-entry": "No case reaches an entry under `suggest`.",
+    "unused-name": "A `let` is used by nothing.",
+    "hidden-name": "A name hides another one of the rule.",
+    "misspelt-member": "An expression allows that a member is missing, and cases have it under nearly that name only.",
+    "unshown-member": "A `let` allows that a member is missing, and no case has it.",
     "template": "A rule has parts of the template of `corrigible pack new`.",
 }
 """The kinds of mistakes. A pack with one of the first kind is refused by the proxy."""
@@ -67,6 +79,8 @@ def lint_pack(name_or_path: str | Path, description: Described | None = None) ->
         except AuthoringError as error:
             mistakes.append(error)
     profile = profile_of(pack, description)
+    described = profile.described
+    declared = DescribedPlaces(described, pack.text.operations) if described is not None else None
     rules = {rule.id.partition(".")[2]: rule for rule in pack.rules}
     count = 0
     notes: list[AuthoringError] = []
@@ -80,16 +94,27 @@ def lint_pack(name_or_path: str | Path, description: Described | None = None) ->
         rule = rules.get(file.stem)
         if rule is None:
             continue  # it is among the mistakes
-        notes += _template(file)
+        unfinished, source = list(_template(file)), read_source(file)
+        notes += unfinished
+        mistakes += _names(source, rule, pack)
+        for one in _doubtful_members(profile, source, cases):
+            (notes if one.kind == "unshown-member" else mistakes).append(one)
+        if declared is not None and not unfinished:
+            requests = [case.exchange.request for case in cases]
+            for place, problem in declared.undeclared(places(source.data), rule.match.operations, requests):
+                mistakes.append(source.error(place.trail, problem, kind="undescribed-place"))
         mistakes += _unknown_operations(profile, rule, file)
         mistakes += _unknown_tables(pack, rule, file)
         if rule.status != "deprecated":
             mistakes += missing_kinds(file, cases)
+            notes += _unreached(profile, source, rule, cases)
         mistakes += _unclaimed_losses(profile, cases)
         mistakes += _unclaimed_intent(rule, file, cases)
     mistakes += orphans(pack.path)
     ordered = sorted(mistakes, key=lambda one: (one.place.path.name != MANIFEST, str(one.place.path), one.place.line))
-    return LintResult(pack, count, tuple(ordered), tuple(notes))
+    return LintResult(
+        pack, count, tuple(ordered), tuple(sorted(notes, key=lambda one: (one.place.path, one.place.line)))
+    )
 
 
 def _template(file: Path) -> Iterator[AuthoringError]:
@@ -114,6 +139,80 @@ def _unknown_operations(profile: ApiProfile, rule: Rule, file: Path) -> Iterator
             hint = suggest_spelling(name, known) or elsewhere
             problem = f'"{name}" is no operation of pack.yaml or of the API\'s adapter{hint}'
             yield source.error(trail, problem, kind="unknown-operation")
+
+
+def _names(source: Source, rule: Rule, pack: Pack) -> Iterator[AuthoringError]:
+    """Yield each `let` that nothing uses, and each name that hides one that the rule has."""
+    data, lookups = source.data, source.data.get("lookup") or {}
+    lets = data.get("let") or {}
+    functions = [(signature(call), words(body)) for call, body in pack.text.functions.items()]
+    used: list[tuple[Trail, frozenset[str]]] = [((), said - set(call[1])) for call, said in functions if call]
+    known = frozenset(SCOPE) | rule.names
+    for trail, text in expressions(data):
+        used.append((trail[:2], words(text)))
+        for name in dict.fromkeys(variables(text)):
+            if name in known:
+                yield source.error(trail, f'"{name}" is a name of the rule and of an element here', kind="hidden-name")
+    for trail, name in loop_names(data):
+        if name in rule.names:
+            yield source.error(trail, f'"{name}" is a name of the rule and of an element here', kind="hidden-name")
+    for name in lets:
+        if name in lookups:
+            yield source.error(("let", name), f'"{name}" hides the look-up of that name', kind="hidden-name")
+        if not any(name in mentioned for trail, mentioned in used if trail != ("let", name)):
+            yield source.error(("let", name), f'"{name}" is used by nothing', kind="unused-name")
+
+
+_OF_SCHEMAS: Final = frozenset({"type", "enum", "properties", "items", "required", "pattern", "format", "default"})
+"""Members of what the description says of a place: no case has that."""
+
+
+def _doubtful_members(profile: ApiProfile, source: Source, cases: Sequence[Case]) -> Iterator[AuthoringError]:
+    """Yield members that may be missing and that no case has: in a `let`, and where cases have nearly that name."""
+    there = {*member_names(dict(profile.pack.tables)), *_OF_SCHEMAS}
+    for case in cases:
+        exchange, body = case.exchange, _json(case.exchange.body)
+        match = match_operation([profile], exchange.request)
+        errors = parse_errors(match, exchange, body) if match is not None else ()
+        read = [
+            exchange.request.document(),
+            dict(exchange.headers),
+            body,
+            case.text.lookups,
+            *(one.scope() for one in errors),
+        ]
+        there.update(member_names(read))
+    for trail, text in expressions(source.data) if cases else ():
+        for name in dict.fromkeys(tolerant_members(text)):
+            near = [] if name in there else [one for one in sorted(there) if is_slip(name, one)]
+            problem = f'no case has a member "{name}", which may be missing here'
+            if near:
+                yield source.error(trail, f'{problem}; did you mean "{near[0]}"?', kind="misspelt-member")
+            elif trail[0] == "let" and name not in there:
+                yield source.error(trail, problem, kind="unshown-member")
+
+
+def _unreached(profile: ApiProfile, source: Source, rule: Rule, cases: Sequence[Case]) -> Iterator[AuthoringError]:
+    """Yield the entries under `suggest` that give nothing in any case."""
+    branches = rule.branches()
+    matching = [case for case in cases if case.text.expect is not None]
+    if len(branches) == 1 or not matching:
+        return  # that a case matches is asked of each rule
+    reached = reached_branches(profile, rule, matching)
+    for branch in branches:
+        if branch not in reached:
+            trail: Trail = ("suggest", branch[0])
+            if len(branch) > 1:
+                entry = rule.entries[branch[0]]
+                trail = (*trail, entry.relation if isinstance(entry, SuggestionGroup) else "", branch[1])
+            yield source.error(trail, f"no case reaches {shown_branch(rule, branch)}", kind="unreached-entry")
+
+
+def _json(body: bytes) -> Json:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
 
 
 def _unknown_tables(pack: Pack, rule: Rule, file: Path) -> Iterator[AuthoringError]:

@@ -17,7 +17,10 @@ from corrigible.schema.exchange import Json
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-_LEVELS: Final[Mapping[str, str]] = {"invalid": "error", "template": "note"}
+_LEVELS: Final[Mapping[str, str]] = {
+    "invalid": "error",
+    **dict.fromkeys(("template", "unreached-entry", "unshown-member"), "note"),
+}
 
 
 def sarif(mistakes: Sequence[AuthoringError], kinds: Mapping[str, str], version: str, folder: Path) -> str:

@@ -14,7 +14,7 @@ import orjson
 from corrigible.rules.budget import add_values, content_size
 from corrigible.rules.errors import RuleFault
 from corrigible.rules.language.expression import Activation, EvaluationError
-from corrigible.rules.language.rule import TERMINAL, Entry, LookupSpec, Rule
+from corrigible.rules.language.rule import TERMINAL, Branch, Entry, LookupSpec, Rule
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, allowed, brings_query
 from corrigible.rules.lookup_headers import LookupHeaders, is_value, lookup_headers
 from corrigible.rules.safety.loss import LookupResult
@@ -62,11 +62,13 @@ class RuleResult(NamedTuple):
     """The numbers of further errors that this answers too."""
     lookup_results: tuple[LookupResult, ...] = ()
     """What look-ups showed: a name may have been replaced by what it stands for."""
+    branches: frozenset[Branch] = frozenset()
+    """The entries under `suggest` that gave the suggestions, and the members of groups."""
 
     def with_suggestions(self, suggestions: Iterable[dict[str, Json]]) -> RuleResult:
         """Return the result with other suggestions. (`_replace` takes four times as long.)"""
-        rule, _, type, recovery, retry, used_live_state, settles, seen = self
-        return RuleResult(rule, tuple(suggestions), type, recovery, retry, used_live_state, settles, seen)
+        rule, _, type, recovery, retry, used_live_state, settles, seen, branches = self
+        return RuleResult(rule, tuple(suggestions), type, recovery, retry, used_live_state, settles, seen, branches)
 
 
 def evaluate(
@@ -139,7 +141,8 @@ class RuleEvaluation:
                 suggestions = self.builder.build(entry, activation)
                 if suggestions:
                     settled = rule.also_resolves.evaluate(activation) if rule.also_resolves is not None else ()
-                    return self._result(suggestions, entry, frozenset(settled))
+                    branches = frozenset({(number,), *((number, member) for member in self.builder.members)})
+                    return self._result(suggestions, entry, frozenset(settled), branches)
         except (EvaluationError, PatchError) as problem:
             raise RuleFault(rule.id, str(problem)) from problem
         self._note("nothing under suggest holds")
@@ -211,7 +214,9 @@ class RuleEvaluation:
                 raise RuleFault(self.rule.id, f"the header {name} of look-up {spec.name} is no short text of ASCII")
         return lookup_headers(self.request, self.settings.lookup_headers, own)
 
-    def _result(self, suggestions: list[dict[str, Json]], entry: Entry, settled: frozenset[int]) -> RuleResult:
+    def _result(
+        self, suggestions: list[dict[str, Json]], entry: Entry, settled: frozenset[int], branches: frozenset[Branch]
+    ) -> RuleResult:
         recovery = self.builder.recovery
         if not recovery:
             bases = {one.get("base_action") or one["action"] for one in suggestions}
@@ -221,7 +226,7 @@ class RuleEvaluation:
                 recovery = "transient" if bases == _WAITS else "correctable"
         kind = entry.type or self.rule.type
         retry, looked, seen = self.builder.retry, bool(self.lookups_made), tuple(self.lookup_results)
-        return RuleResult(self.rule, tuple(suggestions), kind, recovery, retry, looked, settled, seen)
+        return RuleResult(self.rule, tuple(suggestions), kind, recovery, retry, looked, settled, seen, branches)
 
 
 def _decoded(answer: LookupAnswer) -> Json:

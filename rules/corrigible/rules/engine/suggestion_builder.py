@@ -53,6 +53,8 @@ class SuggestionBuilder:
         self.rule, self.request, self.scope, self.settings = rule, request, scope, settings
         self.group, self.lookups = group, lookups
         self.groups = 0
+        self.members: list[int] = []
+        """The members of the group that gave suggestions."""
         self.retry: dict[str, Json] | None = None
         self.recovery = ""
 
@@ -64,10 +66,12 @@ class SuggestionBuilder:
                 return [] if _changes_nothing(entry, suggestion) else [suggestion]
             case SuggestionGroup():
                 new_group = self._new_group(entry.relation)
-                out = []
-                for member in entry.members:
+                out, self.members = [], []
+                for number, member in enumerate(entry.members):
                     if member.condition is None or member.condition.holds(activation):
-                        out += self.build(member, activation, new_group)
+                        built = self.build(member, activation, new_group)
+                        self.members += [number] if built else []
+                        out += built
                 return out
             case SuggestionLoop():
                 return self._loop(entry, activation)

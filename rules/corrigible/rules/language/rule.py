@@ -182,6 +182,8 @@ class SuggestionLoop:
 
 
 Entry = SuggestionSpec | SuggestionGroup | SuggestionLoop
+Branch = tuple[int, ...]
+"""The number of an entry under `suggest`; with that of a member of its group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,3 +219,14 @@ class Rule:
 
     def activation(self, scope: Mapping[str, Any]) -> Activation:
         return Activation(scope, self.bindings)
+
+    def branches(self) -> tuple[Branch, ...]:
+        """Return what cases have to reach: each entry under `suggest`, and each member of a group that has an `if`."""
+        groups = [(number, one) for number, one in enumerate(self.entries) if isinstance(one, SuggestionGroup)]
+        members = [
+            (number, index)
+            for number, group in groups
+            for index, member in enumerate(group.members)
+            if member.condition is not None
+        ]
+        return tuple(sorted([*((number,) for number in range(len(self.entries))), *members]))

@@ -42,26 +42,24 @@ match:
   status: [400, 422]
   code: {code}
 suggest:
-  - message: Leave out the parameter that the API does not know.
-    parameters: {{example: null}}
-    changes_intent: true
-diagnosis: The request has a parameter that the API does not know.
+  - message: Say in one sentence what the caller is to do.
+    ask: /body/member
+diagnosis: Say in one sentence what is wrong, without the correction.
 """
 
 _CASES = """\
 # yaml-language-server: $schema={schema}
-- name: the API refuses
+- name: the rule matches
   origin: synthetic
-  request: {{method: POST, path: /things, body: {{example: 1, kept: 2}}}}
-  response: {{status: 422, body: {{error: {{code: {code}, message: no such parameter}}}}}}
+  request: {{method: POST, path: /path, body: {{member: sent}}}}
+  response: {{status: 422, body: {{error: {{code: {code}, message: The message of the API.}}}}}}
   expect:
     recovery: correctable
-    suggestions: [{{action: MODIFY_PARAMS, parameters: {{example: null}}, safety: {{changes_intent: true}}}}]
-  after: {{body: {{kept: 2}}}}
+    suggestions: [{{action: MODIFY_PARAMS, placeholders: [{{pointer: /body/member, ask: user}}]}}]
 - name: another error
   origin: synthetic
-  request: {{method: POST, path: /things, body: {{example: 1}}}}
-  response: {{status: 422, body: {{error: {{code: another_code, message: something else}}}}}}
+  request: {{method: POST, path: /path, body: {{member: sent}}}}
+  response: {{status: 422, body: {{error: {{code: another_code, message: Another message of the API.}}}}}}
   no_match: true
 """
 
@@ -76,7 +74,7 @@ def new_pack(folder: Path, *, author: str, date: str) -> list[Path]:
     manifest = folder / "pack.yaml"
     title = folder.name.replace("-", " ").title()
     manifest.write_text(_PACK.format(name=folder.name, title=title, author=quoted(author)), "utf-8")
-    return [manifest, *_schemas(folder), *new_rule(folder / "unknown-parameter", author=author, date=date)]
+    return [manifest, *_schemas(folder), *new_rule(folder / "example", author=author, date=date)]
 
 
 def new_rule(path: Path, *, author: str, date: str) -> list[Path]:
