@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -42,6 +43,8 @@ _EXTRAS: Final = {
 }
 """What a command needs where it is not the extra `proxy`, which all of these include."""
 
+_RELOADING: Final = frozenset({"proxy", "corrector"})
+"""Commands to which SIGHUP says that files have changed. It would end one that is not ready yet."""
 _INTERRUPTED: Final = 130
 """As shells say: ended by SIGINT."""
 
@@ -78,6 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Exit status: 0 success, 1 it found a problem, 2 its arguments are wrong, 130 interrupted."""
     _open_standard_streams()
     words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] and words[0] in _RELOADING and hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # who sends it wants the newest files: they are about to be read
     # To import the others takes longer than most commands; completion is about all of them.
     names = [name for name in words[:1] if name in COMMANDS and name != "completion"]
     with shown_on("stdout", "stderr", colours=True):

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from corrigible.proxy.cli import main
 from corrigible.proxy.command import addresses
 from corrigible.proxy.command import proxy as command
 
@@ -419,3 +420,15 @@ def test_callers_from_other_machines_without_tls_are_warned_of(
     assert "it needs TLS" in lines[-1]
     assert command.run(arguments(*words, *wrong, "--tls-cert", str(tmp_path / "own.crt"))) == 2
     assert "other machines" not in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no such signal here")
+def test_a_hangup_during_the_start_ends_nothing() -> None:
+    before = signal.getsignal(signal.SIGHUP)
+    try:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        with pytest.raises(SystemExit):
+            main(["proxy", "--help"])
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

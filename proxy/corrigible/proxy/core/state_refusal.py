@@ -120,8 +120,8 @@ _TOLD: Final = {
         "CREDENTIALS_REFUSED",
     ),
     Reason.RIGHT: Told(
-        "Somebody who may do this has to do it, or has to decide whether the caller may. Another request does not"
-        " help.",
+        "Somebody who may do this has to do it, or has to decide whether the caller may. The same request is"
+        " refused again.",
         "permission",
         "somebody_else",
         "The server does not allow this to the caller.",
