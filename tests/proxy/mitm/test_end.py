@@ -105,7 +105,9 @@ def test_draining_finishes_what_is_under_way_and_closes_what_is_idle(bench: Any)
         busy.close()
 
 
-def test_a_second_request_to_stop_cuts_the_draining_short(bench: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_second_request_to_stop_cuts_the_draining_short(
+    bench: Any, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
     asked, release = threading.Event(), threading.Event()
 
     def slow(connection: socket.socket) -> None:
@@ -114,7 +116,9 @@ def test_a_second_request_to_stop_cuts_the_draining_short(bench: Any, caplog: py
 
     with (
         bench.upstream({"/slow": slow}) as upstream,
-        bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}", drain=3600) as proxy,
+        bench.proxy(
+            bench.none(), upstream=f"http://127.0.0.1:{upstream.port}", drain=3600, log=tmp_path / "log.jsonl"
+        ) as proxy,
     ):
         wire = bench.Wire(proxy.port)
         wire.send(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -125,3 +129,4 @@ def test_a_second_request_to_stop_cuts_the_draining_short(bench: Any, caplog: py
         release.set()
         wire.close()
     assert "cut off" in caplog.text
+    assert [one["error"] for one in bench.journal(tmp_path)] == ["the proxy was stopped"]

@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Protocol
 
 from .entry import AccessLog, Entry
@@ -43,6 +44,8 @@ class Recorder:
         """Brings the statistics up to date, where somebody else counts successes."""
         self.is_draining = False
         """Whether the front end takes no more connections: requests that are under way end."""
+        self.is_cutting = False
+        """Whether it ends what is under way: an exchange that breaks off now does so because of us."""
         self._listeners: tuple[Listener, ...] = (*([access_log] if access_log is not None else ()), *listeners)
 
     def listen(self, listener: Listener) -> None:
@@ -61,6 +64,8 @@ class Recorder:
 
     def write(self, entry: Entry) -> None:
         """Record an exchange."""
+        if self.is_cutting and entry.outcome == "failed" and entry.failure is None:
+            entry = replace(entry, error="the proxy was stopped")
         with suppress(Exception):
             self.statistics.write(entry)
         if self.terminal is not None:

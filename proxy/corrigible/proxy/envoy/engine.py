@@ -142,6 +142,7 @@ class _Run:
             return 1, envoy.ending()
         self._recorder.is_draining = True
         if not await envoy.drain(_ACTIVE, _CONNECTIONS, force):
+            self._recorder.is_cutting = True
             self._recorder.say("unfinished exchanges were cut off")
         passed = await self._asked(envoy)
         await envoy.stop()  # the last lines of its log come before its end

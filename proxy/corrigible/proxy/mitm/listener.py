@@ -11,6 +11,7 @@ import heapq
 import logging
 import socket
 import time
+from collections.abc import Callable
 
 from mitmproxy import options, platform
 from mitmproxy.proxy import mode_specs
@@ -52,8 +53,8 @@ class Listener:
         """Start to accept; return the addresses. Raises OSError if one is in use."""
         return await self._acceptor.open(host, port)
 
-    async def drain(self, seconds: float) -> bool:
-        """Stop accepting, let active exchanges finish, close. Return False if some were cut off."""
+    async def drain(self, seconds: float, cutting: Callable[[], None] = lambda: None) -> bool:
+        """Stop accepting, let active exchanges finish, close. Return False if some were cut off, after `cutting`."""
         self._acceptor.close()
         self._draining = True
         for connection in tuple(self._open):
@@ -64,6 +65,8 @@ class Listener:
         while self._tasks and loop.time() < end:
             await asyncio.wait(self._tasks, timeout=end - loop.time(), return_when=asyncio.FIRST_COMPLETED)
         finished = not self._tasks
+        if not finished:
+            cutting()
         for connection in tuple(self._open):
             connection.abort()
         if self._tasks:

@@ -138,21 +138,25 @@ async def serve(
         await stop.wait()
         if recorder is not None:
             recorder.is_draining = True
-        await _drain(listener, force_stop)
+        await _drain(listener, force_stop, recorder)
     finally:
         await lookups.close()
         await master.done()
 
 
-async def _drain(listener: Listener, force_stop: asyncio.Event | None) -> None:
-    draining = asyncio.create_task(listener.drain(DRAIN_SECONDS))
+async def _drain(listener: Listener, force_stop: asyncio.Event | None, recorder: Recorder | None) -> None:
+    def cutting() -> None:
+        if recorder is not None:
+            recorder.is_cutting = True
+
+    draining = asyncio.create_task(listener.drain(DRAIN_SECONDS, cutting))
     waiting = [draining]
     if force_stop is not None:
         waiting.append(asyncio.create_task(_wait_for(force_stop)))
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     for task in waiting:
         task.cancel()
-    finished = draining.result() if draining.done() else await listener.drain(0)
+    finished = draining.result() if draining.done() else await listener.drain(0, cutting)
     if not finished:
         logger.error("unfinished exchanges were cut off")
 
