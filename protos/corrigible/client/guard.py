@@ -204,12 +204,14 @@ def secret_texts(request: Written) -> frozenset[str]:
 
 def step_problem(step: Written, caller: Written) -> str:
     """Return what a request that comes first has that only the caller gives; empty if there is nothing."""
-    own = {one for one in caller.credentials() if one[0][0] == "path"}  # `/bot123:.../getMe`
-    if new := [one for one in step.credentials() if one not in own]:
+    set_there = step.credentials()
+    own = [one for one in caller.credentials() if one[0][0] == "path" and one in set_there]  # `/bot123:.../getMe`
+    if new := [one for one in set_there if one not in own]:
         return f"a request that has to come first sets a credential ({_spelled(new[0][0])})"
     if step.overrides():
         return f"a request that has to come first has {step.overrides()[0][0]}, which is another call than it shows"
-    if copied := _copied(caller.credentials(), iter(()), step.others(), frozenset()):
+    kept = (one for one in caller.credentials() if one not in own)
+    if copied := _copied(kept, iter(()), step.others(), frozenset()):
         return f"a request that has to come first copies a credential to {copied}"
     return ""
 

@@ -155,6 +155,7 @@ class SentRequest:
         """Return a request to the same host, with the caller's credentials and what selects the account and version."""
         own = {name.lower(): value for name, value in step.headers.items()}
         self._require_documented(own)
+        _require_same_coding(own)
         query = urlencode(list(query_pairs(step.query)))
         path = quote(step.path, safe=_PATH_CHARACTERS)
         alone = Written(f"{path}?{query}", tuple(step.headers.items()), step.body, self.credentials)
@@ -278,9 +279,7 @@ class SentRequest:
     def _headers(self, before: Mapping[str, str], after: Mapping[str, str]) -> list[tuple[str, str]]:
         changed = {name: value for name, value in after.items() if before.get(name) != value}
         self._require_documented(changed)
-        for name in {*before, *changed}:
-            if alike(name) in _CODINGS and before.get(name) != after.get(name):
-                raise NotSendable(f"the correction changes the header {name}, by which the body is read")
+        _require_same_coding(name for name in {*before, *changed} if before.get(name) != after.get(name))
         out: list[tuple[str, str]] = []
         for name, value in self.headers:
             low = name.lower()
@@ -326,6 +325,13 @@ def _signs(authorization: str) -> bool:
         return False
     is_pair = _ID_AND_SIGNATURE.fullmatch(value.strip()) is not None
     return is_pair or bool(_SIGNED_SCHEME.search(scheme) or _SIGNED_VALUE.search(value))
+
+
+def _require_same_coding(changed: Iterable[str]) -> None:
+    """Raise NotSendable if a correction says in which coding a body is: nobody here would read it."""
+    for name in changed:
+        if alike(name) in _CODINGS:
+            raise NotSendable(f"the correction changes the header {name}, by which the body is read")
 
 
 def _read_form(text: str) -> tuple[BodyForm, Json]:
