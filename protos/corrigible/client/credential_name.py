@@ -24,13 +24,13 @@ _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SECRET: Final = re.compile(
     r"passw(or)?ds?|pwds?|pass|pws?|psw|passw|passphrases?|passcodes?|passkeys?|htpasswd|secrets?|credentials?|creds?"
     r"|authorization|authentication|auth|jw[st]s?|jwe|bearer|assertion|signatures?|sig|hmac|[ht]?otp|pin|pat|cv[cvn]"
-    r"|[cx]srf|dpop|mnemonic|pem|pfx|keytab|kubeconfig|dsn"
+    r"|[cx]srf|cookies?|dpop|mnemonic|pem|pfx|keytab|kubeconfig|dsn"
 )
 """Last word of the name of a credential, in any part of a request."""
 _TWO: Final = re.compile(
     r"(api|access)(key|token|secret)s?|(auth|private|secret|signing)keys?|clientsecrets?|sess(ion)?(id|key)s?"
     r"|(backup|mnemonic|recovery|secret|seed)(phrase|seed|words?)s?|conn(ection)?str(ing)?s?|connectionur[il]s?"
-    r"|(access|auth|authorization|backup|fa|login|mfa|otp|recovery|security|sms|totp|verification)codes?|codeverifier"
+    r"|(access|auth|authorization|backup|device|fa|login|mfa|otp|recovery|security|sms|totp|verification)codes?|codeverifier"
     r"|(secret|security)answers?|(client|user)cert(ificate)?(data|s)?"
 )
 """Last two words of the name of a credential."""
@@ -153,7 +153,13 @@ def _is_secret(words: list[str]) -> bool:
     joined = "".join(words)
     if (before, last) == ("o", "auth"):
         return False
-    if _SECRET.fullmatch(last) or _SECRET.fullmatch(joined) or _TWO.fullmatch(before + last) or _JOINED.search(joined):
+    if (
+        joined == "sid"
+        or _SECRET.fullmatch(last)
+        or _SECRET.fullmatch(joined)
+        or _TWO.fullmatch(before + last)
+        or _JOINED.search(joined)
+    ):
         return True
     if last.endswith(("token", "tokens")):
         holder = last.removesuffix("s").removesuffix("token") or before
@@ -189,7 +195,8 @@ def is_secret_parameter(name: str, names: frozenset[str] = frozenset()) -> bool:
     """Whether a parameter of the query is a credential."""
     if is_given(name, names) or plain(name).lower().startswith(("x-amz-", "x-goog-")):
         return True
-    if any(_OF_QUERIES.fullmatch("".join(words)) for words in _stems(name)):
+    own = plain(name).rpartition(".")[2]
+    if any(_OF_QUERIES.fullmatch("".join(words)) for one in (name, own) for words in _stems(one)):
         return True
     return is_secret_name(name) or is_credential_name(name)
 
