@@ -153,13 +153,9 @@ def _is_secret(words: list[str]) -> bool:
     joined = "".join(words)
     if (before, last) == ("o", "auth"):
         return False
-    if (
-        joined == "sid"
-        or _SECRET.fullmatch(last)
-        or _SECRET.fullmatch(joined)
-        or _TWO.fullmatch(before + last)
-        or _JOINED.search(joined)
-    ):
+    if joined == "sid" or any(map(_SECRET.fullmatch, (last, joined))):
+        return True
+    if _TWO.fullmatch(before + last) or _JOINED.search(joined):
         return True
     if last.endswith(("token", "tokens")):
         holder = last.removesuffix("s").removesuffix("token") or before
@@ -237,16 +233,19 @@ def overrides_header(name: str) -> bool:
 @cached(4096)
 def names_method(name: str) -> bool:
     """Whether a parameter or a member names the method of the request, whatever the body is: `_method`."""
-    for part in parameter_segments(plain(name)):
-        part = part.strip().lower()
-        letters = re.sub(r"[^a-z]", "", part)
-        if letters in _METHODS or (letters in ("method", "methodoverride", "httpmethod") and not part[:1].isalpha()):
-            return True
-    return False
+    return any(
+        letters in _METHODS or (letters in ("method", "methodoverride", "httpmethod") and not part[:1].isalpha())
+        for part, letters in _parts(name)
+    )
 
 
 @cached(4096)
 def names_method_in_form(name: str) -> bool:
     """Whether it names it in a query and in a form: `httpMethod`. In JSON it is an ordinary member."""
-    parts = (re.sub(r"[^a-z]", "", part.lower()) for part in parameter_segments(plain(name)))
-    return any(part in _METHODS_OF_FORMS for part in parts)
+    return any(letters in _METHODS_OF_FORMS for _, letters in _parts(name))
+
+
+def _parts(name: str) -> Iterator[tuple[str, str]]:
+    name = plain(name).lower()
+    for part in parameter_segments(name) if "method" in name or "verb" in name else ():
+        yield part.strip(), re.sub(r"[^a-z]", "", part)

@@ -83,11 +83,13 @@ class Written:
 
     def credentials(self) -> list[tuple[Place, str]]:
         """Return each credential with its place, in an order that tells nothing."""
-        return sorted((leaf for leaf, is_secret in self._leaves() if is_secret), key=repr)
+        return self.parted()[0]
 
-    def others(self) -> Iterator[tuple[Place, str]]:
-        """Yield all texts that are no credential, with their places."""
-        return (leaf for leaf, is_secret in self._leaves() if not is_secret)
+    def parted(self) -> tuple[list[tuple[Place, str]], list[tuple[Place, str]]]:
+        """Return the credentials, and all other texts, with their places."""
+        leaves = list(self._leaves())
+        secret = sorted((leaf for leaf, is_secret in leaves if is_secret), key=repr)
+        return secret, [leaf for leaf, is_secret in leaves if not is_secret]
 
     def overrides(self) -> list[tuple[str, str]]:
         """Return what has the request handled by another method, path or host, or as somebody else's."""
@@ -183,15 +185,16 @@ def problem(before: Written, after: Written, given: Mapping[Place, Json] | None 
     """
     mine = frozenset((at, scalar_text(value)) for at, value in (given or {}).items() if at[:1] == ("body",))
     anew = {place for place, _ in mine}
-    kept = [one for one in before.credentials() if one[0] not in anew]
-    now = [one for one in after.credentials() if one not in mine]
+    (own, others), (left, written) = before.parted(), after.parted()
+    kept, now = [one for one in own if one[0] not in anew], [one for one in left if one not in mine]
     if kept != now:
         places = sorted({_spelled(place) for place, _ in {*kept} ^ {*now}} or {_spelled(place) for place, _ in kept})
         return f"the correction changes a credential, which is the caller's own ({', '.join(places[:3])})"
-    if copied := _copied(before.credentials(), before.others(), after.others(), mine):
+    if copied := _copied(own, {*others, *mine}, written):
         return f"the correction copies a credential to {copied}"
-    if before.overrides() != after.overrides():
-        names = sorted({name for name, _ in {*before.overrides()} ^ {*after.overrides()}})
+    overrides, changed = before.overrides(), after.overrides()
+    if overrides != changed:
+        names = sorted({name for name, _ in {*overrides} ^ {*changed}})
         return f"the correction changes {', '.join(names[:3])}, by which a server does something else than it shows"
     return ""
 
@@ -204,27 +207,23 @@ def secret_texts(request: Written) -> frozenset[str]:
 
 def step_problem(step: Written, caller: Written) -> str:
     """Return what a request that comes first has that only the caller gives; empty if there is nothing."""
-    set_there = step.credentials()
-    own = [one for one in caller.credentials() if one[0][0] == "path" and one in set_there]  # `/bot123:.../getMe`
+    (set_there, written), overrides = step.parted(), step.overrides()
+    credentials = caller.credentials()
+    own = [one for one in credentials if one[0][0] == "path" and one in set_there]  # `/bot123:.../getMe`
     if new := [one for one in set_there if one not in own]:
         return f"a request that has to come first sets a credential ({_spelled(new[0][0])})"
-    if step.overrides():
-        return f"a request that has to come first has {step.overrides()[0][0]}, which is another call than it shows"
-    kept = (one for one in caller.credentials() if one not in own)
-    if copied := _copied(kept, iter(()), step.others(), frozenset()):
+    if overrides:
+        return f"a request that has to come first has {overrides[0][0]}, which is another call than it shows"
+    if copied := _copied([one for one in credentials if one not in own], set(), written):
         return f"a request that has to come first copies a credential to {copied}"
     return ""
 
 
 def _copied(
-    credentials: Iterable[tuple[Place, str]],
-    before: Iterator[tuple[Place, str]],
-    after: Iterator[tuple[Place, str]],
-    given: frozenset[tuple[Place, str]],
+    credentials: Iterable[tuple[Place, str]], known: set[tuple[Place, str]], after: Iterable[tuple[Place, str]]
 ) -> str:
     """Return where a credential stands that did not stand there before; empty if there is no such place."""
     values = {part for one in credentials for part in _parts(*one) if len(part) >= _SHORTEST_ALONE}
-    known = {*before, *given}
     new = [(place, text) for place, text in after if (place, text) not in known] if values else []
     old: dict[Place, str] = dict(known)
     everything = "\n".join(view for place, text in new for one in (text, *place[1:]) for view in _views(one))
@@ -308,14 +307,13 @@ def _tells_secret(text: str, names: frozenset[str]) -> bool:
 def _assigns_secret(text: str, names: frozenset[str]) -> bool:
     if "@" in text and _USERINFO.search(text) is not None:
         return True
-    for match in _NAME.finditer(text):
-        end, name = match.end(), match[0]
-        is_option = name.startswith("--") and text[end : end + 1].isspace()
-        if not (is_option or _SIGN.match(text, end)) or counts(name):
-            continue
-        if is_secret_name(name) or is_given(name, names):
-            return True
-    return False
+    assigned = {match[0] for match in _NAME.finditer(text) if _is_assigned(text, match)}
+    return any(not counts(name) and (is_secret_name(name) or is_given(name, names)) for name in assigned)
+
+
+def _is_assigned(text: str, name: re.Match[str]) -> bool:
+    end = name.end()
+    return _SIGN.match(text, end) is not None or (name[0].startswith("--") and text[end : end + 1].isspace())
 
 
 def decodings(path: str) -> tuple[str, ...]:
