@@ -188,13 +188,17 @@ def is_secret_header(name: str) -> bool:
 
 @cached(4096)
 def is_secret_parameter(name: str, names: frozenset[str] = frozenset()) -> bool:
-    """Whether a parameter of the query is a credential."""
+    """Whether a parameter of the query is a credential, or a part of its name in brackets is one's: `a[token]`.
+
+    `key` and `code` are, as whole names alone: `filter[code]` and `error.code` are none.
+    """
     if is_given(name, names) or plain(name).lower().startswith(("x-amz-", "x-goog-")):
         return True
-    own = plain(name).rpartition(".")[2]
-    if any(_OF_QUERIES.fullmatch("".join(words)) for one in (name, own) for words in _stems(one)):
+    head, *inner = parameter_segments(plain(name))
+    is_whole = "." not in head and not any(one and not one.isdecimal() for one in inner)
+    if is_whole and any(_OF_QUERIES.fullmatch("".join(words)) for words in _stems(head)):
         return True
-    return is_secret_name(name) or is_credential_name(name)
+    return is_credential_name(name) or any(is_secret_name(one) for one in (name, head, *inner))
 
 
 @cached(4096)

@@ -12,12 +12,12 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 from corrigible.schema.document import readings, scalar_text
 from corrigible.schema.exchange import Json
-from corrigible.schema.form import fields, parameter_segments
+from corrigible.schema.form import fields
 from corrigible.schema.printable import without_unseen
 
 from .credential_name import (
@@ -35,6 +35,8 @@ from .credential_name import (
 
 Place = tuple[str, ...]
 """`("query", "api_key")`: the part of a request, and the names and indexes that lead to a value."""
+Leaf = tuple[Place, str]
+"""A place and the text there."""
 
 _DESCRIBING: Final = frozenset({"type", "kind", "method", "scheme", "scope", "scopes", "provider", "algorithm"})
 """Members of an object with the name of a credential that describe it, where their value is a word."""
@@ -48,7 +50,8 @@ _PAIRED: Final = frozenset(
 _VALUES: Final = re.compile(
     r"(binary|current|default|new|secure|string)?(contents?|data|text|values?)|default|plaintext|secret|string|val|v"
 )
-_LONGEST_NAME: Final = 80
+_IDENTIFIER: Final = re.compile(r"[^\s=<>]{1,80}")
+"""A value that can be a name: `Forgot password` is a title."""
 _NAME: Final = re.compile(r"[\w.\-]+")
 _SIGN: Final = re.compile(r"[\"'\\\s]{0,80}[=:>]")
 """What gives a value to the name before it: `password = `, `"password":`, `<password>`."""
@@ -69,6 +72,15 @@ _MOST_TEXT: Final = 1 << 20
 _ENDING: Final = re.compile(r"\.[A-Za-z0-9]{0,5}$")
 
 
+class Parts(NamedTuple):
+    """The leaves of a request."""
+
+    credentials: list[Leaf]
+    others: list[Leaf]
+    overrides: list[tuple[str, str]]
+    """What has the request handled by another method, path or host, or as somebody else's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """The parts of a request as they are written on the wire."""
@@ -81,29 +93,29 @@ class Written:
     form: bool = False
     """Whether the body is a form."""
 
-    def credentials(self) -> list[tuple[Place, str]]:
+    def credentials(self) -> list[Leaf]:
         """Return each credential with its place, in an order that tells nothing."""
-        return self.parted()[0]
+        return self.parted().credentials
 
-    def parted(self) -> tuple[list[tuple[Place, str]], list[tuple[Place, str]]]:
-        """Return the credentials, and all other texts, with their places."""
+    def parted(self) -> Parts:
+        """Return what a guard compares."""
         leaves = list(self._leaves())
         secret = sorted((leaf for leaf, is_secret in leaves if is_secret), key=repr)
-        return secret, [leaf for leaf, is_secret in leaves if not is_secret]
+        return Parts(secret, [leaf for leaf, is_secret in leaves if not is_secret], self._overrides(leaves))
 
-    def overrides(self) -> list[tuple[str, str]]:
-        """Return what has the request handled by another method, path or host, or as somebody else's."""
+    def _overrides(self, leaves: Iterable[tuple[Leaf, bool]]) -> list[tuple[str, str]]:
         found = [(name.lower(), value) for name, value in self.headers if overrides_header(name)]
         found += [(name, value) for name, value in self._query() if names_method(name) or names_method_in_form(name)]
-        for (place, value), _ in self._in(self.body, ("body",), is_secret=False):
-            if any(names_method(name) or (self.form and names_method_in_form(name)) for name in place[1:]):
-                found.append((_spelled(place[1:])[1:], value))
+        for (place, value), _ in leaves:
+            names = place[1:] if place[0] == "body" else ()
+            if any(names_method(name) or (self.form and names_method_in_form(name)) for name in names):
+                found.append((_spelled(names)[1:], value))
         return sorted(found)
 
     def _query(self) -> list[tuple[str, str]]:
         return fields(urlsplit(self.url).query)
 
-    def _leaves(self) -> Iterator[tuple[tuple[Place, str], bool]]:
+    def _leaves(self) -> Iterator[tuple[Leaf, bool]]:
         parts = urlsplit(self.url)
         if "@" in parts.netloc:
             yield (("address",), parts.netloc.rpartition("@")[0]), True
@@ -114,12 +126,11 @@ class Written:
             is_secret = is_given(name, self.names) or is_secret_header(name) or _tells_secret(value, self.names)
             yield (("headers", low), value), is_secret
         for name, value in self._query():
-            segments = parameter_segments(name)
-            is_secret = any(is_secret_parameter(part, self.names) for part in (name, *segments))
-            yield (("query", name), value), is_secret or _tells_secret(value, self.names)
+            is_secret = is_secret_parameter(name, self.names) or _tells_secret(value, self.names)
+            yield (("query", name), value), is_secret
         yield from self._in(self.body, ("body",), is_secret=False)
 
-    def _in(self, value: Json, at: Place, *, is_secret: bool) -> Iterator[tuple[tuple[Place, str], bool]]:
+    def _in(self, value: Json, at: Place, *, is_secret: bool) -> Iterator[tuple[Leaf, bool]]:
         waiting = [(value, at, is_secret)]
         while waiting:
             value, at, is_secret = waiting.pop()
@@ -141,12 +152,12 @@ class Written:
                 yield (at, ""), False
 
     def _is_secret(self, name: str, value: Json) -> bool:
-        if counts(name) and isinstance(value, int | float):
+        if isinstance(value, int | float) and counts(name):
             return False
         return is_secret_name(name) or is_given(name, self.names)
 
     def _names_one(self, value: Json) -> bool:
-        is_name = isinstance(value, str) and len(value) <= _LONGEST_NAME
+        is_name = isinstance(value, str) and _IDENTIFIER.fullmatch(value) is not None
         return is_name and (is_secret_name(value) or is_given(value, self.names))
 
     def _follows_name(self, values: Sequence[Json], index: int, *, is_entry: bool) -> bool:
@@ -163,7 +174,7 @@ def _describes(name: str, value: Json) -> bool:
     return name in _NAMING or (name in _DESCRIBING and is_word)
 
 
-def _in_path(path: str, names: frozenset[str]) -> Iterator[tuple[Place, str]]:
+def _in_path(path: str, names: frozenset[str]) -> Iterator[Leaf]:
     """Yield the credentials of a path: `;jsessionid=...`, `/token/...`, `/bot123:...`."""
     before = ""
     for segment in path.split("/"):
@@ -185,16 +196,16 @@ def problem(before: Written, after: Written, given: Mapping[Place, Json] | None 
     """
     mine = frozenset((at, scalar_text(value)) for at, value in (given or {}).items() if at[:1] == ("body",))
     anew = {place for place, _ in mine}
-    (own, others), (left, written) = before.parted(), after.parted()
-    kept, now = [one for one in own if one[0] not in anew], [one for one in left if one not in mine]
+    old, new = before.parted(), after.parted()
+    kept = [one for one in old.credentials if one[0] not in anew]
+    now = [one for one in new.credentials if one not in mine]
     if kept != now:
         places = sorted({_spelled(place) for place, _ in {*kept} ^ {*now}} or {_spelled(place) for place, _ in kept})
         return f"the correction changes a credential, which is the caller's own ({', '.join(places[:3])})"
-    if copied := _copied(own, {*others, *mine}, written):
+    if copied := _copied(old.credentials, {*old.others, *mine}, new.others):
         return f"the correction copies a credential to {copied}"
-    overrides, changed = before.overrides(), after.overrides()
-    if overrides != changed:
-        names = sorted({name for name, _ in {*overrides} ^ {*changed}})
+    if old.overrides != new.overrides:
+        names = sorted({name for name, _ in {*old.overrides} ^ {*new.overrides}})
         return f"the correction changes {', '.join(names[:3])}, by which a server does something else than it shows"
     return ""
 
@@ -207,21 +218,18 @@ def secret_texts(request: Written) -> frozenset[str]:
 
 def step_problem(step: Written, caller: Written) -> str:
     """Return what a request that comes first has that only the caller gives; empty if there is nothing."""
-    (set_there, written), overrides = step.parted(), step.overrides()
-    credentials = caller.credentials()
-    own = [one for one in credentials if one[0][0] == "path" and one in set_there]  # `/bot123:.../getMe`
-    if new := [one for one in set_there if one not in own]:
+    there, credentials = step.parted(), caller.credentials()
+    own = [one for one in credentials if one[0][0] == "path" and one in there.credentials]  # `/bot123:.../getMe`
+    if new := [one for one in there.credentials if one not in own]:
         return f"a request that has to come first sets a credential ({_spelled(new[0][0])})"
-    if overrides:
-        return f"a request that has to come first has {overrides[0][0]}, which is another call than it shows"
-    if copied := _copied([one for one in credentials if one not in own], set(), written):
+    if there.overrides:
+        return f"a request that has to come first has {there.overrides[0][0]}, which is another call than it shows"
+    if copied := _copied([one for one in credentials if one not in own], set(), there.others):
         return f"a request that has to come first copies a credential to {copied}"
     return ""
 
 
-def _copied(
-    credentials: Iterable[tuple[Place, str]], known: set[tuple[Place, str]], after: Iterable[tuple[Place, str]]
-) -> str:
+def _copied(credentials: Iterable[Leaf], known: set[Leaf], after: Iterable[Leaf]) -> str:
     """Return where a credential stands that did not stand there before; empty if there is no such place."""
     values = {part for one in credentials for part in _parts(*one) if len(part) >= _SHORTEST_ALONE}
     new = [(place, text) for place, text in after if (place, text) not in known] if values else []
@@ -259,8 +267,7 @@ def _folded(text: str) -> str:
 
 @lru_cache(1024)
 def _written(value: str) -> tuple[str, ...]:
-    """Return how a credential is written: as it is, in hexadecimal, in base64 at each of three places. A short one as
-    it is."""
+    """Return how a credential is written: as it is; a longer one also in hexadecimal, and in base64 at three places."""
     if len(value) < _SHORTEST:
         return (_folded(value),)
     data = value.encode("utf-8", "surrogatepass")

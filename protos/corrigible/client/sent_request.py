@@ -222,14 +222,15 @@ class SentRequest:
         is_same = edited.body == self.body
         if edited.body and kind != self.header("content-type"):
             media = kind.partition(";")[0].strip().lower()
-            is_read = media in ("", FORM) or _JSON_MEDIA.fullmatch(media) is not None
+            is_read = media == FORM or _JSON_MEDIA.fullmatch(media) is not None
+            is_read = is_read or (not media and before is not BodyForm.FORM)
             is_text = before is BodyForm.TEXT or (before is BodyForm.UNREAD and is_same)
             charset = _CHARSET.search(kind)
             if not (is_read or is_text) or (charset is not None and charset[1].lower() not in _CHARSETS):
                 raise NotSendable(f"the correction calls the body {kind}, which is not how it is read")
         if is_same:
             return replace(self._written(), url=edited.url, headers=edited.headers)
-        if edited._read_body()[0] is BodyForm.UNREAD:
+        if edited._read_body()[0] in (BodyForm.UNREAD, BodyForm.TEXT) and before is not BodyForm.TEXT:
             raise NotSendable("the body would be in a format that is not read")
         return edited._written()
 
