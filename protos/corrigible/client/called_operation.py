@@ -19,6 +19,7 @@ from .credential_name import alike, plain
 Place = tuple[str, ...]
 """`("body", "params", "name")`: names and indexes that lead to a value."""
 
+_LONGEST_WORD: Final = 40
 _FORMAL: Final = re.compile(r"content-(type|language)|accept(-[a-z]+)*|prefer|idempotency-key|(.*[-_.])?(api)?version")
 """Headers that say in which form and version something is asked for: these alone are edited unasked."""
 _ACTIONS: Final = frozenset(
@@ -29,6 +30,8 @@ _METHODS: Final = frozenset({"method", "httpmethod", "requestmethod"})
 _ADDRESSES: Final = frozenset({"endpoint", "href", "path", "relativeurl", "resource", "target", "to", "uri", "url"})
 """Members beside an inner method: `{"method": "GET", "url": "/users/7"}`."""
 _HTTP: Final = frozenset({"get", "head", "options", "post", "put", "patch", "delete", "query", "search"})
+_BATCHES: Final = re.compile(r"\w*(actions|batch|calls|commands|mutations|operations|ops|requests|transactitems)")
+"""Names of lists of calls: an element says what is done by a member, or by its only member (`{"delete": {...}}`)."""
 _TARGETS: Final = frozenset({"action", "command", "method", "name", "operation", "tool", "uri"})
 """Members of `params` that say what a method calls: `tools/call`, `workspace/executeCommand`."""
 _QUERIES: Final = frozenset({"query", "mutation", "sql", "statement", "stmt", "cypher", "gremlin", "script"})
@@ -40,6 +43,8 @@ _TRIALS: Final = re.compile(
     r"|(is|x)?(check|plan|test|verify)only|(just|only)(check|preview|simulate|test|validate|verify)"
 )
 """Names of flags under which a request only tells what it would do."""
+_REAL: Final = frozenset({"commit", "execute", "force", "live", "livemode", "production"})
+"""Names of flags without which a request only tells what it would do."""
 _OFF: Final = frozenset({"", "0", "[]", "false", "n", "no", "none", "null", "off", "{}"})
 _TRIAL_OF_PREFER: Final = re.compile(r"(?i)tx=rollback|dry-?run|(validate|test)-?only|return=preview")
 _CONDITION: Final = re.compile(
@@ -67,11 +72,15 @@ def another_operation(before: Request, after: Request, given: Mapping[Place, Jso
     for at in (*old, *new):
         if old.get(at) != new.get(at) and at not in given:
             return f"as {_pointer(at)} says what is done"
-    safeguards = dict(_safeguards(after))
-    for at, value in _safeguards(before):
-        if safeguards.get(at) != value and at not in given:
+    kept, safeguards = dict(_safeguards(before)), dict(_safeguards(after))
+    for at in (*kept, *safeguards):
+        is_added = at not in kept and safeguards[at] != _FOR_REAL
+        if kept.get(at) != safeguards.get(at) and not is_added and at not in given:
             return f"without the safeguard {_pointer(at)}"
     return ""
+
+
+_FOR_REAL: Final = "for real"
 
 
 def another_step(step: Request) -> str:
@@ -114,7 +123,10 @@ def _in_object(at: Place, value: Mapping[str, Json]) -> Iterator[tuple[Place, st
     verb = value.get(method)
     is_call = "jsonrpc" in names or ("params" in names and isinstance(verb, str))
     is_inner = isinstance(verb, str) and verb.strip().lower() in _HTTP
-    is_whole = at == ("body",) or (len(at) == 2 and at[1].isdecimal())
+    is_part = at[-1].isdecimal() and (len(at) == 2 or _BATCHES.fullmatch(alike(at[-2])) is not None)
+    is_whole = at == ("body",) or is_part
+    if is_part and value and all(isinstance(inner, Mapping) for inner in value.values()):
+        yield at, " ".join(sorted(value))
     addresses = _ADDRESSES & names.keys()
     words = {"operationname", *(_ACTIONS if is_whole else ())}
     words |= _METHODS if is_call or (is_inner and addresses) else set()
@@ -135,7 +147,7 @@ def _is_statement(value: Json) -> bool:
 
 
 def _safeguards(request: Request) -> Iterator[tuple[Place, str]]:
-    """Yield flags that are on under which nothing is done, and conditions."""
+    """Yield what decides whether it is done: flags that are on, words (`"mode": "dry-run"`), conditions."""
     waiting: list[tuple[Place, Json]] = [(("query",), dict(request.query)), (("body",), request.body)]
     while waiting:
         at, value = waiting.pop()
@@ -146,9 +158,14 @@ def _safeguards(request: Request) -> Iterator[tuple[Place, str]]:
             inside = [(str(index), inner) for index, inner in enumerate(value)]
         for name, inner in inside:
             last = plain(parameter_segments(name)[-1])
-            is_trial = _TRIALS.fullmatch(alike(last)) is not None and _text(inner).strip().lower() not in _OFF
-            if is_trial:
-                yield (*at, name), "on"
+            is_on = _word(inner) not in _OFF
+            if _TRIALS.fullmatch(alike(last)):
+                if is_on:
+                    yield (*at, name), "on"
+            elif isinstance(inner, str) and len(inner) < _LONGEST_WORD and _TRIALS.fullmatch(alike(inner)):
+                yield (*at, name), alike(inner)
+            elif alike(last) in _REAL and is_on:
+                yield (*at, name), _FOR_REAL
             elif _CONDITION.fullmatch(last):
                 yield (*at, name), _text(inner)
             elif isinstance(inner, Mapping | list):

@@ -22,27 +22,29 @@ _DECODINGS: Final = 3
 _ESCAPE: Final = re.compile(r"\\(?:u\{?([0-9A-Fa-f]{4,6})\}?|x([0-9A-Fa-f]{2}))")
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SECRET: Final = re.compile(
-    r"passw(or)?ds?|pwds?|pass|pws?|psw|passw|passphrases?|passcodes?|passkeys?|htpasswd|secrets?|credentials?|creds?"
+    r"passw(or)?ds?|pwds?|pass|pws?|psw|pswd|passw|psk|passphrases?|passcodes?|passkeys?|htpasswd|secrets?|credentials?|creds?"
     r"|authorization|authentication|auth|jw[st]s?|jwe|bearer|assertion|signatures?|sig|hmac|[ht]?otp|pin|pat|cv[cvn]"
     r"|[cx]srf|cookies?|dpop|mnemonic|pem|pfx|keytab|kubeconfig|dsn"
+    r"|contrasena|haslo|kennwort|motdepasse|parola|passwort|senha|wachtwoord"
 )
 """Last word of the name of a credential, in any part of a request."""
 _TWO: Final = re.compile(
     r"(api|access)(key|token|secret)s?|(auth|private|secret|signing)keys?|clientsecrets?|sess(ion)?(id|key)s?"
     r"|(backup|mnemonic|recovery|secret|seed)(phrase|seed|words?)s?|conn(ection)?str(ing)?s?|connectionur[il]s?"
-    r"|(access|auth|authorization|backup|device|fa|login|mfa|otp|recovery|security|sms|totp|verification)codes?|codeverifier"
+    r"|(access|activation|auth|authorization|backup|device|fa|login|mfa|otp|recovery|reset|security|sms|totp|unlock"
+    r"|verification)codes?|codeverifier"
     r"|(secret|security)answers?|(client|user)cert(ificate)?(data|s)?"
 )
 """Last two words of the name of a credential."""
 _JOINED: Final = re.compile(
     r"(passwords?|passwds?|passphrases?|passcodes?|passkeys?|pwds?|(admin|db|login|proxy|root|smtp|user)pass|secrets?"
-    r"|credentials?|authorization|signatures?|sess(ion)?id|connectionstrings?|api(key|token)s?|access(key|token)s?"
+    r"|credentials?|authorization|signatures?|onetime(code|pass(word)?)s?|sess(ion)?id|connectionstrings?|api(key|token)s?|access(key|token)s?"
     r"|accesskeyid|(auth|bearer|csrf|refresh|session)tokens?|(auth|private|secret|signing)keys?)$"
 )
 """How a name ends that is written as one word: `dbpassword`."""
 _OF_KEYS: Final = (
     r"api|app|application|access|account|admin|auth|client|consumer|encryption|functions|gpg|hmac|license|master|pgp"
-    r"|private|root|rsa|secret|security|server|service|session|shared|signing|ssh|storage|subscription|vault"
+    r"|private|root|rsa|secret|security|server|service|session|shared|signing|ssh|ssl|storage|subscription|tls|vault|webhook"
 )
 """What stands before `key` in the name of a credential. A `key` alone is one in a query and a header: in a body it is
 the common name of an entry (`{"key": ..., "value": ...}`), and `sort_key`, `primary_key` are none anywhere."""
@@ -59,7 +61,7 @@ _OF_COUNTS: Final = re.compile(
 """What stands before `tokens` where they are parts of texts."""
 _QUALIFIER: Final = re.compile(
     r"\d+|confirm|confirmation|confirmed|again|repeat|repeated|new|old|current|value|hash|hashed|digest|plain|plaintext"
-    r"|text|string|b64|base|encoded|encrypted|verify|header|v|raw|binary|bytes|hex|list"
+    r"|text|string|b64|base|encoded|encrypted|verify|header|v|raw|binary|bytes|hex|json|list"
 )
 """What may follow in the name of a credential: `password_confirmation`."""
 _OF_QUERIES: Final = re.compile(
@@ -205,7 +207,9 @@ def is_secret_parameter(name: str, names: frozenset[str] = frozenset()) -> bool:
 def is_signature_header(name: str) -> bool:
     """Whether a header has the name of a signature, which covers the request: `X-Hub-Signature-256`."""
     words = _words(name)
-    is_one = any(map(_SIGNATURE.fullmatch, words)) or words[-1:] == ["sign"] or alike(name).endswith("signature")
+    is_one = (
+        any(map(_SIGNATURE.fullmatch, words)) or words[-1:] in (["sign"], ["mac"]) or alike(name).endswith("signature")
+    )
     return is_one and words[0] != "accept"
 
 

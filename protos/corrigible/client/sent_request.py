@@ -38,8 +38,9 @@ _CHECKSUM: Final = re.compile(r"(?:^|[-_.])(?:checksum|crc32c?|digest|hash|md5|s
 _SIGNED_SCHEME: Final = re.compile(r"(?i)acs\d|aws|digest|dpop|eg1|goog\d|hawk|hmac|^mac$|sha-?\d|sharedkey|sign|tc3")
 """Schemes of `Authorization` that sign the request: a changed one has to be signed again."""
 _SIGNED_VALUE: Final = re.compile(r"(?i)(?:^|[\s,&])[\w.-]*(?:signature|sig|mac)\s*=")
-_PLAIN_SCHEMES: Final = frozenset({"basic", "bearer"})
-_ID_AND_SIGNATURE: Final = re.compile(r"[\w.-]+:[A-Za-z0-9+/_-]{20,}={0,2}")
+_PLAIN_SCHEMES: Final = re.compile(r"(?i)basic|bearer|.*(key|token)")
+_ID_AND_SIGNATURE: Final = re.compile(r"[\w.-]+:(?:[A-Za-z0-9+/_-]{20,}={1,2}|(?:[0-9A-Fa-f]{8}){4,16})")
+"""What a signature looks like beside the name of its key: base64 of as many bytes as a hash has, or hexadecimal."""
 _CODINGS: Final = frozenset({"contentencoding", "contenttransferencoding"})
 _JSON_MEDIA: Final = re.compile(r"[\w.-]+/(?:[\w.-]+[+-])?json(?:[+-][\w.-]+)?")
 _CHARSET: Final = re.compile(r"(?i)charset\s*=\s*[\"']?([^\s;\"']+)")
@@ -322,10 +323,11 @@ class SentRequest:
 def _signs(authorization: str) -> bool:
     """Whether an `Authorization` is a signature of the request."""
     scheme, _, value = authorization.strip().partition(" ")
-    if scheme.lower() in _PLAIN_SCHEMES:
+    is_signed = _SIGNED_SCHEME.search(scheme.partition(":")[0]) is not None
+    if not is_signed and _PLAIN_SCHEMES.fullmatch(scheme):
         return False
-    is_pair = _ID_AND_SIGNATURE.fullmatch(value.strip()) is not None
-    return is_pair or bool(_SIGNED_SCHEME.search(scheme) or _SIGNED_VALUE.search(value))
+    is_pair = _ID_AND_SIGNATURE.fullmatch(value.strip() or scheme) is not None
+    return is_signed or is_pair or _SIGNED_VALUE.search(value) is not None
 
 
 def _require_same_coding(changed: Iterable[str]) -> None:
