@@ -201,3 +201,52 @@ def test_no_media_type_hides_what_a_body_says(media: str, changed: str, members:
 @given(st.sampled_from(["/v1/users/7", "/v1/users/a%20b", "/v1/users/%66"]))
 def test_a_path_under_escapes_is_read_once_for_each_server(path: str) -> None:
     assert decodings(path)[0] == path and "%" not in decodings(path)[-1]
+
+
+@given(
+    _PREFIXES, st.sampled_from(["signature", "sig", "hmac", "sign"]), st.sampled_from(["", "-256", "-sha256", "-v2"])
+)
+def test_what_is_signed_is_edited_nowhere(before: list[str], word: str, after: str) -> None:
+    name = "-".join([*before, word])
+    for headers, query in (
+        (((f"{name}{after if word != 'sign' else ''}", "0a1b"),), "x=1"),
+        ((), f"{name}=0a1b2c3d4e5f6071"),
+    ):
+        sent = SentRequest("POST", f"https://a.test/x?{query}", headers, b'{"a": 1}')
+        with pytest.raises(NotSendable, match="signed"):
+            sent.edited(replace(sent.document(), body={"a": 2}))
+
+
+_TRIALS: Final = st.sampled_from(
+    ["dry run", "validate only", "validation only", "check only", "test mode", "preview", "simulate"]
+)
+
+
+@given(_TRIALS, _WAYS, st.sampled_from([True, "true", 1, "All", ["All"]]), st.sampled_from(["query", "body", "inside"]))
+def test_a_trial_ends_after_a_confirmation_alone(words: str, way: str, value: Any, where: str) -> None:
+    name = spelled(words.split(), way)
+    flags, others = {name: value, "a": 1}, {"a": 1}
+    for after in (others, {**others, name: False}, {**others, name: "false"}, {**others, name: None}):
+        if where == "query":
+            begin, end = (Request("POST", "/x", query=one) for one in (flags, after))
+        else:
+            begin, end = (
+                Request("POST", "/x", body={"o": [one]} if where == "inside" else one) for one in (flags, after)
+            )
+        assert name in another_operation(begin, end, {})
+        assert another_operation(end, begin, {}) == ""
+
+
+_VERBS: Final = st.sampled_from(
+    ["get", "read", "list", "delete", "orders.delete", "Purge", "mutation { a }", "tools/call"]
+)
+
+
+@given(_VERBS, _VERBS, st.booleans(), st.booleans())
+def test_another_method_of_json_rpc_is_another_call(one: str, other: str, is_batch: bool, is_named: bool) -> None:
+    calls = [
+        {"id": 1, "method": verb, "params": {"a": 1}, **({"jsonrpc": "2.0"} if is_named else {})}
+        for verb in (one, other)
+    ]
+    before, after = (Request("POST", "/rpc", body=[call] if is_batch else call) for call in calls)
+    assert bool(another_operation(before, after, {})) is (one != other)
