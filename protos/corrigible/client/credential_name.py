@@ -175,6 +175,12 @@ def counts(name: str) -> bool:
 
 
 @cached(4096)
+def is_of_parts(name: str) -> bool:
+    """Whether an object of this name is none as a whole: `auth` has methods, users and passwords."""
+    return _words(name)[-1:] in (["auth"], ["authentication"])
+
+
+@cached(4096)
 def is_secret_header(name: str) -> bool:
     """Whether a header is a credential. A `Key` or `Token` of any kind is one here, but for those of pages."""
     if name.lower() in CREDENTIALS or is_credential_name(name) or is_secret_name(name):

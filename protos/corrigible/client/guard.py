@@ -24,6 +24,7 @@ from .credential_name import (
     alike,
     counts,
     is_given,
+    is_of_parts,
     is_secret_header,
     is_secret_name,
     is_secret_parameter,
@@ -50,6 +51,8 @@ _PAIRED: Final = frozenset(
 _VALUES: Final = re.compile(
     r"(binary|current|default|new|secure|string)?(contents?|data|text|values?)|default|plaintext|secret|string|val|v"
 )
+_KEYED: Final = frozenset({"api", "auth", "authentication"})
+"""Objects whose `key` is a credential."""
 _IDENTIFIER: Final = re.compile(r"[^\s=<>]{1,80}")
 """A value that can be a name: `Forgot password` is a title."""
 _NAME: Final = re.compile(r"[\w.\-]+")
@@ -139,6 +142,7 @@ class Written:
                 for name, inner in value.items():
                     low = str(name).lower()
                     secret = self._is_secret(str(name), inner) or (is_named and _VALUES.fullmatch(low) is not None)
+                    secret = secret or (low == "key" and at[-1].lower() in _KEYED)
                     waiting.append((inner, (*at, str(name)), secret or (is_secret and not _describes(low, inner))))
             elif isinstance(value, list | tuple) and value:
                 for index, inner in enumerate(value):
@@ -152,9 +156,10 @@ class Written:
                 yield (at, ""), False
 
     def _is_secret(self, name: str, value: Json) -> bool:
-        if isinstance(value, int | float) and counts(name):
-            return False
-        return is_secret_name(name) or is_given(name, self.names)
+        is_other = (isinstance(value, int | float) and counts(name)) or (
+            isinstance(value, Mapping) and is_of_parts(name)
+        )
+        return (is_secret_name(name) and not is_other) or is_given(name, self.names)
 
     def _names_one(self, value: Json) -> bool:
         is_name = isinstance(value, str) and _IDENTIFIER.fullmatch(value) is not None
