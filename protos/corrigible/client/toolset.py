@@ -210,9 +210,7 @@ class Toolset:
         Of those, OpenAPI says that concrete ones are matched before those with braces.
         """
         low = path.lower()
-        fitting = {
-            one for one in self._templates if (path_values(one, path) or path_values(one.lower(), low)) is not None
-        }
+        fitting = {one for one in self._templates if path_values(one.lower(), low) is not None}
         return {path} if path in fitting and "{" not in path else fitting
 
     def _native(self, prepared: _Prepared, client: httpx.Client | httpx.AsyncClient) -> httpx.Request:
