@@ -71,8 +71,8 @@ EXEMPT = {
 }
 ORDER = {
     "client": [
-        *("path_template", "credentials", "guard", "native_message", "explanation", "form_edit", "sent_request"),
-        *("difference", "answer", "policy", "decision", "correction", "driver"),
+        *("path_template", "credential_name", "guard", "credentials", "native_message", "explanation", "form_edit"),
+        *("sent_request", "difference", "answer", "policy", "called_operation", "decision", "correction", "driver"),
         *("httpx", "requests", "stripe", "github", "grpc"),
         *("tool", "tool_list", "argument_repair", "tool_words", "toolset"),
         *("provider_object", "openai", "anthropic", "langchain"),

@@ -342,10 +342,32 @@ def test_a_correction_is_sent_only_to_a_tool_that_is_offered() -> None:
 
 @pytest.mark.parametrize(
     ("path", "is_sent"),
-    [("/v1/users/7", True), ("/v1/users/export", False), ("/v1/users/import", False), ("/v1/users", False)],
+    [
+        ("/v1/users/7", True),
+        ("/v1/users/7/files", True),
+        ("/v1/users/a%20b", True),
+        ("/v1/users/export", False),
+        ("/v1/users/exp%6Frt", False),
+        ("/v1/users/export%20", False),
+        ("/v1/users/EXPORT", False),
+        ("/v1/users/export.json", False),
+        ("/v1/users/import", False),
+        ("/v1/users", False),
+        ("/v1/users/7:undelete", False),
+        ("/v1/users/7%3Aundelete", False),
+        ("/v1/users/7.wipe", False),
+        ("/v1/users/wipe", False),
+        ("/v1/users/me", False),
+    ],
 )
 def test_an_operation_beside_a_tool_is_none(path: str, is_sent: bool) -> None:
     paths = {"/users/{id}": "user", "/users/export": "export", "/users/{id}/files": "files"}
+    paths |= {
+        "/users/{id}:undelete": "undelete",
+        "/users/{id}.{verb}": "verb",
+        "/{any}/wipe": "wipe",
+        "/users/Me": "me",
+    }
     operations = {one: {"get": {"operationId": name}} for one, name in paths.items()}
     operations["/users/import"] = {"post": {"operationId": "import"}}
     description = {"openapi": "3.1.0", "servers": [{"url": "/v1"}], "paths": operations}

@@ -20,6 +20,7 @@ from corrigible.schema.printable import printable
 from corrigible.schema.reader import Choice, NeedsInput, Next, Terminal, apply
 from corrigible.schema.word import Applicability, FeedbackType, IdempotencyKey, PatchVerb, Relation
 
+from .called_operation import another_operation, another_step
 from .difference import difference, differing
 from .explanation import LONGEST_VALUE, explain, literal, request_line
 from .guard import same_place
@@ -86,7 +87,7 @@ def decide(
         return NotSent(reason)
     if not outcome.steps and _is_same(outcome.request, request) and not _may_repeat(feedback, request):
         return NotSent(_why_not_repeated(feedback, outcome, is_answered=bool(given)))
-    another = _another_call(outcome, request, policy)
+    another = _another_call(outcome, request, policy, given)
     for index in outcome.applied:
         suggestion = feedback.suggestions[index]
         may_go = index in by_itself or index in answered or _only_waits(suggestion, feedback)
@@ -121,7 +122,7 @@ def _unasked(suggestion: Suggestion, policy: Policy) -> str:
     return f"{start}: cap is {policy.cap}, the correction is {known}; {ways}"
 
 
-def _another_call(outcome: Next, request: Request, policy: Policy) -> str:
+def _another_call(outcome: Next, request: Request, policy: Policy, given: Given) -> str:
     """Return why a person has to agree to what is another call than the one that was refused; empty if it is none.
 
     Unasked, the only write that is ever sent is the one that was called, by its method and path.
@@ -135,6 +136,10 @@ def _another_call(outcome: Next, request: Request, policy: Policy) -> str:
     for step in outcome.steps:
         if step.method not in _SAFE:
             return f'a write has to come first, {step.method} {step.path}: `on_refusal="confirm"` asks'
+        if why := another_step(step):
+            return f'a request that has to come first {why}: `on_refusal="confirm"` asks'
+    if why := another_operation(request, sent, given):
+        return f'it is another call, {why}: `on_refusal="confirm"` asks'
     for one in (sent, *outcome.steps):
         if policy.operations is None and _beginning(one.path) != _beginning(request.path):
             return (

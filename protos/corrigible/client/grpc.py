@@ -16,7 +16,9 @@ from corrigible.schema.reader import Confirm, NeedsInput, Next, Terminal, apply
 from corrigible.schema.word import Applicability
 
 from .correction import log
+from .credentials import credential_values, without
 from .explanation import explain
+from .guard import Written, problem, secret_texts, step_problem
 
 try:
     import grpc
@@ -72,18 +74,23 @@ def next_call(
 ) -> NextCall | Terminal | NeedsInput:
     """Return what follows from the feedback for a message that was refused; see `corrigible.schema.reader.apply`.
 
-    Raises ReaderError where the patched document is no message of the same type.
+    A correction that touches a credential, or copies one, is none: NeedsInput says why. Raises ReaderError where the
+    patched document is no message of the same type.
     """
     pool: Any = message.DESCRIPTOR.file.pool
-    request = Request(method, "", body=json_format.MessageToDict(message, descriptor_pool=pool))
+    request = Request(method, "", body=_document(message))
     following = apply(feedback, request, cap=cap, confirm=confirm, pick=pick)
     if not isinstance(following, Next):
         return following
+    before = _written(request)
+    steps = (step_problem(_written(step), before) for step in following.steps)
+    if reason := problem(before, _written(following.request)) or next(filter(None, steps), ""):
+        return NeedsInput(reason)
     message_copy = type(message)()
     try:
         json_format.ParseDict(following.request.body, message_copy, descriptor_pool=pool)
-    except (json_format.ParseError, TypeError, ValueError) as problem:
-        raise ReaderError(f"no {message.DESCRIPTOR.full_name} any more: {problem}") from None
+    except (json_format.ParseError, TypeError, ValueError) as broken:
+        raise ReaderError(f"no {message.DESCRIPTOR.full_name} any more: {broken}") from None
     return NextCall(following.request.method, message_copy, following.steps, following.wait_seconds)
 
 
@@ -98,11 +105,31 @@ def next_message(feedback: Feedback, method: str, message: _M, *, confirm: Confi
     return following.message if isinstance(following.message, type(message)) else None
 
 
-def _annotated(error: Any) -> Any:
+def _document(message: Message) -> Any:
+    pool: Any = message.DESCRIPTOR.file.pool
+    return json_format.MessageToDict(message, descriptor_pool=pool)
+
+
+def _written(request: Request) -> Written:
+    return Written(request.path, tuple(request.headers.items()), request.body, frozenset())
+
+
+def _secrets(details: Any, message: Any) -> frozenset[str]:
+    """Return the caller's credentials in the metadata of a call, and in its message: no note shows them."""
+    pairs = [(key, value) for key, value in details.metadata or () if isinstance(value, str)]
+    written = Written("", tuple(pairs), None, frozenset())
+    headers = frozenset(value for (place, value) in written.credentials() if place[0] == "headers")
+    values = credential_values(pairs, "") | headers
+    if isinstance(message, Message):
+        values |= secret_texts(Written("", (), _document(message), frozenset()))
+    return values
+
+
+def _annotated(error: Any, details: Any, message: Any = None) -> Any:
     if not hasattr(error, ATTRIBUTE):
         try:
             feedback = feedback_of(error)
-            note = explain(feedback) if feedback is not None else ""
+            note = without(_secrets(details, message), explain(feedback)) if feedback is not None else ""
         except Exception:  # a mistake of ours: the error is what it was
             log.exception("the feedback of a call cannot be told")
             feedback, note = None, ""
@@ -115,8 +142,8 @@ def _annotated(error: Any) -> Any:
 class _Call:
     """A call whose errors say what the feedback says. Everything else is the call's own."""
 
-    def __init__(self, call: Any) -> None:
-        self._call = call
+    def __init__(self, call: Any, details: Any, message: Any) -> None:
+        self._call, self._details, self._message = call, details, message
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._call, name)
@@ -128,17 +155,17 @@ class _Call:
         try:
             return next(self._call)
         except grpc.RpcError as error:
-            raise _annotated(error) from None
+            raise _annotated(error, self._details, self._message) from None
 
     def result(self, timeout: float | None = None) -> Any:
         try:
             return self._call.result(timeout)
         except grpc.RpcError as error:
-            raise _annotated(error) from None
+            raise _annotated(error, self._details, self._message) from None
 
     def exception(self, timeout: float | None = None) -> Any:
         error = self._call.exception(timeout)
-        return _annotated(error) if isinstance(error, grpc.RpcError) else error
+        return _annotated(error, self._details, self._message) if isinstance(error, grpc.RpcError) else error
 
 
 class RecoveryFeedbackInterceptor(
@@ -150,7 +177,7 @@ class RecoveryFeedbackInterceptor(
     """For `grpc.intercept_channel`: every RpcError has the feedback, or None, as `recovery_feedback`, and as a note."""
 
     def _intercept(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
-        return _Call(continuation(details, request))
+        return _Call(continuation(details, request), details, request)
 
     intercept_unary_unary: Any = _intercept
     intercept_unary_stream: Any = _intercept
@@ -166,7 +193,7 @@ class _ToOne:
         try:
             await call
         except aio.AioRpcError as error:
-            raise _annotated(error) from None
+            raise _annotated(error, details, request) from None
         return call
 
 
@@ -174,15 +201,15 @@ class _ToMany:
     """Interception of calls with a stream of answers."""
 
     async def _intercept(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
-        return _answers(await continuation(details, request))
+        return _answers(await continuation(details, request), details, request)
 
 
-async def _answers(call: Any) -> AsyncIterator[Any]:
+async def _answers(call: Any, details: Any, request: Any) -> AsyncIterator[Any]:
     try:
         async for message in call:
             yield message
     except aio.AioRpcError as error:
-        raise _annotated(error) from None
+        raise _annotated(error, details, request) from None
 
 
 class _UnaryUnary(_ToOne, aio.UnaryUnaryClientInterceptor):

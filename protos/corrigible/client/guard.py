@@ -1,8 +1,7 @@
 """What no correction does, whoever agreed: touch a credential, or send by another method or path than it shows.
 
-Knows: names of credentials, overrides of methods and paths, requests before and after a correction as they are
-written. Does not know: policies, feedback. Names are compared as lenient servers read them: in any case, with `-`, `_`
-and `.` alike, with brackets, and with their escapes undone.
+Knows: credentials, overrides of methods and paths, requests before and after a correction as they are written. Does
+not know: policies, feedback, which names are names of credentials.
 """
 
 from __future__ import annotations
@@ -10,58 +9,62 @@ from __future__ import annotations
 import base64
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
-from urllib.parse import unquote, urlsplit
+from functools import lru_cache
+from typing import Final, NamedTuple
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
-from corrigible.schema.cache import cached
-from corrigible.schema.document import CREDENTIALS, is_credential_name, scalar_text
+from corrigible.schema.document import readings, scalar_text
 from corrigible.schema.exchange import Json
-from corrigible.schema.form import fields, parameter_segments
+from corrigible.schema.form import fields
+from corrigible.schema.printable import without_unseen
+
+from .credential_name import (
+    alike,
+    counts,
+    is_given,
+    is_of_parts,
+    is_secret_header,
+    is_secret_name,
+    is_secret_parameter,
+    names_method,
+    names_method_in_form,
+    overrides_header,
+    plain,
+)
 
 Place = tuple[str, ...]
 """`("query", "api_key")`: the part of a request, and the names and indexes that lead to a value."""
+Leaf = tuple[Place, str]
+"""A place and the text there."""
 
-_DECODINGS: Final = 3
-_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_SECRET: Final = re.compile(
-    r"passw(or)?d|pwd|pass|passphrase|passcode|secrets?|credentials?|authorization|jwt|bearer|assertion|signature|sig|hmac|t?otp|pin"
-    r"|[cx]srf|api(key|token|secret)|access(key|token)|(auth|bearer|client|csrf|id|private|refresh|session|signing)token"
-    r"|(auth|private|secret|signing)key|clientsecret"
+_DESCRIBING: Final = frozenset({"type", "kind", "method", "scheme", "scope", "scopes", "provider", "algorithm"})
+"""Members of an object with the name of a credential that describe it, where their value is a word."""
+_NAMING: Final = frozenset({"name", "namespace"})
+"""Those that name it: `imagePullSecrets: [{name: ...}]`."""
+_WORD: Final = re.compile(r"[A-Za-z]{1,20}(?:[ _./:-]?[A-Za-z]{1,20}){0,5}[-_]?\d{0,3}")
+_PAIRED: Final = frozenset(
+    {"name", "key", "kind", "type", "field", "header", "variable", "property", "label", "id", "k"}
 )
-"""Last word of the name of a credential, in any part of a request; or its last two in one."""
-_JOINED: Final = re.compile(
-    r"(password|passwd|passphrase|passcode|secret|credentials?|authorization|signature|api(key|token)|access(key|token)"
-    r"|(auth|bearer|csrf|refresh|session)token|(auth|private|secret|signing)key)$"
+"""Members whose value names what stands beside it: `{"name": "DB_PASSWORD", "value": ...}`."""
+_VALUES: Final = re.compile(
+    r"(binary|current|default|new|secure|string)?(contents?|data|text|values?)|default|plaintext|secret|string|val|v"
 )
-"""How a name ends that is written as one word: `dbpassword`."""
-_OF_KEYS: Final = re.compile(
-    r"api|app|application|access|account|admin|auth|client|consumer|encryption|functions|license|master|private|secret"
-    r"|security|server|service|session|shared|signing|ssh|storage|subscription|vault"
-)
-"""What stands before `key` in the name of a credential. A `key` alone is one in a query and a header: in a body it is
-the common name of an entry (`{"key": ..., "value": ...}`)."""
-_OF_TOKENS: Final = re.compile(r"access|api|auth|bearer|id|refresh|secret|session")
-"""What stands before `tokens` in the name of several credentials. `max_tokens` counts words."""
-_OF_PAGES: Final = re.compile(
-    r"(page|paging|pagination|next|prev|previous|cursor|continuation|continue|sync|start|starting|end|resume|scroll|max"
-    r"|min|eos|bos|pad|stop|idempotency)$"
-)
-"""What stands before `token` in the name of no credential."""
-_QUALIFIER: Final = re.compile(
-    r"\d+|confirm|confirmation|confirmed|again|repeat|repeated|new|old|current|value|hash|hashed|digest|plain|plaintext"
-    r"|text|string|b64|base|encoded|encrypted|verify|header|v"
-)
-"""What may follow in the name of a credential: `password_confirmation`."""
-_OF_QUERIES: Final = re.compile(r"key|sid|(php|j)?sess(ion)?id|session(id|key)")
-"""Names of credentials in a query: in a body they have another meaning as a rule."""
-_DESCRIBING: Final = frozenset(
-    {"type", "kind", "method", "scheme", "scope", "scopes", "provider", "algorithm", "name", "ref", "namespace"}
-)
-"""Members of an object with the name of a credential that describe it: `imagePullSecrets: [{name: ...}]`."""
-_ASSIGNED: Final = re.compile(r"[\w.\-]+")
-_USERINFO: Final = re.compile(r"://[^/@\s]{0,500}@")
+_KEYED: Final = frozenset({"api", "auth", "authentication"})
+"""Objects whose `key` is a credential."""
+_IDENTIFIER: Final = re.compile(r"[^\s=<>]{1,80}")
+"""A value that can be a name: `Forgot password` is a title."""
+_NAME: Final = re.compile(r"[\w.\-]+")
+_SIGN: Final = re.compile(r"[\"'\\\s]{0,80}[=:>]")
+"""What gives a value to the name before it: `password = `, `"password":`, `<password>`."""
+_USERINFO: Final = re.compile(r"(?:://[^/@\s]{0,500}|//[^/@\s:]{1,200}:[^/@\s]{1,500})@")
+_MATRIX: Final = re.compile(r";([^;/=]+)=([^;/]*)")
+_OF_PATHS: Final = re.compile(r"(access|api|auth|bearer|csrf|refresh|session)?token|(access|api|auth)key|password|jwt")
+"""A segment that says that the next one is a credential, without separators."""
+_OPAQUE: Final = re.compile(r"(?=\D*\d).{8,}|.{20,}")
+_BOT: Final = re.compile(r"[A-Za-z]*\d+:[\w-]{16,}")
+"""A segment that is a credential: `bot123456:...`."""
 _SHORTEST: Final = 6
 """Characters of a value that is looked for inside of other texts: a shorter one is part of other words."""
 _SHORTEST_ALONE: Final = 3
@@ -69,12 +72,16 @@ _SHORTEST_ALONE: Final = 3
 _LONG: Final = 16
 """Characters of a cookie's value that identifies somebody, whatever its name."""
 _MOST_TEXT: Final = 1 << 20
-_OVERRIDING: Final = frozenset({"method", "override", "rewrite", "forwarded", "impersonate", "destination"})
-"""Words in the names of headers that send a request elsewhere, or as somebody else."""
-_ORIGINAL: Final = frozenset({"url", "uri", "path", "host"})
-_OVERRIDES: Final = frozenset({"xhttpmethodoverride", "xhttpmethod", "xmethodoverride", "httpmethodoverride"})
-_OVERRIDES_OF_FORMS: Final = _OVERRIDES | {"httpmethod", "methodoverride"}
 _ENDING: Final = re.compile(r"\.[A-Za-z0-9]{0,5}$")
+
+
+class Parts(NamedTuple):
+    """The leaves of a request."""
+
+    credentials: list[Leaf]
+    others: list[Leaf]
+    overrides: list[tuple[str, str]]
+    """What has the request handled by another method, path or host, or as somebody else's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,58 +93,105 @@ class Written:
     body: Json
     names: frozenset[str]
     """Names of credentials that the caller gave, in lower case."""
+    form: bool = False
+    """Whether the body is a form."""
 
-    def credentials(self) -> list[tuple[Place, str]]:
+    def credentials(self) -> list[Leaf]:
         """Return each credential with its place, in an order that tells nothing."""
-        return sorted((leaf for leaf, is_secret in self._leaves() if is_secret), key=repr)
+        return self.parted().credentials
 
-    def others(self) -> Iterator[tuple[Place, str]]:
-        """Yield all texts that are no credential, with their places."""
-        return (leaf for leaf, is_secret in self._leaves() if not is_secret)
+    def parted(self) -> Parts:
+        """Return what a guard compares."""
+        leaves = list(self._leaves())
+        secret = sorted((leaf for leaf, is_secret in leaves if is_secret), key=repr)
+        return Parts(secret, [leaf for leaf, is_secret in leaves if not is_secret], self._overrides(leaves))
 
-    def overrides(self) -> list[tuple[str, str]]:
-        """Return what has the request handled by another method, path or host, or as somebody else's."""
+    def _overrides(self, leaves: Iterable[tuple[Leaf, bool]]) -> list[tuple[str, str]]:
         found = [(name.lower(), value) for name, value in self.headers if overrides_header(name)]
-        found += [(name, value) for name, value in self._query() if _overrides(name, is_text=True)]
-        body = self.body if isinstance(self.body, Mapping) else {}
-        found += [(name, scalar_text(value)) for name, value in body.items() if _overrides(name, is_text=False)]
+        found += [(name, value) for name, value in self._query() if names_method(name) or names_method_in_form(name)]
+        for (place, value), _ in leaves:
+            names = place[1:] if place[0] == "body" else ()
+            if any(names_method(name) or (self.form and names_method_in_form(name)) for name in names):
+                found.append((_spelled(names)[1:], value))
         return sorted(found)
 
     def _query(self) -> list[tuple[str, str]]:
         return fields(urlsplit(self.url).query)
 
-    def _leaves(self) -> Iterator[tuple[tuple[Place, str], bool]]:
+    def _leaves(self) -> Iterator[tuple[Leaf, bool]]:
         parts = urlsplit(self.url)
         if "@" in parts.netloc:
             yield (("address",), parts.netloc.rpartition("@")[0]), True
         yield (("path",), unquote(parts.path)), _tells_secret(unquote(parts.path), self.names)
+        yield from ((leaf, True) for leaf in _in_path(parts.path, self.names))
         for name, value in self.headers:
             low = name.lower()
-            is_secret = low in self.names or is_secret_header(name) or _tells_secret(value, self.names)
+            is_secret = is_given(name, self.names) or is_secret_header(name) or _tells_secret(value, self.names)
             yield (("headers", low), value), is_secret
         for name, value in self._query():
-            segments = parameter_segments(name)
-            is_secret = any(is_secret_parameter(part, self.names) for part in (name, *segments))
-            yield (("query", name), value), is_secret or _tells_secret(value, self.names)
+            is_secret = is_secret_parameter(name, self.names) or _tells_secret(value, self.names)
+            yield (("query", name), value), is_secret
         yield from self._in(self.body, ("body",), is_secret=False)
 
-    def _in(self, value: Json, at: Place, *, is_secret: bool) -> Iterator[tuple[tuple[Place, str], bool]]:
+    def _in(self, value: Json, at: Place, *, is_secret: bool) -> Iterator[tuple[Leaf, bool]]:
         waiting = [(value, at, is_secret)]
         while waiting:
             value, at, is_secret = waiting.pop()
             if isinstance(value, Mapping) and value:
+                is_named = any(self._names_one(inner) for name, inner in value.items() if str(name).lower() in _PAIRED)
                 for name, inner in value.items():
-                    secret = is_secret_name(str(name)) or str(name).lower() in self.names
-                    describes = is_secret and str(name).lower() in _DESCRIBING
-                    waiting.append((inner, (*at, str(name)), secret or (is_secret and not describes)))
+                    low = str(name).lower()
+                    secret = self._is_secret(str(name), inner) or (is_named and _VALUES.fullmatch(low) is not None)
+                    secret = secret or (low == "key" and at[-1].lower() in _KEYED)
+                    waiting.append((inner, (*at, str(name)), secret or (is_secret and not _describes(low, inner))))
             elif isinstance(value, list | tuple) and value:
-                waiting += [(inner, (*at, str(index)), is_secret) for index, inner in enumerate(value)]
+                for index, inner in enumerate(value):
+                    secret = is_secret or self._follows_name(value, index, is_entry=at[-1].isdecimal())
+                    waiting.append((inner, (*at, str(index)), secret))
             elif isinstance(value, str):
                 yield (at, value), is_secret or _tells_secret(value, self.names)
             elif isinstance(value, int | float) and not isinstance(value, bool):
                 yield (at, scalar_text(value)), is_secret
             else:  # whether there is one is no credential
                 yield (at, ""), False
+
+    def _is_secret(self, name: str, value: Json) -> bool:
+        is_other = (isinstance(value, int | float) and counts(name)) or (
+            isinstance(value, Mapping) and is_of_parts(name)
+        )
+        return (is_secret_name(name) and not is_other) or is_given(name, self.names)
+
+    def _names_one(self, value: Json) -> bool:
+        is_name = isinstance(value, str) and _IDENTIFIER.fullmatch(value) is not None
+        return is_name and (is_secret_name(value) or is_given(value, self.names))
+
+    def _follows_name(self, values: Sequence[Json], index: int, *, is_entry: bool) -> bool:
+        """Whether an element is the value of the one before: `["--password", ...]`, `[["Authorization", ...]]`."""
+        before = values[index - 1] if index else None
+        is_pair = is_entry and len(values) == 2
+        return isinstance(before, str) and (is_pair or before.startswith("-")) and self._names_one(before)
+
+
+def _describes(name: str, value: Json) -> bool:
+    """Whether a member of a credential is none itself: it names it, or says in a word of which kind it is."""
+    values = value if isinstance(value, list | tuple) else (value,)
+    is_word = all(_WORD.fullmatch(one) is not None for one in values if isinstance(one, str))
+    return name in _NAMING or (name in _DESCRIBING and is_word)
+
+
+def _in_path(path: str, names: frozenset[str]) -> Iterator[Leaf]:
+    """Yield the credentials of a path: `;jsessionid=...`, `/token/...`, `/bot123:...`."""
+    before = ""
+    for segment in path.split("/"):
+        for match in _MATRIX.finditer(unquote(segment)):
+            if is_secret_parameter(match[1], names):
+                yield ("path", match[1].lower()), match[2]
+        here = unquote(segment).partition(";")[0]
+        if _OF_PATHS.fullmatch(before) and _OPAQUE.fullmatch(here):
+            yield ("path", before), here
+        elif _BOT.fullmatch(here):
+            yield ("path", "bot"), here
+        before = alike(segment)
 
 
 def problem(before: Written, after: Written, given: Mapping[Place, Json] | None = None) -> str:
@@ -147,15 +201,16 @@ def problem(before: Written, after: Written, given: Mapping[Place, Json] | None 
     """
     mine = frozenset((at, scalar_text(value)) for at, value in (given or {}).items() if at[:1] == ("body",))
     anew = {place for place, _ in mine}
-    kept = [one for one in before.credentials() if one[0] not in anew]
-    now = [one for one in after.credentials() if one not in mine]
+    old, new = before.parted(), after.parted()
+    kept = [one for one in old.credentials if one[0] not in anew]
+    now = [one for one in new.credentials if one not in mine]
     if kept != now:
         places = sorted({_spelled(place) for place, _ in {*kept} ^ {*now}} or {_spelled(place) for place, _ in kept})
         return f"the correction changes a credential, which is the caller's own ({', '.join(places[:3])})"
-    if copied := _copied(before.credentials(), before.others(), after.others(), mine):
+    if copied := _copied(old.credentials, {*old.others, *mine}, new.others):
         return f"the correction copies a credential to {copied}"
-    if before.overrides() != after.overrides():
-        names = sorted({name for name, _ in {*before.overrides()} ^ {*after.overrides()}})
+    if old.overrides != new.overrides:
+        names = sorted({name for name, _ in {*old.overrides} ^ {*new.overrides}})
         return f"the correction changes {', '.join(names[:3])}, by which a server does something else than it shows"
     return ""
 
@@ -168,36 +223,66 @@ def secret_texts(request: Written) -> frozenset[str]:
 
 def step_problem(step: Written, caller: Written) -> str:
     """Return what a request that comes first has that only the caller gives; empty if there is nothing."""
-    if step.credentials():
-        return f"a request that has to come first sets a credential ({_spelled(step.credentials()[0][0])})"
-    if step.overrides():
-        return f"a request that has to come first has {step.overrides()[0][0]}, which is another call than it shows"
-    if copied := _copied(caller.credentials(), iter(()), step.others(), frozenset()):
+    there, credentials = step.parted(), caller.credentials()
+    own = [one for one in credentials if one[0][0] == "path" and one in there.credentials]  # `/bot123:.../getMe`
+    if new := [one for one in there.credentials if one not in own]:
+        return f"a request that has to come first sets a credential ({_spelled(new[0][0])})"
+    if there.overrides:
+        return f"a request that has to come first has {there.overrides[0][0]}, which is another call than it shows"
+    if copied := _copied([one for one in credentials if one not in own], set(), there.others):
         return f"a request that has to come first copies a credential to {copied}"
     return ""
 
 
-def _copied(
-    credentials: Iterable[tuple[Place, str]],
-    before: Iterator[tuple[Place, str]],
-    after: Iterator[tuple[Place, str]],
-    given: frozenset[tuple[Place, str]],
-) -> str:
+def _copied(credentials: Iterable[Leaf], known: set[Leaf], after: Iterable[Leaf]) -> str:
     """Return where a credential stands that did not stand there before; empty if there is no such place."""
     values = {part for one in credentials for part in _parts(*one) if len(part) >= _SHORTEST_ALONE}
-    known = {*before, *given}
     new = [(place, text) for place, text in after if (place, text) not in known] if values else []
     old: dict[Place, str] = dict(known)
+    everything = "\n".join(view for place, text in new for one in (text, *place[1:]) for view in _views(one))
+    found = [written for value in values if _count(written := _written(value), (everything,))]
     for place, text in new:
-        for value in values:
-            if len(value) < _SHORTEST:
-                is_there = text == value and old.get(place) != value
+        views, views_before = _views(text), _views(old.get(place, ""))
+        names = () if place in old else place[1:]
+        for written in found:
+            if len(written) == 1:
+                is_there = written[0] in views and written[0] not in views_before
             else:
-                is_there = value in text and text.count(value) > old.get(place, "").count(value)
-                is_there = is_there or any(value in name for name in place[1:])
+                is_there = _count(written, views) > _count(written, views_before)
+                is_there = is_there or any(_count(written, _views(name)) for name in names)
             if is_there:
                 return _spelled(place)
     return ""
+
+
+def _count(written: Sequence[str], views: Iterable[str]) -> int:
+    return max(sum(map(view.count, written)) for view in views)
+
+
+def _views(text: str) -> tuple[str, ...]:
+    """Return a text as it is and as a lenient reader has it, in lower case."""
+    if text.isascii() and not any(sign in text for sign in "%&\\"):
+        return (text.strip().lower(),)
+    return _folded(text), _folded(plain(text))
+
+
+def _folded(text: str) -> str:
+    return without_unseen(unicodedata.normalize("NFKC", text)).strip().casefold()
+
+
+@lru_cache(1024)
+def _written(value: str) -> tuple[str, ...]:
+    """Return how a credential is written: as it is; a longer one also in hexadecimal, and in base64 at three places."""
+    if len(value) < _SHORTEST:
+        return (_folded(value),)
+    data = value.encode("utf-8", "surrogatepass")
+    written = [_folded(value), _folded(plain(value)), data.hex()]
+    for shift in range(3):
+        encoded = base64.b64encode(b"\0" * shift + data)
+        # Characters that hold bits of what stands before or after say nothing for certain.
+        sure = encoded[(shift * 8 + 5) // 6 : (shift + len(data)) * 8 // 6].decode().lower()
+        written += [sure, sure.replace("+", "-").replace("/", "_")]
+    return tuple(dict.fromkeys(filter(None, written)))
 
 
 def _parts(place: Place, credential: str) -> Iterator[str]:
@@ -224,96 +309,34 @@ def _spelled(place: Place) -> str:
     return "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in place)
 
 
-def _words(name: str) -> list[str]:
-    for _ in range(_DECODINGS):
-        name = unquote(name) if "%" in name else name
-    name = unicodedata.normalize("NFKC", name).partition("\0")[0]
-    words = [word.lower() for word in _WORDS.findall(name)]
-    while len(words) > 1 and _QUALIFIER.fullmatch(words[-1]):
-        words.pop()
-    return words
-
-
-@cached(4096)
-def is_secret_name(name: str) -> bool:
-    """Whether a member of a body has the name of a credential."""
-    words = _words(name)
-    if not words:
-        return False
-    before, last = ["", *words][-2:]
-    if _SECRET.fullmatch(last) or _SECRET.fullmatch(f"{before}{last}") or _JOINED.search("".join(words)):
-        return True
-    if last.endswith("token"):
-        return _OF_PAGES.search(before if last == "token" else last[:-5]) is None
-    if last == "tokens":
-        return _OF_TOKENS.fullmatch(before) is not None
-    holder = ["", *words][-3] if (before, last) == ("key", "id") and len(words) > 1 else before if last == "key" else ""
-    return _OF_KEYS.fullmatch(holder) is not None
-
-
-def is_secret_header(name: str) -> bool:
-    """Whether a header is a credential. A `Key` or `Token` of any kind is one here, but for those of pages."""
-    words = _words(name)
-    if name.lower() in CREDENTIALS or is_credential_name(name) or is_secret_name(name):
-        return True
-    if words[-1:] in (["auth"], ["session"]):
-        return True
-    return words[-1:] == ["key"] and words[-2:-1] not in (["idempotency"], ["cache"], ["surrogate"])
-
-
-def is_secret_parameter(name: str, names: frozenset[str] = frozenset()) -> bool:
-    """Whether a parameter of the query is a credential."""
-    words = _words(name)
-    low = name.lower()
-    if low in names or low.startswith(("x-amz-", "x-goog-")):
-        return True
-    if _OF_QUERIES.fullmatch("".join(words)):
-        return True
-    return is_secret_name(name) or is_credential_name(name)
-
-
 def _tells_secret(text: str, names: frozenset[str]) -> bool:
     """Whether a text holds a credential in a form of its own: a form, XML, JSON in text, an address with a password."""
-    if len(text) > _MOST_TEXT or not any(sign in text for sign in "=:>@"):
+    if len(text) > _MOST_TEXT or not any(sign in text for sign in "=:>@%&\\-"):
         return False
+    return any(_assigns_secret(one, names) for one in {text, plain(text)})
+
+
+def _assigns_secret(text: str, names: frozenset[str]) -> bool:
     if "@" in text and _USERINFO.search(text) is not None:
         return True
-    for match in _ASSIGNED.finditer(text):
-        following = text[match.end() : match.end() + 4].lstrip("\"' \\")
-        if following[:1] in ("=", ":", ">") and following[:1]:
-            name = match[0]
-            if name.lower() in names or is_secret_name(name):
-                return True
-    return False
+    assigned = {match[0] for match in _NAME.finditer(text) if _is_assigned(text, match)}
+    return any(not counts(name) and (is_secret_name(name) or is_given(name, names)) for name in assigned)
 
 
-def overrides_header(name: str) -> bool:
-    """Whether a header has the request handled as another one: by method, path, host or caller."""
-    words = set(re.split(r"[-_.]", name.lower()))
-    return not words.isdisjoint(_OVERRIDING) or ("original" in words and not words.isdisjoint(_ORIGINAL))
-
-
-def _overrides(name: str, *, is_text: bool) -> bool:
-    for _ in range(_DECODINGS):
-        name = unquote(name) if "%" in name else name
-    name = parameter_segments(name.strip())[0].strip().lower()
-    letters = re.sub(r"[^a-z]", "", name)
-    if letters in ("method", "methodoverride", "httpmethod") and not name[:1].isalpha():
-        return True
-    return letters in (_OVERRIDES_OF_FORMS if is_text else _OVERRIDES)
+def _is_assigned(text: str, name: re.Match[str]) -> bool:
+    end = name.end()
+    return _SIGN.match(text, end) is not None or (name[0].startswith("--") and text[end : end + 1].isspace())
 
 
 def decodings(path: str) -> tuple[str, ...]:
-    """Return a path with its escapes undone never, once, and so on; empty if it is unclear what a server makes of it.
+    """Return a path as each server on the way may read it; empty if it is unclear what one makes of it.
 
-    Unclear are dot segments, empty segments, parameters of segments, backslashes, controls, and escapes without an end.
+    Unclear are, beside what no corrected path has, parameters of segments, and what ends a path.
     """
-    found = [path]
-    for _ in range(_DECODINGS):
-        found.append(unicodedata.normalize("NFKC", unquote(found[-1])))
-    if unquote(found[-1]) != found[-1] or any(_STRANGE.search(one) for one in found):
+    found = readings(path)
+    if any(sign in one for one in found for sign in ";?#"):
         return ()
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys((*found, *(unicodedata.normalize("NFKC", one) for one in found))))
 
 
 def spellings(path: str) -> tuple[str, ...]:
@@ -323,13 +346,27 @@ def spellings(path: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*found, *(_ENDING.sub("", one.rstrip()) for one in found))))
 
 
-_STRANGE: Final = re.compile(r"//|[\x00-\x1f\x7f\\;?#]|(?:^|/)\.{1,2}(?:/|$)")
-
-
 def same_place(one: str, other: str) -> bool:
     """Whether two paths are spellings of one: escapes, and a slash at the end."""
-    return _plain(one) == _plain(other)
+    return _bytes(one) == _bytes(other)
 
 
-def _plain(path: str) -> list[str]:
-    return [unquote(part) for part in path.rstrip("/").split("/")]
+def _bytes(path: str) -> list[bytes]:
+    """Return the segments as bytes: what is no UTF-8 is no other text."""
+    return [unquote_to_bytes(part.encode("utf-8", "surrogatepass")) for part in path.rstrip("/").split("/")]
+
+
+__all__ = [
+    "Place",
+    "Written",
+    "decodings",
+    "is_secret_header",
+    "is_secret_name",
+    "is_secret_parameter",
+    "overrides_header",
+    "problem",
+    "same_place",
+    "secret_texts",
+    "spellings",
+    "step_problem",
+]

@@ -30,7 +30,8 @@ class OnRefusal(StrEnum):
     """Nothing is sent; the error's text shows the correction."""
     REPAIR = "repair"
     """What is MACHINE_APPLICABLE (or at least `cap`) and needs no confirmation is sent; the rest is explained. Another
-    method, another path of a write and writes that come first always need a confirmation."""
+    call always needs a confirmation: another method, another path of a write, a write that comes first, another
+    operation in the content, a header that says more than form and version, the end of a dry run."""
     CONFIRM = "confirm"
     """As REPAIR; `confirm` decides about the rest."""
 

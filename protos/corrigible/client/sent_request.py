@@ -19,9 +19,10 @@ from corrigible.schema.document import UNDOCUMENTED, form_pairs, is_credential_n
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.form import by_name, fields, nested
 
+from .credential_name import alike, is_given, is_secret_parameter, is_signature, is_signature_header, redirects_header
 from .credentials import credential_values, values_in_address
 from .form_edit import edited_form, edited_query
-from .guard import Place, Written, is_secret_parameter, overrides_header, problem, secret_texts, step_problem
+from .guard import Place, Written, problem, secret_texts, step_problem
 
 FORM: Final = "application/x-www-form-urlencoded"
 KEY: Final = "idempotency-key"
@@ -32,16 +33,23 @@ _LONGEST_URL: Final = 65_536
 _METHOD: Final = re.compile(r"(?!CONNECT$|TRACE$)[A-Z][A-Z-]{0,19}")
 """Not the name of a gRPC method, nor what asks a proxy."""
 _FRAMING: Final = frozenset({"content-length", "transfer-encoding"})
-_CHECKSUMS: Final = frozenset({"content-md5", "digest", "content-digest", "repr-digest", "x-amz-content-sha256"})
-_SIGNATURES: Final = frozenset({"signature", "signature-input"})
-_SIGNING_SCHEMES: Final = frozenset({"aws4-hmac-sha256", "digest", "signature", "oauth", "hawk", "sharedkey"})
+_CHECKSUM: Final = re.compile(r"(?:^|[-_.])(?:checksum|crc32c?|digest|hash|md5|sha-?\d+)(?:$|[-_.])")
+"""Names of headers that hold a checksum of the body."""
+_SIGNED_SCHEME: Final = re.compile(r"(?i)acs\d|aws|digest|dpop|eg1|goog\d|hawk|hmac|^mac$|sha-?\d|sharedkey|sign|tc3")
 """Schemes of `Authorization` that sign the request: a changed one has to be signed again."""
-_OF_ONE_REQUEST: Final = frozenset({KEY, "expect", "range", "prefer", *_FRAMING, *_CHECKSUMS})
+_SIGNED_VALUE: Final = re.compile(r"(?i)(?:^|[\s,&])[\w.-]*(?:signature|sig|mac)\s*=")
+_PLAIN_SCHEMES: Final = re.compile(r"(?i)basic|bearer|.*(key|token)")
+_ID_AND_SIGNATURE: Final = re.compile(r"[\w.-]+:(?:[A-Za-z0-9+/_-]{20,}={1,2}|(?:[0-9A-Fa-f]{8}){4,16})")
+"""What a signature looks like beside the name of its key: base64 of as many bytes as a hash has, or hexadecimal."""
+_CODINGS: Final = frozenset({"contentencoding", "contenttransferencoding"})
+_JSON_MEDIA: Final = re.compile(r"[\w.-]+/(?:[\w.-]+[+-])?json(?:[+-][\w.-]+)?")
+_CHARSET: Final = re.compile(r"(?i)charset\s*=\s*[\"']?([^\s;\"']+)")
+_CHARSETS: Final = frozenset({"utf-8", "utf8", "us-ascii"})
+_OF_ONE_REQUEST: Final = frozenset({KEY, "expect", "range", "prefer", *_FRAMING})
 """Headers that other requests of the same caller do not repeat."""
 
 
 _DOCUMENT: Final = re.compile(r"/\.well-known/recovery-feedback/[A-Za-z0-9_=-]{1,200}")
-_SIGNED_URLS: Final = frozenset({"x-amz-signature", "x-goog-signature"})
 
 
 class NotSendable(Exception):
@@ -124,7 +132,7 @@ class SentRequest:
         if edited != self:
             self._require_unsigned(body_changes=body != self.body)
             try:
-                reason = problem(self._written(), edited._written(), given)
+                reason = problem(self._written(), self._after(edited), given)
             except ValueError as too_many:
                 raise NotSendable(str(too_many)) from None
             if reason:
@@ -148,6 +156,7 @@ class SentRequest:
         """Return a request to the same host, with the caller's credentials and what selects the account and version."""
         own = {name.lower(): value for name, value in step.headers.items()}
         self._require_documented(own)
+        _require_same_coding(own)
         query = urlencode(list(query_pairs(step.query)))
         path = quote(step.path, safe=_PATH_CHARACTERS)
         alone = Written(f"{path}?{query}", tuple(step.headers.items()), step.body, self.credentials)
@@ -196,12 +205,35 @@ class SentRequest:
     def _of_the_caller(self) -> Iterable[tuple[str, str]]:
         for name, value in self.headers:
             low = name.lower()
-            is_of_one = low in _OF_ONE_REQUEST or low.startswith(("content-", "if-")) or overrides_header(low)
-            if not is_of_one:
+            is_of_one = low in _OF_ONE_REQUEST or low.startswith(("content-", "if-")) or redirects_header(low)
+            if not (is_of_one or _CHECKSUM.search(low)):
                 yield name, value
 
     def _written(self) -> Written:
-        return Written(self.url, self.headers, self._read_body()[1], self.credentials)
+        written, body = self._read_body()
+        return Written(self.url, self.headers, body, self.credentials, written is BodyForm.FORM)
+
+    def _after(self, edited: SentRequest) -> Written:
+        """Return what is written after a correction. The same bytes are read in the same way, whatever they are called.
+
+        Raises `NotSendable` where a body that is read here would be none that its server reads alike.
+        """
+        before, _ = self._read_body()
+        kind = edited.header("content-type")
+        is_same = edited.body == self.body
+        if edited.body and kind != self.header("content-type"):
+            media = kind.partition(";")[0].strip().lower()
+            is_read = media == FORM or _JSON_MEDIA.fullmatch(media) is not None
+            is_read = is_read or (not media and before is not BodyForm.FORM)
+            is_text = before is BodyForm.TEXT or (before is BodyForm.UNREAD and is_same)
+            charset = _CHARSET.search(kind)
+            if not (is_read or is_text) or (charset is not None and charset[1].lower() not in _CHARSETS):
+                raise NotSendable(f"the correction calls the body {kind}, which is not how it is read")
+        if is_same:
+            return replace(self._written(), url=edited.url, headers=edited.headers)
+        if edited._read_body()[0] in (BodyForm.UNREAD, BodyForm.TEXT) and before is not BodyForm.TEXT:
+            raise NotSendable("the body would be in a format that is not read")
+        return edited._written()
 
     def _read_body(self) -> tuple[BodyForm, Json]:
         media, body = self.header("content-type").partition(";")[0].strip().lower(), self.body
@@ -249,6 +281,7 @@ class SentRequest:
     def _headers(self, before: Mapping[str, str], after: Mapping[str, str]) -> list[tuple[str, str]]:
         changed = {name: value for name, value in after.items() if before.get(name) != value}
         self._require_documented(changed)
+        _require_same_coding(name for name in {*before, *changed} if before.get(name) != after.get(name))
         out: list[tuple[str, str]] = []
         for name, value in self.headers:
             low = name.lower()
@@ -266,10 +299,12 @@ class SentRequest:
         return urlunsplit((parts.scheme, parts.netloc, path, query, ""))
 
     def _require_unsigned(self, *, body_changes: bool) -> None:
-        names = {name.lower() for name, _ in self.headers}
-        scheme = self.header("authorization").partition(" ")[0].lower()
-        names |= {name.lower() for name, _ in fields(urlsplit(self.url).query)} & _SIGNED_URLS
-        if names & (_SIGNATURES | _SIGNED_URLS) or scheme in _SIGNING_SCHEMES or (body_changes and names & _CHECKSUMS):
+        """Raise NotSendable for a request that is signed, or whose body has a checksum: only its sender changes it."""
+        parameters = fields(urlsplit(self.url).query)
+        is_signed = any(is_signature_header(name) for name, _ in self.headers)
+        is_signed = is_signed or any(is_signature(name, value) for name, value in parameters)
+        has_checksum = any(_CHECKSUM.search(name.lower()) for name, _ in self.headers)
+        if is_signed or _signs(self.header("authorization")) or (body_changes and has_checksum):
             raise NotSendable("the request is signed or has a checksum, so only its sender can change it")
 
     def _require_documented(self, names: Iterable[str]) -> None:
@@ -282,7 +317,24 @@ class SentRequest:
         return name in UNDOCUMENTED or self._is_credential(name)
 
     def _is_credential(self, name: str) -> bool:
-        return name.lower() in self.credentials or is_credential_name(name)
+        return is_given(name, self.credentials) or is_credential_name(name)
+
+
+def _signs(authorization: str) -> bool:
+    """Whether an `Authorization` is a signature of the request."""
+    scheme, _, value = authorization.strip().partition(" ")
+    is_signed = _SIGNED_SCHEME.search(scheme.partition(":")[0]) is not None
+    if not is_signed and _PLAIN_SCHEMES.fullmatch(scheme):
+        return False
+    is_pair = _ID_AND_SIGNATURE.fullmatch(value.strip() or scheme) is not None
+    return is_signed or is_pair or _SIGNED_VALUE.search(value) is not None
+
+
+def _require_same_coding(changed: Iterable[str]) -> None:
+    """Raise NotSendable if a correction says in which coding a body is: nobody here would read it."""
+    for name in changed:
+        if alike(name) in _CODINGS:
+            raise NotSendable(f"the correction changes the header {name}, by which the body is read")
 
 
 def _read_form(text: str) -> tuple[BodyForm, Json]:

@@ -198,20 +198,20 @@ class Toolset:
         base = urlsplit(self._base).path
         if not request.path.startswith(f"{base}/"):
             return False
-        offered = {(tool.method, tool.path) for tool in self.tools.values()}
-        read = decodings(request.path[len(base) :])
-        others = (found for path in spellings(request.path[len(base) :]) if (found := self._plainest(path)))
-        return (
-            bool(read)
-            and all(map(self._plainest, read))
-            and all(any((request.method, one) in offered for one in found) for found in others)
-        )
+        offered = {tool.path for tool in self.tools.values() if tool.method == request.method}
+        path = request.path[len(base) :]
+        read = decodings(path)
+        fitting = [*map(self._fitting, read), *filter(None, map(self._fitting, spellings(path)))]
+        return bool(read) and all(one and one <= offered for one in fitting)
 
-    def _plainest(self, path: str) -> list[str]:
-        """Return the templates that a path fits, those with the fewest braces."""
-        fitting = [one for one in self._templates if path_values(one, path) is not None]
-        plainest = min((one.count("{") for one in fitting), default=0)
-        return [one for one in fitting if one.count("{") == plainest]
+    def _fitting(self, path: str) -> set[str]:
+        """Return the templates that a path fits, in whatever case: servers differ in which they take.
+
+        Of those, OpenAPI says that concrete ones are matched before those with braces.
+        """
+        low = path.lower()
+        fitting = {one for one in self._templates if path_values(one.lower(), low) is not None}
+        return {path} if path in fitting and "{" not in path else fitting
 
     def _native(self, prepared: _Prepared, client: httpx.Client | httpx.AsyncClient) -> httpx.Request:
         sent = prepared.sent

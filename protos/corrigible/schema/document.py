@@ -7,11 +7,13 @@ caller's host and nothing may smuggle a second header line.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import unquote
+from urllib.parse import unquote_to_bytes
 
 from .cache import cached
+from .printable import without_unseen
 
 MEMBERS: Final = ("method", "path", "query", "headers", "body")
 
@@ -49,8 +51,12 @@ BODILESS: Final = frozenset({"GET", "HEAD", "DELETE"})
 
 _METHOD = re.compile(r"[A-Z][A-Z-]{0,19}")
 _PATH = re.compile(r"/(?!/)[^\x00-\x1f\x7f-\x9f?#\\]*")
-_STRANGE = re.compile(r"//|[\x00-\x1f\x7f\\]|(?:^|/)\.{1,2}(?:;[^/]*)?(?:/|$)")
-"""What servers resolve in a path, or treat as its end: dot segments (also with parameters), empty segments."""
+_STRANGE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\\]|//|/[\s.]+(?:[;?#][^/]*)?(?:/|$)|/[;?#]|%[uU][0-9A-Fa-f]{4}")
+"""What servers resolve in a path, or treat as its end: empty segments, and dot segments, also with blanks and with
+parameters; and escapes that are none of RFC 3986."""
+_ALIKE = re.compile(r"[./\\%?#;]")
+_LOOK_ALIKES = frozenset("\u2044\u2215\u2216\u29f5\u29f8\u29f9\u2571\u2572\u3002\uff61\u06d4\u0701\u0702")
+"""What is neither a dot nor a slash in any form of Unicode, and looks like one."""
 _DECODINGS: Final = 3
 """Each proxy and server unescapes a path once: the second one reads `%252e` as a dot."""
 _GRPC_METHOD = re.compile(r"/[A-Za-z_][\w.]*/[A-Za-z_]\w*", re.ASCII)
@@ -100,19 +106,40 @@ def is_method(method: str) -> bool:
 def is_path(path: str) -> bool:
     """True for a path on the same host, without a query; gRPC documents have the empty one.
 
-    It names one place however often its escapes are undone: no dot segments, no empty segments, no backslashes.
+    It names one place however often its escapes are undone: see `readings`.
     """
-    if path == "":
-        return True
-    if _PATH.fullmatch(path) is None:
-        return False
+    return path == "" or (_PATH.fullmatch(path) is not None and bool(readings(path)))
+
+
+@cached(4096)
+def readings(path: str) -> tuple[str, ...]:
+    """Return a path with its escapes undone never, once, and so on; empty if a server may read another place in it.
+
+    That is one with dot segments, empty segments, backslashes, controls, what looks like a dot or a slash, invisible
+    letters, escapes that are no UTF-8, and escapes without an end.
+    """
+    found = [path]
     for _ in range(_DECODINGS + 1):
-        if _STRANGE.search(path):
-            return False
-        path, before = unquote(path), path
-        if path == before:
-            return True
-    return False
+        if _is_strange(found[-1]):
+            return ()
+        try:
+            plain = unquote_to_bytes(found[-1]).decode()
+        except UnicodeDecodeError:
+            return ()
+        if plain == found[-1]:
+            return tuple(found)
+        found.append(plain)
+    return ()
+
+
+def _is_strange(path: str) -> bool:
+    if _STRANGE.search(path) is not None:
+        return True
+    if path.isascii():
+        return False
+    letters = {one for one in path if not one.isascii()}
+    folded = unicodedata.normalize("NFKC", "\n".join(letters))
+    return without_unseen(path) != path or not _LOOK_ALIKES.isdisjoint(letters) or _ALIKE.search(folded) is not None
 
 
 def header_problem(headers: Mapping[str, object]) -> str | None:

@@ -108,10 +108,17 @@ def test_what_an_api_suggests_itself_leads_to_no_other_api_behind_the_proxy(benc
     one = {"action": "MODIFY_PARAMS", "parameters": {}, **proved}
     moved = {**one, "patch": [{"op": "replace", "path": "/path", "value": step["path"]}]}
     stepped = {**one, "patch": [{"op": "add", "path": "/query/a", "value": "1"}], "steps": [step]}
-    for status, suggestion in ((b"404 No", moved), (b"400 No", stepped), (b"200 OK", moved)):
+    capitals = JSON.replace(b"json", b"JSON")
+    ways = (
+        (b"404 No", JSON, moved),
+        (b"400 No", JSON, stepped),
+        (b"200 OK", JSON, moved),
+        (b"200 OK", capitals, moved),
+    )
+    for status, media, suggestion in ways:
         feedback = {"type": "recovery_guidance", "message": "m", "suggestions": [suggestion]}
         own = json.dumps({"success": False, "recovery_feedback": feedback}).encode()
-        spoofed = JSON + b"Recovery-Feedback-Prefix: /team\r\n"
+        spoofed = media + b"Recovery-Feedback-Prefix: /team\r\n"
         with (
             bench.upstream({"/v1/wrong": bench.message(status, spoofed, own)}) as evil,
             bench.upstream({"/user": bench.message(b"200 OK", JSON, b"{}")}) as other,

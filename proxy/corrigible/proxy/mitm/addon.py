@@ -117,7 +117,7 @@ class CorrectionAddon:
         if response is None or flow.metadata.get(REASON) == _NO_API:
             return
         own_location, prefix = self._api(flow).own_location, self._found(flow).prefix
-        if prefix and (response.status_code >= 400 or "json" in response.headers.get("content-type", "")):
+        if prefix:  # a success may refuse in its body as well
             response.headers[PREFIX] = prefix
         if own_location is not None:
             data = response.data
