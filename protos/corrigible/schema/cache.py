@@ -21,32 +21,45 @@ _NOT_KEPT: Final = object()
 def cached(entries: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Cache the results of a function for short texts. For long ones it is called each time.
 
-    There is room for so many usual entries, in bytes: of larger ones there are fewer. What was not asked for while half
-    of the room was filled is forgotten. Results are texts, truths, and tuples of them.
+    There is room for so many usual entries, in bytes: of larger ones there are fewer. Results are texts, truths, and
+    tuples of them.
     """
-    half = entries * BYTES // 2
+    most = entries * BYTES
+
+    def size(texts: tuple[str, ...], found: object) -> int:
+        return most if sum(map(len, texts)) > LONGEST else _PLACE + bytes_of(texts) + bytes_of(found)
+
+    return remembered(most, size)
+
+
+def remembered(
+    most: int, size_of: Callable[[tuple[Any, ...], Any], int]
+) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Cache the results of a function within so many bytes, as `size_of` counts arguments and result.
+
+    What was not asked for while half of the room was filled is forgotten, and what fills half of it is not kept.
+    """
 
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
-        young: dict[Any, Any] = {}
-        old: dict[Any, Any] = {}
-        size = 0
+        young: dict[tuple[Any, ...], Any] = {}
+        old: dict[tuple[Any, ...], Any] = {}
+        filled = 0
 
         @functools.wraps(function)
-        def call(*texts: str) -> T:
-            nonlocal young, old, size
-            key = texts[0] if len(texts) == 1 else texts
-            found: T = young.get(key, _NOT_KEPT)
+        def call(*arguments: Any) -> T:
+            nonlocal young, old, filled
+            found: T = young.get(arguments, _NOT_KEPT)
             if found is not _NOT_KEPT:
                 return found
-            if sum(map(len, texts)) > LONGEST:
-                return function(*texts)
-            found = old.get(key, _NOT_KEPT)
+            found = old.get(arguments, _NOT_KEPT)
             if found is _NOT_KEPT:
-                found = function(*texts)
-            size += _PLACE + bytes_of(key) + bytes_of(found)
-            if size > half:
-                young, old, size = {}, young, _PLACE + bytes_of(key) + bytes_of(found)
-            young[key] = found
+                found = function(*arguments)
+            size = size_of(arguments, found)
+            if size < most // 2:
+                filled += size
+                if filled > most // 2:
+                    young, old, filled = {}, young, size
+                young[arguments] = found
             return found
 
         return call

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ import orjson
 
 from corrigible.rules.budget import spend
 from corrigible.rules.safety import spelling
+from corrigible.schema.cache import remembered
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
@@ -19,6 +19,11 @@ from .wire_text import read
 
 Validator = jsonschema_rs.Draft202012Validator
 _PATTERNS: Final = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
+_KEPT: Final = 4 << 20
+"""Bytes of compiled schemas: many hold a value of the request."""
+_OF_A_BYTE: Final = 20
+"""What a compiled schema takes, for each byte of its text; `_LEAST` besides."""
+_LEAST: Final = 2000
 
 
 def first_violation(value: Json, schema: Schema, *, text: bool = False) -> str | None:
@@ -73,7 +78,7 @@ def _validator(schema: Schema) -> Validator | None:
     return _cached_validator(text)
 
 
-@functools.lru_cache(maxsize=1024)
+@remembered(_KEPT, lambda arguments, _: _LEAST + _OF_A_BYTE * len(arguments[0]))
 def _cached_validator(text: bytes) -> Validator | None:
     return _compiled(orjson.loads(text))
 
