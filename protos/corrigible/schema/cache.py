@@ -11,8 +11,8 @@ T = TypeVar("T")
 
 LONGEST: Final = 256
 """Maximum number of characters of an entry's texts."""
-BYTES: Final = 128
-"""For each entry: as much as a usual name takes, with what is made of it."""
+BYTES: Final = 64
+"""For each entry. A usual name takes twice that, with what is made of it."""
 _PLACE: Final = 100
 """Bytes of a place in a dictionary, half of which are free at times."""
 _NOT_KEPT: Final = object()
@@ -21,7 +21,7 @@ _NOT_KEPT: Final = object()
 def cached(entries: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Cache the results of a function for short texts. For long ones it is called each time.
 
-    There is room for so many usual entries, in bytes: of larger ones there are fewer. Results are texts, truths, and
+    There is room for half as many usual entries, in bytes: of larger ones there are fewer. Results are texts, truths, and
     tuples of them.
     """
     most = entries * BYTES

@@ -175,7 +175,7 @@ def test_short_refusals_count_for_what_is_made_of_them() -> None:
         key = key_of(Exchange(Request("GET", f"/{number}"), 400, {}, b"{}"), is_wrapped=False)
         assert key is not None
         known.keep(key, number)
-    assert len(known) <= 1400
+    assert len(known) <= 700
 
 
 @pytest.mark.parametrize("filling", ["[]", '{"a":[{}]}', '"' + "x" * 7000 + '"', '{"é":1e5}'])

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 _LARGEST: Final = 8 << 10
 """Bytes of a request, and of an answer."""
-_ALL: Final = 4 << 20
+_ALL: Final = 2 << 20
 """Bytes of all that is kept."""
 _LEAST: Final = 3 << 10
 """Bytes of feedback, and of what is read of an answer without anything in it."""

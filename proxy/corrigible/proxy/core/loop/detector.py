@@ -23,8 +23,8 @@ from .answer import IDLE, answer_repeated
 from .attempt_group import AttemptGroup, Feedback, Refusal, is_progress, is_same_task
 from .fingerprint import Advice, gist, leaves_of, sent_words
 
-BYTES: Final = 4 << 20
-"""Of all loops that are remembered: those of some 2,000 callers. The oldest are forgotten first."""
+BYTES: Final = 2 << 20
+"""Of all loops that are remembered: those of some 1,000 callers. The oldest are forgotten first."""
 _MOST_GROUPS = 16
 _MOST_COUNTED = 64
 _MOST_WIDER = 64
