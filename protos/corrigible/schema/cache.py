@@ -21,8 +21,8 @@ _NOT_KEPT: Final = object()
 def cached(entries: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Cache the results of a function for short texts. For long ones it is called each time.
 
-    There is room for half as many usual entries, in bytes: of larger ones there are fewer. Results are texts, truths, and
-    tuples of them.
+    There is room for half as many usual entries, in bytes: of larger ones there are fewer. Results are texts, truths,
+    and tuples of them.
     """
     most = entries * BYTES
 
