@@ -12,15 +12,15 @@ from typing import Any, Final
 
 import re2
 
-_OF_ONE: Final = 1 << 20
+_OF_ONE: Final = 640 << 10
 """Bytes for the states of one pattern."""
 _KEPT: Final = 16
 """Patterns that are kept for who asks for the same again."""
-_OF_A_CHARACTER: Final = 200
+_OF_A_CHARACTER: Final = 160
 """Bytes for the states of a set, for each character of its patterns; `_OF_ONE` at least."""
 _LONGEST_SET: Final = 2000
 """Characters of the patterns that are searched for in one pass. In one set the states of all patterns multiply."""
-_MOST_SETS: Final = 12
+_MOST_SETS: Final = 16
 _MOST: Final = 256 << 20
 """Bytes, where a set cannot be compiled with less."""
 
