@@ -16,7 +16,7 @@ help:
 	@echo "make mutate  how many small changes to rules, core and schema the tests notice (MUTANTS of each module)"
 	@echo "make bench   speed beside other proxies, in bench.json   make bench-quick  the same in two minutes"
 	@echo "make ci      all that CI checks"
-	@echo "make soak    ten minutes of mixed traffic, memory stays flat (CORRIGIBLE_SOAK_SECONDS for another time)"
+	@echo "make soak    ten minutes of mixed traffic, then varied refusals: memory stays flat (CORRIGIBLE_SOAK_SECONDS)"
 	@echo "make clean   remove what was built"
 
 $(READY): pyproject.toml

@@ -85,6 +85,7 @@ ORDER = {
         *(
             "errors",
             "budget",
+            "pattern",
             "violation",
             "pointer",
             "lookup",

@@ -3,6 +3,9 @@
 Run by `make soak`: ten minutes, or CORRIGIBLE_SOAK_SECONDS. It fails where the memory of a proxy and its children grows
 over the second half by more than a bound, where a call is answered otherwise than it should be, or where nothing is
 explained. The bound is a rate: 610 bytes lost at each of 100 refusals a second are 3.5 MiB a minute.
+
+Then a proxy with each engine is refused otherwise each time. What is kept of refusals is bounded: from the 6,000th on
+no process grows by more than 5 MiB.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,12 +31,20 @@ from corrigible.conformance.model.paths import SUITE
 from corrigible.conformance.reference import grpc_shop
 from corrigible.conformance.transport.grpc import GrpcCall, GrpcClient
 
+from .refusals import callers as be_refused
+from .refusals import refusing
+
 BIN: Final = Path(sys.executable).parent
 SECONDS: Final = 600.0
 BOUND: Final = 0.5
 """MiB a minute by which memory may grow over the second half."""
 NOISE: Final = 6.0
 """MiB by which the figure moves anyway: what is less over the whole second half is no growth."""
+FULL: Final = 6000
+"""Refusals of which no two are alike, after which all that is kept of refusals is as large as it gets."""
+GROWTH: Final = 5.0
+"""MiB by which a process may grow from then on."""
+ENGINES: Final = ("mitmproxy", "envoy")
 CALLERS: Final = 60
 STRANGERS: Final = 0.02
 """Share of calls by somebody who never called before."""
@@ -200,6 +211,55 @@ def grpc_callers(port: int, tally: Tally, over: threading.Event, seed: int) -> N
             tally.note(name, explained=got.feedback is not None, wrong=wrong)
 
 
+class Held(NamedTuple):
+    """What the processes of a proxy hold, by process, in MiB."""
+
+    refusals: int
+    """So many were before."""
+    mib: Mapping[int, float]
+
+
+def resident(pid: int) -> Mapping[int, float]:
+    """Return the MiB of resident memory of a process and of each that descends from it."""
+    found = {}
+    for one in tree(pid):
+        with suppress(OSError):
+            pages = int(Path(f"/proc/{one}/statm").read_text().split()[1])
+            found[one] = pages * os.sysconf("SC_PAGESIZE") / (1 << 20)
+    return found
+
+
+def growth(held: Sequence[Held]) -> float:
+    """Return the MiB by which the process that grew most has grown since the refusals after which none should."""
+    later = [one for one in held if one.refusals >= FULL]
+    if not later:
+        return 0.0
+    first, last = later[0].mib, later[-1].mib
+    return max((mib - first[pid] for pid, mib in last.items() if pid in first), default=0.0)
+
+
+def vary(engine: str, most: int, every: float) -> list[Held]:
+    """Refuse so many requests otherwise each time, through a proxy. Returns what it held meanwhile."""
+    reference, port = Path(SUITE, "reference"), free_port()
+    explained: list[bool] = []
+    with refusing() as upstream:
+        words = [str(BIN / "corrigible"), "proxy", "--quiet", "--engine", engine, "--listen", f"127.0.0.1:{port}"]
+        words += ["--upstream", f"http://127.0.0.1:{upstream}", "--pack", str(reference / "pack")]
+        with _listening(engine, [*words, "--spec", str(reference / "openapi.yaml")], port) as running:
+            arguments = (port, lambda: len(explained) >= most, explained.append)
+            threads = [threading.Thread(target=be_refused, args=(*arguments, seed)) for seed in (5, 6)]
+            for thread in threads:
+                thread.start()
+            held = []
+            while any(thread.is_alive() for thread in threads):
+                held.append(Held(len(explained), resident(running.process.pid)))
+                time.sleep(every)
+            held.append(Held(len(explained), resident(running.process.pid)))
+    if len(explained) < most or not any(explained):
+        raise RuntimeError(f"{engine}: {len(explained)} of {most} were answered, {sum(explained)} explained")
+    return held
+
+
 @contextmanager
 def proxies() -> Iterator[tuple[Running, Running]]:
     """Start the servers and a proxy before each: HTTP, and gRPC."""
@@ -283,10 +343,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=given, help="default: %(default)g")
     parser.add_argument("--every", type=float, default=2.0, help="seconds between two looks at the memory")
     parser.add_argument("--bound", type=float, default=BOUND, help="MiB a minute, over the second half: %(default)g")
+    parser.add_argument("--refusals", type=int, default=4 * FULL, help="varied ones, for each engine: %(default)s")
     args = parser.parse_args(arguments)
     samples, tally, seconds = soak(args.seconds, args.every, lambda line: print(line, flush=True))
     print("\n".join(report(samples, tally, seconds, args.bound)))
     wrong = problems(samples, tally, args.bound)
+    for engine in ENGINES:
+        held = vary(engine, args.refusals, args.every)
+        grown = growth(held)
+        print(f"{engine}: {held[-1].refusals} varied refusals; {grown:+.1f} MiB after {FULL}, bound {GROWTH:g}")
+        if grown > GROWTH:
+            wrong.append(f"{engine}: a process grows by {grown:.1f} MiB after {FULL} varied refusals")
     print("\n".join(["FAILED", *wrong]) if wrong else "memory stays flat")
     return 1 if wrong else 0
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.bench.soak import CALLS, Sample, Tally, grows, memory, problems, slope, soak, tree
+from tests.bench.soak import CALLS, FULL, Held, Sample, Tally, grows, growth, memory, problems, slope, soak, tree, vary
 
 
 def samples(at_first: float, a_minute: float, minutes: float = 10) -> list[Sample]:
@@ -34,6 +34,17 @@ def test_what_a_process_and_its_children_hold_is_counted() -> None:
         assert 30 < memory(process.pid) < 200
         process.communicate(b"\n\n")
     assert memory(process.pid) == 0
+
+
+def test_growth_counts_from_when_all_is_full() -> None:
+    held = [Held(0, {1: 90.0}), Held(FULL + 9, {1: 120.0, 2: 95.0}), Held(2 * FULL, {1: 122.0, 2: 103.0, 3: 300.0})]
+    assert growth(held) == 8.0
+    assert growth(held[:2]) == growth([]) == 0.0
+
+
+def test_varied_refusals_are_answered() -> None:
+    held = vary("mitmproxy", 60, 0.05)
+    assert held[-1].refusals >= 60 and max(held[-1].mib.values()) > 20
 
 
 def test_mixed_traffic_is_answered_and_explained() -> None:

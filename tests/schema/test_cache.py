@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import tracemalloc
 
-from corrigible.schema.cache import LONGEST, cached
+import pytest
+
+from corrigible.schema.cache import BYTES, LONGEST, cached
 from corrigible.schema.document import pointer_parts
 
 MEBIBYTE = 1 << 20
@@ -13,7 +15,7 @@ MEBIBYTE = 1 << 20
 def test_short_texts_are_kept_and_long_ones_computed_anew() -> None:
     asked: list[str] = []
 
-    @cached(2)
+    @cached(64)
     def last(one: str, other: str = "") -> str:
         """Return the last letter."""
         asked.append(one[:1])
@@ -26,6 +28,40 @@ def test_short_texts_are_kept_and_long_ones_computed_anew() -> None:
     assert [last(longest), last(longest)] == ["m", "m"]
     assert asked[5:] == ["m"]
     assert last.__doc__ == "Return the last letter."
+
+
+def test_what_is_asked_for_stays_while_others_pass() -> None:
+    asked: list[str] = []
+
+    @cached(64)
+    def found(text: str) -> str | None:
+        asked.append(text)
+        return None
+
+    for number in range(2000):
+        found(f"passing {number}")
+        found("asked for")
+    assert asked.count("asked for") == 1
+    found("passing 0")
+    assert asked.count("passing 0") == 2
+
+
+@pytest.mark.parametrize("sign", ["a", "\u00e9", "\U0001f600"])
+@pytest.mark.parametrize("words", [1, 120])
+def test_all_that_is_kept_has_a_bound_in_bytes(sign: str, words: int) -> None:
+    @cached(1024)
+    def parts(text: str) -> tuple[str, ...]:
+        return tuple(text.split("/"))
+
+    filling = "/".join([sign * 2] * words)[: LONGEST - 8]
+    tracemalloc.start()
+    try:
+        for number in range(3000):
+            parts(f"{number:08}{filling}")
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert BYTES * 1024 / 8 < held < BYTES * 1024
 
 
 def test_long_pointers_do_not_stay() -> None:

@@ -12,6 +12,8 @@ from urllib.parse import unquote
 import re2
 import yaml
 
+from corrigible.rules.pattern import compiled
+
 COMMON_BASE: Final = re.compile(r"(?:/(?:apis?|rest|v\d{1,3}(?:\.\d{1,3}){0,2})){1,3}", re.IGNORECASE)
 """A base path of common words. Another one may be the place of somebody's own server."""
 MixedPattern = Any
@@ -187,7 +189,7 @@ def mixed_pattern(part: str) -> MixedPattern:
     RE2, since callers write the segment: several variables in one would have `re` try every way to share it out.
     """
     fixed = map(re2.escape, _VARIABLE.sub("{}", part).split("{}"))
-    pattern: MixedPattern = re2.compile("(?s)" + "(.+?)".join(fixed))
+    pattern: MixedPattern = compiled("(?s)" + "(.+?)".join(fixed))
     return pattern
 
 

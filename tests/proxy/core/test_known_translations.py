@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -173,7 +175,27 @@ def test_short_refusals_count_for_what_is_made_of_them() -> None:
         key = key_of(Exchange(Request("GET", f"/{number}"), 400, {}, b"{}"), is_wrapped=False)
         assert key is not None
         known.keep(key, number)
-    assert len(known) <= 1024
+    assert len(known) <= 700
+
+
+@pytest.mark.parametrize("filling", ["[]", '{"a":[{}]}', '"' + "x" * 7000 + '"', '{"é":1e5}'])
+def test_all_that_is_kept_has_a_bound_in_bytes(write_pack: WritePack, filling: str) -> None:
+    engine = engine_of(write_pack(x=RULE % "300"))
+    decided(engine, ASKED)
+    most = 1 << 20
+    engine._known = KnownTranslations(most)
+    fillings = ",".join([filling] * (7500 // (len(filling.encode()) + 1)))
+    tracemalloc.start()
+    try:
+        for number in range(60):
+            body = f'{{"error": {{"code": "too_much", "message": "no {number}"}}, "rest": [{fillings}]}}'.encode()
+            assert isinstance(decided(engine, replace(ASKED, body=body)), Annotate)
+        gc.collect()
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert len(engine._known) > 0
+    assert held < most * 1.2
 
 
 def test_a_watched_exchange_is_the_same_to_who_reads_it() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from corrigible.proxy.asgi import Message, Receive, ReflectiveMiddleware, Scope, Send
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
-from corrigible.proxy.http.feedback_store import DocumentResponse
+from corrigible.proxy.http.feedback_store import OF_ALL, DocumentResponse, Documents
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
@@ -146,8 +147,10 @@ def test_it_is_kept_for_ten_minutes(corrector: HttpCorrector) -> None:
 
 
 def test_nobody_takes_the_place_of_another(corrector: HttpCorrector, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corrigible.proxy.http.feedback_store.OF_ALL", 20)
-    mine = link(refuse(corrector, "mine", KEY))
+    first = refuse(corrector, "mine", KEY)
+    assert first.rewrite is not None and first.rewrite.document is not None
+    monkeypatch.setattr("corrigible.proxy.http.feedback_store.OF_ALL", 20 * first.rewrite.document.size)
+    mine = link(first)
     for number in range(40):
         refuse(corrector, f"a{number}", ("Authorization", "Bearer other"))
     theirs = [link(refuse(corrector, f"b{number}", ("Authorization", f"Bearer {number}"))) for number in range(40)]
@@ -159,6 +162,21 @@ def test_nobody_takes_the_place_of_another(corrector: HttpCorrector, monkeypatch
     assert found == [True] * 3 + [False] * 37  # 1 of mine, 16 of one other, 3 more
     late = link(refuse(corrector, "late", KEY, at=700.0))
     assert fetched(corrector, late, KEY, at=700.0) is not None
+
+
+def test_all_documents_together_have_a_bound_in_bytes() -> None:
+    documents = Documents()
+    tracemalloc.start()
+    try:
+        for number in range(9000):
+            headers = [("Cookie", f"a={number}{'x' * 5000}")]
+            documents.store(documents.create(str(number), headers, "127.0.0.1", bytes(number % 4096), number / 100))
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert OF_ALL / 2 < held < OF_ALL
+    documents.store(documents.create("later", [KEY], "", b"{}", 10_000.0))
+    assert len(documents) == 1
 
 
 def test_a_caller_keeps_the_latest(corrector: HttpCorrector) -> None:

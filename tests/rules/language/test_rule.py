@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.rules.language.rule import MatchCriteria, Pattern
+from corrigible.rules.language.rule import MatchCriteria
+from corrigible.rules.pattern import Pattern
 
 OPERATION = MatchCriteria(operations=("Create",))
 STATUS = MatchCriteria(statuses=(400,))

@@ -19,6 +19,7 @@ import re2
 
 from corrigible.adapters.formats.message.sent_values import SentValue
 from corrigible.rules.budget import spend
+from corrigible.rules.pattern import compiled
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
@@ -60,7 +61,7 @@ def _is_not_positive(value: Json) -> bool:
 
 def _not_matching(name: str, pattern: str, texts: Sequence[tuple[SentValue, str]]) -> Iterator[SentValue]:
     try:
-        rule = re2.compile(pattern)
+        rule = compiled(pattern)
     except re2.error:
         return
     for one, text in texts:

@@ -9,6 +9,7 @@ Knows: exchanges. Does not know: what a translation is, loops, look-ups.
 from __future__ import annotations
 
 from collections import OrderedDict
+from hashlib import blake2b
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import orjson
@@ -20,9 +21,12 @@ T = TypeVar("T")
 _LARGEST: Final = 8 << 10
 """Bytes of a request, and of an answer."""
 _ALL: Final = 2 << 20
-"""Bytes of all of them: read, they take some ten times as much."""
-_LEAST: Final = 2 << 10
-"""Bytes that each counts at least: what is made of a short refusal takes as much as what is made of a longer one."""
+"""Bytes of all that is kept."""
+_LEAST: Final = 3 << 10
+"""Bytes of feedback, and of what is read of an answer without anything in it."""
+_OF_A_BYTE: Final = 3
+_OF_A_VALUE: Final = 100
+_BEFORE_VALUES: Final = (b",", b"[", b"{", b"<")
 
 
 class WatchedExchange(Exchange):
@@ -65,24 +69,11 @@ for _name in ("id", "started", "elapsed", "caller"):
 
 
 class Key(NamedTuple):
-    """All that a translation may depend on."""
+    """A digest of all that a translation may depend on: the exchange itself need not be kept."""
 
-    method: str
-    path: str
-    document: bytes
-    """The request and the headers of the answer."""
-    form: bool
-    files: frozenset[str]
-    is_json_text: bool
-    has_other_numbers: bool
-    status: int
-    body: bytes
-    is_wrapped: bool
-
-    @property
-    def size(self) -> int:
-        """Bytes of the exchange, as they are counted."""
-        return max(_LEAST, len(self.path) + len(self.document) + len(self.body))
+    digest: bytes
+    size: int
+    """Bytes that the translation takes, as they are counted: it holds what was read of the answer."""
 
 
 def key_of(exchange: Exchange, *, is_wrapped: bool) -> Key | None:
@@ -93,31 +84,24 @@ def key_of(exchange: Exchange, *, is_wrapped: bool) -> Key | None:
     request = exchange.request
     if len(exchange.body) > _LARGEST:
         return None
+    parts = [request.method, request.path, request.query, request.headers, request.body, exchange.headers]
+    parts += [request.form, sorted(request.files), request.is_json_text, request.has_other_numbers]
     try:
-        document = orjson.dumps([request.query, request.headers, request.body, exchange.headers])
+        document = orjson.dumps([*parts, exchange.status, is_wrapped])
     except TypeError:  # an integer of more than 64 bits, a lone surrogate
         return None
-    if len(request.path) + len(document) > _LARGEST:
+    if len(document) > _LARGEST:
         return None
-    return Key(
-        request.method,
-        request.path,
-        document,
-        request.form,
-        request.files,
-        request.is_json_text,
-        request.has_other_numbers,
-        exchange.status,
-        exchange.body,
-        is_wrapped,
-    )
+    values = sum(map(exchange.body.count, _BEFORE_VALUES))
+    size = _LEAST + _OF_A_BYTE * len(exchange.body) + _OF_A_VALUE * values
+    return Key(blake2b(document + exchange.body, digest_size=32).digest(), size)
 
 
 class KnownTranslations(Generic[T]):
     """The translations that were asked for last. For one thread, as loops are."""
 
     def __init__(self, most: int = _ALL) -> None:
-        """`most`: bytes of the exchanges in it."""
+        """`most`: bytes of all together."""
         self._most = most
         self._size = 0
         self._kept: OrderedDict[Key, T] = OrderedDict()

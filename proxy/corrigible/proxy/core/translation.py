@@ -6,13 +6,15 @@ Knows: the refusal, feedback. Does not know: callers, loops, how an answer takes
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import orjson
 
-from corrigible.schema.exchange import Exchange, Json
+from corrigible.schema.exchange import Exchange, Json, Request
 
 from .api_profile import RefusalCase
+
+_NO_EXCHANGE: Final = Exchange(Request("", ""), 0, {}, b"")
 
 
 class Translation(NamedTuple):
@@ -40,8 +42,8 @@ class Translation(NamedTuple):
         return self._replace(case=self.case._replace(exchange=exchange))
 
     def kept(self) -> Translation:
-        """Return it without what somebody may change meanwhile."""
-        return self._replace(feedback=None)
+        """Return it without what somebody may change meanwhile, and without the exchange."""
+        return self._replace(feedback=None).of(_NO_EXCHANGE)
 
     def restored(self, exchange: Exchange) -> Translation:
         """Return what `kept` gave, whole again, for another exchange that says the same."""

@@ -21,8 +21,10 @@ DOCUMENTS: Final = "/.well-known/recovery-feedback/"
 SECONDS: Final = 600
 OF_ONE: Final = 16
 """Documents of one caller: a further one takes the place of that caller's oldest."""
-OF_ALL: Final = 4096
-"""Beyond it nothing is kept: callers do not take each other's place."""
+OF_ALL: Final = 4 << 20
+"""Bytes of all documents. Beyond it nothing is kept: callers do not take each other's place."""
+_LEAST: Final = 1100
+"""Bytes of a document with nothing in it."""
 _BYTES: Final = 24
 _READS: Final = frozenset({"GET", "HEAD"})
 
@@ -38,6 +40,11 @@ class Document(NamedTuple):
     encoded: bytes
     stored_at: float
     """Unix seconds."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes, as they are counted."""
+        return _LEAST + len(self.encoded)
 
 
 class DocumentResponse(NamedTuple):
@@ -56,7 +63,11 @@ class Documents:
         """Never leaves the process, but for the workers that are forked from it."""
         self._callers = Loops(hashlib.sha256(b"owner" + self._key).digest())
         self._kept: OrderedDict[str, Document] = OrderedDict()
+        self._size = 0
         self._owned: dict[str, OrderedDict[str, None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._kept)
 
     def create(self, id: str, headers: Iterable[tuple[str, str]], peer: str, encoded: bytes, now: float) -> Document:
         """Return a document for who sent these headers. What stands in a log of exchanges does not tell its name."""
@@ -67,10 +78,13 @@ class Documents:
         """Keep it, where there is room."""
         while self._kept and next(iter(self._kept.values())).stored_at < document.stored_at - SECONDS:
             self._drop(next(iter(self._kept)))
+        if document.name in self._kept:
+            self._drop(document.name)
         owned = self._owned.get(document.owner, ())
         if len(owned) >= OF_ONE:
             self._drop(next(iter(owned)))
-        if len(self._kept) < OF_ALL:
+        if self._size + document.size <= OF_ALL:
+            self._size += document.size
             self._kept[document.name] = document
             self._owned.setdefault(document.owner, OrderedDict())[document.name] = None
 
@@ -105,10 +119,12 @@ class Documents:
     def _owner(self, headers: Iterable[tuple[str, str]], peer: str) -> str:
         headers = list(headers)
         cookies = (value for name, value in headers if name.lower() == "cookie")
-        return self._callers.caller(headers) or "\0".join((peer, *cookies))  # any cookie may be somebody's
+        # Any cookie may be somebody's.
+        return self._callers.caller(headers) or self._secret("\0".join(("owner", peer, *cookies)))
 
     def _drop(self, name: str) -> None:
         document = self._kept.pop(name)
+        self._size -= document.size
         owned = self._owned[document.owner]
         del owned[name]
         if not owned:

@@ -1,17 +1,16 @@
 """Which rules may match a violation: the cost does not grow with the number of rules.
 
 Rules are filed under (operation, status, code), each of them possibly "any". A violation has at most eight buckets.
-Inside a bucket the message patterns of many rules are matched in one pass of an RE2 set.
+Inside a bucket the message patterns of many rules are matched in a few passes, as a `PatternSet`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import product
 
-import re2
-
 from corrigible.rules.language.rule import Rule
+from corrigible.rules.pattern import PatternSet
 from corrigible.rules.violation import Violation
 
 ANY = ""
@@ -20,28 +19,18 @@ ANY = ""
 class _Bucket:
     """Rules filed under one key, in the order in which they are tried."""
 
-    __slots__ = ("_match", "_patterned", "_plain")
+    __slots__ = ("_patterned", "_patterns", "_plain")
 
     def __init__(self, ranked: list[tuple[int, Rule]]) -> None:
         self._plain = [(rank, rule) for rank, rule in ranked if rule.match.message is None]
         self._patterned = [(rank, rule) for rank, rule in ranked if rule.match.message is not None]
-        self._match: Callable[[bytes], list[int]] | None = None
-        if self._patterned:
-            options = re2.Options()
-            options.max_mem = 256 << 20
-            options.log_errors = False
-            patterns = re2.Set.SearchSet(options)
-            for _, rule in self._patterned:
-                assert rule.match.message is not None
-                patterns.Add(rule.match.message.text)
-            patterns.Compile()
-            # What re2 wraps: a message is asked of several buckets, and encoded once.
-            self._match = patterns._set.Match
+        texts = [rule.match.message.text for _, rule in self._patterned if rule.match.message is not None]
+        self._patterns = PatternSet(texts) if texts else None
 
     def candidates(self, message: bytes) -> list[tuple[int, Rule]]:
-        if self._match is None:
+        if self._patterns is None:
             return self._plain
-        hits = self._match(message)
+        hits = self._patterns.matches(message)
         return self._plain + [self._patterned[number] for number in hits] if hits else self._plain
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from corrigible.rules.errors import AuthoringError, gather, suggest_spelling
 from corrigible.rules.lookup import Templates, uncovered
+from corrigible.rules.pattern import Pattern
 from corrigible.schema.vocabulary import Vocabulary
 
 from .compile_expression import ExpressionCompiler
@@ -22,7 +23,6 @@ from .rule import (
     Entry,
     LookupSpec,
     MatchCriteria,
-    Pattern,
     Placeholder,
     Rule,
     SuggestionGroup,

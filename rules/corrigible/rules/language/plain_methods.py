@@ -12,6 +12,7 @@ from typing import Any, Final
 import re2
 
 from corrigible.rules.budget import UNITS_OF_VALUE, spend, take
+from corrigible.rules.pattern import compiled
 
 ODD: Final = object()
 """The runtime has to evaluate the expression on these values."""
@@ -58,7 +59,7 @@ def to_double(value: Any) -> Any:
 def _pattern(text: str) -> Any:
     """Return a compiled pattern of RE2, which has no types; None for what is none."""
     try:
-        return re2.compile(text)
+        return compiled(text)
     except re2.error:
         return None
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import re2
-
 from corrigible.rules.lookup import CALL
+from corrigible.rules.pattern import Pattern
 from corrigible.schema.exchange import Json
 
 from .expression import Activation, Bindings, Environment, Expression
@@ -21,48 +20,6 @@ TERMINAL = frozenset({"NO_RECOVERY_AVAILABLE", "ESCALATE", "ALREADY_DONE"})
 ACTED = TERMINAL - {"ALREADY_DONE"}
 """Those that say who can act."""
 """Design 3: these three stand alone, with `recovery: terminal`."""
-
-
-class Pattern:
-    """An RE2 pattern that a native message is searched for. Linear in the message, whatever the author wrote."""
-
-    __slots__ = ("_match", "names", "text")
-
-    def __init__(self, text: str) -> None:
-        """Raises ValueError for a pattern that RE2 does not take."""
-        options = re2.Options()
-        options.log_errors = False
-        try:
-            # Over bytes: the text interface decodes every offset and costs five times as much.
-            compiled = re2.compile(text.encode(), options)
-        except re2.error as problem:
-            message = problem.args[0] if problem.args else problem
-            raise ValueError(message.decode() if isinstance(message, bytes) else str(message)) from None
-        self.text = text
-        self.names = {number: _decoded(name) for name, number in compiled.groupindex.items()}
-        # What re2 wraps: the wrapper's own `search` takes three times as long.
-        self._match = compiled._regexp.Match
-
-    def search(self, message: str) -> dict[str, str] | None:
-        """Return the named groups that took part, or None where the pattern does not match."""
-        text = message.encode("utf-8", "surrogatepass")
-        spans = self._match(_UNANCHORED, text, 0, len(text))
-        if spans[0] == _NO_SPAN:
-            return None
-        captures = {}
-        for number, name in self.names.items():
-            start, end = spans[number]
-            if start >= 0:
-                captures[name] = text[start:end].decode()
-        return captures
-
-
-_UNANCHORED = re2._re2.RE2.Anchor.UNANCHORED
-_NO_SPAN = (-1, -1)
-
-
-def _decoded(name: str | bytes) -> str:
-    return name.decode() if isinstance(name, bytes) else name
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ _PARTIES: Final = word_set("id ids to from source target destination plan custom
 READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-@cached(8192)
+@cached(4096)
 def words(name: str) -> tuple[str, ...]:
     """Return the words of a name, in lower case: `defaultBranch_name` is three."""
     return split_words(name)

@@ -93,7 +93,7 @@ def in_brackets(name: str, declared: Sequence[str]) -> str:
     return inside[0] if len(inside) == 1 and not any(is_same(name, one) for one in declared) else ""
 
 
-@cached(8192)
+@cached(4096)
 def letters(text: str) -> str:
     """Return a text without what separates its words, in lower case."""
     return re.sub(r"[\W_]", "", text).casefold()
@@ -104,7 +104,7 @@ def is_same(first: str, other: str) -> bool:
     return letters(first) == letters(other)
 
 
-@cached(8192)
+@cached(4096)
 def spelled(text: str) -> str:
     """Return a value without what merely separates its words, in lower case: `utf_8`, `UTF-8` and `utf 8` are one.
 
@@ -297,6 +297,6 @@ def _shared_beginning(first: str, other: str) -> int:
     return next((i for i, (a, b) in enumerate(zip(first, other, strict=False)) if a != b), min(len(first), len(other)))
 
 
-@cached(8192)
+@cached(4096)
 def _plain(text: str) -> str:
     return text.casefold().replace("-", "_").replace(" ", "_")

@@ -36,7 +36,7 @@ _BRITISH: Final = (
 )
 
 
-@cached(8192)
+@cached(4096)
 def may_be_other_word(text: str, near: str) -> bool:
     """Whether a text of which another one is a slip or two away may be meant as it is written.
 

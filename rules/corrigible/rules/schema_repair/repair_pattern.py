@@ -7,6 +7,7 @@ from typing import Final
 
 import re2
 
+from corrigible.rules.pattern import compiled
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.rules.safety.time_span import GO_DURATION, go_duration
 from corrigible.rules.safety.uuid_text import as_is_taken
@@ -65,7 +66,7 @@ def patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
 def _moment_in(value: str, pattern: str) -> str:
     """Return a date or a time in the writing that a pattern has for the whole of it; empty where that says less."""
     try:
-        whole = re2.compile(f"^(?:{pattern})$")
+        whole = compiled(f"^(?:{pattern})$")
     except re2.error:
         return ""
     return rewritten(

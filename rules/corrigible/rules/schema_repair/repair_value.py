@@ -5,7 +5,6 @@ A repair that changes the meaning says what it assumes. Values that only the cal
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from corrigible.rules.safety.nearness import letters as _letters
 from corrigible.rules.safety.short_values import written_otherwise
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.rules.safety.time_span import counts_seconds, span
+from corrigible.schema.cache import cached
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
@@ -164,7 +164,7 @@ _LIST_SEPARATOR: Final = re.compile(r"[,;|]")
 _ONLY = "another value was asked for, this is the one there is"
 
 
-@functools.lru_cache(maxsize=4096)
+@cached(1024)
 def _initials(text: str) -> frozenset[str]:
     """Return the first letters of a text's words: nothing is near that begins with another."""
     return frozenset(word[0] for word in re.split(r"[\s_-]+", text.casefold()) if word)

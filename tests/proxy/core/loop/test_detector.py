@@ -15,7 +15,7 @@ from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.loop import detector
 from corrigible.proxy.core.loop.answer import IDLE
 from corrigible.proxy.core.loop.attempt_group import Refusal
-from corrigible.proxy.core.loop.detector import MOST, Loops, place_of
+from corrigible.proxy.core.loop.detector import BYTES, Loops, place_of
 from corrigible.proxy.core.loop.shared import SharedLoops
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import HttpOutcome
@@ -25,6 +25,9 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
 from tests._support.repeater import AMOUNT, REQUEST, Agent, edit, feedback
+
+OF_CACHES = 1 << 20
+"""Bytes of the caches of places."""
 
 
 def test_what_has_no_operation_is_told_apart_by_method_and_path() -> None:
@@ -85,10 +88,10 @@ def test_a_task_is_forgotten_though_another_of_the_same_error_goes_on() -> None:
 
 def test_only_so_many_are_remembered() -> None:
     loops = Loops(b"k")
-    for number in range(MOST + 100):
+    for number in range(4000):
         Agent(loops, caller=str(number)).refused()
-    assert len(loops) == MOST
-    assert not loops.has_loop("0") and loops.has_loop(str(MOST + 99))
+    assert 750 < len(loops) < 1500
+    assert not loops.has_loop("0") and loops.has_loop("3999") and loops.has_loop("3300")
     many = Agent(Loops(b"k"))
     for number in range(100):
         many.refused(replace(REQUEST, body={"reason": number}))
@@ -97,8 +100,10 @@ def test_only_so_many_are_remembered() -> None:
 
 
 def test_the_loops_met_longest_ago_are_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detector, "MOST", 3)
     loops = Loops(b"k")
+    Agent(loops, caller="anybody").refused()
+    monkeypatch.setattr(detector, "BYTES", 3 * loops.bytes)
+    loops.clear()
     one, other = Agent(loops, caller="one"), Agent(loops, caller="other")
     one.refused()
     other.refused()
@@ -106,6 +111,31 @@ def test_the_loops_met_longest_ago_are_forgotten_first(monkeypatch: pytest.Monke
     Agent(loops, caller="third").refused()
     assert [loops.has_loop(caller) for caller in ("one", "other", "third")] == [True, False, True]
     assert len(loops) == 3
+
+
+@pytest.mark.parametrize(("members", "letters", "attempts"), [(2, 4, 1), (64, 3, 2), (64, 240, 1), (8, 30, 12)])
+def test_all_loops_together_have_a_bound_in_bytes(
+    members: int, letters: int, attempts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detector, "BYTES", BYTES // 64)
+    loops = Loops(b"k")
+    tracemalloc.start()
+    try:
+        for number in range(100):
+            names = [f"{number}{place}{'x' * letters}" for place in range(members)]
+            agent = Agent(loops, caller=str(number), operation="")
+            advised = feedback(*(edit(f"/body/{name}", 500 + place) for place, name in enumerate(names[:16])))
+            for attempt in range(attempts):
+                request = replace(REQUEST, path=f"/{number}", body=dict.fromkeys(names, attempt))
+                agent.refused(request, advised, about=[Violation("bad", names[0], f"/body/{names[0]}")])
+            assert loops.bytes <= BYTES // 64 + (64 << 10)
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert loops.bytes / 4 < held < 1.2 * BYTES // 64 + (64 << 10) + OF_CACHES
+    for number in range(100):
+        loops.succeeded(str(number), f"{REQUEST.method} /{number}")
+    assert (len(loops), loops.bytes) == (0, 0)
 
 
 def test_what_a_caller_makes_long_takes_no_room() -> None:

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 import re2
 
 from corrigible.rules.budget import spend
+from corrigible.rules.pattern import compiled
 from corrigible.schema.exchange import Json
 
 from .limits import limits_in
@@ -102,7 +103,7 @@ def _of_pattern(pattern: str) -> Mapping[str, Json]:
     is_whole = pattern.startswith("^") and pattern.endswith("$") and "|" not in pattern
     whole = pattern if is_whole else f"^(?:{pattern})$"
     try:
-        re2.compile(whole)
+        compiled(whole)
     except re2.error:
         return {}
     return {"pattern": whole}

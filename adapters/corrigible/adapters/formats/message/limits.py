@@ -13,6 +13,7 @@ from typing import Final
 import re2
 
 from corrigible.rules.budget import spend
+from corrigible.rules.pattern import compiled
 from corrigible.rules.safety.time_span import GO_DURATION
 from corrigible.schema.exchange import Json
 
@@ -226,7 +227,7 @@ def _pattern_in(message: str) -> str:
         return ""
     pattern: str = found.match["p"]
     try:
-        re2.compile(pattern)
+        compiled(pattern)
     except re2.error:
         return ""
     return pattern

@@ -1,7 +1,7 @@
-"""Patterns of which the first that matches counts, found in one pass over a text.
+"""Patterns of which the first that matches counts, found in a few passes over a text.
 
-RE2 tells in one pass over a text which patterns of all lists may match, and only those are tried, in their order: most
-texts match few of a hundred. RE2 has no look-around and pays for counters, so it is given weaker patterns, which match
+RE2 tells in a few passes which patterns of all lists may match, and only those are tried, in their order: most texts
+match few of a hundred. RE2 has no look-around and pays for counters, so it is given weaker patterns, which match
 whatever the patterns match, and more.
 """
 
@@ -12,12 +12,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-import re2
+from corrigible.rules.pattern import PatternSet
 
 _LOOK_AROUND: Final = re.compile(r"\(\?<?[=!]")
 _TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<?[=!]|[()]|.", re.DOTALL)
 _COUNTER: Final = re.compile(r"\{(?P<least>[01]),\d+\}")
-_MEMORY: Final = 64 << 20
 
 
 class PatternMatch(NamedTuple):
@@ -27,11 +26,11 @@ class PatternMatch(NamedTuple):
 
 
 class _AllPatterns:
-    """The patterns of all lists: the text of an error is searched for most of them, and one pass is enough."""
+    """The patterns of all lists: the text of an error is searched for most of them, and that once."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
-        self._set: re2.Set | None = None
+        self._set: PatternSet | None = None
         self._lists: list[int] = []
         """Of each pattern the first number of its list."""
         self._last: tuple[str | None, Mapping[int, Sequence[int]] | None] = (None, None)
@@ -55,22 +54,12 @@ class _AllPatterns:
 
     def _searched(self, text: str) -> Mapping[int, Sequence[int]]:
         found: dict[int, list[int]] = {}
-        for number in sorted((self._set or self._compiled()).Match(text) or ()):
+        if self._set is None:
+            self._set = PatternSet([_weaker(one) for one in self._texts], case_sensitive=False)
+        for number in sorted(self._set.matches(text.encode())):
             first = self._lists[number]
             found.setdefault(first, []).append(number - first)
         return found
-
-    def _compiled(self) -> re2.Set:
-        options = re2.Options()
-        options.case_sensitive = False
-        options.log_errors = False
-        options.max_mem = _MEMORY
-        compiled = re2.Set.SearchSet(options)
-        for text in self._texts:
-            compiled.Add(_weaker(text))
-        compiled.Compile()
-        self._set = compiled
-        return compiled
 
 
 _ALL: Final = _AllPatterns()

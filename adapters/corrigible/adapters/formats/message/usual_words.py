@@ -138,7 +138,7 @@ def _with_plain_marks(match: re.Match[str]) -> str:
     return f'"{match["double"]}"' if match["double"] else f"'{match['single']}'"
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=64)
 def _any_of(numbers: tuple[int, ...]) -> re.Pattern[str]:
     """Return what finds some of the patterns, and before them what is quoted."""
     found = "|".join(f"(?P<u{number}>{_USUAL[number][0]})" for number in numbers)

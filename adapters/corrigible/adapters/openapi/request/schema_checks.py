@@ -21,12 +21,15 @@ from corrigible.rules.schema_repair.nesting import GENERAL_NAMES, MISPLACED, REQ
 from corrigible.rules.schema_repair.renaming import may_limit
 from corrigible.rules.schema_repair.schema_violation import MOST, SchemaViolation
 from corrigible.rules.schema_repair.wire_text import takes_any_text
+from corrigible.schema.cache import remembered
 from corrigible.schema.exchange import Json
 
 from .bounds import HIGHEST_PRICE, LARGE, Known, Part, part_of, price, written_out
 from .branches import candidate_branches, closed_list, complete, distance, is_choice_of_members
 
-_KEPT_PLACES: Final = 64
+_KEPT_PLACES: Final = 32 << 10
+"""Bytes of places, as counted: callers write names in them that no description has."""
+_OF_A_PLACE: Final = 512
 _VALUES_A_STEP: Final = 8
 _AN_ERROR: Final = 15
 """Steps for one error, and one more for so many values beside it: each error holds a copy of them."""
@@ -56,6 +59,11 @@ class _Object(NamedTuple):
     """A small schema that allows no others."""
 
 
+_by_place: Final = remembered(
+    _KEPT_PLACES, lambda path, _: _OF_A_PLACE + sum(len(step) if type(step) is str else 0 for step in path[0])
+)
+
+
 class SchemaChecker:
     """One compiled schema."""
 
@@ -66,10 +74,10 @@ class SchemaChecker:
         # For collecting errors: the same with one alternative chosen first, where a schema is recursive.
         self._told = chosen_first(schema)
         self._teller = self._validator if self._told is schema else compile_validator(self._told)
-        self._elements = functools.lru_cache(maxsize=_KEPT_PLACES)(self._element)
-        self._places = functools.lru_cache(maxsize=_KEPT_PLACES)(self._object)
-        self._broken_schemas = functools.lru_cache(maxsize=_KEPT_PLACES)(self._broken_schema)
-        self._declared_places = functools.lru_cache(maxsize=_KEPT_PLACES)(self._declared_place)
+        self._elements = _by_place(self._element)
+        self._places = _by_place(self._object)
+        self._broken_schemas = _by_place(self._broken_schema)
+        self._declared_places = _by_place(self._declared_place)
 
     def member(self, name: str) -> list[Json]:
         """Return the schemas of a member of the whole instance."""

@@ -7,14 +7,19 @@ is answered with. Nothing of a request is kept but its fingerprint: hashes of it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from corrigible.rules.violation import Violation
+from corrigible.schema.cache import bytes_of
 from corrigible.schema.exchange import Json, Request
 
 from .fingerprint import Advice, advice_of, containing_array, follows, hashed, is_excused
 
 _MOST_PLACES = 64
+_LEAST: Final = 800
+"""Bytes of an attempt with nothing in it, and of the keys that lead to it."""
+_LEAF: Final = 120
+"""Bytes of a place, beside its letters, and of the hash of what is there."""
 _READS = frozenset({"GET", "HEAD"})
 
 Feedback = Mapping[str, Json]
@@ -38,10 +43,12 @@ class Refusal(NamedTuple):
 class AttemptGroup:
     """Requests of one task that met the same refusal. Not all that share credentials share a task."""
 
-    __slots__ = ("advised", "attempts", "code", "early", "last", "leaves", "paths", "places", "tried", "until")
+    __slots__ = ("advised", "attempts", "code", "early", "last", "leaves", "paths", "places", "size", "tried", "until")
 
     def __init__(self) -> None:
         self.attempts = 0
+        self.size = 0
+        """Bytes that it takes, with its part of what finds it."""
         self.early = 0
         """Attempts that did not wait for as long as they were told: they show nothing but that."""
         self.until = 0.0
@@ -95,6 +102,8 @@ class AttemptGroup:
         path = hashed(request.path)
         if path not in self.paths:
             self.paths = (*self.paths, path)[-_MOST_PLACES:]
+        places = _LEAF * len(leaves) + sum(map(len, leaves))
+        self.size = _LEAST + places + bytes_of((self.advised, self.tried, self.places, self.paths))
 
     def open_places(self) -> Iterator[str]:
         """Yield what may differ in the next request: it was suggested to be changed, or asked for."""

@@ -11,20 +11,20 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import Final
 
-from corrigible.schema.cache import LONGEST, cached
+from corrigible.schema.cache import LONGEST, bytes_of, cached
 from corrigible.schema.exchange import Json, Request
 
 from .answer import IDLE, answer_repeated
 from .attempt_group import AttemptGroup, Feedback, Refusal, is_progress, is_same_task
 from .fingerprint import Advice, gist, leaves_of, sent_words
 
-MOST: Final = 4096
-"""Loops that are remembered."""
+BYTES: Final = 2 << 20
+"""Of all loops that are remembered: those of some 1,000 callers. The oldest are forgotten first."""
 _MOST_GROUPS = 16
 _MOST_COUNTED = 64
 _MOST_WIDER = 64
@@ -45,6 +45,8 @@ class Loops:
         self._places: dict[str, dict[str, set[Key]]] = {}
         """Keys by caller and place."""
         self._count = 0
+        self.bytes = 0
+        """That they take, as they are counted."""
         self._counted: OrderedDict[str, tuple[AttemptGroup, tuple[Advice, ...]]] = OrderedDict()
         """The newest refusals by exchange, with what had been advised before."""
         self._sweep = 0.0
@@ -88,7 +90,7 @@ class Loops:
         if not refusal.caller:
             return None
         key: Key = (refusal.caller, place_of(refusal.operation, refusal.request), _error_keys(refusal))
-        if self._count >= MOST or not 0 <= self._sweep - refusal.started <= IDLE:
+        if self.bytes >= BYTES or not 0 <= self._sweep - refusal.started <= IDLE:
             self._expire(refusal.started)
         groups, wider = self._groups.get(key), self._wider(key)
         if groups is None and not wider and feedback is None:
@@ -113,7 +115,10 @@ class Loops:
         answer: dict[str, Json] | None = None
         if group.attempts > 1:
             answer = answer_repeated(group, refusal, feedback, self._digest(repr(key)))
+        self.bytes -= group.size
         group.record_advice(feedback if answer is None else answer, refusal, leaves)
+        group.size += bytes_of(key[2])
+        self.bytes += group.size
         return answer
 
     def uncount_refusal(self, id: str) -> None:
@@ -126,7 +131,7 @@ class Loops:
     def succeeded(self, caller: str, place: str) -> None:
         """End the loops of a caller at a place where something went well."""
         for key in self._places.get(caller, {}).pop(place, ()):
-            self._count -= len(self._groups.pop(key, ()))
+            self._uncount(self._groups.pop(key, ()))
         if not self._places.get(caller, True):
             del self._places[caller]
 
@@ -135,7 +140,7 @@ class Loops:
         self._groups.clear()
         self._places.clear()
         self._counted.clear()
-        self._count = 0
+        self._count = self.bytes = 0
 
     def has_loop(self, caller: str) -> bool:
         """Whether a caller has a loop that a success could end."""
@@ -179,6 +184,7 @@ class Loops:
                     continue
                 left = self._new_group(key)
                 left.take_over(group)
+                self.bytes += left.size
                 self._forget(before, group)
                 return left
         return None
@@ -186,7 +192,7 @@ class Loops:
     def _forget(self, key: Key, group: AttemptGroup) -> None:
         groups = self._groups[key]
         groups.remove(group)
-        self._count -= 1
+        self._uncount([group])
         if not groups:
             self._forget_key(key)
 
@@ -209,8 +215,7 @@ class Loops:
         groups.append(group)
         self._count += 1
         if len(groups) > _MOST_GROUPS:
-            del groups[0]
-            self._count -= 1
+            self._uncount([groups.pop(0)])
         return group
 
     def _expire(self, now: float) -> None:
@@ -218,10 +223,14 @@ class Loops:
         self._sweep = now + IDLE / 10
         while self._groups:
             key, groups = next(iter(self._groups.items()))
-            if self._count < MOST and now - groups[-1].last <= IDLE:
+            if self.bytes < BYTES and now - groups[-1].last <= IDLE:
                 return
-            self._count -= len(groups)
+            self._uncount(groups)
             self._forget_key(key)
+
+    def _uncount(self, groups: Collection[AttemptGroup]) -> None:
+        self._count -= len(groups)
+        self.bytes -= sum(group.size for group in groups)
 
 
 def place_of(operation: str, request: Request) -> str:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
-from .detector import MOST, Loops
+from .detector import Loops
+
+MOST: Final = 4096
+"""Callers who may have loops in a worker."""
 
 
 class SharedLoops(Loops):

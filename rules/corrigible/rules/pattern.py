@@ -1,0 +1,131 @@
+"""Patterns of RE2: linear in the text, whatever the author wrote and whatever the text is.
+
+RE2 keeps what it learns of the texts it has seen (the states of a DFA) up to a bound, as long as the pattern lives. Its
+own bound is 8 MB for each pattern, and a set of some hundred patterns fills any: texts of errors differ without end.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, Final
+
+import re2
+
+_OF_ONE: Final = 640 << 10
+"""Bytes for the states of one pattern."""
+_KEPT: Final = 16
+"""Patterns that are kept for who asks for the same again."""
+_OF_A_CHARACTER: Final = 160
+"""Bytes for the states of a set, for each character of its patterns; `_OF_ONE` at least."""
+_LONGEST_SET: Final = 2000
+"""Characters of the patterns that are searched for in one pass. In one set the states of all patterns multiply."""
+_MOST_SETS: Final = 16
+_MOST: Final = 256 << 20
+"""Bytes, where a set cannot be compiled with less."""
+
+
+@functools.lru_cache(_KEPT)
+def compiled(text: str | bytes) -> Any:
+    """Return a compiled pattern of RE2, which has no types. Raises re2.error."""
+    try:
+        # What `re2.compile` calls, which keeps 128 of them: answers of APIs have patterns, too.
+        return re2._Regexp(text, _options(_OF_ONE))
+    except re2.error:
+        return re2._Regexp(text, _options(re2.Options().max_mem))  # it is no pattern, or a long one
+
+
+def _options(memory: int, *, case_sensitive: bool = True) -> Any:
+    options = re2.Options()
+    options.max_mem = memory
+    options.case_sensitive = case_sensitive
+    options.log_errors = False
+    return options
+
+
+class Pattern:
+    """A pattern that a native message is searched for."""
+
+    __slots__ = ("_match", "names", "text")
+
+    def __init__(self, text: str) -> None:
+        """Raises ValueError for a pattern that RE2 does not take."""
+        try:
+            # Over bytes: the text interface decodes every offset and costs five times as much.
+            pattern = compiled(text.encode())
+        except re2.error as problem:
+            message = problem.args[0] if problem.args else problem
+            raise ValueError(message.decode() if isinstance(message, bytes) else str(message)) from None
+        self.text = text
+        self.names = {number: _decoded(name) for name, number in pattern.groupindex.items()}
+        # What re2 wraps: the wrapper's own `search` takes three times as long.
+        self._match = pattern._regexp.Match
+
+    def search(self, message: str) -> dict[str, str] | None:
+        """Return the named groups that took part, or None where the pattern does not match."""
+        text = message.encode("utf-8", "surrogatepass")
+        spans = self._match(_UNANCHORED, text, 0, len(text))
+        if spans[0] == _NO_SPAN:
+            return None
+        captures = {}
+        for number, name in self.names.items():
+            start, end = spans[number]
+            if start >= 0:
+                captures[name] = text[start:end].decode()
+        return captures
+
+
+_UNANCHORED = re2._re2.RE2.Anchor.UNANCHORED
+_NO_SPAN = (-1, -1)
+
+
+def _decoded(name: str | bytes) -> str:
+    return name.decode() if isinstance(name, bytes) else name
+
+
+class PatternSet:
+    """Patterns of which those are found that match, in a few passes however many there are."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, texts: Sequence[str], *, case_sensitive: bool = True) -> None:
+        longest = max(_LONGEST_SET, -(-sum(map(len, texts)) // _MOST_SETS))
+        # What re2 wraps: a text is asked of several sets, and encoded once.
+        self._parts = tuple(
+            (first, _set(texts[first:last], case_sensitive=case_sensitive)._set.Match)
+            for first, last in _parts(texts, longest)
+        )
+
+    def matches(self, text: bytes) -> list[int]:
+        """Return the numbers of the patterns that match a text, in any order."""
+        if len(self._parts) == 1:
+            found: list[int] = self._parts[0][1](text)
+            return found
+        return [first + number for first, match in self._parts for number in match(text)]
+
+
+def _parts(texts: Sequence[str], longest: int) -> list[tuple[int, int]]:
+    """Return runs of texts that are not too long together: the first, and the one after the last."""
+    starts, length = [0], 0
+    for number, text in enumerate(texts):
+        length += len(text)
+        if length > longest and number > starts[-1]:
+            starts.append(number)
+            length = len(text)
+    return list(zip(starts, [*starts[1:], len(texts)], strict=True))
+
+
+def _set(texts: Sequence[str], *, case_sensitive: bool) -> Any:
+    memory = max(_OF_ONE, _OF_A_CHARACTER * sum(map(len, texts)))
+    while True:
+        made = re2.Set.SearchSet(_options(memory, case_sensitive=case_sensitive))
+        try:
+            for text in texts:
+                made.Add(text)
+            made.Compile()
+        except re2.error:
+            if memory >= _MOST:
+                raise
+            memory *= 2
+        else:
+            return made
