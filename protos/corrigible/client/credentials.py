@@ -1,6 +1,7 @@
-"""The caller's credentials in a request that was sent, by their names, and texts without their values.
+"""The caller's credentials in a request that was sent, and texts without their values.
 
-Knows: names of headers, of parameters of the query, of cookies. Does not know: feedback, policies.
+What the guard protects is hidden, and so is all that a caller gives for every request, but for ordinary values. Knows:
+how credentials are written in headers, cookies, addresses and texts. Does not know: names of credentials, feedback.
 """
 
 from __future__ import annotations
@@ -8,16 +9,17 @@ from __future__ import annotations
 import base64
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from html import unescape
 from typing import Final, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from corrigible.schema.document import CREDENTIALS, is_credential_name
-from corrigible.schema.form import fields
+from corrigible.schema.document import CREDENTIALS, SENDERS_OWN
 from corrigible.schema.printable import without_unseen
+
+from .guard import Written, is_secret_name, is_secret_parameter
 
 HIDDEN: Final = "(hidden)"
 CUT: Final = "... (cut"
@@ -31,6 +33,21 @@ _LONG: Final = 16
 _LEAST_PART: Final = 4
 """Characters of the start of a credential that is hidden where a text was cut."""
 _BEFORE_CUT: Final = 2048
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,30}[ \t]+(?=\S)")
+_BETWEEN_PARTS: Final = re.compile(r"[\s,;:=&\"']+")
+_BETWEEN_WORDS: Final = re.compile(r"[\s/.,;:=*+_()\"'-]+")
+_ORDINARY_WORD: Final = re.compile(r"[A-Z]?[a-z]{1,15}[0-9]{0,2}|[A-Z]{1,3}|v?[0-9]{1,8}")
+_NUMBER: Final = re.compile(r"v?[0-9]{1,8}")
+_LONGEST_ORDINARY: Final = 80
+_ORDINARY_HEADERS: Final = SENDERS_OWN | frozenset(
+    {
+        *("accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding"),
+        *("content-language", "content-type", "date", "expect", "from", "if-match", "if-modified-since"),
+        *("if-none-match", "if-range", "if-unmodified-since", "max-forwards", "origin", "pragma", "prefer", "range"),
+        *("referer", "te", "user-agent", "via"),
+    }
+)
+"""Headers of RFC 9110, 9111 and 7240 that say nothing about who sends them, or are no secret."""
 _ROUNDS: Final = 3
 """How often escapes are undone: JSON inside JSON inside JSON."""
 _KINDS: Final = (
@@ -47,17 +64,52 @@ _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 def credential_values(
     headers: Iterable[tuple[str, str]], query: str, names: frozenset[str] = frozenset()
 ) -> frozenset[str]:
-    """Return the texts that no text shows. `names` are names of credentials, in lower case, besides the usual ones.
+    """Return the texts that no text shows: all that the guard protects in headers and in a query.
 
-    The value of `Basic` is one in itself, and so is each part of what it encodes.
+    `names` are names of credentials, in lower case, besides the usual ones. The value of `Basic` is one in itself, and
+    so is each part of what it encodes.
     """
-    headers = list(headers)
+    headers = tuple(headers)
     try:
-        parameters = fields(query)
-    except ValueError:  # too many fields
-        parameters = []
-    values = [*_in_headers(headers, names), *(value for name, value in parameters if _is_one(name, names))]
+        found = Written(f"?{query}", headers, None, names).credentials()
+    except ValueError:  # a query of too many fields
+        found = Written("", headers, None, names).credentials()
+        pairs = parse_qsl(query)
+        found += [(("query", name), value) for name, value in pairs if is_secret_parameter(name, names)]
+    values = (part for place, value in found for part in _parts_of(place, value, names))
     return frozenset(value for value in values if len(value) >= _SHORTEST) | frozenset(_in_basic(headers))
+
+
+def given_values(
+    headers: Mapping[str, str], query: Mapping[str, str], url: str, names: frozenset[str]
+) -> frozenset[str]:
+    """Return the texts that no text shows of what a caller gives for every request, and of the address given for all.
+
+    Whatever the name, a value is hidden unless it is an ordinary one (`is_ordinary`).
+    """
+    values = credential_values(headers.items(), urlencode(query), names) | values_in_address(url)
+    others = [value for name, value in headers.items() if name.lower() not in _ORDINARY_HEADERS]
+    others += query.values()
+    with suppress(ValueError):  # no address
+        parts = urlsplit(url)
+        others += [f"/{unquote(part)}" for part in parts.path.split("/")]
+        others += [value for _, value in parse_qsl(parts.query)]
+    more = (part for value in others if not is_ordinary(value) for part in _parts_of(("query",), value, names))
+    return values | frozenset(plain for part in more if len(plain := part.lstrip("/")) >= _SHORTEST)
+
+
+def is_ordinary(value: str) -> bool:
+    """Whether a value is made of short words and numbers, as media types, versions, dates, hosts and languages are.
+
+    A credential has no such form: it mixes cases or digits within a word, or is one long word. What reads as the name
+    of a credential (`my-secret-2`) is none either.
+    """
+    words = _BETWEEN_WORDS.split(value.strip())
+    if len(value) > _LONGEST_ORDINARY or is_secret_name(value):
+        return False
+    return all(_ORDINARY_WORD.fullmatch(one) for one in words if one) and (
+        len(words) > 1 or words[0].isalpha() or _NUMBER.fullmatch(words[0]) is not None
+    )
 
 
 def values_in_address(url: str) -> frozenset[str]:
@@ -190,14 +242,19 @@ def _spellings(values: frozenset[str]) -> tuple[str, ...]:
     return tuple(sorted((one.translate(_LOWER) for one in written), key=len, reverse=True))
 
 
-def _in_headers(headers: Iterable[tuple[str, str]], names: frozenset[str]) -> Iterator[str]:
-    for name, value in headers:
-        if name.lower() == "cookie":
-            yield from _in_cookies(value, names)
-        elif name.lower() in CREDENTIALS:
-            yield value.partition(" ")[2].strip() or value.strip()  # the scheme is no secret
-        elif _is_one(name, names):
-            yield value.strip()
+def _parts_of(place: tuple[str, ...], value: str, names: frozenset[str]) -> Iterator[str]:
+    """Yield what identifies the caller in the value of a header or a parameter."""
+    value = value.strip()
+    if place == ("headers", "cookie"):
+        yield from _in_cookies(value, names)
+        return
+    scheme = _SCHEME.match(value)
+    rest = value[scheme.end() :] if scheme is not None else value
+    if scheme is None or place[-1].lower() not in CREDENTIALS:
+        yield value
+    yield rest
+    # A signature stands beside what is no secret: `t=1700000000,v1=...`, `Credential=..., Signature=...`
+    yield from (one for one in _BETWEEN_PARTS.split(rest) if len(one) >= _LONG and not is_ordinary(one))
 
 
 def _in_basic(headers: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -219,9 +276,5 @@ def _parts(user_info: str) -> Iterator[str]:
 def _in_cookies(cookies: str, names: frozenset[str]) -> Iterator[str]:
     for pair in cookies.split(";"):
         name, _, value = pair.partition("=")
-        if _is_one(name.strip(), names) or len(value.strip()) >= _LONG:  # `theme=default` is none
+        if is_secret_parameter(name.strip(), names) or len(value.strip()) >= _LONG:  # `theme=default` is none
             yield value.strip()
-
-
-def _is_one(name: str, names: frozenset[str]) -> bool:
-    return name.lower() in names or is_credential_name(name)

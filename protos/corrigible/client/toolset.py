@@ -27,7 +27,7 @@ from corrigible.schema.word import FeedbackType, Relation
 from .answer import MOST_BYTES, Answer
 from .argument_repair import as_text, mended, nearest
 from .correction import Outcome, log
-from .credentials import CUT, credential_values, values_in_address, without
+from .credentials import CUT, given_values, without
 from .explanation import explain
 from .guard import decodings, spellings
 from .httpx import EXTENSION, AsyncCorrigibleTransport, CorrigibleTransport, start_of, start_of_async
@@ -79,9 +79,10 @@ class Toolset:
         """`description` is an OpenAPI 3 document. `names` are the tools that are wanted; by default all.
 
         `headers` and `query` go with every request, such as the credentials: those are no arguments of tools, and no
-        text shows them. `policy` says what is sent again without the model; by default nothing, and never an operation
-        that is none of the tools, unless its `operations` say so. Raises ValueError for a description of
-        another kind and for names that it has not, and TypeError for a description that is no mapping.
+        text shows their values, but for ordinary ones such as `application/json`. `policy` says what is sent again
+        without the model; by default nothing, and never an operation that is none of the tools, unless its `operations`
+        say so. Raises ValueError for a description of another kind and for names that it has not, and TypeError for a
+        description that is no mapping.
         """
         if not isinstance(description, Mapping):
             kind = type(description).__name__
@@ -103,8 +104,7 @@ class Toolset:
         self._own = {*map(str.lower, self._headers), *SENDERS_OWN} - {"accept"}
         given = policy or Policy()
         credentials = credential_names(description) | frozenset(given.credentials)
-        named = credential_values(self._headers.items(), urlencode(self._query), credentials)
-        self._secrets = named | values_in_address(base_url)
+        self._secrets = given_values(self._headers, self._query, base_url, credentials)
         paths = description.get("paths")
         self._templates = list(map(str, paths)) if isinstance(paths, Mapping) else []
         operations = given.operations if given.operations is not None else self._offers
@@ -227,7 +227,8 @@ class Toolset:
             url = f"{self._base}{sent.path}{'?' if query else ''}{query}"
             headers = httpx.Headers({"accept": "application/json", **self._headers})
             headers.update({key: value for key, value in sent.headers.items() if key not in self._own})
-            return client.build_request(sent.method, url, headers=headers, content=content)
+            hidden = {EXTENSION: self._secrets}
+            return client.build_request(sent.method, url, headers=headers, content=content, extensions=hidden)
         except (ValueError, RecursionError, httpx.InvalidURL):
             raise _unsendable(prepared.tool.name) from None
 
