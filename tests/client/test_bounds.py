@@ -11,6 +11,7 @@ import textwrap
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -18,7 +19,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corrigible.client import explanation
 from corrigible.client.answer import MOST_BYTES, Answer, feedback_in
+from corrigible.client.explanation import explain
 from corrigible.client.httpx import AsyncCorrigibleTransport, CorrigibleTransport, explain_refusal
 from corrigible.client.path_template import path_values
 from corrigible.client.tool_list import tools_of
@@ -208,6 +211,25 @@ def calls_of(work: Callable[[], Any]) -> int:
     return count
 
 
+def events_of(work: Callable[[], Any]) -> int:
+    """Return how many lines are run, and how long the slices and lists are that tuples are made of: the same."""
+    count = 0
+
+    def traced(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal count
+        count += 1
+        if event == "line":
+            count += sum(len(one) for one in frame.f_locals.values() if type(one) is tuple)
+        return traced
+
+    sys.settrace(traced)
+    try:
+        work()
+    finally:
+        sys.settrace(None)
+    return count
+
+
 def schema(reference: str) -> dict[str, Any]:
     return {"requestBody": {"content": {"application/json": {"schema": {"$ref": reference}}}}}
 
@@ -293,3 +315,35 @@ def test_a_step_that_is_not_answered_ends_in_the_api_s_answer() -> None:
     assert response.status_code == 422
     with pytest.raises(httpx.HTTPStatusError, match="GET /step, which has to come first, was not answered"):
         response.raise_for_status()
+
+
+EDIT = {"action": "MODIFY_PARAMS", "parameters": {}}
+
+
+def explaining(*patch: dict[str, Any]) -> Callable[[], Any]:
+    return partial(explain, {"type": "recovery_guidance", "message": "m", "suggestions": [{**EDIT, "patch": patch}]})
+
+
+def test_a_deep_place_costs_what_it_is_long() -> None:
+    edits = [{"op": "add", "path": "/body" + "/a" * size, "value": 1} for size in (20_000, 40_000)]
+    one, two = (events_of(explaining(edit)) for edit in edits)
+    assert two < 3 * one + 2000
+    assert (
+        feedback_in(refusal({**EDIT, "patch": [{"op": "add", "path": "/body" + "/a" * 127, "value": 1}]})) is not None
+    )
+    for member in ("path", "from"):
+        deep = {"op": "move", "path": "/body/a", "from": "/body/b", member: "/body" + "/a" * 128}
+        assert feedback_in(refusal({**EDIT, "patch": [deep]})) is None
+
+
+def test_many_edits_of_one_large_value_write_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = list[int]()
+
+    def dumps(value: Any, **options: Any) -> str:
+        written.append(len(text := json.dumps(value, **options)))
+        return text
+
+    monkeypatch.setattr(explanation, "json", SimpleNamespace(dumps=dumps))
+    large = {"op": "test", "path": "/body", "value": ["x" * 10] * 10_000}
+    explaining(large, *[{"op": "replace", "path": "/body", "value": 1}] * 500)()
+    assert len([size for size in written if size > 100_000]) == 1

@@ -136,7 +136,8 @@ def correct(sent: SentRequest, answer: Answer, policy: Policy) -> Correction:
                 return stop(f"{step.method} {urlsplit(step.url).path}, which has to come first, was {ended}")
         after = request.document()
         changes = difference(document, after)
-        log.info("sent again, changed at %s", ", ".join(line.partition(": ")[0] for line in changes) or "no place")
+        places = shown(", ".join(line.partition(": ")[0] for line in changes))
+        log.info("sent again, changed at %s", printable(places) or "no place")
         text = shown(_correction(following, steps, changes))
         next_answer: Answer | None = yield Send(request, corrected=True)
         if next_answer is None:
@@ -171,7 +172,8 @@ def _refused(
     reason: str = "",
 ) -> Outcome:
     """Return what the caller gets of a refusal: what the API and the feedback say, what was done, and why no more."""
-    native, reason = without(secrets, native_message(answer.body)), without(secrets, reason)
+    native = without(secrets, native_message(answer.body))
+    reason = without(secrets, cut(printable(reason), _LONGEST_PROMPT))
     lines = [without(secrets, explain(feedback, document))] if feedback is not None else []
     lines += [f"Sent again before this answer: {one.text}" for one in done]
     lines += [f"Not sent: {reason}."] if reason else []
@@ -246,6 +248,10 @@ def _next_request(current: SentRequest, following: Next, feedback: Feedback, giv
     """
     request = current.edited(following.request, given)
     rule = feedback.retry.idempotency_key if feedback.retry is not None else None
+    old = current.header(KEY)
+    if rule is IdempotencyKey.NEW and old and request.header(KEY) != old:  # a new one is made here
+        others = tuple(one for one in request.headers if one[0].lower() != KEY)
+        request = replace(request, headers=(*others, ("Idempotency-Key", old)))
     changes = request.content() != current.content()
     if rule is IdempotencyKey.NEW or (rule is None and changes):
         return request.with_new_key(current)

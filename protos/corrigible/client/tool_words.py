@@ -20,7 +20,7 @@ from corrigible.schema.word import Ask, PatchVerb
 
 from .correction import SentAgain
 from .difference import Place, changes
-from .explanation import literal, name_line, question, request_line
+from .explanation import call_line, literal, name_line, question, request_line
 from .native_message import offered
 from .path_template import path_values
 from .sent_request import KEY
@@ -180,7 +180,7 @@ class ToolWords:
     def _change(self, after: Request) -> Iterator[str]:
         call = self._called.call_of(after)
         if call is None:
-            yield f"no tool here makes the corrected request: {name_line(after.method)} {name_line(after.path)}"
+            yield f"no tool here makes the corrected request: {call_line(after)}"
         elif call.name != self._called.tool.name:
             yield f"call another tool: {call}"
         else:
@@ -279,4 +279,4 @@ def _spelled(place: Place) -> str:
             text += f".{part}"
         else:
             text += f"[{json.dumps(part, ensure_ascii=False)}]"
-    return name_line(text)
+    return printable(text)
