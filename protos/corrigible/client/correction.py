@@ -30,7 +30,6 @@ from .sent_request import KEY, NotSendable, SentRequest
 
 log: Final = logging.getLogger("corrigible.client")
 _MOST_LINKS: Final = 2
-_MOST_STEPS: Final = 16
 _LONGEST_PROMPT: Final = 2_000
 """Characters of a message that a person or a model is asked with."""
 
@@ -235,8 +234,6 @@ def _requests(
     current: SentRequest, feedback: Feedback, following: Next, given: Given
 ) -> tuple[SentRequest, list[SentRequest]]:
     """Return the corrected request, and those that come first. Raises `NotSendable`."""
-    if len(following.steps) > _MOST_STEPS:
-        raise NotSendable(f"{len(following.steps)} requests have to come first, more than {_MOST_STEPS}")
     return _next_request(current, following, feedback, given), [current.step(step) for step in following.steps]
 
 

@@ -25,6 +25,9 @@ from .guard import same_place
 from .policy import OnRefusal, Policy, Proposal, Question
 from .sent_request import KEY
 
+MOST_STEPS: Final = 16
+"""Requests that come first, at most."""
+_LONGEST_PATH: Final = 8192
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -78,6 +81,8 @@ def decide(
     outcome, by_itself = yield from _plan(feedback, request, policy)
     if isinstance(outcome, NotSent):
         return outcome
+    if reason := _too_much(outcome):
+        return NotSent(reason)
     if (other := _not_allowed(outcome, request, policy)) is not None:
         return NotSent(f"{other.method} {other.path} is none of the operations that may be called here")
     given = {place: value for index in outcome.applied for place, value in answered.get(index, {}).items()}
@@ -101,6 +106,14 @@ def decide(
     if outcome.wait_seconds > policy.max_wait:
         return NotSent(f"a wait of {outcome.wait_seconds} s is longer than the {policy.max_wait} s that are allowed")
     return Decided(outcome, given)
+
+
+def _too_much(outcome: Next) -> str:
+    """Return what there is more of than a client looks at; empty if there is nothing."""
+    if len(outcome.steps) > MOST_STEPS:
+        return f"{len(outcome.steps)} requests have to come first, more than {MOST_STEPS}"
+    longest = max(len(one.path) for one in (*outcome.steps, outcome.request))
+    return f"the path would have {longest} characters, more than {_LONGEST_PATH}" if longest > _LONGEST_PATH else ""
 
 
 def _unasked(suggestion: Suggestion, policy: Policy) -> str:

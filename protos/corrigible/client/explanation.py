@@ -55,8 +55,8 @@ class Words(Protocol):
         """Yield a line for each edit."""
         ...
 
-    def step(self, step: StepRequest) -> str:
-        """Return what has to be sent first."""
+    def steps(self, steps: Sequence[StepRequest]) -> Iterator[str]:
+        """Yield what has to be sent first."""
         ...
 
     def question(self, placeholder: Placeholder) -> str:
@@ -156,7 +156,7 @@ def _terminal(suggestion: Suggestion, words: Words) -> Iterator[str]:
 
 def _suggestion(suggestion: Suggestion, heading: str, words: Words, number: str) -> Iterator[str]:
     message = one_line(suggestion.message or "")
-    details = [words.step(step) for step in suggestion.steps]
+    details = [*words.steps(suggestion.steps)]
     details += words.edits(suggestion)
     details += map(words.question, suggestion.placeholders)
     if number:
@@ -250,8 +250,8 @@ class RequestWords:
         elif not suggestion.waits:
             yield from self._parameters(suggestion.parameters)
 
-    def step(self, step: StepRequest) -> str:
-        return f"first send {request_line(step, self._longest)}"
+    def steps(self, steps: Sequence[StepRequest]) -> Iterator[str]:
+        yield from (f"first send {request_line(step, self._longest)}" for step in steps)
 
     def question(self, placeholder: Placeholder) -> str:
         return question(name_line(placeholder.pointer), placeholder.ask, placeholder.schema_)
@@ -358,7 +358,7 @@ def _allowed(schema: Mapping[str, Json] | None) -> str:
         return ""
     choices = schema.get("enum")
     if isinstance(choices, list):
-        text = f", one of {', '.join(map(literal, choices))}"
+        text = f", one of {', '.join(map(literal, choices[:_LONGEST_SCHEMA]))}"  # each has a character and more
     elif schema.keys() == {"not"} and isinstance(schema["not"], Mapping) and schema["not"].keys() == {"const"}:
         text = f" other than {literal(schema['not']['const'])}"
     elif schema.keys() == {"type"} and isinstance(schema["type"], str):

@@ -28,15 +28,16 @@ from .answer import MOST_BYTES, Answer
 from .argument_repair import as_text, mended, nearest
 from .correction import Outcome, log
 from .credentials import CUT, given_values, without
+from .decision import MOST_STEPS
 from .explanation import explain
 from .guard import decodings, spellings
 from .httpx import EXTENSION, AsyncCorrigibleTransport, CorrigibleTransport, start_of, start_of_async
 from .native_message import document_of, native_message, other_members, quoted
-from .path_template import path_values
+from .path_template import PathTemplates
 from .policy import Policy
 from .tool import ArgumentProblem, Tool
 from .tool_list import credential_names, tools_of
-from .tool_words import Called, ToolCall, ToolWords
+from .tool_words import Called, ToolCall, ToolsByPath, ToolWords
 
 __all__ = ["ToolCall", "ToolResult", "Toolset"]
 
@@ -106,7 +107,8 @@ class Toolset:
         credentials = credential_names(description) | frozenset(given.credentials)
         self._secrets = given_values(self._headers, self._query, base_url, credentials)
         paths = description.get("paths")
-        self._templates = list(map(str, paths)) if isinstance(paths, Mapping) else []
+        self._templates = PathTemplates(map(str, paths) if isinstance(paths, Mapping) else ())
+        self._tools_at = ToolsByPath(tools.values())
         operations = given.operations if given.operations is not None else self._offers
         self._policy = replace(given, credentials=credentials, operations=operations)
         self._transport, self._async_transport = transport, async_transport
@@ -209,7 +211,7 @@ class Toolset:
 
     def _plainest(self, path: str) -> list[str]:
         """Return the templates that a path fits, those with the fewest braces."""
-        fitting = [one for one in self._templates if path_values(one, path) is not None]
+        fitting = self._templates.fitting(path)
         plainest = min((one.count("{") for one in fitting), default=0)
         return [one for one in fitting if one.count("{") == plainest]
 
@@ -252,7 +254,7 @@ class Toolset:
         if first is None:  # a document that cannot be read
             first = replace(prepared.sent, path=base + prepared.sent.path)
         called = Called(
-            prepared.tool, prepared.arguments, first, self.tools, base, frozenset(self._query), self._offers
+            prepared.tool, prepared.arguments, first, self._tools_at, base, frozenset(self._query), self._offers
         )
         body = _decoded(response, start.data).encode("utf-8", "replace")
         feedback = outcome.feedback
@@ -339,7 +341,7 @@ def _following(called: Called, refused: Request, feedback: Feedback) -> _Followi
     conditions += ["the first is chosen"] if is_choice else []
     start = f"If {' and '.join(conditions)}, call" if conditions else "Call"
     if following.steps:
-        if not all(called.call_of(step, is_new=True) for step in following.steps):
+        if len(following.steps) > MOST_STEPS or not all(called.call_of(step, is_new=True) for step in following.steps):
             return _Following()
         return _Following(f"{start.replace('call', 'then call').replace('Call', 'Then call')} {call}")
     return _Following(f"{start} {call}", call, needs_confirmation)
