@@ -111,15 +111,14 @@ def correct(sent: SentRequest, answer: Answer, policy: Policy) -> Correction:
         except NotSendable as problem:
             return _refused(answer, feedback, None, done, secrets, str(problem))
         stop = partial(_refused, answer, feedback, document, done, secrets)
-        check = partial(_why_not_sendable, current, feedback, prefix_of(answer))
+        check = _Check(current, feedback, prefix_of(answer))
         decided = yield from decide(_with_shown_texts(feedback, shown), document, policy, check, shown)
         if isinstance(decided, NotSent):
             return stop(decided.reason)
         most = feedback.retry.max_attempts if feedback.retry is not None else None
         if len(done) >= policy.max_corrections or (most is not None and len(done) + 1 >= most):
             return stop(f"it has been sent again {len(done)} times")
-        following = decided.next
-        request, steps = _requests(current, feedback, following, decided.given)
+        following, request, steps = decided.next, check.request, check.steps
         # `decide` knows whether the same request may be sent again at once; an earlier one never is.
         # What differs in the document may be the same in writing: a path with its escapes.
         is_repeated = bool(following.steps) or following.request.document() == document.document()
@@ -218,23 +217,26 @@ def _feedback(sent: SentRequest, answer: Answer) -> Generator[Send, Answer | Non
     return None
 
 
-def _why_not_sendable(current: SentRequest, feedback: Feedback, prefix: str, following: Next, given: Given) -> str:
-    if f"{current.document().path}/".startswith(f"{prefix}/"):
-        for one in (*following.steps, following.request):
-            if not f"{one.path}/".startswith(f"{prefix}/"):
-                return f"{one.method} {one.path} is not below {prefix}, where the API is that refused the request"
-    try:
-        _requests(current, feedback, following, given)
-    except NotSendable as problem:
-        return str(problem)
-    return ""
+class _Check:
+    """Why a correction cannot be sent; empty if it can. What it comes to is kept: an edit costs what a body is long."""
 
+    def __init__(self, current: SentRequest, feedback: Feedback, prefix: str) -> None:
+        self._current, self._feedback, self._prefix = current, feedback, prefix
+        self.request, self.steps = current, list[SentRequest]()
+        """What is sent for the correction that was looked at last, and what comes first."""
 
-def _requests(
-    current: SentRequest, feedback: Feedback, following: Next, given: Given
-) -> tuple[SentRequest, list[SentRequest]]:
-    """Return the corrected request, and those that come first. Raises `NotSendable`."""
-    return _next_request(current, following, feedback, given), [current.step(step) for step in following.steps]
+    def __call__(self, following: Next, given: Given) -> str:
+        current, prefix = self._current, self._prefix
+        if f"{current.document().path}/".startswith(f"{prefix}/"):
+            for one in (*following.steps, following.request):
+                if not f"{one.path}/".startswith(f"{prefix}/"):
+                    return f"{one.method} {one.path} is not below {prefix}, where the API is that refused the request"
+        try:
+            self.request = _next_request(current, following, self._feedback, given)
+            self.steps = [current.step(step) for step in following.steps]
+        except NotSendable as problem:
+            return str(problem)
+        return ""
 
 
 def _next_request(current: SentRequest, following: Next, feedback: Feedback, given: Given) -> SentRequest:
