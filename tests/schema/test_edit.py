@@ -463,3 +463,9 @@ def test_many_edits_of_one_object_copy_it_once() -> None:
     for number in range(50):
         document = apply_operation(document, {"op": "add", "path": f"/body/a/x{number}", "value": {}}, own)
     assert (len(document["body"]["a"]), len(own)) == (50, 2)
+
+
+def test_a_move_within_a_list_leaves_the_given_document_as_it_was() -> None:
+    document: Any = {"l": [1, [2], {"c": 3}]}
+    after = apply_operation(document, {"op": "move", "from": "/l/0", "path": "/l/1/d"})
+    assert (after, document) == ({"l": [[2], {"c": 3, "d": 1}]}, {"l": [1, [2], {"c": 3}]})

@@ -211,13 +211,16 @@ def _unshared(document: dict[str, Any], operation: Mapping[str, Any], own: dict[
     What is done in place then leaves the document as it was: to copy all of it for each edit would cost its size.
     """
     top = dict(document)
-    for pointer in (operation.get("path"), operation.get("from")):
+    source = _places(operation.get("from"))
+    for parts in (_places(operation.get("path")), source):
         here: Any = top
-        for part in (pointer_parts(pointer) or ())[:-1] if isinstance(pointer, str) else ():
+        for depth, part in enumerate(parts[:-1], 1):
             if isinstance(here, dict) and isinstance(here.get(part), (dict, list)):
                 here[part] = inner = _owned(here[part], own)
             elif isinstance(here, list) and part.isascii() and part.isdecimal() and len(part) < _LONGEST_INDEX:
                 index = int(part)
+                if operation["op"] == "move" and source and parts is not source and parts[: depth - 1] == source[:-1]:
+                    index += _is_index(source[-1]) and index >= int(source[-1])  # what moves is taken out before
                 if index >= len(here) or not isinstance(here[index], (dict, list)):
                     break
                 here[index] = inner = _owned(here[index], own)
@@ -225,6 +228,10 @@ def _unshared(document: dict[str, Any], operation: Mapping[str, Any], own: dict[
                 break
             here = inner
     return top
+
+
+def _places(pointer: object) -> tuple[str, ...]:
+    return (pointer_parts(pointer) or ()) if isinstance(pointer, str) else ()
 
 
 def _owned(container: Any, own: dict[int, Any]) -> Any:
