@@ -35,7 +35,7 @@ from .httpx import EXTENSION, AsyncCorrigibleTransport, CorrigibleTransport, sta
 from .native_message import document_of, native_message, other_members, quoted
 from .path_template import PathTemplates
 from .policy import Policy
-from .tool import ArgumentProblem, Tool
+from .tool import ArgumentProblem, Tool, names_line
 from .tool_list import credential_names, tools_of
 from .tool_words import Called, ToolCall, ToolsByPath, ToolWords
 
@@ -44,7 +44,6 @@ __all__ = ["ToolCall", "ToolResult", "Toolset"]
 _LONGEST_RESULT: Final = 20_000
 _LONGEST_ERROR: Final = 2_000
 """Characters of an error without feedback: pages of gateways are long."""
-_MOST_NAMES: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,18 +383,16 @@ def _arguments(name: str, given: Mapping[str, Json] | str) -> Mapping[str, Json]
         try:
             arguments = json.loads(given or "{}")
         except (ValueError, RecursionError) as problem:
-            raise ArgumentProblem(f"The arguments of {name} are no JSON: {problem}.") from None
+            raise ArgumentProblem(f"The arguments of {names_line([name])} are no JSON: {problem}.") from None
     if not isinstance(arguments, Mapping):
-        raise ArgumentProblem(f"The arguments of {name} are no JSON object.")
+        raise ArgumentProblem(f"The arguments of {names_line([name])} are no JSON object.")
     return arguments
 
 
 def _no_such_tool(name: str, names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    shown = ", ".join(names[:_MOST_NAMES])
     near = nearest(name, names)
     meant = f"; did you mean {near}?" if near is not None else "."
-    return f"There is no tool {name}{meant} The tools are: {shown}{more}."
+    return f"There is no tool {names_line([name])}{meant} The tools are: {names_line(names)}."
 
 
 def _base_path(description: Mapping[str, Any], base_url: str) -> str:
