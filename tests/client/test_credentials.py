@@ -190,6 +190,40 @@ def test_a_key_is_hidden_however_it_is_written(key: str, spelling: str, around: 
     assert len(shown) < 60 or spelling.startswith("base64"), "what stands before and after has bits of its ends"
 
 
+def halves(text: str) -> tuple[str, str]:
+    return text[: len(text) // 2], text[len(text) // 2 :]
+
+
+FORMS: dict[str, Callable[[str], str]] = {
+    "octal": lambda text: "".join(f"\\{one:03o}" for one in text.encode()),
+    "quoted-printable": lambda text: "".join(f"={one:02X}" for one in text.encode()),
+    "percent of Unicode": lambda text: "".join(f"%u{one:04x}" for one in text.encode()),
+    "bytes in a list": lambda text: ", ".join(f"0x{one:02x}" for one in text.encode()),
+    "hexadecimal with colons": lambda text: text.encode().hex(":"),
+    "hexadecimal with blanks": lambda text: text.encode().hex(" ").upper(),
+    "base32": lambda text: base64.b32encode(b"a" + text.encode()).decode(),
+    "base64 of UTF-16": lambda text: base64.b64encode(text.encode("utf-16")).decode(),
+    "UTF-7": lambda text: f"+{base64.b64encode(text.encode('utf-16-be')).decode().rstrip('=')}-",
+    "base64 of base64": lambda text: base64.b64encode(base64.b64encode(text.encode())).decode(),
+    "fullwidth": lambda text: "".join(chr(ord(one) + 0xFEE0) for one in text),
+    "combining": lambda text: "\u0301".join(text),
+    "a list of halves": lambda text: json.dumps(halves(text)),
+    "a sum of halves": lambda text: '" + "'.join(halves(text)),
+    "hyphenated": lambda text: "\u2010\n".join(halves(text)),
+    "with commas": ",".join,
+    "a tag": lambda text: "<b>{}</b>{}".format(*halves(text)),
+    "tags": "<i>".join,
+    "percent, many times": lambda text: quote(quote(quote(quote("".join(f"%{one:02x}" for one in text.encode()))))),
+}
+
+
+@given(st.text("abcdefghijABCDEFGHIJ0123456789", min_size=16, max_size=40), st.sampled_from(list(FORMS)))
+def test_a_key_is_hidden_in_other_forms_and_in_parts(key: str, form: str) -> None:
+    written = FORMS[form](key)
+    shown = without(frozenset({key}), f"It has << {written} >> in it")
+    assert "(hidden)" in shown and len(shown) < 50, shown
+
+
 @given(KEY, st.integers(4, 39), st.integers(1, 5), st.sampled_from([*ESCAPES, "as it is", "hexadecimal"]))
 def test_the_start_of_a_key_before_a_cut_is_hidden(key: str, length: int, left: int, spelling: str) -> None:
     """The cut may be inside an escape."""

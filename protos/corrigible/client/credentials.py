@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import re
 import sys
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -29,7 +30,9 @@ _SHORTEST: Final = 6
 _SHORTEST_PASSWORD: Final = 3
 """Of a password, which is looked for as a word of its own where it is shorter than other values."""
 _LONG: Final = 16
-"""Characters of a cookie's value that identifies somebody, whatever its name; of a value that spaces may break."""
+"""Characters of a cookie's value that identifies somebody, whatever its name."""
+_LONG_LETTERS: Final = 12
+"""Letters and digits of a value that is found whatever stands between them: `["Sk9Zq-li", "ve-77AbCd"]`, `53:6b:39`."""
 _LEAST_PART: Final = 4
 """Characters of the start of a credential that is hidden where a text was cut."""
 _BEFORE_CUT: Final = 2048
@@ -48,14 +51,16 @@ _ORDINARY_HEADERS: Final = SENDERS_OWN | frozenset(
     }
 )
 """Headers of RFC 9110, 9111 and 7240 that say nothing about who sends them, or are no secret."""
-_ROUNDS: Final = 3
+_ROUNDS: Final = 5
 """How often escapes are undone: JSON inside JSON inside JSON."""
 _KINDS: Final = (
-    r"\\u\{[0-9A-Fa-f]{1,6}\}|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}|\\x[0-9A-Fa-f]{2}|\\[nrt]|\\[^\w\s]",
-    r"(?:%[0-9A-Fa-f]{2})+",
+    r"\\u\{[0-9A-Fa-f]{1,6}\}|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}|\\x[0-9A-Fa-f]{2}|\\[0-7]{3}|\\[nrt]|\\[^\w\s]",
+    r"(?:%[0-9A-Fa-f]{2})+|%u[0-9A-Fa-f]{4}",
     r"&(?:#[0-9]{1,8};?|#[xX][0-9A-Fa-f]{1,6};?|[A-Za-z]{2,8};)",
 )
-_ESCAPES: Final = (re.compile("|".join(_KINDS)), *map(re.compile, _KINDS))
+_OTHER_KINDS: Final = (r"=[0-9A-Fa-f]{2}", r"0x[0-9A-Fa-f]{2}", r"<[^<>]{1,200}>")
+"""Quoted-printable, bytes in a list, tags. They are part of too much that is no escape to stand in others."""
+_ESCAPES: Final = (re.compile("|".join(_KINDS)), *map(re.compile, (*_KINDS, *_OTHER_KINDS)))
 """Of all kinds, which stand in one another, and of each kind alone: what escapes in one is plain in another."""
 _BROKEN_ESCAPE: Final = re.compile(r"(?:\\(?:[uU][0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?)?|%[0-9A-Fa-f]?|&#?[0-9A-Za-z]{0,8})\Z")
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
@@ -148,10 +153,11 @@ class _View(NamedTuple):
 
     def spans(self, spellings: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Yield where the text that is shown has one of the spellings, or the start of one before a cut."""
-        yield from self._kept(lambda one: bool(without_unseen(one)))._spans(spellings)
-        long = [one for one in spellings if len(one) >= _LONG]
-        if long and any(map(str.isspace, self.text)):
-            yield from self._kept(lambda one: bool(without_unseen(one)) and not one.isspace())._spans(long)
+        plain = self._plain()
+        yield from plain._spans(spellings)
+        letters = {one: "".join(filter(str.isalnum, one)) for one in spellings}
+        if long := [one for one in letters.values() if len(one) >= _LONG_LETTERS]:
+            yield from plain._kept(str.isalnum)._spans(long)
 
     def unescaped(self, escape: re.Pattern[str]) -> _View:
         """Return the text with its escapes undone once; itself if it has none."""
@@ -166,6 +172,15 @@ class _View(NamedTuple):
             return self
         parts.append(self.text[at:])
         return _View("".join(parts), [*starts, *self.starts[at:]], [*ends, *self.ends[at:]])
+
+    def _plain(self) -> _View:
+        """Return the text without what is invisible, with letters of other forms (fullwidth, bold) as plain ones."""
+        if self.text.isascii():
+            return self._kept(lambda one: bool(without_unseen(one)))
+        forms = {one: _plain_form(one) for one in set(self.text)}
+        parts = [(forms[one], self.starts[at], self.ends[at]) for at, one in enumerate(self.text)]
+        starts = [start for form, start, _ in parts for _ in form]
+        return _View("".join(form for form, _, _ in parts), starts, [end for form, _, end in parts for _ in form])
 
     def _kept(self, keeps: Callable[[str], bool]) -> _View:
         kept = {one for one in set(self.text) if keeps(one)}
@@ -215,31 +230,50 @@ def _views(text: str) -> Iterator[_View]:
 
 def _unescaped(match: re.Match[str]) -> str:
     escape = match[0]
-    if escape[0] == "%":
-        return unquote(escape)
+    if escape[0] == "<":
+        return ""
     if escape[0] == "&":
         return unescape(escape)
+    if escape[0] == "%" and escape[1] != "u":
+        return unquote(escape)
+    if escape[0] in "=0":
+        return chr(int(escape[-2:], 16))
+    if escape[1].isdecimal():
+        return chr(int(escape[1:], 8))
     if len(escape) == 2:
         return "\n" if escape[1] in "nrt" else escape[1]
     code = int(escape[2:].strip("{}"), 16)
     return chr(code) if code <= sys.maxunicode else ""
 
 
+def _plain_form(character: str) -> str:
+    if not without_unseen(character):
+        return ""
+    return "".join(one for one in unicodedata.normalize("NFKD", character) if unicodedata.category(one) != "Mn")
+
+
 @lru_cache(16)
 def _spellings(values: frozenset[str]) -> tuple[str, ...]:
-    """Return how values are written, in lower case: themselves, in hexadecimal, in base64 at each of three places."""
+    """Return how values are written, in lower case: themselves, in hexadecimal, in base64 and in base32."""
     written = set(values)
     for value in values:
         data = value.encode("utf-8", "surrogatepass")
         if len(data) < _SHORTEST:
             continue
-        written |= {data.hex(), value.replace(" ", "+")}
-        for shift in range(3):
-            encoded = base64.b64encode(b"\0" * shift + data)
-            # Characters that hold bits of what stands before or after say nothing for certain.
-            sure = encoded[(shift * 8 + 5) // 6 : (shift + len(data)) * 8 // 6].decode()
-            written |= {sure, sure.replace("+", "-").replace("/", "_")}
-    return tuple(sorted((one.translate(_LOWER) for one in written), key=len, reverse=True))
+        written |= {data.hex(), value.replace(" ", "+"), *_encoded(data, 5, 5, base64.b32encode)}
+        wide = (value.encode(kind, "surrogatepass") for kind in ("utf-16-le", "utf-16-be"))
+        for one in (data, base64.b64encode(data), *wide):
+            for sure in _encoded(one, 3, 6, base64.b64encode):
+                written |= {sure, sure.replace("+", "-").replace("/", "_")}
+    forms = {"".join(map(_plain_form, one)).translate(_LOWER) for one in written}
+    return tuple(sorted(filter(None, forms), key=len, reverse=True))
+
+
+def _encoded(data: bytes, places: int, bits: int, encode: Callable[[bytes], bytes]) -> Iterator[str]:
+    """Yield what data is at each place of a group of bytes, without what holds bits of what stands before or after."""
+    for shift in range(places):
+        encoded = encode(b"\0" * shift + data).decode()
+        yield encoded[(shift * 8 + bits - 1) // bits : (shift + len(data)) * 8 // bits]
 
 
 def _parts_of(place: tuple[str, ...], value: str, names: frozenset[str]) -> Iterator[str]:
