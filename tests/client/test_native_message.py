@@ -153,3 +153,10 @@ def test_an_answer_may_offer_values(answer: Any, member: str, schema: dict[str, 
 
 def test_a_list_without_a_name_of_its_own_answers_only_the_one_question() -> None:
     assert offered(named_lists({"allowed": [3]}), "slot", {}, 2, is_only=False) is None
+
+
+@pytest.mark.parametrize("start", ["<![", "<![x]>", "<![foo bar>", "<!", "<", "&", "<![CDATA["])
+def test_a_page_that_no_parser_reads_keeps_its_words(start: str) -> None:
+    page = f"<html><body>Overloaded, {start} <b>try later</b>".encode()
+    assert native_message(page).startswith("Overloaded,")
+    assert start == "<![CDATA[" or "try later" in native_message(page)

@@ -49,6 +49,7 @@ _OFFERING: Final = re.compile(
     "remaining|suggested|suggestion|suggestions|supported|the|valid|value|values|you"
 )
 """Words in the name of a list of values that may be sent; a list with another word (`taken_slots`) may be anything."""
+_TAG: Final = re.compile(r"<[^<>]*>?")
 _WORD_END: Final = re.compile(r"\s+\S*$")
 
 
@@ -309,8 +310,11 @@ def _is_page(text: str) -> bool:
 
 
 def _page_text(text: str) -> str:
-    page = _Page()
-    page.feed(text[:_LONGEST_PAGE])
+    page, start = _Page(), text[:_LONGEST_PAGE]
+    try:
+        page.feed(start)
+    except AssertionError:  # `<![...` of a kind that the parser does not know
+        return _TAG.sub(" ", start)
     return " ".join(page.texts) or text
 
 
