@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from corrigible.client.answer import Answer
 from corrigible.client.driver import run, run_async
@@ -126,6 +128,15 @@ class TestOperations:
             Policy(operations=["refund"])
         with pytest.raises(TypeError, match="operations='GET /a': give a list"):
             Policy(operations="GET /a")
+
+
+def leaves_of(value: Any) -> list[tuple[str, Any]]:
+    """Return the values of JSON by their pointers."""
+    if not isinstance(value, dict | list):
+        return [("", value)]
+    named = value.items() if isinstance(value, dict) else enumerate(value)
+    spelled = [(str(name).replace("~", "~0").replace("/", "~1"), inner) for name, inner in named]
+    return [(f"/{name}{at}", leaf) for name, inner in spelled for at, leaf in leaves_of(inner)]
 
 
 class TestConfirm:
@@ -257,6 +268,23 @@ class TestConfirm:
             {"parameters": {"a": 1}, "message": "Of accounts."}, sent(ORDER, Authorization=f"Basic {basic}")
         )
         assert "Of (hidden)." in asked[0]
+
+    NASTY: Final = st.text(list('ab/~:\\"> -\n\t\r\u200b\u202e\u2028\x85\u3000\U000e0041\u00e9'), max_size=12)
+    VALUES: Final = st.one_of(NASTY, st.integers(), st.booleans(), st.lists(NASTY, min_size=1, max_size=2))
+
+    @given(st.dictionaries(NASTY, VALUES, min_size=1, max_size=4))
+    def test_from_what_is_shown_all_that_is_sent_can_be_read(self, added: dict[str, Any]) -> None:
+        asked, _ = self.shown({"patch": [{"op": "add", "path": "/body/new", "value": added}]}, sent(ORDER))
+        lines = asked[0].splitlines()
+        read = dict[str, Any]()
+        for line in lines[lines.index("  POST /v1/orders") + 1 :]:
+            text, quoted = line.removeprefix("    "), line.startswith('    "')
+            end = json.JSONDecoder().raw_decode(text)[1] if quoted else text.index(": -> ")
+            pointer = json.loads(text[:end] if quoted else '"{}"'.format(text[:end].replace('"', '\\"')))
+            value = json.loads(text[end:].removeprefix(": -> "))
+            read[pointer] = value
+        leaves = {f"/body/new{at}": value for at, value in leaves_of(added)}
+        assert read == leaves
 
     def test_confirm_without_a_callback_is_a_mistake(self) -> None:
         with pytest.raises(ValueError, match="needs a `confirm`"):

@@ -36,8 +36,8 @@ _LONGEST_INDEX: Final = 10
 _DEEPEST: Final = 128
 """Parts of a place: no edit of a deeper one is ever applied."""
 _ABSENT: Final = object()
-_MORE_THAN_A_NAME: Final = re.compile(r"[^\S ]|^ | $|  |: |-> ")
-"""What in a name could be read as the end of it: a line end, blanks, the start of a value."""
+_MORE_THAN_A_NAME: Final = re.compile(r"[^\S ]|^ | $|  |: |-> |\\")
+"""What in a name could be read as its end (a line end, blanks, the start of a value), or as an escape."""
 KEY_POINTER: Final = "/headers/idempotency-key"
 _HEADINGS: Final[Mapping[Relation, str]] = {
     Relation.ONE_OF: "Choose one correction:",
