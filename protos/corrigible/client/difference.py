@@ -25,12 +25,14 @@ def difference(before: Request, after: Request, most: int = _MOST, longest: int 
 
     A key of idempotency is not among them: no person decides about it.
     """
-    return changes(_document(before), _document(after), pointer, most=most, longest=longest)
+    empty = all(one is None or one == {} for one in (before.body, after.body))  # then it is all that may differ
+    old, new = _document(before, empty=empty), _document(after, empty=empty)
+    return changes(old, new, pointer, most=most, longest=longest)
 
 
 def differing(before: Request, after: Request) -> Iterator[tuple[Json, Json]]:
     """Yield the old and the new value of each place that differs; None where there is none."""
-    old, new = (dict(_leaves(_document(one), ())) for one in (before, after))
+    old, new = (dict(_leaves(_document(one, empty=True), ())) for one in (before, after))
     for at in {**old, **new}:
         if at not in old or at not in new or _differ(old[at], new[at]):
             yield old.get(at), new.get(at)
@@ -92,8 +94,9 @@ def _leaves(value: Json, at: Place) -> Iterator[tuple[Place, Json]]:
         yield at, value
 
 
-def _document(request: Request) -> dict[str, Json]:
-    """Leave out an empty query, a body that was not sent, and the key of idempotency."""
+def _document(request: Request, *, empty: bool) -> dict[str, Json]:
+    """Leave out an empty query, a body that was not sent or (unless `empty`) has no members, the idempotency key."""
     headers = {name: value for name, value in request.headers.items() if name != KEY}
     document = {**request.document(), "headers": headers}
-    return {name: value for name, value in document.items() if value not in ({}, None)}
+    shown = {name: value for name, value in document.items() if value not in ({}, None)}
+    return {**shown, "body": {}} if empty and request.body == {} else shown
