@@ -71,7 +71,7 @@ EXEMPT = {
 }
 ORDER = {
     "client": [
-        *("path_template", "credentials", "guard", "native_message", "explanation", "form_edit", "sent_request"),
+        *("path_template", "guard", "credentials", "native_message", "explanation", "form_edit", "sent_request"),
         *("difference", "answer", "policy", "decision", "correction", "driver"),
         *("httpx", "requests", "stripe", "github", "grpc"),
         *("tool", "tool_list", "argument_repair", "tool_words", "toolset"),
