@@ -108,6 +108,7 @@ ORDINARY = [
     "v1",
     "api.example.com",
 ]
+ORDINARY += ["v1beta1", "v1p1beta1", "myProject", "2026-11-29T09:30:00Z", "2015-10-01-preview", "/apis/apps/v1beta1"]
 ORDINARY += [
     "en-US,en;q=0.9",
     "https://app.example.com",

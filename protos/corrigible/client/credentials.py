@@ -39,8 +39,12 @@ _BEFORE_CUT: Final = 2048
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,30}[ \t]+(?=\S)")
 _BETWEEN_PARTS: Final = re.compile(r"[\s,;:=&\"']+")
 _BETWEEN_WORDS: Final = re.compile(r"[\s/.,;:=*+_()\"'-]+")
-_ORDINARY_WORD: Final = re.compile(r"[A-Z]?[a-z]{1,15}[0-9]{0,2}|[A-Z]{1,3}|v?[0-9]{1,8}")
-_NUMBER: Final = re.compile(r"v?[0-9]{1,8}")
+_VERSION: Final = r"v?[0-9]{1,8}|v[0-9]{1,4}(?:(?:alpha|beta|p|preview|rc)[0-9]{0,3}){1,2}"
+_NUMBER: Final = re.compile(_VERSION)
+_ORDINARY_WORD: Final = re.compile(
+    rf"{_VERSION}|[A-Z]?[a-z]{{1,15}}[0-9]{{0,2}}|[A-Za-z][a-z]{{1,14}}(?:[A-Z][a-z]{{2,14}}){{1,2}}[0-9]{{0,2}}"
+    r"|[A-Z]{1,3}|[0-9]{1,2}T[0-9]{2}|[0-9]{1,3}Z"
+)
 _LONGEST_ORDINARY: Final = 80
 _ORDINARY_HEADERS: Final = SENDERS_OWN | frozenset(
     {
