@@ -7,6 +7,7 @@ import base64
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -268,6 +269,10 @@ class TestConfirm:
             {"parameters": {"a": 1}, "message": "Of accounts."}, sent(ORDER, Authorization=f"Basic {basic}")
         )
         assert "Of (hidden)." in asked[0]
+
+    def test_a_path_that_stays_may_hold_what_is_hidden(self) -> None:
+        asked, _ = self.shown({"parameters": {"a": 1}}, replace(sent(ORDER), hidden=frozenset({"orders"})))
+        assert asked[0].splitlines()[-2:] == ["  POST /v1/(hidden)", "    /body/a: -> 1"]
 
     NASTY: Final = st.text(list('ab/~:\\"> -\n\t\r\u200b\u202e\u2028\x85\u3000\U000e0041\u00e9'), max_size=12)
     VALUES: Final = st.one_of(NASTY, st.integers(), st.booleans(), st.lists(NASTY, min_size=1, max_size=2))

@@ -231,9 +231,9 @@ def _proposal(
         return NotSent(
             f"the correction takes {len(text)} characters to show, more than the {_LONGEST_PROPOSAL} of a screen"
         )
-    if any(shown(line) != line for line in whole):
+    if any(shown(line) != line for line in whole if line != f"  {before}"):  # the caller's own call is no change
         return NotSent("the correction holds a credential or a part of one, and what a person is not shown is not sent")
-    text = "\n".join([shown(printable("\n".join(filter(None, lines)))), *whole])
+    text = "\n".join([shown(printable("\n".join(filter(None, lines)))), *map(shown, whole)])
     return Proposal(suggestion, sent, outcome.steps, text)
 
 
