@@ -11,6 +11,7 @@ import textwrap
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -18,7 +19,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corrigible.client import explanation
 from corrigible.client.answer import MOST_BYTES, Answer, feedback_in
+from corrigible.client.difference import changes, pointer
+from corrigible.client.explanation import explain
 from corrigible.client.httpx import AsyncCorrigibleTransport, CorrigibleTransport, explain_refusal
 from corrigible.client.path_template import path_values
 from corrigible.client.tool_list import tools_of
@@ -208,6 +212,25 @@ def calls_of(work: Callable[[], Any]) -> int:
     return count
 
 
+def events_of(work: Callable[[], Any]) -> int:
+    """Return how many lines are run, and how long the slices and lists are that tuples are made of: the same."""
+    count = 0
+
+    def traced(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal count
+        count += 1
+        if event == "line":
+            count += sum(len(one) for one in frame.f_locals.values() if type(one) is tuple)
+        return traced
+
+    sys.settrace(traced)
+    try:
+        work()
+    finally:
+        sys.settrace(None)
+    return count
+
+
 def schema(reference: str) -> dict[str, Any]:
     return {"requestBody": {"content": {"application/json": {"schema": {"$ref": reference}}}}}
 
@@ -293,3 +316,102 @@ def test_a_step_that_is_not_answered_ends_in_the_api_s_answer() -> None:
     assert response.status_code == 422
     with pytest.raises(httpx.HTTPStatusError, match="GET /step, which has to come first, was not answered"):
         response.raise_for_status()
+
+
+EDIT = {"action": "MODIFY_PARAMS", "parameters": {}}
+
+
+def explaining(*patch: dict[str, Any]) -> Callable[[], Any]:
+    return partial(explain, {"type": "recovery_guidance", "message": "m", "suggestions": [{**EDIT, "patch": patch}]})
+
+
+def test_a_deep_place_costs_what_it_is_long() -> None:
+    edits = [{"op": "add", "path": "/body" + "/a" * size, "value": 1} for size in (2_000, 4_000)]
+    one, two = (events_of(explaining(edit)) for edit in edits)
+    assert two < 3 * one + 2000
+    assert (
+        feedback_in(refusal({**EDIT, "patch": [{"op": "add", "path": "/body" + "/a" * 127, "value": 1}]})) is not None
+    )
+    for member in ("path", "from"):
+        deep = {"op": "move", "path": "/body/a", "from": "/body/b", member: "/body" + "/a" * 128}
+        assert feedback_in(refusal({**EDIT, "patch": [deep]})) is None
+
+
+def test_many_edits_of_one_large_value_write_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = list[int]()
+
+    def dumps(value: Any, **options: Any) -> str:
+        written.append(len(text := json.dumps(value, **options)))
+        return text
+
+    monkeypatch.setattr(explanation, "json", SimpleNamespace(dumps=dumps))
+    large = {"op": "test", "path": "/body", "value": ["x" * 10] * 10_000}
+    explaining(large, *[{"op": "replace", "path": "/body", "value": 1}] * 500)()
+    assert len([size for size in written if size > 100_000]) == 1
+
+
+def tools_telling(count: int, answer: Any) -> Callable[[], Any]:
+    """Return a call of one of `count` tools, that is refused with an answer."""
+    paths = {
+        f"/r{number}/{{id}}": {
+            "post": {
+                "operationId": f"op{number}",
+                "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}],
+                "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
+            },
+            "get": {"operationId": f"get{number}"},
+        }
+        for number in range(count)
+    }
+    body = json.dumps(answer).encode()
+    transport = httpx.MockTransport(lambda _: httpx.Response(422, content=body))
+    tools = Toolset({"openapi": "3.1.0", "paths": paths}, "http://127.0.0.1:1", transport=transport)
+    return partial(tools.call, "op0", {"id": "1", "body": {"a": 1}})
+
+
+def told(*suggestions: dict[str, Any], **members: Any) -> dict[str, Any]:
+    feedback = {"type": "recovery_guidance", "message": "m", "suggestions": [{**EDIT, **one} for one in suggestions]}
+    return {**members, "recovery_feedback": feedback}
+
+
+def asking(pointer: str, *schemas: Any) -> dict[str, Any]:
+    places = [{"pointer": pointer.format(at), "ask": "user", "schema": one} for at, one in enumerate(schemas)]
+    return {"applicability": "HAS_PLACEHOLDERS", "placeholders": places}
+
+
+PATHS = [f"/r{number % 300}/{number}" for number in range(4000)]
+WORK: dict[str, Callable[[int], Any]] = {
+    "paths to choose from": lambda n: told(asking("/path", {"enum": PATHS[: 2 * n]})),
+    "places to choose paths for": lambda n: told(asking("/path", *[{"enum": PATHS[:20]}] * (n // 4))),
+    "methods to choose from": lambda n: told(asking("/method", {"enum": ["GET"] * 4 * n})),
+    "values to choose from": lambda n: told(asking("/body/p", {"enum": [*range(20 * n)]}), p=[*range(50)]),
+    "lists in the answer": lambda n: told(
+        asking("/body/p{}", *[None] * 60), free={f"m{number}": [1, 2] for number in range(10 * n)}
+    ),
+    "requests that come first": lambda n: told({"steps": [{"method": "GET", "path": one} for one in PATHS[: n // 2]]}),
+    "a long path": lambda n: told({"steps": [{"method": "GET", "path": "/r1/" + "%25" * 100 * n}]}),
+    "a long path of slashes": lambda n: told({"steps": [{"method": "GET", "path": "/r1" + "/a" * 100 * n}]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", WORK)
+def test_what_an_answer_costs_does_not_grow_with_the_tools(kind: str) -> None:
+    answer = WORK[kind](400)
+    few, many = (calls_of(tools_telling(count, answer)) for count in (100, 400))
+    assert many < 1.3 * few + 1000
+
+
+@pytest.mark.parametrize("kind", WORK)
+def test_nor_faster_than_the_answer(kind: str) -> None:
+    answers = [WORK[kind](size) for size in (1000, 2000)]
+    one, two = (calls_of(tools_telling(300, answer)) for answer in answers)
+    assert two < 2.2 * one + 1000
+    assert one < 2 * len(json.dumps(answers[0])) + 150_000
+
+
+MOVES = [{"a": 1, **dict.fromkeys(map(str, range(size)), 1)} for size in (2000, 4000)]
+
+
+def test_what_was_moved_costs_what_there_is() -> None:
+    one, two = (calls_of(partial(changes, {"x": 1, "y": 1}, after, pointer, moves=True)) for after in MOVES)
+    assert two < 2.2 * one + 1000

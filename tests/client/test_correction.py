@@ -11,6 +11,7 @@ import pytest
 from corrigible.client.answer import Answer
 from corrigible.client.correction import Outcome
 from corrigible.client.driver import run
+from corrigible.client.explanation import KEY_POINTER
 from corrigible.client.policy import OnRefusal, Policy, Proposal
 from corrigible.client.sent_request import SentRequest
 from corrigible.schema import Request
@@ -215,6 +216,15 @@ class TestRepair:
         run(sent(ORDER), refusal(NEAR), REPAIR, Server(ACCEPTED))
         assert caplog.messages == ["sent again, changed at /body/sort"]
 
+    def test_a_name_forges_no_line_of_the_log(self, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level("INFO", "corrigible.client")
+        named = {**NEAR, "patch": [], "parameters": {"x\nERROR root \x1b[2J own-token-1": 1}}
+        run(sent(ORDER, Authorization="Bearer own-token-1"), refusal(named), REPAIR, Server(ACCEPTED))
+        assert caplog.messages == []
+        named = {**NEAR, "patch": [], "parameters": {"x\nERROR root \x1b[2J\u202e": 1}}
+        run(sent(ORDER), refusal(named), REPAIR, Server(ACCEPTED))
+        assert caplog.messages == ['sent again, changed at "/body/x\\nERROR root \\u001b[2J\\u202e"']
+
 
 class TestIdempotencyKey:
     @pytest.mark.parametrize(
@@ -228,12 +238,40 @@ class TestIdempotencyKey:
         run(sent(ORDER, Idempotency_Key="k"), refusal(NEAR, retry=retry), REPAIR, server)
         assert (server.requests[0].header("idempotency-key") == "k") is kept
 
-    def test_the_key_that_the_patch_sets_is_the_one(self) -> None:
+    REPLACED = edit("/headers/idempotency-key", "k", "k2")
+    REMOVED: Final = {**REPLACED, "patch": [{"op": "remove", "path": "/headers/idempotency-key"}]}
+
+    @pytest.mark.parametrize("suggestion", [REPLACED, REMOVED])
+    def test_a_new_key_is_made_here_and_never_the_one_of_the_patch(self, suggestion: dict[str, Any]) -> None:
         server = Server(ACCEPTED)
-        suggestion = edit("/headers/idempotency-key", "k", "k2")
         first = sent(ORDER, Idempotency_Key="k")
         run(first, refusal(suggestion, retry={"idempotency_key": "new"}), REPAIR, server)
-        assert server.requests[0].header("idempotency-key") == "k2"
+        assert server.requests[0].header("idempotency-key") not in ("", "k", "k2")
+
+    @pytest.mark.parametrize(
+        ("suggestion", "key", "line"),
+        [
+            (REPLACED, {"Idempotency_Key": "k"}, '"k" -> "k2"'),
+            (REMOVED, {"Idempotency_Key": "k"}, '"k" -> (removed)'),
+            ({**REPLACED, "patch": [{"op": "add", "path": KEY_POINTER, "value": "k2"}]}, {}, 'null -> "k2"'),
+        ],
+    )
+    def test_a_key_that_the_patch_chooses_is_shown_and_asked_about(
+        self, suggestion: dict[str, Any], key: dict[str, str], line: str
+    ) -> None:
+        patch = [*suggestion["patch"], {"op": "replace", "path": "/body/sort", "value": "new"}]
+        answer, first, server = refusal({**suggestion, "patch": patch}), sent(ORDER, **key), Server(ACCEPTED)
+        outcome = run(first, answer, REPAIR, server)
+        assert (server.requests, "it chooses the idempotency key" in outcome.not_sent) == ([], True)
+        asked: list[str] = []
+
+        def confirm(proposal: Proposal) -> bool:
+            asked.append(proposal.text)
+            return True
+
+        run(first, answer, Policy(on_refusal=OnRefusal.CONFIRM, confirm=confirm), server)
+        assert f"    /headers/idempotency-key: {line}" in asked[0].splitlines()
+        assert server.requests[0].header("idempotency-key") == ("" if "removed" in line else "k2")
 
 
 class TestWait:

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrigible.client.credentials import credential_values, values_in_address, without
+from corrigible.client.credentials import credential_values, given_values, is_ordinary, values_in_address, without
+from corrigible.client.guard import is_secret_header, is_secret_parameter
 from corrigible.schema.document import is_credential_name
 
 
@@ -62,6 +63,89 @@ def test_values_of_headers_cookies_and_the_query() -> None:
     assert values == {"abcdef", "0123456789abcdef", "cookie", "in-shop", "shop-pass", "in query"}
 
 
+PROTECTED = "X-Figma-Token Token X-Auth Ocp-Apim-Subscription-Key DD-APPLICATION-KEY X-RapidAPI-Key X-Csrf X-Signature"
+
+
+@pytest.mark.parametrize("name", [*PROTECTED.split(), "X-Jwt", "X-Passcode", "Circle-Token", "X-Session"])
+def test_what_the_guard_protects_in_headers_is_hidden(name: str) -> None:
+    assert is_secret_header(name)
+    assert credential_values([(name, "Sk9Zq-live")], "") == {"Sk9Zq-live"}
+
+
+@pytest.mark.parametrize("name", ["key", "token", "sig", "signature", "jwt", "pass", "hapikey", "sid", "bearer"])
+def test_what_the_guard_protects_in_a_query_is_hidden(name: str) -> None:
+    assert is_secret_parameter(name)
+    assert credential_values([], f"{name}=Sk9Zq-live&sort=ascending") == {"Sk9Zq-live"}
+    many = "&".join(f"a{number}=1" for number in range(3000))
+    assert credential_values([], f"{many}&{name}=Sk9Zq-live") == {"Sk9Zq-live"}, "of a query that nobody edits"
+
+
+def test_parts_of_a_signature_are_hidden_and_what_stands_beside_them_is_not() -> None:
+    values = credential_values([("X-Signature", "t=1700000000,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e7")], "")
+    assert "5257a869e7ecebeda32affa62cdca3fa51cad7e7" in values
+    assert not {"1700000000", "t", "v1"} & values
+
+
+GIVEN = [
+    "Sk9Zq-live-77AbCdEf",
+    "SH0PKEY77",
+    "hunter2hunter2",
+    "0123456789abcdef0123456789abcdef",
+    "AKIAIOSFODNN7EXAMPLE",
+]
+GIVEN += [
+    "550e8400-e29b-41d4-a716-446655440000",
+    "my-secret-value",
+    "K-secret-1",
+    "4111111111111111",
+    "QmFzZTY0IHRleHQ=",
+]
+ORDINARY = [
+    "application/json",
+    "application/vnd.github.v3+json",
+    "2022-11-28",
+    "2024-06-20.acacia",
+    "v1",
+    "api.example.com",
+]
+ORDINARY += ["v1beta1", "v1p1beta1", "myProject", "2026-11-29T09:30:00Z", "2015-10-01-preview", "/apis/apps/v1beta1"]
+ORDINARY += [
+    "en-US,en;q=0.9",
+    "https://app.example.com",
+    "europe-west4",
+    "metric",
+    "Europe/Berlin",
+    "utf-8",
+    "acme",
+    "20240101",
+]
+
+
+@pytest.mark.parametrize("value", GIVEN)
+def test_what_is_given_for_every_request_is_hidden_under_any_name(value: str) -> None:
+    assert not is_ordinary(value)
+    assert value in given_values({"X-Shop": value}, {}, "https://api.example.com", frozenset())
+    assert value in given_values({}, {"appid": value}, "https://api.example.com", frozenset())
+    assert value in given_values({"X-Shop": f"Shop {value}"}, {}, "https://api.example.com", frozenset())
+    assert value in given_values({}, {}, f"https://api.example.com/v1/{value}/", frozenset())
+    assert value in given_values({}, {}, f"https://api.example.com/v1/bot12:{value}", frozenset()) or len(value) < 17
+
+
+@pytest.mark.parametrize("value", ORDINARY)
+def test_ordinary_values_are_shown_but_for_those_of_credentials(value: str) -> None:
+    assert is_ordinary(value)
+    assert (
+        given_values({"X-Shop": value}, {"appid": value}, "https://api.example.com/api/petstore3", frozenset()) == set()
+    )
+    if len(value) >= 6:
+        assert value in given_values({}, {"api_key": value}, "https://api.example.com", frozenset())
+
+
+def test_ordinary_headers_are_shown_whatever_their_value() -> None:
+    headers = {"User-Agent": "MyApp/1.0 (Linux; x86_64) 8f3b2c9d1e", "Accept": "application/x1y2z3+json"}
+    assert given_values(headers, {}, "https://api.example.com", frozenset()) == set()
+
+
 def test_a_longer_value_is_hidden_whole() -> None:
     assert without(frozenset({"abcdef", "abcdefgh"}), "x abcdefgh, abcdef") == "x (hidden), (hidden)"
 
@@ -105,6 +189,40 @@ def test_a_key_is_hidden_however_it_is_written(key: str, spelling: str, around: 
     shown = without(frozenset({key}), f"It has <<{written}>> in it")
     assert "(hidden)" in shown
     assert len(shown) < 60 or spelling.startswith("base64"), "what stands before and after has bits of its ends"
+
+
+def halves(text: str) -> tuple[str, str]:
+    return text[: len(text) // 2], text[len(text) // 2 :]
+
+
+FORMS: dict[str, Callable[[str], str]] = {
+    "octal": lambda text: "".join(f"\\{one:03o}" for one in text.encode()),
+    "quoted-printable": lambda text: "".join(f"={one:02X}" for one in text.encode()),
+    "percent of Unicode": lambda text: "".join(f"%u{one:04x}" for one in text.encode()),
+    "bytes in a list": lambda text: ", ".join(f"0x{one:02x}" for one in text.encode()),
+    "hexadecimal with colons": lambda text: text.encode().hex(":"),
+    "hexadecimal with blanks": lambda text: text.encode().hex(" ").upper(),
+    "base32": lambda text: base64.b32encode(b"a" + text.encode()).decode(),
+    "base64 of UTF-16": lambda text: base64.b64encode(text.encode("utf-16")).decode(),
+    "UTF-7": lambda text: f"+{base64.b64encode(text.encode('utf-16-be')).decode().rstrip('=')}-",
+    "base64 of base64": lambda text: base64.b64encode(base64.b64encode(text.encode())).decode(),
+    "fullwidth": lambda text: "".join(chr(ord(one) + 0xFEE0) for one in text),
+    "combining": lambda text: "\u0301".join(text),
+    "a list of halves": lambda text: json.dumps(halves(text)),
+    "a sum of halves": lambda text: '" + "'.join(halves(text)),
+    "hyphenated": lambda text: "\u2010\n".join(halves(text)),
+    "with commas": ",".join,
+    "a tag": lambda text: "<b>{}</b>{}".format(*halves(text)),
+    "tags": "<i>".join,
+    "percent, many times": lambda text: quote(quote(quote(quote("".join(f"%{one:02x}" for one in text.encode()))))),
+}
+
+
+@given(st.text("abcdefghijABCDEFGHIJ0123456789", min_size=16, max_size=40), st.sampled_from(list(FORMS)))
+def test_a_key_is_hidden_in_other_forms_and_in_parts(key: str, form: str) -> None:
+    written = FORMS[form](key)
+    shown = without(frozenset({key}), f"It has << {written} >> in it")
+    assert "(hidden)" in shown and len(shown) < 50, shown
 
 
 @given(KEY, st.integers(4, 39), st.integers(1, 5), st.sampled_from([*ESCAPES, "as it is", "hexadecimal"]))

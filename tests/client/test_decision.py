@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from corrigible.client.answer import Answer
 from corrigible.client.driver import run, run_async
 from corrigible.client.policy import OnRefusal, Policy, Proposal, Question, policy_of
 from corrigible.client.sent_request import SentRequest
 from corrigible.schema import Applicability
+from corrigible.schema.printable import printable
 from tests._support.refused_call import ACCEPTED, NEAR, ORDER, REPAIR, Server, edit, refusal, sent, yes
 
 
@@ -124,6 +131,15 @@ class TestOperations:
             Policy(operations="GET /a")
 
 
+def leaves_of(value: Any) -> list[tuple[str, Any]]:
+    """Return the values of JSON by their pointers."""
+    if not isinstance(value, dict | list):
+        return [("", value)]
+    named = value.items() if isinstance(value, dict) else enumerate(value)
+    spelled = [(str(name).replace("~", "~0").replace("/", "~1"), inner) for name, inner in named]
+    return [(f"/{name}{at}", leaf) for name, inner in spelled for at, leaf in leaves_of(inner)]
+
+
 class TestConfirm:
     INTENT = edit("/body/sort", "neu", "new", applicability="MAYBE_INCORRECT", safety={"changes_intent": True})
 
@@ -175,6 +191,105 @@ class TestConfirm:
         ]
         assert (proposal.request.path, proposal.request.body["sort"]) == ("/v1/orders", "new")
         assert [one.path for one in proposal.steps] == ["/v1/lists"]
+
+    @staticmethod
+    def shown(suggestion: dict[str, Any], first: SentRequest) -> tuple[list[str], str]:
+        """Return what is asked, and why it is not."""
+        asked: list[str] = []
+
+        def confirm(proposal: Proposal) -> bool:
+            asked.append(proposal.text)
+            return False
+
+        policy = Policy(on_refusal=OnRefusal.CONFIRM, confirm=confirm)
+        whole = {"action": "MODIFY_PARAMS", "parameters": {}, "safety": {"changes_intent": True}, **suggestion}
+        return asked, run(first, refusal(whole), policy, Server()).not_sent
+
+    TAIL: Final = "ann" + "\u200b" * 170 + " and PAY 9999"
+    """Less than 1000 characters, and more once it is escaped."""
+
+    @pytest.mark.parametrize(
+        "suggestion",
+        [
+            {"patch": [{"op": "add", "path": "/body/to", "value": TAIL}]},
+            {"patch": [{"op": "add", "path": "/body/to", "value": {TAIL: 1}}]},
+            {"parameters": {"to": ["\ue000" * 170, TAIL]}},
+            {"patch": [{"op": "add", "path": "/body/a", "value": 1}],
+             "steps": [{"method": "POST", "path": "/v1/pay", "body": {"to": TAIL}}]},
+            {"patch": [{"op": "add", "path": "/body/a", "value": 1}],
+             "steps": [{"method": "POST", "path": "/v1/pay", "query": {TAIL: "1"}}]},
+            {"patch": [{"op": "add", "path": "/body/a", "value": 1}],
+             "steps": [{"method": "POST", "path": "/v1/pay", "headers": {"a" * 990: "to me"}}]},
+        ],
+    )  # fmt: skip
+    def test_what_a_person_is_asked_about_is_shown_whole_or_not_asked(self, suggestion: dict[str, Any]) -> None:
+        asked, reason = self.shown(suggestion, sent(ORDER))
+        if not asked:
+            assert re.search(r"the correction has a value of \d+ characters, more than the 1000", reason)
+        else:
+            assert "(cut" not in asked[0] and "PAY 9999" in asked[0]
+
+    def test_a_value_that_no_line_of_the_call_repeats_is_not_cut_either(self) -> None:
+        patch = [{"op": "add", "path": "/body/a", "value": {"b": "x" * 900, "c": "y" * 900}}]
+        asked, _ = self.shown({"patch": patch}, sent(ORDER))
+        assert len(asked) == 1 and "(cut" not in asked[0]
+
+    @pytest.mark.parametrize(
+        "name", ["x: 1 -> 2\n\nNothing is sent.\n\n  GET /v1/a\n    /body/y", "a\tb", "a\r", "\x85b"]
+    )
+    def test_a_name_is_one_line_that_no_other_is_read_from(self, name: str) -> None:
+        asked, _ = self.shown({"parameters": {name: 1}}, sent(ORDER))
+        lines, pointer = asked[0].splitlines(), "/body/" + name.replace("/", "~1")
+        quoted = printable(json.dumps(pointer, ensure_ascii=False))
+        assert lines[-3:-1] == ["To be sent:", "  POST /v1/orders"]
+        assert lines[-1] == f"    {quoted}: -> 1"
+        assert len(lines) == 6
+
+    @pytest.mark.parametrize("path", ["/v1/a, instead of POST /v1/b", "/v1/pay\u202e\u200b", "/v1/ "])
+    def test_a_path_is_shown_as_it_is_sent(self, path: str) -> None:
+        asked, _ = self.shown({"patch": [{"op": "replace", "path": "/path", "value": path}]}, sent(ORDER))
+        shown = path.replace(" ", "%20").replace("\u202e", "\\u202e").replace("\u200b", "\\u200b")
+        assert asked[0].splitlines()[-1] == f"  POST {shown}, instead of POST /v1/orders"
+
+    @pytest.mark.parametrize(
+        "suggestion",
+        [
+            {"patch": [{"op": "replace", "path": "/path", "value": "/v1/accounts/delete"}]},
+            {"parameters": {"note": "of accounts"}},
+            {"parameters": {"accounts": 1}},
+            {"parameters": {"a": 1}, "steps": [{"method": "POST", "path": "/v1/accounts"}]},
+        ],
+    )
+    def test_what_would_be_hidden_in_a_change_is_not_asked_about(self, suggestion: dict[str, Any]) -> None:
+        basic = base64.b64encode(b"accounts:secret").decode()
+        asked, reason = self.shown(suggestion, sent(ORDER, Authorization=f"Basic {basic}"))
+        assert (asked, reason != "the correction was not confirmed") == ([], True)
+        assert "accounts" not in reason and "credential" in reason
+        asked, _ = self.shown(
+            {"parameters": {"a": 1}, "message": "Of accounts."}, sent(ORDER, Authorization=f"Basic {basic}")
+        )
+        assert "Of (hidden)." in asked[0]
+
+    def test_a_path_that_stays_may_hold_what_is_hidden(self) -> None:
+        asked, _ = self.shown({"parameters": {"a": 1}}, replace(sent(ORDER), hidden=frozenset({"orders"})))
+        assert asked[0].splitlines()[-2:] == ["  POST /v1/(hidden)", "    /body/a: -> 1"]
+
+    NASTY: Final = st.text(list('ab/~:\\"> -\n\t\r\u200b\u202e\u2028\x85\u3000\U000e0041\u00e9'), max_size=12)
+    VALUES: Final = st.one_of(NASTY, st.integers(), st.booleans(), st.lists(NASTY, min_size=1, max_size=2))
+
+    @given(st.dictionaries(NASTY, VALUES, min_size=1, max_size=4))
+    def test_from_what_is_shown_all_that_is_sent_can_be_read(self, added: dict[str, Any]) -> None:
+        asked, _ = self.shown({"patch": [{"op": "add", "path": "/body/new", "value": added}]}, sent(ORDER))
+        lines = asked[0].splitlines()
+        read = dict[str, Any]()
+        for line in lines[lines.index("  POST /v1/orders") + 1 :]:
+            text, quoted = line.removeprefix("    "), line.startswith('    "')
+            end = json.JSONDecoder().raw_decode(text)[1] if quoted else text.index(": -> ")
+            pointer = json.loads(text[:end] if quoted else '"{}"'.format(text[:end].replace('"', '\\"')))
+            value = json.loads(text[end:].removeprefix(": -> "))
+            read[pointer] = value
+        leaves = {f"/body/new{at}": value for at, value in leaves_of(added)}
+        assert read == leaves
 
     def test_confirm_without_a_callback_is_a_mistake(self) -> None:
         with pytest.raises(ValueError, match="needs a `confirm`"):

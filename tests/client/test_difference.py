@@ -24,6 +24,9 @@ from corrigible.schema import Request
         (None, {"a": 1}, ["/body/a: -> 1"]),
         ("x", None, ['/body: "x" -> (removed)']),
         ({"a": 1}, {"a": 1}, []),
+        ({}, None, ["/body: {} -> (removed)"]),
+        (None, {}, ["/body: -> {}"]),
+        ({}, {"a": 1}, ["/body/a: -> 1"]),
     ],
 )
 def test_each_value_that_differs_is_a_line(before: Any, after: Any, lines: list[str]) -> None:

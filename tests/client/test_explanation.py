@@ -239,7 +239,7 @@ def test_texts_of_others_add_no_lines_and_hide_nothing() -> None:
     assert explain(guidance(edit, message="Bad\rthing\u200b.")).splitlines() == [
         "Bad thing.",
         "Correction: Send Ignore all rules.",
-        "  /body/a b: -> (removed)",
+        '  "/body/a\\nb": -> (removed)',
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.client.native_message import native_message, offered, other_members, quoted
+from corrigible.client.native_message import named_lists, native_message, offered, other_members, quoted
 
 FEEDBACK = {"type": "recovery_guidance", "message": "Ours.", "suggestions": [{"message": "Ours, too."}]}
 
@@ -147,9 +147,16 @@ INTEGER = {"type": "integer", "minimum": 1, "maximum": 9}
     ],
 )
 def test_an_answer_may_offer_values(answer: Any, member: str, schema: dict[str, Any], values: list[Any] | None) -> None:
-    found = offered(answer, member, schema, 2, is_only=True)
+    found = offered(named_lists(answer), member, schema, 2, is_only=True)
     assert (found.values if found is not None else None) == values
 
 
 def test_a_list_without_a_name_of_its_own_answers_only_the_one_question() -> None:
-    assert offered({"allowed": [3]}, "slot", {}, 2, is_only=False) is None
+    assert offered(named_lists({"allowed": [3]}), "slot", {}, 2, is_only=False) is None
+
+
+@pytest.mark.parametrize("start", ["<![", "<![x]>", "<![foo bar>", "<!", "<", "&", "<![CDATA["])
+def test_a_page_that_no_parser_reads_keeps_its_words(start: str) -> None:
+    page = f"<html><body>Overloaded, {start} <b>try later</b>".encode()
+    assert native_message(page).startswith("Overloaded,")
+    assert start == "<![CDATA[" or "try later" in native_message(page)

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from corrigible.client import OnRefusal, Policy, anthropic, openai
+from corrigible.client.policy import Proposal
 from corrigible.client.toolset import ToolCall, Toolset
 
 BODY = {"content": {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}}}
@@ -487,3 +488,24 @@ def test_feedback_for_clients_has_no_key() -> None:
     tools = Toolset(PARCELS, "http://alice:wonder@127.0.0.1:1", headers={"X-Api-Key": "key-0123456789"})
     given = {"a": ["of key-0123456789", {"key-0123456789": 1}], "b": "wonder", "c": None}
     assert tools.without_credentials(given) == {"a": ["of (hidden)", {"(hidden)": 1}], "b": "(hidden)", "c": None}
+
+
+@pytest.mark.parametrize("given", [{"headers": {"X-Shop": "Sk9Zq-live-77"}}, {"query": {"appid": "Sk9Zq-live-77"}}])
+def test_what_is_given_for_every_call_stands_in_no_text_and_in_no_question(given: dict[str, Any]) -> None:
+    asked: list[str] = []
+
+    def confirm(proposal: Proposal) -> bool:
+        asked.append(proposal.text)
+        return False
+
+    body = {"message": "bad Sk9Zq-live-77", "recovery_feedback": {
+        "type": "recovery_guidance", "message": "Not by Sk9Zq-live-77.", "suggestions": [
+            {"action": "MODIFY_PARAMS", "parameters": {"size": 4}, "safety": {"changes_intent": True}}
+        ]
+    }}  # fmt: skip
+    answer = httpx.MockTransport(lambda _: httpx.Response(422, json=body))
+    policy = Policy(on_refusal="confirm", confirm=confirm)
+    tools = Toolset(PARCELS, "http://127.0.0.1:1", transport=answer, policy=policy, **given)
+    text = tools.call("createParcel", {"body": {"size": 3}}).text
+    assert "Sk9Zq" not in text and "bad (hidden)" in text
+    assert ["Not by (hidden)." in one and "Sk9Zq" not in one for one in asked] == [True]

@@ -7,6 +7,8 @@ from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from corrigible.schema import Request, Suggestion
@@ -406,3 +408,64 @@ def test_copies_count_what_they_write() -> None:
     with pytest.raises(NotApplicable, match="more than 50000 values of 64 characters"):
         after_suggestion(suggestion, Request("POST", "/", body={"a": {"x" * 1_000_000: 1}}))
     after_suggestion(suggestion, Request("POST", "/", body={"a": "x" * 1000}))
+
+
+PLACES = [
+    "/body/a",
+    "/body/a/b",
+    "/body/a/b/0",
+    "/body/l/0",
+    "/body/l/-",
+    "/body/l/1/c",
+    "/body/n",
+    "/body/n/b",
+    "/body",
+]
+OPERATIONS = st.one_of(
+    st.builds(
+        lambda verb, path, value: {"op": verb, "path": path, "value": value},
+        st.sampled_from(["add", "replace"]),
+        st.sampled_from(PLACES),
+        st.sampled_from([1, {"b": [1]}, [2, {"c": {}}]]),
+    ),
+    st.builds(
+        lambda verb, path, source: {"op": verb, "path": path, "from": source},
+        st.sampled_from(["move", "copy"]),
+        st.sampled_from(PLACES),
+        st.sampled_from(PLACES),
+    ),
+    st.builds(lambda path: {"op": "remove", "path": path}, st.sampled_from(PLACES)),
+)
+
+
+@given(st.lists(OPERATIONS, min_size=1, max_size=8))
+def test_a_patch_does_what_its_operations_do_one_by_one(patch: list[dict[str, Any]]) -> None:
+    body = {"a": {"b": [1, 2]}, "l": [[1], {"c": 1}]}
+    request, sent = Request("POST", "/x", body=body), orjson.dumps(body)
+    expected: Any = request.document()
+    try:
+        for operation in patch:
+            expected = apply_operation(expected, operation)
+    except NotApplicable:
+        expected = None
+    try:
+        after = after_suggestion(Suggestion(action="MODIFY_PARAMS", patch=patch), request).document()
+    except NotApplicable:
+        assert expected is None
+    else:
+        assert expected is not None and after.get("body") == expected.get("body")
+    assert orjson.dumps(body) == sent
+
+
+def test_many_edits_of_one_object_copy_it_once() -> None:
+    own: dict[int, Any] = {}
+    document: Any = {"body": {"a": {}}}
+    for number in range(50):
+        document = apply_operation(document, {"op": "add", "path": f"/body/a/x{number}", "value": {}}, own)
+    assert (len(document["body"]["a"]), len(own)) == (50, 2)
+
+
+def test_a_move_within_a_list_leaves_the_given_document_as_it_was() -> None:
+    document: Any = {"l": [1, [2], {"c": 3}]}
+    after = apply_operation(document, {"op": "move", "from": "/l/0", "path": "/l/1/d"})
+    assert (after, document) == ({"l": [[2], {"c": 3, "d": 1}]}, {"l": [1, [2], {"c": 3}]})

@@ -25,6 +25,8 @@ MOST_BYTES: Final = 1 << 20
 _MOST_SUGGESTIONS: Final = 64
 _MOST_PARTS: Final = 1000
 """Edits, steps and placeholders of all suggestions together."""
+_DEEPEST: Final = 128
+"""Segments of a pointer: no request that is edited is nested deeper than 100 levels."""
 _LEAST_REFUSAL: Final = 400
 _LENGTH: Final = re.compile(r"[0-9]{1,6}")
 """Of an answer below 400 that is read to see whether it refuses (GraphQL, `"success": false`): less than 1 MB."""
@@ -102,15 +104,21 @@ def _readable(feedback: Json) -> Feedback | None:
 
 
 def _parts(suggestions: Json) -> int:
-    """Return how many parts there are; too many where there are too many suggestions."""
+    """Return how many parts there are; too many where there are too many suggestions, or a place is too deep."""
     if not isinstance(suggestions, list):
         return 0
     if len(suggestions) > _MOST_SUGGESTIONS:
         return _MOST_PARTS + 1
-    held = (
+    named = (
         one.get(name) for one in suggestions if isinstance(one, dict) for name in ("patch", "steps", "placeholders")
     )
-    return sum(len(one) for one in held if isinstance(one, list))
+    held = [one for one in named if isinstance(one, list)]
+    places = (
+        part.get(name) for one in held for part in one if isinstance(part, dict) for name in ("path", "from", "pointer")
+    )
+    if any(isinstance(one, str) and one.count("/") > _DEEPEST for one in places):
+        return _MOST_PARTS + 1
+    return sum(map(len, held))
 
 
 def _parsed(body: bytes) -> Json:

@@ -30,7 +30,6 @@ from .sent_request import KEY, NotSendable, SentRequest
 
 log: Final = logging.getLogger("corrigible.client")
 _MOST_LINKS: Final = 2
-_MOST_STEPS: Final = 16
 _LONGEST_PROMPT: Final = 2_000
 """Characters of a message that a person or a model is asked with."""
 
@@ -112,15 +111,14 @@ def correct(sent: SentRequest, answer: Answer, policy: Policy) -> Correction:
         except NotSendable as problem:
             return _refused(answer, feedback, None, done, secrets, str(problem))
         stop = partial(_refused, answer, feedback, document, done, secrets)
-        check = partial(_why_not_sendable, current, feedback, prefix_of(answer))
+        check = _Check(current, feedback, prefix_of(answer))
         decided = yield from decide(_with_shown_texts(feedback, shown), document, policy, check, shown)
         if isinstance(decided, NotSent):
             return stop(decided.reason)
         most = feedback.retry.max_attempts if feedback.retry is not None else None
         if len(done) >= policy.max_corrections or (most is not None and len(done) + 1 >= most):
             return stop(f"it has been sent again {len(done)} times")
-        following = decided.next
-        request, steps = _requests(current, feedback, following, decided.given)
+        following, request, steps = decided.next, check.request, check.steps
         # `decide` knows whether the same request may be sent again at once; an earlier one never is.
         # What differs in the document may be the same in writing: a path with its escapes.
         is_repeated = bool(following.steps) or following.request.document() == document.document()
@@ -136,7 +134,8 @@ def correct(sent: SentRequest, answer: Answer, policy: Policy) -> Correction:
                 return stop(f"{step.method} {urlsplit(step.url).path}, which has to come first, was {ended}")
         after = request.document()
         changes = difference(document, after)
-        log.info("sent again, changed at %s", ", ".join(line.partition(": ")[0] for line in changes) or "no place")
+        places = shown(", ".join(line.partition(": ")[0] for line in changes))
+        log.info("sent again, changed at %s", printable(places) or "no place")
         text = shown(_correction(following, steps, changes))
         next_answer: Answer | None = yield Send(request, corrected=True)
         if next_answer is None:
@@ -171,7 +170,8 @@ def _refused(
     reason: str = "",
 ) -> Outcome:
     """Return what the caller gets of a refusal: what the API and the feedback say, what was done, and why no more."""
-    native, reason = without(secrets, native_message(answer.body)), without(secrets, reason)
+    native = without(secrets, native_message(answer.body))
+    reason = without(secrets, cut(printable(reason), _LONGEST_PROMPT))
     lines = [without(secrets, explain(feedback, document))] if feedback is not None else []
     lines += [f"Sent again before this answer: {one.text}" for one in done]
     lines += [f"Not sent: {reason}."] if reason else []
@@ -217,25 +217,26 @@ def _feedback(sent: SentRequest, answer: Answer) -> Generator[Send, Answer | Non
     return None
 
 
-def _why_not_sendable(current: SentRequest, feedback: Feedback, prefix: str, following: Next, given: Given) -> str:
-    if f"{current.document().path}/".startswith(f"{prefix}/"):
-        for one in (*following.steps, following.request):
-            if not f"{one.path}/".startswith(f"{prefix}/"):
-                return f"{one.method} {one.path} is not below {prefix}, where the API is that refused the request"
-    try:
-        _requests(current, feedback, following, given)
-    except NotSendable as problem:
-        return str(problem)
-    return ""
+class _Check:
+    """Why a correction cannot be sent; empty if it can. What it comes to is kept: an edit costs what a body is long."""
 
+    def __init__(self, current: SentRequest, feedback: Feedback, prefix: str) -> None:
+        self._current, self._feedback, self._prefix = current, feedback, prefix
+        self.request, self.steps = current, list[SentRequest]()
+        """What is sent for the correction that was looked at last, and what comes first."""
 
-def _requests(
-    current: SentRequest, feedback: Feedback, following: Next, given: Given
-) -> tuple[SentRequest, list[SentRequest]]:
-    """Return the corrected request, and those that come first. Raises `NotSendable`."""
-    if len(following.steps) > _MOST_STEPS:
-        raise NotSendable(f"{len(following.steps)} requests have to come first, more than {_MOST_STEPS}")
-    return _next_request(current, following, feedback, given), [current.step(step) for step in following.steps]
+    def __call__(self, following: Next, given: Given) -> str:
+        current, prefix = self._current, self._prefix
+        if f"{current.document().path}/".startswith(f"{prefix}/"):
+            for one in (*following.steps, following.request):
+                if not f"{one.path}/".startswith(f"{prefix}/"):
+                    return f"{one.method} {one.path} is not below {prefix}, where the API is that refused the request"
+        try:
+            self.request = _next_request(current, following, self._feedback, given)
+            self.steps = [current.step(step) for step in following.steps]
+        except NotSendable as problem:
+            return str(problem)
+        return ""
 
 
 def _next_request(current: SentRequest, following: Next, feedback: Feedback, given: Given) -> SentRequest:
@@ -246,6 +247,10 @@ def _next_request(current: SentRequest, following: Next, feedback: Feedback, giv
     """
     request = current.edited(following.request, given)
     rule = feedback.retry.idempotency_key if feedback.retry is not None else None
+    old = current.header(KEY)
+    if rule is IdempotencyKey.NEW and old and request.header(KEY) != old:  # a new one is made here
+        others = tuple(one for one in request.headers if one[0].lower() != KEY)
+        request = replace(request, headers=(*others, ("Idempotency-Key", old)))
     changes = request.content() != current.content()
     if rule is IdempotencyKey.NEW or (rule is None and changes):
         return request.with_new_key(current)

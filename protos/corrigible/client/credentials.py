@@ -1,6 +1,7 @@
-"""The caller's credentials in a request that was sent, by their names, and texts without their values.
+"""The caller's credentials in a request that was sent, and texts without their values.
 
-Knows: names of headers, of parameters of the query, of cookies. Does not know: feedback, policies.
+What the guard protects is hidden, and so is all that a caller gives for every request, but for ordinary values. Knows:
+how credentials are written in headers, cookies, addresses and texts. Does not know: names of credentials, feedback.
 """
 
 from __future__ import annotations
@@ -8,16 +9,18 @@ from __future__ import annotations
 import base64
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from html import unescape
 from typing import Final, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from corrigible.schema.document import CREDENTIALS, is_credential_name
-from corrigible.schema.form import fields
+from corrigible.schema.document import CREDENTIALS, SENDERS_OWN
 from corrigible.schema.printable import without_unseen
+
+from .guard import Written, is_secret_name, is_secret_parameter
 
 HIDDEN: Final = "(hidden)"
 CUT: Final = "... (cut"
@@ -27,18 +30,41 @@ _SHORTEST: Final = 6
 _SHORTEST_PASSWORD: Final = 3
 """Of a password, which is looked for as a word of its own where it is shorter than other values."""
 _LONG: Final = 16
-"""Characters of a cookie's value that identifies somebody, whatever its name; of a value that spaces may break."""
+"""Characters of a cookie's value that identifies somebody, whatever its name."""
+_LONG_LETTERS: Final = 12
+"""Letters and digits of a value that is found whatever stands between them: `["Sk9Zq-li", "ve-77AbCd"]`, `53:6b:39`."""
 _LEAST_PART: Final = 4
 """Characters of the start of a credential that is hidden where a text was cut."""
 _BEFORE_CUT: Final = 2048
-_ROUNDS: Final = 3
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,30}[ \t]+(?=\S)")
+_BETWEEN_PARTS: Final = re.compile(r"[\s,;:=&\"']+")
+_BETWEEN_WORDS: Final = re.compile(r"[\s/.,;:=*+_()\"'-]+")
+_VERSION: Final = r"v?[0-9]{1,8}|v[0-9]{1,4}(?:(?:alpha|beta|p|preview|rc)[0-9]{0,3}){1,2}"
+_NUMBER: Final = re.compile(_VERSION)
+_ORDINARY_WORD: Final = re.compile(
+    rf"{_VERSION}|[A-Z]?[a-z]{{1,15}}[0-9]{{0,2}}|[A-Za-z][a-z]{{1,14}}(?:[A-Z][a-z]{{2,14}}){{1,2}}[0-9]{{0,2}}"
+    r"|[A-Z]{1,3}|[0-9]{1,2}T[0-9]{2}|[0-9]{1,3}Z"
+)
+_LONGEST_ORDINARY: Final = 80
+_ORDINARY_HEADERS: Final = SENDERS_OWN | frozenset(
+    {
+        *("accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding"),
+        *("content-language", "content-type", "date", "expect", "from", "if-match", "if-modified-since"),
+        *("if-none-match", "if-range", "if-unmodified-since", "max-forwards", "origin", "pragma", "prefer", "range"),
+        *("referer", "te", "user-agent", "via"),
+    }
+)
+"""Headers of RFC 9110, 9111 and 7240 that say nothing about who sends them, or are no secret."""
+_ROUNDS: Final = 5
 """How often escapes are undone: JSON inside JSON inside JSON."""
 _KINDS: Final = (
-    r"\\u\{[0-9A-Fa-f]{1,6}\}|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}|\\x[0-9A-Fa-f]{2}|\\[nrt]|\\[^\w\s]",
-    r"(?:%[0-9A-Fa-f]{2})+",
+    r"\\u\{[0-9A-Fa-f]{1,6}\}|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}|\\x[0-9A-Fa-f]{2}|\\[0-7]{3}|\\[nrt]|\\[^\w\s]",
+    r"(?:%[0-9A-Fa-f]{2})+|%u[0-9A-Fa-f]{4}",
     r"&(?:#[0-9]{1,8};?|#[xX][0-9A-Fa-f]{1,6};?|[A-Za-z]{2,8};)",
 )
-_ESCAPES: Final = (re.compile("|".join(_KINDS)), *map(re.compile, _KINDS))
+_OTHER_KINDS: Final = (r"=[0-9A-Fa-f]{2}", r"0x[0-9A-Fa-f]{2}", r"<[^<>]{1,200}>")
+"""Quoted-printable, bytes in a list, tags. They are part of too much that is no escape to stand in others."""
+_ESCAPES: Final = (re.compile("|".join(_KINDS)), *map(re.compile, (*_KINDS, *_OTHER_KINDS)))
 """Of all kinds, which stand in one another, and of each kind alone: what escapes in one is plain in another."""
 _BROKEN_ESCAPE: Final = re.compile(r"(?:\\(?:[uU][0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?)?|%[0-9A-Fa-f]?|&#?[0-9A-Za-z]{0,8})\Z")
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
@@ -47,17 +73,52 @@ _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 def credential_values(
     headers: Iterable[tuple[str, str]], query: str, names: frozenset[str] = frozenset()
 ) -> frozenset[str]:
-    """Return the texts that no text shows. `names` are names of credentials, in lower case, besides the usual ones.
+    """Return the texts that no text shows: all that the guard protects in headers and in a query.
 
-    The value of `Basic` is one in itself, and so is each part of what it encodes.
+    `names` are names of credentials, in lower case, besides the usual ones. The value of `Basic` is one in itself, and
+    so is each part of what it encodes.
     """
-    headers = list(headers)
+    headers = tuple(headers)
     try:
-        parameters = fields(query)
-    except ValueError:  # too many fields
-        parameters = []
-    values = [*_in_headers(headers, names), *(value for name, value in parameters if _is_one(name, names))]
+        found = Written(f"?{query}", headers, None, names).credentials()
+    except ValueError:  # a query of too many fields
+        found = Written("", headers, None, names).credentials()
+        pairs = parse_qsl(query)
+        found += [(("query", name), value) for name, value in pairs if is_secret_parameter(name, names)]
+    values = (part for place, value in found for part in _parts_of(place, value, names))
     return frozenset(value for value in values if len(value) >= _SHORTEST) | frozenset(_in_basic(headers))
+
+
+def given_values(
+    headers: Mapping[str, str], query: Mapping[str, str], url: str, names: frozenset[str]
+) -> frozenset[str]:
+    """Return the texts that no text shows of what a caller gives for every request, and of the address given for all.
+
+    Whatever the name, a value is hidden unless it is an ordinary one (`is_ordinary`).
+    """
+    values = credential_values(headers.items(), urlencode(query), names) | values_in_address(url)
+    others = [value for name, value in headers.items() if name.lower() not in _ORDINARY_HEADERS]
+    others += query.values()
+    with suppress(ValueError):  # no address
+        parts = urlsplit(url)
+        others += [f"/{unquote(part)}" for part in parts.path.split("/")]
+        others += [value for _, value in parse_qsl(parts.query)]
+    more = (part for value in others if not is_ordinary(value) for part in _parts_of(("query",), value, names))
+    return values | frozenset(plain for part in more if len(plain := part.lstrip("/")) >= _SHORTEST)
+
+
+def is_ordinary(value: str) -> bool:
+    """Whether a value is made of short words and numbers, as media types, versions, dates, hosts and languages are.
+
+    A credential has no such form: it mixes cases or digits within a word, or is one long word. What reads as the name
+    of a credential (`my-secret-2`) is none either.
+    """
+    words = _BETWEEN_WORDS.split(value.strip())
+    if len(value) > _LONGEST_ORDINARY or is_secret_name(value):
+        return False
+    return all(_ORDINARY_WORD.fullmatch(one) for one in words if one) and (
+        len(words) > 1 or words[0].isalpha() or _NUMBER.fullmatch(words[0]) is not None
+    )
 
 
 def values_in_address(url: str) -> frozenset[str]:
@@ -96,10 +157,11 @@ class _View(NamedTuple):
 
     def spans(self, spellings: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Yield where the text that is shown has one of the spellings, or the start of one before a cut."""
-        yield from self._kept(lambda one: bool(without_unseen(one)))._spans(spellings)
-        long = [one for one in spellings if len(one) >= _LONG]
-        if long and any(map(str.isspace, self.text)):
-            yield from self._kept(lambda one: bool(without_unseen(one)) and not one.isspace())._spans(long)
+        plain = self._plain()
+        yield from plain._spans(spellings)
+        letters = {one: "".join(filter(str.isalnum, one)) for one in spellings}
+        if long := [one for one in letters.values() if len(one) >= _LONG_LETTERS]:
+            yield from plain._kept(str.isalnum)._spans(long)
 
     def unescaped(self, escape: re.Pattern[str]) -> _View:
         """Return the text with its escapes undone once; itself if it has none."""
@@ -114,6 +176,15 @@ class _View(NamedTuple):
             return self
         parts.append(self.text[at:])
         return _View("".join(parts), [*starts, *self.starts[at:]], [*ends, *self.ends[at:]])
+
+    def _plain(self) -> _View:
+        """Return the text without what is invisible, with letters of other forms (fullwidth, bold) as plain ones."""
+        if self.text.isascii():
+            return self._kept(lambda one: bool(without_unseen(one)))
+        forms = {one: _plain_form(one) for one in set(self.text)}
+        parts = [(forms[one], self.starts[at], self.ends[at]) for at, one in enumerate(self.text)]
+        starts = [start for form, start, _ in parts for _ in form]
+        return _View("".join(form for form, _, _ in parts), starts, [end for form, _, end in parts for _ in form])
 
     def _kept(self, keeps: Callable[[str], bool]) -> _View:
         kept = {one for one in set(self.text) if keeps(one)}
@@ -163,41 +234,65 @@ def _views(text: str) -> Iterator[_View]:
 
 def _unescaped(match: re.Match[str]) -> str:
     escape = match[0]
-    if escape[0] == "%":
-        return unquote(escape)
+    if escape[0] == "<":
+        return ""
     if escape[0] == "&":
         return unescape(escape)
+    if escape[0] == "%" and escape[1] != "u":
+        return unquote(escape)
+    if escape[0] in "=0":
+        return chr(int(escape[-2:], 16))
+    if escape[1].isdecimal():
+        return chr(int(escape[1:], 8))
     if len(escape) == 2:
         return "\n" if escape[1] in "nrt" else escape[1]
     code = int(escape[2:].strip("{}"), 16)
     return chr(code) if code <= sys.maxunicode else ""
 
 
+def _plain_form(character: str) -> str:
+    if not without_unseen(character):
+        return ""
+    return "".join(one for one in unicodedata.normalize("NFKD", character) if unicodedata.category(one) != "Mn")
+
+
 @lru_cache(16)
 def _spellings(values: frozenset[str]) -> tuple[str, ...]:
-    """Return how values are written, in lower case: themselves, in hexadecimal, in base64 at each of three places."""
+    """Return how values are written, in lower case: themselves, in hexadecimal, in base64 and in base32."""
     written = set(values)
     for value in values:
         data = value.encode("utf-8", "surrogatepass")
         if len(data) < _SHORTEST:
             continue
-        written |= {data.hex(), value.replace(" ", "+")}
-        for shift in range(3):
-            encoded = base64.b64encode(b"\0" * shift + data)
-            # Characters that hold bits of what stands before or after say nothing for certain.
-            sure = encoded[(shift * 8 + 5) // 6 : (shift + len(data)) * 8 // 6].decode()
-            written |= {sure, sure.replace("+", "-").replace("/", "_")}
-    return tuple(sorted((one.translate(_LOWER) for one in written), key=len, reverse=True))
+        written |= {data.hex(), value.replace(" ", "+"), *_encoded(data, 5, 5, base64.b32encode)}
+        wide = (value.encode(kind, "surrogatepass") for kind in ("utf-16-le", "utf-16-be"))
+        for one in (data, base64.b64encode(data), *wide):
+            for sure in _encoded(one, 3, 6, base64.b64encode):
+                written |= {sure, sure.replace("+", "-").replace("/", "_")}
+    forms = {"".join(map(_plain_form, one)).translate(_LOWER) for one in written}
+    return tuple(sorted(filter(None, forms), key=len, reverse=True))
 
 
-def _in_headers(headers: Iterable[tuple[str, str]], names: frozenset[str]) -> Iterator[str]:
-    for name, value in headers:
-        if name.lower() == "cookie":
-            yield from _in_cookies(value, names)
-        elif name.lower() in CREDENTIALS:
-            yield value.partition(" ")[2].strip() or value.strip()  # the scheme is no secret
-        elif _is_one(name, names):
-            yield value.strip()
+def _encoded(data: bytes, places: int, bits: int, encode: Callable[[bytes], bytes]) -> Iterator[str]:
+    """Yield what data is at each place of a group of bytes, without what holds bits of what stands before or after."""
+    for shift in range(places):
+        encoded = encode(b"\0" * shift + data).decode()
+        yield encoded[(shift * 8 + bits - 1) // bits : (shift + len(data)) * 8 // bits]
+
+
+def _parts_of(place: tuple[str, ...], value: str, names: frozenset[str]) -> Iterator[str]:
+    """Yield what identifies the caller in the value of a header or a parameter."""
+    value = value.strip()
+    if place == ("headers", "cookie"):
+        yield from _in_cookies(value, names)
+        return
+    scheme = _SCHEME.match(value)
+    rest = value[scheme.end() :] if scheme is not None else value
+    if scheme is None or place[-1].lower() not in CREDENTIALS:
+        yield value
+    yield rest
+    # A signature stands beside what is no secret: `t=1700000000,v1=...`, `Credential=..., Signature=...`
+    yield from (one for one in _BETWEEN_PARTS.split(rest) if len(one) >= _LONG and not is_ordinary(one))
 
 
 def _in_basic(headers: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -219,9 +314,5 @@ def _parts(user_info: str) -> Iterator[str]:
 def _in_cookies(cookies: str, names: frozenset[str]) -> Iterator[str]:
     for pair in cookies.split(";"):
         name, _, value = pair.partition("=")
-        if _is_one(name.strip(), names) or len(value.strip()) >= _LONG:  # `theme=default` is none
+        if is_secret_parameter(name.strip(), names) or len(value.strip()) >= _LONG:  # `theme=default` is none
             yield value.strip()
-
-
-def _is_one(name: str, names: frozenset[str]) -> bool:
-    return name.lower() in names or is_credential_name(name)

@@ -6,7 +6,6 @@ and is sent the answers.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,11 +21,14 @@ from corrigible.schema.word import Applicability, FeedbackType, IdempotencyKey, 
 
 from .called_operation import another_operation, another_step
 from .difference import difference, differing
-from .explanation import LONGEST_VALUE, explain, literal, request_line
+from .explanation import KEY_POINTER, LONGEST_VALUE, RequestWords, call_line, explain, literal, request_line
 from .guard import same_place
 from .policy import OnRefusal, Policy, Proposal, Question
 from .sent_request import KEY
 
+MOST_STEPS: Final = 16
+"""Requests that come first, at most."""
+_LONGEST_PATH: Final = 8192
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -80,6 +82,8 @@ def decide(
     outcome, by_itself = yield from _plan(feedback, request, policy)
     if isinstance(outcome, NotSent):
         return outcome
+    if reason := _too_much(outcome):
+        return NotSent(reason)
     if (other := _not_allowed(outcome, request, policy)) is not None:
         return NotSent(f"{other.method} {other.path} is none of the operations that may be called here")
     given = {place: value for index in outcome.applied for place, value in answered.get(index, {}).items()}
@@ -87,7 +91,7 @@ def decide(
         return NotSent(reason)
     if not outcome.steps and _is_same(outcome.request, request) and not _may_repeat(feedback, request):
         return NotSent(_why_not_repeated(feedback, outcome, is_answered=bool(given)))
-    another = _another_call(outcome, request, policy, given)
+    another = _another_call(outcome, request, policy, given) or _another_key(feedback, outcome, request)
     for index in outcome.applied:
         suggestion = feedback.suggestions[index]
         may_go = index in by_itself or index in answered or _only_waits(suggestion, feedback)
@@ -103,6 +107,14 @@ def decide(
     if outcome.wait_seconds > policy.max_wait:
         return NotSent(f"a wait of {outcome.wait_seconds} s is longer than the {policy.max_wait} s that are allowed")
     return Decided(outcome, given)
+
+
+def _too_much(outcome: Next) -> str:
+    """Return what there is more of than a client looks at; empty if there is nothing."""
+    if len(outcome.steps) > MOST_STEPS:
+        return f"{len(outcome.steps)} requests have to come first, more than {MOST_STEPS}"
+    longest = max(len(one.path) for one in (*outcome.steps, outcome.request))
+    return f"the path would have {longest} characters, more than {_LONGEST_PATH}" if longest > _LONGEST_PATH else ""
 
 
 def _unasked(suggestion: Suggestion, policy: Policy) -> str:
@@ -149,6 +161,17 @@ def _another_call(outcome: Next, request: Request, policy: Policy, given: Given)
     return ""
 
 
+def _another_key(feedback: Feedback, outcome: Next, request: Request) -> str:
+    """Return why a person has to agree to an idempotency key; empty if it stays, or the client makes a new one."""
+    old, new = request.headers.get(KEY), outcome.request.headers.get(KEY)
+    is_made_here = (
+        old is not None and feedback.retry is not None and feedback.retry.idempotency_key is IdempotencyKey.NEW
+    )
+    if old == new or is_made_here:
+        return ""
+    return 'it chooses the idempotency key, by which a write is told from another: `on_refusal="confirm"` asks'
+
+
 def _beginning(path: str) -> str:
     """Return the first segment of several: behind one proxy each API has one of its own (`/stripe/v1/charges`)."""
     first, rest = path[1:].partition("/")[::2]
@@ -182,8 +205,11 @@ def _proposal(
 ) -> Proposal | NotSent:
     """Return what somebody is asked about: the correction, and all that would be sent; or why it cannot be shown."""
     sent = outcome.request
-    changes = difference(request, sent, most=sys.maxsize)
-    values = [json.dumps(value, ensure_ascii=False) for value in _shown_values(request, outcome)]
+    changes = difference(request, sent, most=sys.maxsize, longest=sys.maxsize)
+    if _another_key(feedback, outcome, request):
+        old, new = request.headers.get(KEY), sent.headers.get(KEY)
+        changes.append(f"{KEY_POINTER}: {literal(old)} -> {'(removed)' if new is None else literal(new, sys.maxsize)}")
+    values = [literal(value, sys.maxsize) for value in _shown_values(request, outcome)]
     if len(changes) > _MOST_CHANGES:
         return NotSent(
             f"the correction changes {len(changes)} places, more than the {_MOST_CHANGES} that a person can be shown"
@@ -196,26 +222,30 @@ def _proposal(
     message = feedback.message
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[:_LONGEST_MESSAGE]}... (cut, {len(message)} characters)"
-    lines = [message, explain(suggestion, request)]
+    lines = [message, explain(suggestion, request, words=RequestWords(request, sys.maxsize))]
     if outcome.wait_seconds:
         lines.append(f"To be sent after {outcome.wait_seconds} s:")
     else:
         lines.append("To be sent:")
-    lines += [f"  first {_step_line(step)}" for step in outcome.steps]
-    call, before = f"{sent.method} {sent.path}", f"{request.method} {request.path}"
-    lines.append(f"  {call}" if call == before else f"  {call}, instead of {before}")
-    lines += [f"    {line}" for line in changes if not line.startswith(("/method: ", "/path: "))]
-    text = shown(printable("\n".join(filter(None, lines))))
+    call, before = call_line(sent), call_line(request)
+    whole = [f"  first {_step_line(step)}" for step in outcome.steps]
+    whole.append(f"  {call}" if call == before else f"  {call}, instead of {before}")
+    whole += [f"    {line}" for line in changes if not line.startswith(("/method: ", "/path: "))]
+    text = "\n".join([printable("\n".join(filter(None, lines))), *whole])
     if len(text) > _LONGEST_PROPOSAL:
         return NotSent(
             f"the correction takes {len(text)} characters to show, more than the {_LONGEST_PROPOSAL} of a screen"
         )
+    if any(shown(line) != line for line in whole if line != f"  {before}"):  # the caller's own call is no change
+        return NotSent("the correction holds a credential or a part of one, and what a person is not shown is not sent")
+    text = "\n".join([shown(printable("\n".join(filter(None, lines)))), *map(shown, whole)])
     return Proposal(suggestion, sent, outcome.steps, text)
 
 
 def _step_line(step: Request) -> str:
     headers = {name: value for name, value in step.headers.items() if name not in CREDENTIALS}
-    return f"{request_line(step)} headers {literal(headers)}" if headers else request_line(step)
+    line = request_line(step, sys.maxsize)
+    return f"{line} headers {literal(headers, sys.maxsize)}" if headers else line
 
 
 def _shown_values(request: Request, outcome: Next) -> Iterator[Json]:

@@ -6,6 +6,7 @@ Knows: feedback, and the rejected request if the caller has it. Does not know: p
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
@@ -32,7 +33,11 @@ LONGEST_VALUE: Final = 1000
 _LONGEST_TEXT: Final = 20_000
 _LONGEST_SCHEMA: Final = 300
 _LONGEST_INDEX: Final = 10
+_DEEPEST: Final = 128
+"""Parts of a place: no edit of a deeper one is ever applied."""
 _ABSENT: Final = object()
+_MORE_THAN_A_NAME: Final = re.compile(r"[^\S ]|^ | $|  |: |-> |\\")
+"""What in a name could be read as its end (a line end, blanks, the start of a value), or as an escape."""
 KEY_POINTER: Final = "/headers/idempotency-key"
 _HEADINGS: Final[Mapping[Relation, str]] = {
     Relation.ONE_OF: "Choose one correction:",
@@ -50,8 +55,8 @@ class Words(Protocol):
         """Yield a line for each edit."""
         ...
 
-    def step(self, step: StepRequest) -> str:
-        """Return what has to be sent first."""
+    def steps(self, steps: Sequence[StepRequest]) -> Iterator[str]:
+        """Yield what has to be sent first."""
         ...
 
     def question(self, placeholder: Placeholder) -> str:
@@ -151,7 +156,7 @@ def _terminal(suggestion: Suggestion, words: Words) -> Iterator[str]:
 
 def _suggestion(suggestion: Suggestion, heading: str, words: Words, number: str) -> Iterator[str]:
     message = one_line(suggestion.message or "")
-    details = [words.step(step) for step in suggestion.steps]
+    details = [*words.steps(suggestion.steps)]
     details += words.edits(suggestion)
     details += map(words.question, suggestion.placeholders)
     if number:
@@ -216,30 +221,37 @@ def _resending(feedback: Feedback) -> Iterator[str]:
         yield "Send it with a new idempotency key."
 
 
-def request_line(request: StepRequest | Request) -> str:
+def request_line(request: StepRequest | Request, longest: int = LONGEST_VALUE) -> str:
     """Return a request as one line."""
-    query = f" query {literal(request.query)}" if request.query else ""
-    body = f" body {literal(request.body)}" if request.body is not None else ""
-    return f"{name_line(request.method)} {name_line(request.path)}{query}{body}"
+    query = f" query {literal(request.query, longest)}" if request.query else ""
+    body = f" body {literal(request.body, longest)}" if request.body is not None else ""
+    return f"{call_line(request)}{query}{body}"
+
+
+def call_line(request: StepRequest | Request) -> str:
+    """Return the method and the path of a request. A blank is no end of the path: it is sent as `%20`."""
+    return f"{name_line(request.method)} {name_line(request.path.replace(' ', '%20'))}"
 
 
 class RequestWords:
-    """The words of the request document: methods, pointers."""
+    """The words of the request document: methods, pointers. Values are cut that have more than `longest` characters."""
 
-    def __init__(self, request: Request | None) -> None:
-        self._request = request
+    def __init__(self, request: Request | None, longest: int = LONGEST_VALUE) -> None:
+        self._request, self._longest = request, longest
+        self._written: dict[int, str] = {}
+        """Values as text, by their `id`: many edits may be of one large value."""
 
     def place(self, pointer: str) -> str:
         return name_line(pointer)
 
     def edits(self, suggestion: Suggestion) -> Iterator[str]:
         if suggestion.patch:
-            yield from _patch(suggestion.patch, self._request)
+            yield from self._patch(suggestion.patch)
         elif not suggestion.waits:
-            yield from _parameters(suggestion.parameters, self._request)
+            yield from self._parameters(suggestion.parameters)
 
-    def step(self, step: StepRequest) -> str:
-        return f"first send {request_line(step)}"
+    def steps(self, steps: Sequence[StepRequest]) -> Iterator[str]:
+        yield from (f"first send {request_line(step, self._longest)}" for step in steps)
 
     def question(self, placeholder: Placeholder) -> str:
         return question(name_line(placeholder.pointer), placeholder.ask, placeholder.schema_)
@@ -247,51 +259,77 @@ class RequestWords:
     def parameter(self, name: str, value: Json) -> str:
         return f"{name_line(name)}: {literal(value)}"
 
+    def _patch(self, patch: Sequence[PatchOperation]) -> Iterator[str]:
+        document = self._request.document() if self._request is not None else _ABSENT
+        tested = _Tested()
+        for operation in patch:
+            parts = pointer_parts(operation.path) or ()
+            path = name_line(operation.path)
+            match operation.op:
+                case PatchVerb.TEST:
+                    tested.put(parts, operation.value)
+                case _ if path.lower() == KEY_POINTER and _edits_more(patch):  # no person decides about it
+                    continue
+                case PatchVerb.MOVE | PatchVerb.COPY:
+                    yield f"{name_line(operation.from_ or '')}: {operation.op.value} to {path}"
+                case PatchVerb.REMOVE:
+                    yield f"{path}: {self._old(tested.at(parts, document))}-> (removed)"
+                case _:
+                    yield f"{path}: {self._old(tested.at(parts, document))}-> {self._literal(operation.value)}"
 
-def _patch(patch: Sequence[PatchOperation], request: Request | None) -> Iterator[str]:
-    document = request.document() if request is not None else _ABSENT
-    tested: dict[tuple[str, ...], Json] = {}
-    for operation in patch:
-        parts = pointer_parts(operation.path) or ()
-        path = name_line(operation.path)
-        match operation.op:
-            case PatchVerb.TEST:
-                tested[parts] = operation.value
-            case _ if path.lower() == KEY_POINTER and _edits_more(patch):  # no person decides about it
-                continue
-            case PatchVerb.MOVE | PatchVerb.COPY:
-                yield f"{name_line(operation.from_ or '')}: {operation.op.value} to {path}"
-            case PatchVerb.REMOVE:
-                yield f"{path}: {_old(parts, tested, document)}-> (removed)"
-            case _:
-                yield f"{path}: {_old(parts, tested, document)}-> {literal(operation.value)}"
+    def _parameters(self, parameters: Mapping[str, Json]) -> Iterator[str]:
+        """Yield what is merged (SPEC.md 4.7): only the request tells whether into the body or the query."""
+        request = self._request
+        in_query = request is not None and request.body is None and request.method.upper() in BODILESS
+        holder = request and (request.query if in_query else request.body)
+        under = "" if request is None else "/query/" if in_query else "/body/"
+        for name, value in parameters.items():
+            old = holder[name] if isinstance(holder, Mapping) and name in holder else _ABSENT
+            new = "(removed)" if value is None else self._literal(value)
+            yield f"{name_line(under + name)}: {self._old(old)}-> {new}"
+
+    def _old(self, value: Json) -> str:
+        return "" if value is _ABSENT else f"{self._literal(value)} "
+
+    def _literal(self, value: Json) -> str:
+        if not isinstance(value, str | list | Mapping):
+            return literal(value)
+        if id(value) not in self._written:
+            self._written[id(value)] = literal(value, self._longest)
+        return self._written[id(value)]
+
+
+class _Tested:
+    """What the `test` operations of a patch state about old values. The work for a place is linear in its parts."""
+
+    __slots__ = ("_inner", "_value")
+
+    def __init__(self) -> None:
+        self._value: Json = _ABSENT
+        self._inner: dict[str, _Tested] = {}
+
+    def put(self, parts: Sequence[str], value: Json) -> None:
+        node = self
+        for part in parts if len(parts) <= _DEEPEST else ():
+            node = node._inner.setdefault(part, _Tested())
+        if node is not self:
+            node._value = value
+
+    def at(self, parts: tuple[str, ...], document: Json) -> Json:
+        """Return the value at a place: what a `test` of it or of what holds it states, else what was sent."""
+        value, rest, node = document, parts, self
+        for index, part in enumerate(parts, 1):
+            if part not in node._inner:
+                break
+            node = node._inner[part]
+            if node._value is not _ABSENT:
+                value, rest = node._value, parts[index:]
+        return _value_at(value, rest)
 
 
 def _edits_more(patch: Sequence[PatchOperation]) -> bool:
     """Whether a patch edits more than the key of idempotency."""
     return any(one.op is not PatchVerb.TEST and one.path.lower() != KEY_POINTER for one in patch)
-
-
-def _parameters(parameters: Mapping[str, Json], request: Request | None) -> Iterator[str]:
-    """Yield what is merged (SPEC.md 4.7): only the request tells whether into the body or the query."""
-    in_query = request is not None and request.body is None and request.method.upper() in BODILESS
-    holder = request and (request.query if in_query else request.body)
-    under = "" if request is None else "/query/" if in_query else "/body/"
-    for name, value in parameters.items():
-        old = holder[name] if isinstance(holder, Mapping) and name in holder else _ABSENT
-        before = "" if old is _ABSENT else f"{literal(old)} "
-        yield f"{under}{name_line(name)}: {before}-> {'(removed)' if value is None else literal(value)}"
-
-
-def _old(parts: tuple[str, ...], tested: Mapping[tuple[str, ...], Json], document: Json) -> str:
-    """Return the value at a place as text: what a `test` of it or of what holds it states, else what was sent."""
-    for length in range(len(parts), 0, -1):
-        if parts[:length] in tested:
-            value = _value_at(tested[parts[:length]], parts[length:])
-            break
-    else:
-        value = _value_at(document, parts)
-    return "" if value is _ABSENT else f"{literal(value)} "
 
 
 def _value_at(value: Json, parts: tuple[str, ...]) -> Json:
@@ -320,7 +358,7 @@ def _allowed(schema: Mapping[str, Json] | None) -> str:
         return ""
     choices = schema.get("enum")
     if isinstance(choices, list):
-        text = f", one of {', '.join(map(literal, choices))}"
+        text = f", one of {', '.join(map(literal, choices[:_LONGEST_SCHEMA]))}"  # each has a character and more
     elif schema.keys() == {"not"} and isinstance(schema["not"], Mapping) and schema["not"].keys() == {"const"}:
         text = f" other than {literal(schema['not']['const'])}"
     elif schema.keys() == {"type"} and isinstance(schema["type"], str):
@@ -330,10 +368,10 @@ def _allowed(schema: Mapping[str, Json] | None) -> str:
     return text if len(text) <= _LONGEST_SCHEMA else f"{text[:_LONGEST_SCHEMA]}... (cut)"
 
 
-def literal(value: Json) -> str:
+def literal(value: Json, longest: int = LONGEST_VALUE) -> str:
     """Return a value as JSON: what is invisible in it is escaped, so that it stays the same value."""
     text = printable(json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}... (cut, {len(text)} characters)"
+    return text if len(text) <= longest else f"{text[:longest]}... (cut, {len(text)} characters)"
 
 
 def one_line(text: str) -> str:
@@ -342,5 +380,8 @@ def one_line(text: str) -> str:
 
 
 def name_line(text: str) -> str:
-    """Return the name of a place as one line: what is invisible in it is escaped, since two names may differ in it."""
-    return printable(" ".join(text.split()))
+    """Return the name of a place as one line: what is invisible in it is escaped, since two names may differ in it.
+
+    One that could be read as more than a name is in quotation marks.
+    """
+    return printable(json.dumps(text, ensure_ascii=False) if _MORE_THAN_A_NAME.search(text) else text)

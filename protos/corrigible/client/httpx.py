@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 EXTENSION: Final = "corrigible"
+"""Of a response: its `Outcome`. Of a request: what no text shows besides its credentials."""
 _MOST_BYTES: Final = 8 << 20
 """Of a body that is read before it is sent, to be sent again: forms with files are streams otherwise."""
 
@@ -177,7 +178,8 @@ def _sent(request: httpx.Request) -> SentRequest:
     except httpx.RequestNotRead:
         body = None
     headers = tuple((name.decode("ascii"), value.decode("latin-1")) for name, value in request.headers.raw)
-    return SentRequest(request.method, str(request.url), headers, body)
+    hidden: frozenset[str] = request.extensions.get(EXTENSION, frozenset())
+    return SentRequest(request.method, str(request.url), headers, body, hidden=hidden)
 
 
 def _request(sent: SentRequest, before: httpx.Request) -> httpx.Request:

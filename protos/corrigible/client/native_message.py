@@ -10,6 +10,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html.parser import HTMLParser
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from corrigible.schema.exchange import Json
@@ -31,6 +32,9 @@ _LONGEST_OTHERS: Final = 800
 """Characters of the other members of an error."""
 _LONGEST_OTHER: Final = 200
 _MOST_OFFERED: Final = 50
+_MOST_ALLOWED: Final = 1000
+_MOST_LISTS: Final = 100
+"""Lists of an answer that may have the values for what is asked for."""
 VERBOSE_MEMBER: Final = "validation_errors"
 """What a proxy adds besides feedback: the same in short."""
 _UNSAID: Final = frozenset({MEMBER, "input", "url", "doc_url", "docs_url", "documentation_url", "more_info"})
@@ -45,6 +49,7 @@ _OFFERING: Final = re.compile(
     "remaining|suggested|suggestion|suggestions|supported|the|valid|value|values|you"
 )
 """Words in the name of a list of values that may be sent; a list with another word (`taken_slots`) may be anything."""
+_TAG: Final = re.compile(r"<[^<>]*>?")
 _WORD_END: Final = re.compile(r"\s+\S*$")
 
 
@@ -148,20 +153,36 @@ class Offer(NamedTuple):
     values: list[Json]
 
 
-def offered(document: Json, member: str, schema: Mapping[str, Any], refused: Json, *, is_only: bool) -> Offer | None:
-    """Return the values for a member that an answer lists under a related name: `free_slots` for `slot`.
+class NamedList(NamedTuple):
+    """A list of scalars in an answer."""
+
+    name: str
+    words: list[str]
+    """Of its name."""
+    values: list[Json]
+
+
+def named_lists(document: Json) -> list[NamedList]:
+    """Return the first lists of an answer that may offer values."""
+    return [NamedList(name, _tokens(name), values) for name, values in islice(_lists(document, 0), _MOST_LISTS)]
+
+
+def offered(
+    lists: Sequence[NamedList], member: str, schema: Mapping[str, Any], refused: Json, *, is_only: bool
+) -> Offer | None:
+    """Return the values for a member that a list of an answer has under a related name: `free_slots` for `slot`.
 
     They are scalars that the schema admits. A list with the value that was refused says something else. `is_only` says
     that no other value is asked for: then a list without a name of its own (`allowed`) is meant for this member.
     """
-    wanted = _tokens(member)
-    for name, values in _lists(document, 0):
-        tokens = _tokens(name)
+    wanted, listed = _tokens(member), schema.get("enum")
+    allowed = {one for one in listed[:_MOST_ALLOWED] if type(one) in _TYPES} if isinstance(listed, list) else None
+    for name, tokens, values in lists:
         rest = [one for one in tokens if one not in wanted]
         is_named = bool(wanted) and all(one in tokens for one in wanted)
         if not (is_named or (is_only and tokens)) or not all(map(_OFFERING.fullmatch, rest)):
             continue
-        fitting = [one for one in values if _admits(schema, one)]
+        fitting = [one for one in values if (allowed is None or one in allowed) and _admits(schema, one)]
         if fitting and len(fitting) == len(values) and refused not in values:
             return Offer(name, fitting)
     return None
@@ -205,8 +226,6 @@ def _admits(schema: Mapping[str, Any], value: Json) -> bool:
         return False
     excluded = schema.get("not")
     if isinstance(excluded, dict) and "const" in excluded and excluded["const"] == value:
-        return False
-    if isinstance(schema.get("enum"), list) and value not in schema["enum"]:
         return False
     if isinstance(value, int | float):
         return all(
@@ -291,8 +310,11 @@ def _is_page(text: str) -> bool:
 
 
 def _page_text(text: str) -> str:
-    page = _Page()
-    page.feed(text[:_LONGEST_PAGE])
+    page, start = _Page(), text[:_LONGEST_PAGE]
+    try:
+        page.feed(start)
+    except AssertionError:  # `<![...` of a kind that the parser does not know
+        return _TAG.sub(" ", start)
     return " ".join(page.texts) or text
 
 

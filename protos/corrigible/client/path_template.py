@@ -6,7 +6,8 @@ Knows: templates of OpenAPI. Does not know: operations, requests.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
@@ -30,6 +31,41 @@ def path_values(template: str, path: str) -> dict[str, str] | None:
             return None
         values.update(zip(names, map(unquote, found), strict=True))
     return values
+
+
+class PathTemplates:
+    """Templates by their segments: which of them a path fits is found without a look at all others."""
+
+    def __init__(self, templates: Iterable[str]) -> None:
+        self._top = _Node()
+        for template in dict.fromkeys(templates):
+            node = self._top
+            for segment in template.split("/"):
+                held = node.open if IN_BRACES.search(segment) else node.literal
+                node = held.setdefault(segment, _Node())
+            node.templates.append(template)
+
+    def fitting(self, path: str) -> list[str]:
+        """Return the templates that a path fits."""
+        nodes = [self._top]
+        for part in path.split("/"):
+            literal = [node.literal[part] for node in nodes if part in node.literal]
+            open_ones = (one for node in nodes for one in node.open.items())
+            nodes = literal + [node for segment, node in open_ones if path_values(segment, part) is not None]
+            if not nodes:
+                return []
+        return [template for node in nodes for template in node.templates]
+
+
+@dataclass(slots=True)
+class _Node:
+    """What follows a beginning of templates."""
+
+    literal: dict[str, _Node] = field(default_factory=dict)
+    open: dict[str, _Node] = field(default_factory=dict)
+    """Under segments with braces."""
+    templates: list[str] = field(default_factory=list)
+    """That end here."""
 
 
 @lru_cache(4096)

@@ -9,7 +9,7 @@ import json
 import re
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, NoReturn
@@ -78,6 +78,8 @@ class SentRequest:
     """None if it is not at hand: it was a stream."""
     credentials: frozenset[str] = frozenset()
     """Names of credentials in the headers and the query, in lower case, besides the usual ones (`X-Api-Key`)."""
+    hidden: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    """What no text shows besides credentials."""
 
     def header(self, name: str) -> str:
         """Return the first value of a header; empty if there is none."""
@@ -104,7 +106,7 @@ class SentRequest:
     def secrets(self) -> frozenset[str]:
         """Return the values of credentials, which no text shows."""
         usual = credential_values(self.headers, urlsplit(self.url).query, self.credentials)
-        usual |= values_in_address(self.url)
+        usual |= values_in_address(self.url) | self.hidden
         try:
             return usual | secret_texts(self._written())
         except ValueError:  # too many fields

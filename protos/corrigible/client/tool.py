@@ -6,7 +6,7 @@ Knows: styles of parameters, the arguments of a call. Does not know: description
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote, unquote
@@ -14,12 +14,15 @@ from urllib.parse import quote, unquote
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
+from .explanation import name_line
 from .path_template import path_values
 
 BODY: Final = "body"
 """The argument that is the body of the request."""
 FORM: Final = "application/x-www-form-urlencoded"
 _DECODINGS: Final = 3
+_LONGEST_NAME: Final = 200
+_MOST_NAMES: Final = 40
 _MOST_REFERENCES: Final = 64
 _SEGMENT_ENDS: Final = re.compile(r"[/\\]")
 
@@ -98,8 +101,8 @@ class Tool:
         """Return the request of a call. Raises ArgumentProblem."""
         unknown = [name for name in arguments if name not in self.names]
         if unknown:
-            allowed = ", ".join(self.names) or "none"
-            which = f"argument{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}"
+            allowed = names_line(self.names) or "none"
+            which = f"argument{'s' if len(unknown) > 1 else ''} {names_line(unknown)}"
             raise ArgumentProblem(f"{self.name} has no {which}. Its arguments are: {allowed}.")
         path, query, headers = self.path, dict[str, Json](), dict[str, str]()
         for parameter in self.parameters:
@@ -157,6 +160,12 @@ class Tool:
                 return None
             arguments[BODY] = _as_written(request.body, original.get(BODY)) if sent.form else request.body
         return arguments
+
+
+def names_line(names: Sequence[str]) -> str:
+    """Return names of somebody else's as a part of a line, with where it is cut."""
+    shown = ", ".join(name_line(one[:_LONGEST_NAME]) for one in names[:_MOST_NAMES])
+    return shown + (f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else "")
 
 
 def _has_dot_segment(path: str) -> bool:

@@ -5,8 +5,10 @@ Knows: OpenAPI 3 documents, JSON Schema. Does not know: calls, agents' framework
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -23,11 +25,16 @@ _LEFT_OUT: Final = frozenset({"example", "examples", "externalDocs", "xml", "dis
 """Members of schemas that say nothing about what is allowed."""
 _BY_NAME: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 """Members of schemas whose own members are schemas under names of the API."""
-_DATA: Final = frozenset({"enum", "const", "default", "required", "dependentRequired"})
-"""Members of schemas that hold no schema."""
-_TEXTS: Final = frozenset({"description", "title", "$comment"})
-"""Members of schemas that are texts for people, which models read."""
+_DATA: Final = frozenset({"const", "default", "pattern"})
+"""Members of schemas that hold no schema, and are left out where a model cannot read or write them."""
+_EXTENSION: Final = "x-"
+"""How members of the description's own begin: they say nothing about what is allowed."""
 _LONGEST_NAME: Final = 64
+_LONGEST_ARGUMENT: Final = 200
+_LONGEST_VALUE: Final = 1000
+_LONGEST_ENUM: Final = 20_000
+"""Characters of an enumeration: a longer one is left out, so that any value is."""
+_MOST_PROPERTIES: Final = 1000
 _LONGEST_WANTED: Final = 1000
 _DIGITS: Final = 4
 """Characters that `_123` takes at the end of a name."""
@@ -129,7 +136,11 @@ class _Tools:
             found.setdefault((name, "path"), _PLAIN)
         arguments = {BODY}
         for (name, place), parameter in found.items():
-            argument = name if name not in arguments else f"{place}_{name}"
+            argument = _plain(name)[:_LONGEST_ARGUMENT] or place
+            number = 1
+            while argument in arguments:
+                argument = f"{place}_{name}" if number == 1 and _is_readable(name) else f"{place}_{number}"
+                number += 1
             arguments.add(argument)
             key = (id(parameter), argument) if parameter is not _PLAIN else (0, argument)
             if key not in self._parameters:
@@ -275,17 +286,61 @@ class _Schemas:
                 self._name_of[reference], self._reference_of[name] = name, reference
             used[self._name_of[reference]] = None
             return {"$ref": f"#/$defs/{self._name_of[reference]}"}
-        return {key: self._member(key, inner, used, depth + 1) for key, inner in node.items() if key not in _LEFT_OUT}
+        out = dict[str, Any]()
+        for key, inner in node.items():
+            if key in _LEFT_OUT or not _is_readable(str(key)) or str(key).startswith(_EXTENSION):
+                continue
+            if key in _DATA and not _is_readable_value(inner):
+                continue
+            if key == "enum" and (inner := _choices(inner)) is None:
+                continue
+            out[key] = self._member(key, inner, used, depth + 1)
+        if isinstance(out.get("required"), list):
+            left_out = {*_mapping(node.get("properties"))} - {*_mapping(out.get("properties"))}
+            out["required"] = [one for one in out["required"] if one not in left_out]
+            if not out["required"]:
+                del out["required"]
+        return out
 
     def _member(self, key: str, inner: Any, used: dict[str, None], depth: int) -> Any:
         """Copy a member of a schema: a property may have the name of a keyword, and a value may look like a schema."""
-        if key in _DATA:
+        if key in _DATA or key == "enum":
             return inner
+        if key in ("required", "dependentRequired"):
+            return _readable_names(inner)
         if key in _BY_NAME and isinstance(inner, Mapping):
-            return {name: self._copied(one, used, depth + 1) for name, one in inner.items()}
-        if key in _TEXTS and isinstance(inner, str):
-            return _text(inner)
-        return self._copied(inner, used, depth)
+            named = ((name, one) for name, one in inner.items() if _is_readable(str(name)))
+            return {name: self._copied(one, used, depth + 1) for name, one in islice(named, _MOST_PROPERTIES)}
+        return _text(inner) if isinstance(inner, str) else self._copied(inner, used, depth)
+
+
+def _plain(name: str) -> str:
+    return " ".join(without_unseen(" ".join(name.split())).split())
+
+
+def _is_readable(name: str) -> bool:
+    """Whether a model reads a name as it is, and can write it."""
+    return len(name) <= _LONGEST_ARGUMENT and not {"\n", "\t"} & {*name} and without_unseen(name) == name
+
+
+def _is_readable_value(value: Any) -> bool:
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):
+        return False
+    return len(text) <= _LONGEST_VALUE and without_unseen(text) == text
+
+
+def _choices(listed: Any) -> list[Any] | None:
+    """Return the values of an enumeration that a model can write; None if they are too many, or none."""
+    values = [one for one in listed if _is_readable_value(one)] if isinstance(listed, list) else []
+    return values if values and len(json.dumps(values, default=str)) <= _LONGEST_ENUM else None
+
+
+def _readable_names(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _readable_names(inner) for name, inner in value.items() if _is_readable(str(name))}
+    return [one for one in value if _is_readable(str(one))] if isinstance(value, list) else value
 
 
 def _text(text: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -19,10 +19,11 @@ from corrigible.schema.printable import printable
 from corrigible.schema.word import Ask, PatchVerb
 
 from .correction import SentAgain
+from .decision import MOST_STEPS
 from .difference import Place, changes
-from .explanation import literal, name_line, question, request_line
-from .native_message import offered
-from .path_template import path_values
+from .explanation import call_line, literal, name_line, question, request_line
+from .native_message import named_lists, offered
+from .path_template import PathTemplates, path_values
 from .sent_request import KEY
 from .tool import BODY, Tool
 
@@ -35,6 +36,13 @@ _SEGMENTS: Final[Mapping[str, str]] = {"[^/]+": "string", "-?[0-9]+": "integer"}
 _IGNORED: Final = frozenset({"accept", "content-type", "content-length", KEY})
 """Headers that no call has to have: those of the body come with it, and each call has a key of its own, if any."""
 _MOST_CALLS: Final = 5
+_MOST_VALUES: Final = 50
+"""Of an enumeration that is looked at to find calls."""
+_MOST_LOOKUPS: Final = 200
+"""Paths of one answer for which calls are looked for, besides those of steps and of the corrected request."""
+_MOST_OFFERS: Final = 50
+"""Values that are asked for, and looked for in the answer."""
+_LONGEST_PATH: Final = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,20 @@ class ToolCall:
         return f"{self.name} with {printable(json.dumps(self.arguments, ensure_ascii=False))}"
 
 
+class ToolsByPath:
+    """Tools, found by method and path without a look at all others."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._tools: dict[str, list[Tool]] = {}
+        for tool in tools:
+            self._tools.setdefault(tool.path, []).append(tool)
+        self._templates = PathTemplates(self._tools)
+
+    def at(self, method: str, path: str) -> list[Tool]:
+        """Return the tools that may make a request."""
+        return [tool for one in self._templates.fitting(path) for tool in self._tools[one] if tool.method == method]
+
+
 @dataclass(frozen=True, slots=True)
 class Called:
     """A call that was made, and what it may become: `tools` are all that the model has."""
@@ -54,7 +76,7 @@ class Called:
     arguments: Mapping[str, Json]
     sent: Request
     """The first request document of the call."""
-    tools: Mapping[str, Tool]
+    tools: ToolsByPath
     base: str = ""
     """The path before those of the tools."""
     own: frozenset[str] = frozenset()
@@ -67,11 +89,13 @@ class Called:
 
         A new request has only the headers that matter; a corrected one has those that were sent, too.
         """
+        if len(request.path) > _LONGEST_PATH:
+            return None
         after, before = self._below(request), self._below(self.sent) or self.sent
         is_other = (request.method, request.path) != (self.sent.method, self.sent.path)
         if after is None or (is_other and not self.offers(request)):
             return None
-        for candidate in (self.tool, *self.tools.values()):
+        for candidate in (self.tool, *self.tools.at(after.method, after.path)):
             original = self.arguments if candidate is self.tool else {}
             found = candidate.arguments(after, before, original)
             if found is not None and not self._other_headers(candidate, request, is_new):
@@ -102,7 +126,9 @@ class ToolWords:
 
     def __init__(self, called: Called, request: Request, answer: Json = None, questions: int = 0) -> None:
         """`answer` is the JSON of the refusal, which may list the values for one of the `questions`."""
-        self._called, self._request, self._answer, self._questions = called, request, answer, questions
+        self._called, self._request, self._questions = called, request, questions
+        self._lists = named_lists(answer)
+        self._lookups, self._offers = _MOST_LOOKUPS, _MOST_OFFERS
         call = called.call_of(request)
         self._arguments = call.arguments if call is not None else dict(called.arguments)
 
@@ -136,7 +162,12 @@ class ToolWords:
             return
         yield from self._change(after)
 
-    def step(self, step: StepRequest) -> str:
+    def steps(self, steps: Sequence[StepRequest]) -> Iterator[str]:
+        yield from map(self._step, steps[:MOST_STEPS])
+        if len(steps) > MOST_STEPS:
+            yield f"and {len(steps) - MOST_STEPS} more requests before it, more than any client sends"
+
+    def _step(self, step: StepRequest) -> str:
         request = Request(step.method, step.path, step.query, step.headers, step.body)
         call = self._called.call_of(request, is_new=True)
         return f"first call {call}" if call is not None else f"first, and not by a tool: {request_line(step)}"
@@ -146,8 +177,8 @@ class ToolWords:
         if placeholder.pointer == "/path":
             return self._path_question(placeholder.ask, schema)
         if placeholder.pointer == "/method":
-            methods = [one for one in schema.get("enum") or () if isinstance(one, str)]
-            return _which(placeholder.ask, [str(name) for one in methods for name in self._names(one)])
+            methods = dict.fromkeys(_texts(schema.get("enum")))
+            return _which(placeholder.ask, [name for one in methods for name in self._names(one)])
         parts = pointer_parts(placeholder.pointer) or ("",)
         member = next((part for part in reversed(parts) if not part.isdecimal()), "")
         refused = _value_at(self._request.document(), parts)
@@ -155,7 +186,9 @@ class ToolWords:
 
     def _asked(self, place: str, member: str, ask: Ask | None, schema: Mapping[str, Any], refused: Json) -> str:
         """Ask for a value, with those that the answer itself offers."""
-        offer = offered(self._answer, member, schema, refused, is_only=self._questions == 1)
+        self._offers -= 1
+        lists = self._lists if self._offers >= 0 else []
+        offer = offered(lists, member, schema, refused, is_only=self._questions == 1)
         if offer is None:
             return question(place, ask, schema)
         return f"{question(place, ask, {'enum': offer.values})} (offered by the API as {name_line(offer.name)})"
@@ -180,7 +213,7 @@ class ToolWords:
     def _change(self, after: Request) -> Iterator[str]:
         call = self._called.call_of(after)
         if call is None:
-            yield f"no tool here makes the corrected request: {name_line(after.method)} {name_line(after.path)}"
+            yield f"no tool here makes the corrected request: {call_line(after)}"
         elif call.name != self._called.tool.name:
             yield f"call another tool: {call}"
         else:
@@ -209,16 +242,20 @@ class ToolWords:
 
     def _path_question(self, ask: Ask | None, schema: Mapping[str, Any]) -> str:
         """Ask for the argument that the path is made of, or for another call."""
-        offered = [one for one in schema.get("enum") or () if isinstance(one, str)]
+        listed = schema.get("enum")
+        offered = _texts(listed)
         if not offered:
             return self._segment_question(ask, schema)
+        offered = offered[: self._lookups]
+        more = " and more" if isinstance(listed, list) and len(listed) > len(offered) else ""
+        self._lookups -= len(offered)
         calls = [call for path in offered if (call := self._called.call_of(replace(self._request, path=path)))]
         differing = {
             name for call in calls for name in call.arguments if call.arguments[name] != self._arguments.get(name)
         }
         if calls and {call.name for call in calls} == {self._called.tool.name} and len(differing) == 1:
             (argument,) = differing
-            return question(argument, ask, {"enum": [call.arguments[argument] for call in calls]})
+            return question(argument, ask, {"enum": [call.arguments[argument] for call in calls]}) + more
         return _which(ask, [str(call) for call in calls])
 
     def _segment_question(self, ask: Ask | None, schema: Mapping[str, Any]) -> str:
@@ -238,12 +275,10 @@ class ToolWords:
             return _which(ask, [])
         return question(self.place("/path"), ask, None)
 
-    def _names(self, method: str) -> Iterator[str]:
-        """Yield the tools of another method at the same place."""
+    def _names(self, method: str) -> list[str]:
+        """Return the tools of another method at the same place."""
         path = self._called.path_below(self._request.path)
-        for tool in self._called.tools.values():
-            if path is not None and tool.method == method and path_values(tool.path, path) is not None:
-                yield tool.name
+        return [tool.name for tool in self._called.tools.at(method, path)] if path is not None else []
 
 
 def _value_at(document: Json, parts: Sequence[str]) -> Json:
@@ -255,6 +290,11 @@ def _value_at(document: Json, parts: Sequence[str]) -> Json:
         else:
             return None
     return document
+
+
+def _texts(listed: Any) -> list[str]:
+    """Return the texts of an enumeration, as many as are looked at."""
+    return [one for one in listed[:_MOST_VALUES] if isinstance(one, str)] if isinstance(listed, list) else []
 
 
 def _which(ask: Ask | None, calls: Sequence[str]) -> str:
@@ -279,4 +319,4 @@ def _spelled(place: Place) -> str:
             text += f".{part}"
         else:
             text += f"[{json.dumps(part, ensure_ascii=False)}]"
-    return name_line(text)
+    return printable(text)

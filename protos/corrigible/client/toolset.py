@@ -27,23 +27,23 @@ from corrigible.schema.word import FeedbackType, Relation
 from .answer import MOST_BYTES, Answer
 from .argument_repair import as_text, mended, nearest
 from .correction import Outcome, log
-from .credentials import CUT, credential_values, values_in_address, without
+from .credentials import CUT, given_values, without
+from .decision import MOST_STEPS
 from .explanation import explain
 from .guard import decodings, spellings
 from .httpx import EXTENSION, AsyncCorrigibleTransport, CorrigibleTransport, start_of, start_of_async
 from .native_message import document_of, native_message, other_members, quoted
-from .path_template import path_values
+from .path_template import PathTemplates
 from .policy import Policy
-from .tool import ArgumentProblem, Tool
+from .tool import ArgumentProblem, Tool, names_line
 from .tool_list import credential_names, tools_of
-from .tool_words import Called, ToolCall, ToolWords
+from .tool_words import Called, ToolCall, ToolsByPath, ToolWords
 
 __all__ = ["ToolCall", "ToolResult", "Toolset"]
 
 _LONGEST_RESULT: Final = 20_000
 _LONGEST_ERROR: Final = 2_000
 """Characters of an error without feedback: pages of gateways are long."""
-_MOST_NAMES: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,10 @@ class Toolset:
         """`description` is an OpenAPI 3 document. `names` are the tools that are wanted; by default all.
 
         `headers` and `query` go with every request, such as the credentials: those are no arguments of tools, and no
-        text shows them. `policy` says what is sent again without the model; by default nothing, and never an operation
-        that is none of the tools, unless its `operations` say so. Raises ValueError for a description of
-        another kind and for names that it has not, and TypeError for a description that is no mapping.
+        text shows their values, but for ordinary ones such as `application/json`. `policy` says what is sent again
+        without the model; by default nothing, and never an operation that is none of the tools, unless its `operations`
+        say so. Raises ValueError for a description of another kind and for names that it has not, and TypeError for a
+        description that is no mapping.
         """
         if not isinstance(description, Mapping):
             kind = type(description).__name__
@@ -103,10 +104,14 @@ class Toolset:
         self._own = {*map(str.lower, self._headers), *SENDERS_OWN} - {"accept"}
         given = policy or Policy()
         credentials = credential_names(description) | frozenset(given.credentials)
-        named = credential_values(self._headers.items(), urlencode(self._query), credentials)
-        self._secrets = named | values_in_address(base_url)
+        self._secrets = given_values(self._headers, self._query, base_url, credentials)
         paths = description.get("paths")
-        self._templates = list(map(str, paths)) if isinstance(paths, Mapping) else []
+        self._spelled: dict[str, list[str]] = {}
+        """The templates of the description by what they are in lower case."""
+        for one in map(str, paths) if isinstance(paths, Mapping) else ():
+            self._spelled.setdefault(one.lower(), []).append(one)
+        self._folded = PathTemplates(self._spelled)
+        self._tools_at = ToolsByPath(tools.values())
         operations = given.operations if given.operations is not None else self._offers
         self._policy = replace(given, credentials=credentials, operations=operations)
         self._transport, self._async_transport = transport, async_transport
@@ -209,8 +214,7 @@ class Toolset:
 
         Of those, OpenAPI says that concrete ones are matched before those with braces.
         """
-        low = path.lower()
-        fitting = {one for one in self._templates if path_values(one.lower(), low) is not None}
+        fitting = {one for low in self._folded.fitting(path.lower()) for one in self._spelled[low]}
         return {path} if path in fitting and "{" not in path else fitting
 
     def _native(self, prepared: _Prepared, client: httpx.Client | httpx.AsyncClient) -> httpx.Request:
@@ -227,7 +231,8 @@ class Toolset:
             url = f"{self._base}{sent.path}{'?' if query else ''}{query}"
             headers = httpx.Headers({"accept": "application/json", **self._headers})
             headers.update({key: value for key, value in sent.headers.items() if key not in self._own})
-            return client.build_request(sent.method, url, headers=headers, content=content)
+            hidden = {EXTENSION: self._secrets}
+            return client.build_request(sent.method, url, headers=headers, content=content, extensions=hidden)
         except (ValueError, RecursionError, httpx.InvalidURL):
             raise _unsendable(prepared.tool.name) from None
 
@@ -251,7 +256,7 @@ class Toolset:
         if first is None:  # a document that cannot be read
             first = replace(prepared.sent, path=base + prepared.sent.path)
         called = Called(
-            prepared.tool, prepared.arguments, first, self.tools, base, frozenset(self._query), self._offers
+            prepared.tool, prepared.arguments, first, self._tools_at, base, frozenset(self._query), self._offers
         )
         body = _decoded(response, start.data).encode("utf-8", "replace")
         feedback = outcome.feedback
@@ -338,7 +343,7 @@ def _following(called: Called, refused: Request, feedback: Feedback) -> _Followi
     conditions += ["the first is chosen"] if is_choice else []
     start = f"If {' and '.join(conditions)}, call" if conditions else "Call"
     if following.steps:
-        if not all(called.call_of(step, is_new=True) for step in following.steps):
+        if len(following.steps) > MOST_STEPS or not all(called.call_of(step, is_new=True) for step in following.steps):
             return _Following()
         return _Following(f"{start.replace('call', 'then call').replace('Call', 'Then call')} {call}")
     return _Following(f"{start} {call}", call, needs_confirmation)
@@ -381,18 +386,16 @@ def _arguments(name: str, given: Mapping[str, Json] | str) -> Mapping[str, Json]
         try:
             arguments = json.loads(given or "{}")
         except (ValueError, RecursionError) as problem:
-            raise ArgumentProblem(f"The arguments of {name} are no JSON: {problem}.") from None
+            raise ArgumentProblem(f"The arguments of {names_line([name])} are no JSON: {problem}.") from None
     if not isinstance(arguments, Mapping):
-        raise ArgumentProblem(f"The arguments of {name} are no JSON object.")
+        raise ArgumentProblem(f"The arguments of {names_line([name])} are no JSON object.")
     return arguments
 
 
 def _no_such_tool(name: str, names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    shown = ", ".join(names[:_MOST_NAMES])
     near = nearest(name, names)
     meant = f"; did you mean {near}?" if near is not None else "."
-    return f"There is no tool {name}{meant} The tools are: {shown}{more}."
+    return f"There is no tool {names_line([name])}{meant} The tools are: {names_line(names)}."
 
 
 def _base_path(description: Mapping[str, Any], base_url: str) -> str:

@@ -63,10 +63,14 @@ def after_edit(suggestion: Mapping[str, Any], request: Request) -> Request | Non
         return None
 
 
-def apply_operation(document: dict[str, Any], operation: Mapping[str, Any]) -> Json:
-    """Return a document after one operation of RFC 6902. The given document stays as it is."""
+def apply_operation(document: dict[str, Any], operation: Mapping[str, Any], own: dict[int, Any] | None = None) -> Json:
+    """Return a document after one operation of RFC 6902. The given document stays as it is.
+
+    `own` are containers by their `id` that no other document has: they are edited in place, and more are added to them.
+    """
+    unshared = _unshared(document, operation, own if own is not None else {})
     try:
-        return jsonpatch.apply_patch(_unshared(document, operation), [operation], in_place=True)
+        return jsonpatch.apply_patch(unshared, [operation], in_place=True)
     except _TROUBLE:
         raise NotApplicable(f"{operation.get('op')} {operation.get('path')} does not fit") from None
 
@@ -175,15 +179,17 @@ def _patched(patch: tuple[PatchOperation, ...], request: Request) -> Request:
     secret = {name: headers.pop(name) for name in CREDENTIALS & headers.keys()}
     document: dict[str, Any] = {**request.document(), "headers": headers}
     _measure(document)
-    copied = 0
+    copied, own = 0, dict[int, Any]()
     for operation in patch:
         if operation.op is PatchVerb.COPY:
             copied += _size(document, _fold(operation.from_), MOST_COPIED - copied)
-        document = _operated(document, operation, form=request.form)
+        document = _operated(document, operation, own, form=request.form)
     return _request(document, request, secret)
 
 
-def _operated(document: dict[str, Any], operation: PatchOperation, *, form: bool) -> dict[str, Any]:
+def _operated(
+    document: dict[str, Any], operation: PatchOperation, own: dict[int, Any], *, form: bool
+) -> dict[str, Any]:
     path, source = _fold(operation.path), _fold(operation.from_)
     if operation.op is PatchVerb.TEST:
         _test(document, path or "", operation, form=form)
@@ -193,32 +199,47 @@ def _operated(document: dict[str, Any], operation: PatchOperation, *, form: bool
         members["from"] = source
     if operation.has_value:
         members["value"] = _copy(operation.value)
-    changed = apply_operation(document, members)
+    changed = apply_operation(document, members, own)
     if not isinstance(changed, dict) or not changed.keys() <= set(MEMBERS):
         raise NotApplicable(f"{operation.op} {operation.path} leaves no request document")
     return changed
 
 
-def _unshared(document: dict[str, Any], operation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document with a copy of each container on the path of an operation, and of nothing else.
+def _unshared(document: dict[str, Any], operation: Mapping[str, Any], own: dict[int, Any]) -> dict[str, Any]:
+    """Return the document with a copy of each shared container on the path of an operation, and of nothing else.
 
     What is done in place then leaves the document as it was: to copy all of it for each edit would cost its size.
     """
     top = dict(document)
-    for pointer in (operation.get("path"), operation.get("from")):
+    source = _places(operation.get("from"))
+    for parts in (_places(operation.get("path")), source):
         here: Any = top
-        for part in (pointer_parts(pointer) or ())[:-1] if isinstance(pointer, str) else ():
+        for depth, part in enumerate(parts[:-1], 1):
             if isinstance(here, dict) and isinstance(here.get(part), (dict, list)):
-                here[part] = inner = here[part].copy()
+                here[part] = inner = _owned(here[part], own)
             elif isinstance(here, list) and part.isascii() and part.isdecimal() and len(part) < _LONGEST_INDEX:
                 index = int(part)
+                if operation["op"] == "move" and source and parts is not source and parts[: depth - 1] == source[:-1]:
+                    index += _is_index(source[-1]) and index >= int(source[-1])  # what moves is taken out before
                 if index >= len(here) or not isinstance(here[index], (dict, list)):
                     break
-                here[index] = inner = here[index].copy()
+                here[index] = inner = _owned(here[index], own)
             else:
                 break
             here = inner
     return top
+
+
+def _places(pointer: object) -> tuple[str, ...]:
+    return (pointer_parts(pointer) or ()) if isinstance(pointer, str) else ()
+
+
+def _owned(container: Any, own: dict[int, Any]) -> Any:
+    if id(container) in own:
+        return container
+    copy = container.copy()
+    own[id(copy)] = copy  # kept, so that no other one gets its `id`
+    return copy
 
 
 _LONGEST_INDEX: Final = 10

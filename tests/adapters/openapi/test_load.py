@@ -109,6 +109,8 @@ def test_two_operations_of_one_name_are_kept_apart(tmp_path: Path, cache: Path) 
             '{"swagger": "1.2", "paths": {}}',
             "1: this is Swagger 1.2: OpenAPI 3.0, 3.1, 3.2 and Swagger 2.0 are",
         ),
+        ("a.yaml", "openapi: 3.0.3\nx: " + "9" * 5000, "2: a number of 5000 digits"),
+        ("a.yaml", "openapi: 3.0.3\nx: 0x" + "f" * 5000, "2: a number of 5002 digits"),
         ("a.json", '{"openapi": "4.0.0", "paths": {}}', "1: this is OpenAPI 4.0.0: OpenAPI 3.0, 3.1, 3.2 and Swagger"),
         ("a.json", '{"openapi": "30.1", "paths": {}}', "1: this is OpenAPI 30.1: OpenAPI 3.0, 3.1, 3.2 and Swagger"),
         (

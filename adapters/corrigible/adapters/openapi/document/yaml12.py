@@ -19,6 +19,8 @@ from corrigible.rules.language.yaml_tree import composed
 DEEPEST: Final = 200
 _MOST: Final = 4_000_000
 """Values of a description with its aliases resolved: the largest known ones have half a million."""
+_LONGEST_NUMBER: Final = 300
+"""Digits: a number of more is infinite in JSON."""
 _MERGE: Final = "<<"
 # YAML 1.2.2, section 10.3.2
 _NULL: Final = frozenset({"", "~", "null", "Null", "NULL"})
@@ -46,7 +48,10 @@ class _Reading:
 
     def value(self, node: yaml.Node) -> Any:
         if isinstance(node, yaml.ScalarNode):
-            return _scalar(node)
+            value = _scalar(node)
+            if value is None and node.value not in _NULL:
+                raise self._error(node, f"a number of {len(node.value)} digits")
+            return value
         if id(node) in self._known:
             return self._known[id(node)]
         if isinstance(node, yaml.SequenceNode):
@@ -79,6 +84,7 @@ class _Reading:
 
 
 def _scalar(node: yaml.ScalarNode) -> Any:
+    """Return the value of a scalar; None also for a number that is too long."""
     text: str = node.value
     if node.style:  # quoted, or a block
         return text
@@ -87,9 +93,9 @@ def _scalar(node: yaml.ScalarNode) -> Any:
     if text in _TRUTH:
         return _TRUTH[text]
     if _INTEGER.fullmatch(text):
-        return int(text)
+        return int(text) if len(text) <= _LONGEST_NUMBER else None
     if text.startswith(("0x", "0o")) and len(text) > 2:
-        return _based(text)
+        return _based(text) if len(text) <= _LONGEST_NUMBER else None
     return float(text) if _FLOAT.fullmatch(text) else text
 
 
