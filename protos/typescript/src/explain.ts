@@ -6,9 +6,10 @@ import type { Json } from "./json.ts";
 import { line } from "./proposal.ts";
 import type { Feedback, Operation, Placeholder, Suggestion } from "./read.ts";
 
-/** Where the key of idempotency is, about which no person decides. */
-export const KEY = "/headers/idempotency-key";
-const LONGEST = 1000;
+/** Where the key of idempotency is, about which no model decides. */
+const KEY = "/headers/idempotency-key";
+/** Characters of a value that is shown whole. */
+export const LONGEST = 1000;
 const LONGEST_TEXT = 20_000;
 // Controls, formats (zero-width, bidirectional, tags), what is not assigned or private, selectors, fillers: nobody sees them, a model does.
 const INVISIBLE = /(?!\n|\p{Extended_Pictographic})[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Variation_Selector}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]/gu;
@@ -29,8 +30,18 @@ const escaped = (text: string): string =>
 
 export const plain = (text: string): string => text.split(/\s+/).filter(Boolean).join(" ");
 
+/** A name, a place or a path: as JSON where it has what could be taken for more text, or what nobody sees. */
+export const named = (text: string): string =>
+  (/^[\p{L}\p{M}\p{N}_.~/@$*+=,:()[\]%&!'-]+$/u.test(text) && seen(text) === text ? text : escaped(writeJson(text)));
+
+const whole = (value: Json | undefined): string => (value === undefined ? "" : escaped(writeJson(value)));
+
+/** How many characters a value takes where it is shown. */
+export const literalLength = (value: Json): number => whole(value).length;
+
+/** JSON on one line; what is cut says so. */
 export function literal(value: Json | undefined): string {
-  const text = value === undefined ? "" : escaped(writeJson(value));
+  const text = whole(value);
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}... (cut, ${text.length} characters)`;
 }
 
