@@ -77,7 +77,7 @@ function* terminal(suggestion: Suggestion): Generator<string> {
   const who = actor === "you" ? "You or your user must act first" : actor === "somebody_else" ? "Somebody else must act first" : "No change of it will be accepted";
   const start = suggestion.kind === "already_done" ? "Already done, nothing is to be sent" : `Do not send it again. ${who}`;
   yield suggestion.message ? `${start}: ${plain(suggestion.message)}` : `${start}.`;
-  for (const name of Object.keys(suggestion.parameters)) if (name !== "actor") yield `  ${plain(name)}: ${literal(suggestion.parameters[name])}`;
+  for (const name of Object.keys(suggestion.parameters)) if (name !== "actor") yield `  ${named(name)}: ${literal(suggestion.parameters[name])}`;
 }
 
 function heading(suggestion: Suggestion, feedback: Feedback): string {
@@ -98,7 +98,7 @@ function verified({ status, method }: Suggestion): string {
 
 function condition(suggestion: Suggestion, start: string): string {
   const reasons = suggestion.changesIntent ? ["it changes what was asked for"] : [];
-  if (suggestion.loses.length > 0) reasons.push(`it loses ${suggestion.loses.map(plain).join(", ")}`);
+  if (suggestion.loses.length > 0) reasons.push(`it loses ${suggestion.loses.map(named).join(", ")}`);
   if (suggestion.requiresConfirmation && !suggestion.changesIntent) reasons.push("it needs a confirmation");
   return reasons.length > 0 ? `${start} (${reasons.join("; ")}): ` : "";
 }
@@ -112,22 +112,22 @@ function* edits(suggestion: Suggestion, request: Request | undefined): Generator
   if (suggestion.patch.length > 0 || suggestion.kind === "wait_and_retry") return;
   for (const name of Object.keys(suggestion.parameters)) {
     const value = suggestion.parameters[name]!;
-    yield `${plain(name)}: -> ${value === null ? "(removed)" : literal(value)}`;
+    yield `${named(name)}: -> ${value === null ? "(removed)" : literal(value)}`;
   }
 }
 
 const editsMore = ({ patch }: Suggestion): boolean => patch.some(({ verb, path }) => verb !== "test" && path.toLowerCase() !== KEY);
 
 function edit({ verb, path, from, value }: Operation, tested: Map<string, Json>, request: Request | undefined): string {
-  if (verb === "move" || verb === "copy") return `${plain(from ?? "")}: ${verb} to ${plain(path)}`;
+  if (verb === "move" || verb === "copy") return `${named(from ?? "")}: ${verb} to ${named(path)}`;
   const names = path.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
   const before = tested.has(path) ? tested.get(path) : at(request, ...names);
   const old = before === undefined && !own(tested, path) ? "" : `${literal(before)} `;
-  return `${plain(path)}: ${old}-> ${verb === "remove" ? "(removed)" : literal(value)}`;
+  return `${named(path)}: ${old}-> ${verb === "remove" ? "(removed)" : literal(value)}`;
 }
 
 function question({ pointer, ask, schema }: Placeholder): string {
   const choices = at(schema, "enum");
   const allowed = Array.isArray(choices) ? `, one of ${choices.map(literal).join(", ")}` : schema ? ` of the schema ${literal(schema)}` : "";
-  return `${plain(pointer)}: ${ask === "user" ? "ask the user for a value" : "give a value"}${allowed}`;
+  return `${named(pointer)}: ${ask === "user" ? "ask the user for a value" : "give a value"}${allowed}`;
 }

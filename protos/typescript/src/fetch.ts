@@ -7,7 +7,7 @@ import type { Request as Document } from "./edit.ts";
 import { explain } from "./explain.ts";
 import { find } from "./find.ts";
 import { byName, formPairs, nested, queryPairs } from "./form.ts";
-import { Guard, anotherContent, isListed, isPlain, samePlace } from "./guard.ts";
+import { Guard, anotherContent, isListed, isPlain, samePlace, withoutSlash } from "./guard.ts";
 import type { Written } from "./guard.ts";
 import { bare, isObject, parseJson, writeJson } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -117,7 +117,7 @@ export function correcting(
         if (onRefusal !== "explain" && reason !== "") recovery.text += `\nNot sent: ${shown(reason)}.`;
       };
       const most = Math.min(maxCorrections, (recovery.feedback.maxAttempts ?? Infinity) - 1);
-      const prefix = (response.headers.get("recovery-feedback-prefix") ?? "").replace(/\/+$/, "");
+      const prefix = withoutSlash(response.headers.get("recovery-feedback-prefix") ?? "");
       const toSend = await decided(recovery, read!, document, sending, { ...policy, prefix }, shown);
       if (typeof toSend === "string") { stop(toSend); break; }
       const { next, requests } = toSend;
@@ -306,7 +306,7 @@ function isBounded({ suggestions }: Feedback): boolean {
 
 /** The document that a `Link` points to (RFC 8288), if a proxy keeps it where the request went. The link's token is all that it needs. */
 async function linked(response: Response, sent: Request, fetch: Fetch): Promise<Feedback | undefined> {
-  const [, target, parameters = ""] = /<([^>]*)>\s*(;[^,]*\brel="?recovery-feedback"?[^,]*)/.exec(response.headers.get("link") ?? "") ?? [];
+  const [, target, parameters = ""] = /<([^<>]*)>\s*(;[^,]*\brel="?recovery-feedback"?[^,]*)/.exec(response.headers.get("link") ?? "") ?? [];
   if (target === undefined) return undefined;
   const url = new URL(target, sent.url);
   if (url.origin !== new URL(sent.url).origin || !DOCUMENT.test(url.pathname) || url.search !== "") return undefined;

@@ -36,8 +36,8 @@ const SIGN = /["'\s\\]*([=:>]|(?<=\s))["'\s\\]*/y;
 const VALUE = /[^"'\s\\&;,<>{}]{0,500}/y;
 /** Empty segments, controls, backslashes, look-alikes of slashes and dots, an escape that not all servers know. */
 const UNCLEAR = /\/{2}|[\u0000-\u001f\u007f-\u009f\\\ufffd\u2044\u2215\u2216\u2571\u2572\u27cb\u29f5\u29f8\u29f9\u3002]|%u/i;
-/** A dot segment, also before what some servers take for its end. */
-const DOTS = /^\.+([;,&?#].*)?$/;
+/** A dot segment, also before what some servers take for its end, or blanks alone. */
+const DOTS = /^\.+([;,&?#].*)?$|^\s+$/;
 const METHOD = /^(get|head|options|post|put|patch|delete|create|update|upsert|merge)$/i;
 const ADDRESS = /^(ur[il]|path|href|relative_?ur[il]|resource|endpoint)$/i;
 const GRAPHQL = /^(\s*#[^\n]*\n)*\s*((query|mutation|subscription|fragment)\b[^{]*)?\{/;
@@ -97,7 +97,7 @@ export class Guard {
   }
 
   #copied(before: Leaf[], after: Leaf[]): string {
-    const values = [...new Set(before.flatMap((leaf) => [...this.#parts(leaf)].map(([value]) => value)))];
+    const values = [...new Set(before.flatMap((leaf) => [...this.#parts(leaf, false)].map(([value]) => value)))];
     const short = values.filter((one) => one.length >= SHORTEST_ALONE && one.length < SHORTEST);
     const find = finder(values.filter((one) => one.length >= SHORTEST));
     const old = new Map(before.map(({ place, text }) => [place.join("\0"), text]));
@@ -111,8 +111,8 @@ export class Guard {
     return "";
   }
 
-  /** A credential, without its scheme, and what Basic and cookies hold; each with the length from which it is looked for in texts. */
-  *#parts({ place, text, secrets }: Leaf): Generator<[string, number]> {
+  /** A credential, without its scheme, and what Basic and cookies hold; each with the length from which texts are without it. */
+  *#parts({ place, text, secrets }: Leaf, isShown = true): Generator<[string, number]> {
     if (place[1] === "cookie" && place[0] === "headers") {
       yield [text, LONG];
       for (const pair of text.split(";")) {
@@ -131,8 +131,8 @@ export class Guard {
       try {
         const decoded = new TextDecoder().decode(Uint8Array.from(atob(rest), (one) => one.charCodeAt(0)));
         yield [decoded, SHORTEST];
-        yield [decoded.split(":")[0]!, SHORTEST];
         yield [decoded.slice(decoded.indexOf(":") + 1), SHORTEST_ALONE];
+        if (isShown) yield [decoded.split(":")[0]!, SHORTEST]; // a user's name may stand elsewhere
       } catch { /* no Basic */ }
     }
   }
@@ -281,7 +281,7 @@ function* signs(value: Json, place: string, isForm: boolean): Generator<Sign> {
 function decodings(path: string): string[] {
   const found = [path];
   for (let round = 0; round < DECODINGS; round += 1) found.push(unescaped(found.at(-1)!).normalize("NFKC"));
-  const isClear = (one: string): boolean => !UNCLEAR.test(one) && seen(one) === one && !one.split("/").some((part) => DOTS.test(part.replace(/\s/g, "")));
+  const isClear = (one: string): boolean => !UNCLEAR.test(one) && seen(one) === one && !one.split("/").some((part) => DOTS.test(part) || DOTS.test(part.replace(/\s/g, "")));
   return !/%[0-9a-f]{2}/i.test(found.at(-1)!) && found.every(isClear) ? found : [];
 }
 
@@ -314,6 +314,13 @@ function fitsSegment(literals: string[], part: string): boolean {
 
 /** Whether two paths are spellings of one: escapes, and a slash at the end. Bytes that are no UTF-8 are compared as bytes. */
 export function samePlace(one: string, other: string): boolean {
-  const plain = (path: string) => path.replace(/\/+$/, "").split("/").map(unescaped).join("\0");
+  const plain = (path: string) => withoutSlash(path).split("/").map(unescaped).join("\0");
   return plain(one) === plain(other);
+}
+
+/** A path without the slashes at its end. */
+export function withoutSlash(path: string): string {
+  let end = path.length;
+  while (path[end - 1] === "/") end -= 1;
+  return path.slice(0, end);
 }

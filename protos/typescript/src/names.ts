@@ -7,13 +7,13 @@ import { segments } from "./form.ts";
 const WORDS = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g;
 /** Last word of the name of a credential, or its last two in one. */
 const SECRET = new RegExp("^(passw(or)?d|pwd|psw|pw|pass|passphrase|passcode|passkey|pat|secret|cred|credential|authori[sz]ation|jwt|bearer|assertion"
-  + "|signature|sig|hmac|[ht]?otp|pin|[cx]srf|dpop|mnemonic|pem|dsn|kubeconfig|connectionstring|connstr|accesskeyid|codeverifier|clientcert(ificate)?"
-  + "|(seed|recovery|secret)phrase|(php|j)?sess(ion)?id|(access|auth|authorization|security|backup|recovery|device|login|mfa)code"
+  + "|signature|sig|hmac|[ht]?otp|pin|[cx]srf|dpop|mnemonic|pem|dsn|kubeconfig|accesskeyid|codeverifier|clientcert(ificate)?"
+  + "|(seed|recovery|secret)phrase|(php|j)?sess(ion)?id|(access|auth|authorization|security|backup|recovery|device|login|mfa|[ht]?otp|pin)code|securityanswer"
   + "|api(key|token|secret)|access(key|token)|(auth|bearer|client|csrf|id|private|refresh|session|signing)token"
   + "|(auth|private|secret|signing|user|ws)key|clientsecret)$");
 /** How a name ends that is written as one word: `dbpassword`. */
 const JOINED = new RegExp("(password|passwd|pwd|passphrase|passcode|passkey|secret|credential|authorization|signature|api(key|token)|access(key|token)"
-  + "|(auth|bearer|csrf|refresh|session)token|(auth|private|secret|signing)key|(user|db|root|admin|smtp|ftp|ssh)pass)$");
+  + "|(auth|bearer|csrf|refresh|session)token|(auth|private|secret|signing)key|(user|db|root|admin|smtp|ftp|ssh)pass|conn(ection)?str(ing)?)$");
 /** What stands before `key` in the name of a credential. A `key` alone is one in a query: in a body it names an entry. */
 const OF_KEYS = new RegExp("^(api|app|application|access|account|admin|auth|bearer|client|consumer|csrf|deploy|developer|device|encryption|functions|gpg"
   + "|license|master|partner|pgp|private|rapidapi|secret|security|server|service|session|shared|signing|ssh|storage|subscription|user|vault|write|xsrf)$");
@@ -33,11 +33,11 @@ const OF_TEXTS = /^(auth|authentication|cookie|signature|token|pat)s?$/;
 const UNDOCUMENTED = new RegExp("^(cookie|x-amz-security-token|x-goog-api-key)$|(^|[_.-])(api|access|auth|private|session|secret|security|csrf|xsrf|bearer|vault)"
   + "[_-]?(key|token|secret)$|(^|[_.-])(apikey|authorization|passw(or)?d|secret)$", "i");
 const OF_HEADERS = /^(auth|authentication|session|sid|ticket|cookie|token)$/;
-const OF_QUERIES = /^(key|keyid|code|sid|session|sessionkey|ticket|cookies?|tokens?|auth|authentication)$/;
+const OF_QUERIES = /^(key|keyid|code|sid|session|sessionkey|ticket|cookies?|tokens?|x?auth|authentication)$/;
 /** Words in the names of headers that send a request elsewhere, or as somebody else. */
 const OVERRIDING = new RegExp("^(methods?|verb|override|methodoverride|rewrite|forward(ed)?|destination|host|ur[il]|path|redirect|subrequest|accel|sendfile"
   + "|impersonate|sudo|principal|identity|behalf|actor|actas|user(id|name)?|remote|consumer|account|groups?|roles?|ip|dn|oidc)$");
-const OVERRIDES = /^(x?http)?methodoverride$|^xmethodoverride$|^xhttpmethod$/;
+const OVERRIDES = /^(x?http)?methodoverride$|^xmethodoverride$|^xhttpmethod$|^x?actas$/;
 /** Headers that say in which form and version something is written. */
 const OF_FORM = /^(content-type|content-language|accept(-[a-z]+)*|prefer|(.*[-_.])?(api)?version)$/i;
 const TRIAL = /^x?(dryrun|validat(e|ion)(only)?|onlyvalidate|simulat(e|ed|ion)|whatif|noop|test(mode|run|only)?|(plan|check|preview)only|sandbox)$/;
@@ -61,7 +61,8 @@ export function isSecretName(name: string, isText = false): boolean {
   const found = essential(name);
   const [whole = "", before = "", first = ""] = [found.at(-1), found.at(-2), found.at(-3)];
   const last = singular(whole);
-  if (SECRET.test(last) || SECRET.test(before + last) || JOINED.test(singular(found.join(""))) || found.join("") === "sid") return true;
+  const joined = wordsOf(name).join("");
+  if (SECRET.test(last) || SECRET.test(before + last) || [found.join(""), joined].some((one) => JOINED.test(singular(one))) || joined === "sid") return true;
   if (whole.endsWith("token")) return !OF_PAGES.test(whole === "token" ? before : whole.slice(0, -5));
   if (whole === "tokens") return OF_TOKENS.test(before) || (isText && !OF_PAGES.test(before));
   if (last === "id" && before === "key") return OF_KEYS.test(first);
@@ -93,7 +94,8 @@ export function overridesMethod(name: string, isForm: boolean): boolean {
   return segments(plainOf(name).trim()).some((part) => {
     const plain = part.trim().toLowerCase();
     const found = plain.replace(/[^a-z]/g, "");
-    if (["method", "methodoverride", "httpmethod", "verb"].includes(found) && /^[^\p{L}]/u.test(plain)) return true;
+    const isMarked = /^[^\p{L}]/u.test(plain);
+    if (isMarked && (/^((http)?method|methodoverride|verb)$/.test(found) || (isForm && /^(action|controller|host|path|route|ur[il])$/.test(found)))) return true;
     return OVERRIDES.test(found) || (isForm && found === "httpmethod");
   });
 }

@@ -23,7 +23,11 @@ export function proposed({ request, steps, waitSeconds }: Next, before: Request)
     changes.push(`    ${named(place)}: ${was === undefined ? "" : `${literal(was)} `}-> ${is === undefined ? "(removed)" : literal(is)}`);
   };
   for (const [place, value] of now) if (!old.has(place) || writeJson(old.get(place)!) !== writeJson(value)) change(place, old.get(place), value);
-  for (const [place, value] of old) if (!now.has(place)) change(place, value, undefined);
+  const filled = [...now.keys()];
+  for (const [place, value] of old) {
+    const isFilled = typeof value === "object" && value !== null && filled.some((other) => other.startsWith(`${place}/`));
+    if (!now.has(place) && !isFilled) change(place, value, undefined);
+  }
   const places = changes.length + steps.reduce((sum, step) => sum + [...leaves(content(step), "")].length, 0);
   if (places > MOST) return { problem: `the correction changes ${places} places, more than the ${MOST} that a person can be shown` };
   const cut = values.map(literalLength).find((length) => length > LONGEST);
@@ -41,9 +45,9 @@ export function line({ method, path, query, headers, body }: Pick<Request, "meth
 }
 
 function* leaves(value: Json, place: string): Generator<[string, Json]> {
-  if (isObject(value) && (Object.keys(value).length > 0 || place === "")) {
+  if (isObject(value) && (Object.keys(value).length > 0 || ["", "/query", "/headers"].includes(place))) {
     for (const name of Object.keys(value)) yield* leaves(value[name]!, `${place}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`);
   } else if (Array.isArray(value) && value.length > 0) {
     for (const [index, item] of value.entries()) yield* leaves(item, `${place}/${index}`);
-  } else if (!(isObject(value) && place.lastIndexOf("/") === 0) && !(value === null && place === "/body")) yield [place, value];
+  } else if (value !== null || place !== "/body") yield [place, value];
 }
