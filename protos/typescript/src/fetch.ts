@@ -27,13 +27,15 @@ const LONGEST = 1 << 20;
 const MOST_SUGGESTIONS = 64;
 /** Edits, steps and placeholders of all suggestions together. */
 const MOST_PARTS = 1000;
-/** Only the sender can change a request that is signed or has a checksum: by a header, by what stands in `Authorization`, in the query, in the body. */
-const SIGNATURES = /(^|[-_])(signature(-input|-v\d|-\d+)?|signed|sign|hmac|digest|checksum|md5|sha-?\d+|crc32c?|jws|dpop|(content|body|goog)-hash)([-_](sha)?-?\d+|-crc32c)?$/i;
-const SIGNING = /^(?!(basic|bearer|token|api-?key)\s)((digest|signature|oauth|hawk|sharedkey|dpop|mac|\S*(hmac|-rsa-|-ecdsa-|sha\d)\S*)\b|\S+\s+([^\s:=,]+:[\w+/-]+=*$|.*\b(signature|sig|hmac|mac)=))/i;
-const SIGNED = /(^|[-_])(signature|sig|sign|hmac|hmac-?sha\d+)$/i;
+/** Only the sender can change a request that is signed, or a body that has a checksum. */
+const SIGNATURES = /(^|[-_])(signatures?|sig|hmac|jws|dpop|signature-input)([-_]|$)|signature$|[-_]sign$/i;
+const CHECKSUMS = /(^|[-_])(checksum|crc32c?|digest|hash|md5|sha-?\d+)([-_]|$)/i;
+const SIGNING = /^\S*(acs\d|aws|digest|dpop|eg1|goog\d|hawk|hmac|sha-?\d|sharedkey|sign|tc3)|^mac\s/i;
+const SIGNED = /(^|[\s,&])[\w.-]*(signature|sig|mac)\s*=|^\S+\s+[\w.-]+:[\w+/-]{20,}={0,2}$/i;
+const SIGNED_NAME = /(^|[-_])(signature|sig|hmac|jws)$|signature$/i;
 const UNREAD = /^(multipart\/|(application|text)\/(x-)?yaml|application\/apply-patch\+yaml)|;\s*charset="?(?!utf-?8\b|us-ascii\b|ascii\b)/i;
-/** Media types in which the body is read: a correction names no other one. */
-const READ = /^(|[\w.+-]+\/([\w.-]+\+)?(json|x-ndjson|xml|x-www-form-urlencoded)|[\w.-]+\/[\w.-]*json[\w.+-]*|text\/(?!(x-)?yaml)[\w.+-]+)\s*(;[^,]*)?$/i;
+/** Media types in which a body that is no text is read: a correction names no other one. */
+const READ = /^(|[\w.-]+\/([\w.-]+[+-])?json([+-][\w.-]+)?|application\/x-www-form-urlencoded)\s*(;[^,]*)?$/i;
 const FORM = "application/x-www-form-urlencoded";
 const isForm = (media: string): boolean => media.includes(FORM);
 
@@ -161,6 +163,7 @@ async function decided({ feedback, text }: Recovery, read: Read, document: Docum
   const outside = isBelow(document.path, policy.prefix) ? [...next.steps, next.request].find((one) => !isBelow(one.path, policy.prefix)) : undefined;
   if (outside !== undefined) return `${outside.method} ${outside.path} is not below ${policy.prefix}, where the API is that refused the request`;
   if (!read.editable) return "the request is signed, or its body is not edited";
+  if (Object.keys(document.headers).some((name) => CHECKSUMS.test(name)) && writeJson(next.request.body) !== writeJson(document.body)) return "the body has a checksum";
   if (next.steps.length > MOST_STEPS) return `${next.steps.length} requests have to come first, more than ${MOST_STEPS}`;
   const corrected = { ...withKey(next, document), form: isForm(String(next.request.headers["content-type"] ?? "")) };
   const steps = next.steps.map((step) => ({ ...step, form: isObject(step.body) && isForm(String(step.headers["content-type"] ?? sending.headers.get("content-type") ?? "")) }));
@@ -173,7 +176,7 @@ async function decided({ feedback, text }: Recovery, read: Read, document: Docum
     if (first !== undefined) return first;
     const [media, coding] = ["content-type", "content-encoding"].map((name) => corrected.headers[name] ?? "") as [string, string];
     if (coding !== (document.headers["content-encoding"] ?? "")) return "the correction changes how the body is encoded";
-    if (media !== (document.headers["content-type"] ?? "") && document.body !== null && !(READ.test(media) && !UNREAD.test(media))) {
+    if (media !== (document.headers["content-type"] ?? "") && document.body !== null && (UNREAD.test(media) || !(READ.test(media) || typeof document.body === "string"))) {
       return "the correction names a media type in which the body is not read";
     }
     const own = [...sending.headers].filter(([name]) => policy.guard.isKept(name));
@@ -338,9 +341,12 @@ function reading(text: string, media: string): Json | undefined {
 }
 
 function isSigned({ url, headers }: Request, body: Json | undefined): boolean {
-  const isLong = (value: unknown): boolean => typeof value === "string" && /^[\w+/=-]{24,}$/.test(value);
-  return [...headers.keys()].some((name) => SIGNATURES.test(name)) || SIGNING.test(headers.get("authorization") ?? "")
-    || [...new URL(url).searchParams.keys()].some((name) => SIGNED.test(name)) || (isObject(body) && Object.keys(body).some((name) => SIGNED.test(name) && isLong(body[name])));
+  const authorization = headers.get("authorization") ?? "";
+  const isNamed = (name: string, value: unknown): boolean =>
+    typeof value === "string" && (SIGNED_NAME.test(name) || (/^sign$/i.test(name) && value.length >= 16));
+  return [...headers.keys()].some((name) => SIGNATURES.test(name) && !name.startsWith("accept")) || [...new URL(url).searchParams].some(([name, value]) => isNamed(name, value))
+    || (!/^(basic|bearer)\s/i.test(authorization) && (SIGNING.test(authorization) || SIGNED.test(authorization)))
+    || (isObject(body) && Object.keys(body).some((name) => isNamed(name, body[name]) && /^[\w+/=-]{24,}$/.test(body[name] as string)));
 }
 
 /** Whether JSON says the same if it is read and written again: no number loses digits, no object has two members of one name. */

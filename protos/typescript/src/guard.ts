@@ -5,9 +5,9 @@ import { LONG, SHORTEST, finder, readings } from "./credentials.ts";
 import { seen } from "./explain.ts";
 import { segments, unescaped } from "./form.ts";
 import type { Request } from "./edit.ts";
-import { at, isObject, own, writeJson } from "./json.ts";
+import { isObject, own, writeJson } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
-import { isCondition, isOfForm, isSecretHeader, isSecretName, isSecretParameter, isTrial, isUndocumented, letters, overridesHeader, overridesMethod } from "./names.ts";
+import { counts, isCondition, isOfForm, isSecretHeader, isSecretName, isSecretParameter, isTrial, isUndocumented, letters, overridesHeader, overridesMethod } from "./names.ts";
 
 /** A request as it is written on the wire. */
 export interface Written {
@@ -26,25 +26,35 @@ interface Leaf {
 
 const DECODINGS = 3;
 const SHORTEST_ALONE = 3; // of a value that is looked for as a whole text
-/** Members of an object with the name of a credential that describe it: `imagePullSecrets: [{name: ...}]`. */
-const DESCRIBING = new Set(["kind", "method", "scheme", "scope", "scopes", "provider", "algorithm", "name", "namespace"]);
-/** Members that name what another one holds: `{name: "DB_PASSWORD", value: ...}`. */
-const NAMING = ["name", "key", "field", "header", "parameter", "param", "variable", "k", "n"];
-const NAMED = /^(values?|val|v|content|data|text|default|default_?value)$/i;
+/** Members of an object with the name of a credential that name it: `imagePullSecrets: [{name: ...}]`; that describe it in a word. */
+const NAMING = /^(name|namespace)$/i;
+const DESCRIBING = /^(type|kind|method|scheme|scopes?|provider|algorithm)$/i;
+const WORD = /^[A-Za-z]{1,20}([ _./:-]?[A-Za-z]{1,20}){0,5}[-_]?\d{0,3}$/;
+/** Members whose value names what stands beside it: `{name: "DB_PASSWORD", value: ...}`, `{kind: "Secret", data: ...}`. */
+const PAIRED = ["name", "key", "kind", "type", "field", "header", "parameter", "param", "variable", "property", "label", "id", "k"];
+const VALUES = /^((binary|current|default|new|secure|string)?_?(contents?|data|text|values?)|default|plaintext|secret|string|val|v)$/i;
+/** A segment of a path that says that the next one is a credential; how that looks; a segment that is one. */
+const OF_PATHS = /^((access|api|auth|bearer|csrf|refresh|session)?token|(access|api|auth)key|password|jwt)$/;
+const OPAQUE = /^((?=\D*\d).{8,}|.{20,})$/;
+const BOT = /^[A-Za-z]*\d+:[\w-]{16,}$/;
 const ASSIGNED = /([?&;]|--)?([\p{L}\p{N}_.-]+)/gu;
 const SIGN = /["'\s\\]*([=:>]|(?<=\s))["'\s\\]*/y;
 const VALUE = /[^"'\s\\&;,<>{}]{0,500}/y;
 /** Empty segments, controls, backslashes, look-alikes of slashes and dots, an escape that not all servers know. */
-const UNCLEAR = /\/{2}|[\u0000-\u001f\u007f-\u009f\\\ufffd\u2044\u2215\u2216\u2571\u2572\u27cb\u29f5\u29f8\u29f9\u3002]|%u/i;
+const UNCLEAR = /\/{2}|\/[;?#]|[\u0000-\u001f\u007f-\u009f\\\ufffd\u06d4\u0701\u0702\u2044\u2215\u2216\u2571\u2572\u27cb\u29f5\u29f8\u29f9\u3002\uff61]|%u[0-9a-f]{4}/i;
 /** A dot segment, also before what some servers take for its end, or blanks alone. */
 const DOTS = /^\.+([;,&?#].*)?$|^\s+$/;
-const METHOD = /^(get|head|options|post|put|patch|delete|create|update|upsert|merge)$/i;
-const ADDRESS = /^(ur[il]|path|href|relative_?ur[il]|resource|endpoint)$/i;
-const GRAPHQL = /^(\s*#[^\n]*\n)*\s*((query|mutation|subscription|fragment)\b[^{]*)?\{/;
-const OF_GRAPHQL = ["query", "operationName", "operation_name", "documentId", "doc_id", "extensions"];
-/** Parameters of a query or a form that say what is to be done. */
-const ACTING = /^(action|operation|operationname|method|cmd|command|func|function|procedure)$/i;
-const OFF = ["", "0", "false", "no", "off", "none", "null", "[]"];
+/** Members of a body and parameters that say what is done; a method beside an address; what `params` of a call may name. */
+const ACTING = /^(action|cmd|command|do|function|op|operation|operationid|operationname|procedure)$/;
+const METHODS = /^(method|httpmethod|requestmethod|verb)$/;
+const HTTP = /^\s*(get|head|options|post|put|patch|delete|query|search)\s*$/i;
+const ADDRESS = /^(endpoint|href|path|relativeurl|resource|target|to|ur[il])$/;
+const TARGET = /^(action|command|method|name|operation|tool|uri)$/;
+/** Members that hold GraphQL or a statement of a database, and no words that are looked for. */
+const QUERIES = /^(query|mutation|sql|statement|stmt|cypher|gremlin|script|documentid|docid)$/;
+const STATEMENT = /\{|^\s*(alter|call|create|delete|drop|exec|grant|insert|match|merge|select|truncate|update|with)\b/i;
+const TRIAL_OF_PREFER = /tx=rollback|dry-?run|(validate|test)-?only|return=preview/gi;
+const OFF = ["", "0", "false", "n", "no", "off", "none", "null"];
 
 /** Names of credentials in the parts of a request: the usual ones, and those that the caller lists. */
 export class Guard {
@@ -84,10 +94,12 @@ export class Guard {
   /** Why a request that would come first is not sent. It is looked at before the caller's credentials are in it. */
   stepProblem(step: Written, caller: Written): string {
     const leaves = [...this.#leaves(step)];
-    const secret = leaves.find(({ secrets }) => secrets.length > 0);
+    const called = [...this.#leaves(caller)];
+    const own = called.filter(({ place, secrets }) => place[0] === "path" && secrets.length > 0).map(spelled); // `/bot123:.../getMe`
+    const secret = leaves.find((leaf) => leaf.secrets.length > 0 && !own.includes(spelled(leaf)));
     if (secret !== undefined) return `a request that has to come first sets a credential (/${secret.place.join("/")})`;
     if (overridesOf(step).length > 0) return "a request that has to come first has an override, which is another call than it shows";
-    const copied = this.#copied([...this.#leaves(caller)].filter(({ secrets }) => secrets.length > 0), leaves);
+    const copied = this.#copied(called, leaves);
     return copied === "" ? "" : `a request that has to come first copies a credential to ${copied}`;
   }
 
@@ -146,44 +158,48 @@ export class Guard {
       yield { place: ["headers", low], text: value, secrets: this.isHeader(low) ? [value] : this.#told(value) };
     }
     for (const [name, value] of searchParams) yield { place: ["query", name], text: value, secrets: this.isParameter(name) ? [value] : this.#told(value) };
-    yield* this.#within(body, ["body"], false, false);
+    yield* this.#within(body, ["body"], false);
   }
 
   *#inPath(path: string): Generator<Leaf> { // `/apikey/123abc`, `;jsessionid=123abc`, `/bot123456:abc`
-    const parts = path.split("/");
-    for (const [index, part] of parts.entries()) {
-      const before = parts[index - 1] ?? "";
-      const plain = part.split(";")[0]!;
-      const isKey = /^.{0,40}s$/.test(before) ? false : isSecretName(before) || letters(before) === "key";
-      const secrets = (isKey && plain.length >= 8 && /\d/.test(plain)) || /^[a-z]*\d{5,}:[\w-]{8,}$/i.test(plain) ? [plain] : [];
-      for (const pair of part.split(";").slice(1)) {
-        const [name = "", ...rest] = pair.split("=");
-        if (this.isParameter(name)) secrets.push(rest.join("="));
+    let before = "";
+    for (const part of path.split("/")) {
+      const [here = "", ...pairs] = part.split(";");
+      for (const [name = "", ...rest] of pairs.map((pair) => pair.split("="))) {
+        if (this.isParameter(name)) yield { place: ["path", name.toLowerCase()], text: rest.join("="), secrets: [rest.join("=")] };
       }
-      if (plain.includes("=")) secrets.push(...this.#told(plain));
-      if (secrets.length > 0) yield { place: ["path", before], text: secrets.join("\n"), secrets };
+      if (BOT.test(here) || (OF_PATHS.test(before) && OPAQUE.test(here))) yield { place: ["path", before], text: here, secrets: [here] };
+      before = letters(part);
     }
   }
 
-  *#within(value: Json, place: string[], secret: boolean, isText: boolean): Generator<Leaf> {
+  *#within(value: Json, place: string[], secret: boolean): Generator<Leaf> {
     if (isObject(value) && Object.keys(value).length > 0) {
-      const isNamed = NAMING.some((name) => typeof value[name] === "string" && this.#names(value[name] as string, true));
-      const isStored = value["kind"] === "Secret";
+      const isPaired = Object.keys(value).some((name) => PAIRED.includes(name.toLowerCase()) && this.#namesOne(value[name]!));
       for (const name of Object.keys(value)) {
-        const held = (isNamed && NAMED.test(name)) || (isStored && /^(data|stringData)$/.test(name));
-        const inner = held || this.#names(name, false) || (secret && (!DESCRIBING.has(name.toLowerCase()) || isObject(value[name]!)));
-        yield* this.#within(value[name]!, [...place, name], inner, this.#names(name, true));
+        const inner = value[name]!;
+        const isNamed = this.#names(name) && !(counts(name) && typeof inner !== "string" && typeof inner !== "object");
+        const isOwn = secret && !NAMING.test(name) && !(DESCRIBING.test(name) && [inner].flat().every((one) => typeof one !== "string" || WORD.test(one)));
+        yield* this.#within(inner, [...place, name], isNamed || isOwn || (isPaired && VALUES.test(name)));
       }
     } else if (Array.isArray(value) && value.length > 0) {
-      const isPair = value.length === 2 && typeof value[0] === "string" && this.#names(value[0], true); // `["Authorization", ...]`
-      for (const [index, inner] of value.entries()) yield* this.#within(inner, [...place, String(index)], secret || (isPair && index === 1), isText);
-    } else if (typeof value === "string") yield { place, text: value, secrets: secret || isText ? [value] : this.#told(value) };
+      const isEntry = value.length === 2 && /^\d+$/.test(place.at(-1)!); // `[["Authorization", ...]]`, `["--password", ...]`
+      for (const [index, inner] of value.entries()) {
+        const before = value[index - 1];
+        const isNamed = typeof before === "string" && (isEntry || before.startsWith("-")) && this.#namesOne(before);
+        yield* this.#within(inner, [...place, String(index)], secret || isNamed);
+      }
+    } else if (typeof value === "string") yield { place, text: value, secrets: secret ? [value] : this.#told(value) };
     else if (typeof value === "number" || typeof value === "bigint") yield { place, text: String(value), secrets: secret ? [String(value)] : [] };
     else yield { place, text: "", secrets: [] }; // whether there is one is no credential
   }
 
-  #names(name: string, isText: boolean): boolean {
-    return isSecretName(name, isText) || this.#listed.has(letters(name));
+  #names(name: string): boolean {
+    return isSecretName(name) || [name, ...segments(name)].some((part) => this.#listed.has(letters(part)));
+  }
+
+  #namesOne(value: Json): boolean {
+    return typeof value === "string" && value.length <= 80 && this.#names(value);
   }
 
   /** The credentials in a text that has a form of its own: a form, XML, JSON in text, a command, an address with a password. */
@@ -197,7 +213,7 @@ export class Guard {
         if (sign === undefined || (sign === "" && start !== "--")) continue;
         const isParameter = start !== undefined && start !== "--" && sign === "=" && this.isParameter(name);
         VALUE.lastIndex = SIGN.lastIndex;
-        if (isParameter || this.#names(name.replace(/^-+/, ""), false)) told.push(VALUE.exec(reading)?.[0] || text);
+        if (isParameter || (this.#names(name) && !counts(name))) told.push(VALUE.exec(reading)?.[0] || text);
       }
     }
     return told;
@@ -213,18 +229,18 @@ function overridesOf({ url, headers, body, form }: Written): string[] {
   for (let one = waiting.pop(); one !== undefined; one = waiting.pop()) {
     for (const name of isObject(one) ? Object.keys(one) : []) {
       if (overridesMethod(name, form)) found.push(`${name}=${writeJson((one as JsonObject)[name]!)}`);
-      if (form) waiting.push((one as JsonObject)[name]!);
+      waiting.push((one as JsonObject)[name]!);
     }
-    if (form && Array.isArray(one)) for (const inner of one) waiting.push(inner);
+    if (Array.isArray(one)) for (const inner of one) waiting.push(inner);
   }
   return found.sort();
 }
 
-/** What the content of a request tells the server to do, beside its method and path. */
+/** What the content of a request tells the server to do, beside its method and path; or under what it does nothing, or less. */
 interface Sign {
-  kind: "operation" | "trial" | "condition";
   place: string;
   value: string;
+  isSafeguard: boolean;
 }
 
 /** Why a person has to agree to what a correction does to headers, operations in the content, trials and conditions; empty if it need not. */
@@ -233,47 +249,51 @@ export function anotherContent(before: Request, after: Request): string {
     const [was, is] = [before.headers[name], after.headers[name]];
     if (was !== is && !isOfForm(name) && !(name === "idempotency-key" && was === undefined)) return `it changes the header ${name}`;
   }
-  const [old, now] = [before, after].map((one) => new Map([...signsOf(one)].map((sign) => [`${sign.place} ${sign.kind}`, sign]))) as [Map<string, Sign>, Map<string, Sign>];
-  for (const [place, { kind, place: where, value }] of old) {
-    if (kind === "operation" && now.get(place)?.value !== value) return `it changes ${where}, which says what is to be done`;
-    if (kind === "trial" && now.get(place)?.value !== value) return `it changes ${where}, without which the server does more than try`;
-    if (kind === "condition" && !now.has(place)) return `it removes ${where}, a condition`;
+  const kept = trialsOfPrefer(after);
+  if (trialsOfPrefer(before).some((one) => !kept.includes(one))) return "it changes the header prefer, without which the server does more than try";
+  const [old, now] = [before, after].map((one) => new Map([...signsOf(one)].map((sign) => [sign.place, sign]))) as [Map<string, Sign>, Map<string, Sign>];
+  for (const { place, value, isSafeguard } of old.values()) {
+    if (now.get(place)?.value !== value) return isSafeguard ? `it changes ${place}, without which the server does more` : `it changes ${place}, which says what is done`;
   }
-  const added = [...now].find(([place, { kind }]) => kind === "operation" && !old.has(place));
-  return added === undefined ? "" : `it changes ${added[1].place}, which says what is to be done`;
+  const added = [...now.values()].find(({ place, isSafeguard }) => !isSafeguard && !old.has(place));
+  return added === undefined ? "" : `it changes ${added.place}, which says what is done`;
 }
 
-/** Whether the content of a request that comes first says what is to be done, or a header is more than its form. */
+const trialsOfPrefer = ({ headers }: Request): string[] => String(headers["prefer"] ?? "").toLowerCase().match(TRIAL_OF_PREFER) ?? [];
+
+/** Whether a request that comes first has no header beyond its form, and nothing that says what is done. */
 export const isPlain = (step: Request): boolean =>
-  Object.keys(step.headers).every(isOfForm) && [...signsOf(step)].every(({ kind }) => kind !== "operation");
+  Object.keys(step.headers).every(isOfForm) && [...signsOf(step)].every(({ isSafeguard }) => isSafeguard);
 
-function* signsOf({ query, body, form = false }: Request): Generator<Sign> {
-  yield* signs(query, "/query", true);
-  if (typeof body === "string") yield { kind: "operation", place: "/body", value: body }; // SOAP, a bulk of lines, GraphQL
-  else yield* signs(body, "/body", form);
+function* signsOf({ query, body }: Request): Generator<Sign> {
+  yield* signs(query, "/query");
+  if (typeof body === "string") yield { place: "/body", value: body, isSafeguard: false }; // XML, lines of JSON, GraphQL
+  else yield* signs(body, "/body");
 }
 
-function* signs(value: Json, place: string, isForm: boolean): Generator<Sign> {
-  if (Array.isArray(value)) for (const [index, inner] of value.entries()) yield* signs(inner, `${place}/${index}`, false);
+function* signs(value: Json, place: string): Generator<Sign> {
+  if (Array.isArray(value)) for (const [index, inner] of value.entries()) yield* signs(inner, `${place}/${index}`);
   if (!isObject(value)) return;
-  const names = Object.keys(value);
-  const operating = new Set(isForm ? names.filter((name) => ACTING.test(name)) : []);
-  const called = names.find((name) => /^(http)?_?(method|verb)$/i.test(name) && typeof value[name] === "string" && METHOD.test(value[name] as string));
-  if (called !== undefined) for (const name of names.filter((one) => one === called || ADDRESS.test(one))) operating.add(name);
-  if (own(value, "jsonrpc")) operating.add("method");
-  if (/^(add|remove|replace|move|copy|test)$/.test(String(at(value, "op")))) for (const name of ["op", "path", "from"]) operating.add(name);
-  const isGraphql = typeof value["query"] === "string" && GRAPHQL.test(value["query"]);
-  if (isGraphql || own(value, "operationName") || own(at(value, "extensions"), "persistedQuery")) for (const name of OF_GRAPHQL) operating.add(name);
-  for (const name of names) {
+  const names = new Map(Object.keys(value).map((name) => [name, letters(segments(name).findLast((part) => part !== "") ?? "")]));
+  const called = [...names].find(([, plain]) => METHODS.test(plain))?.[0];
+  const method = called === undefined ? undefined : value[called];
+  const isCall = typeof method === "string" && (own(value, "jsonrpc") || own(value, "params"));
+  const hasAddress = [...names.values()].some((plain) => ADDRESS.test(plain));
+  const isInner = typeof method === "string" && HTTP.test(method) && hasAddress;
+  const isWhole = /^\/(query|body)(\/\d+)?$/.test(place);
+  for (const [name, plain] of names) {
     const [inner, here] = [value[name]!, `${place}/${name}`];
-    if (operating.has(name)) yield { kind: "operation", place: here, value: writeJson(inner) };
-    if (isTrial(name) && !OFF.includes(String(inner).toLowerCase())) yield { kind: "trial", place: here, value: writeJson(inner) };
-    if (isCondition(name)) yield { kind: "condition", place: here, value: "" };
-    yield* signs(inner, here, false);
-  }
-  for (const name of own(value, "jsonrpc") ? ["name", "uri"] : []) {
-    const inner = at(value, "params", name);
-    if (inner !== undefined) yield { kind: "operation", place: `${place}/params/${name}`, value: writeJson(inner) };
+    const isStated = (QUERIES.test(plain) && typeof inner === "string" && STATEMENT.test(inner)) || (plain === "extensions" && own(inner, "persistedQuery"));
+    const acts = typeof inner !== "object" && (plain === "operationname" || (isWhole && ACTING.test(plain)) || (hasAddress && plain === "op") // JSON Patch
+      || (METHODS.test(plain) && (isCall || isInner || place === "/query")) || (isInner && ADDRESS.test(plain)));
+    const isTried = isTrial(name) && !OFF.includes(String(inner).trim().toLowerCase());
+    if (isStated || acts) yield { place: here, value: acts ? writeJson(inner).toLowerCase() : writeJson(inner), isSafeguard: false };
+    else if (isTried || isCondition(name)) yield { place: here, value: isTried ? "on" : writeJson(inner), isSafeguard: true };
+    else yield* signs(inner, here);
+    if (plain !== "params" || !isCall || !isObject(inner)) continue;
+    for (const target of Object.keys(inner)) {
+      if (TARGET.test(letters(target)) && method.includes("/")) yield { place: `${here}/${target}`, value: writeJson(inner[target]!), isSafeguard: false };
+    }
   }
 }
 
@@ -281,7 +301,8 @@ function* signs(value: Json, place: string, isForm: boolean): Generator<Sign> {
 function decodings(path: string): string[] {
   const found = [path];
   for (let round = 0; round < DECODINGS; round += 1) found.push(unescaped(found.at(-1)!).normalize("NFKC"));
-  const isClear = (one: string): boolean => !UNCLEAR.test(one) && seen(one) === one && !one.split("/").some((part) => DOTS.test(part) || DOTS.test(part.replace(/\s/g, "")));
+  const isClear = (one: string): boolean => !UNCLEAR.test(one) && seen(one) === one && !/[./\\%?#;]/.test(one.replace(/[^\u0080-\uffff]+/g, "").normalize("NFKC"))
+    && !one.split("/").some((part) => DOTS.test(part) || DOTS.test(part.replace(/\s/g, "")));
   return !/%[0-9a-f]{2}/i.test(found.at(-1)!) && found.every(isClear) ? found : [];
 }
 
