@@ -168,7 +168,7 @@ export class Guard {
       for (const [name = "", ...rest] of pairs.map((pair) => pair.split("="))) {
         if (this.isParameter(name)) yield { place: ["path", name.toLowerCase()], text: rest.join("="), secrets: [rest.join("=")] };
       }
-      if (BOT.test(here) || (OF_PATHS.test(before) && OPAQUE.test(here))) yield { place: ["path", before], text: here, secrets: [here] };
+      if (BOT.test(here) || (OF_PATHS.test(before) && OPAQUE.test(here))) yield { place: ["path", before], text: here, secrets: [here, here.slice(here.indexOf(":") + 1)] };
       before = letters(part);
     }
   }
@@ -289,10 +289,10 @@ function* signs(value: Json, place: string): Generator<Sign> {
     const isTried = isTrial(name) && !OFF.includes(String(inner).trim().toLowerCase());
     if (isStated || acts) yield { place: here, value: acts ? writeJson(inner).toLowerCase() : writeJson(inner), isSafeguard: false };
     else if (isTried || isCondition(name)) yield { place: here, value: isTried ? "on" : writeJson(inner), isSafeguard: true };
-    else yield* signs(inner, here);
+    yield* signs(inner, here);
     if (plain !== "params" || !isCall || !isObject(inner)) continue;
     for (const target of Object.keys(inner)) {
-      if (TARGET.test(letters(target)) && method.includes("/")) yield { place: `${here}/${target}`, value: writeJson(inner[target]!), isSafeguard: false };
+      if ((method.includes("/") ? TARGET : ACTING).test(letters(target))) yield { place: `${here}/${target}`, value: writeJson(inner[target]!), isSafeguard: false };
     }
   }
 }
