@@ -33,7 +33,8 @@ const CHECKSUMS = /(^|[-_])(checksum|crc32c?|digest|hash|md5|sha-?\d+)([-_]|$)/i
 const SIGNING = /^\S*(acs\d|aws|digest|dpop|eg1|goog\d|hawk|hmac|sha-?\d|sharedkey|sign|tc3)|^mac\s/i;
 const SIGNED = /(^|[\s,&])[\w.-]*(signature|sig|mac)\s*=|^\S+\s+[\w.-]+:[\w+/-]{20,}={0,2}$/i;
 const SIGNED_NAME = /(^|[-_])(signature|sig|hmac|jws)$|signature$/i;
-const UNREAD = /^(multipart\/|(application|text)\/(x-)?yaml|application\/apply-patch\+yaml)|;\s*charset="?(?!utf-?8\b|us-ascii\b|ascii\b)/i;
+const UNREAD = /^(multipart\/|(application|text)\/(x-)?yaml|application\/apply-patch\+yaml)/i;
+const CHARSET = /;\s*charset\s*=\s*["']?(?!(utf-?8|us-ascii)\b)/i;
 /** Media types in which a body that is no text is read: a correction names no other one. */
 const READ = /^(|[\w.-]+\/([\w.-]+[+-])?json([+-][\w.-]+)?|application\/x-www-form-urlencoded)\s*(;[^,]*)?$/i;
 const FORM = "application/x-www-form-urlencoded";
@@ -174,14 +175,15 @@ async function decided({ feedback, text }: Recovery, read: Read, document: Docum
   const problem = await attempt(async () => {
     const first = steps.map((step) => policy.guard.stepProblem(alone(step, sending), before)).find((one) => one !== "");
     if (first !== undefined) return first;
-    const [media, coding] = ["content-type", "content-encoding"].map((name) => corrected.headers[name] ?? "") as [string, string];
-    if (coding !== (document.headers["content-encoding"] ?? "")) return "the correction changes how the body is encoded";
-    if (media !== (document.headers["content-type"] ?? "") && document.body !== null && (UNREAD.test(media) || !(READ.test(media) || typeof document.body === "string"))) {
-      return "the correction names a media type in which the body is not read";
+    const media = String(corrected.headers["content-type"] ?? "");
+    const isSameText = typeof document.body === "string" && corrected.body === document.body; // in whatever format
+    if (media !== String(document.headers["content-type"] ?? "") && document.body !== null) {
+      const isRead = typeof document.body === "string" ? isSameText || !UNREAD.test(media) : READ.test(media);
+      if (!isRead || CHARSET.test(media)) return "the correction names a media type in which the body is not read";
     }
     const own = [...sending.headers].filter(([name]) => policy.guard.isKept(name));
     const headers = [...Object.entries(corrected.headers) as [string, string][], ...own];
-    return policy.guard.problem(before, { ...written(last, reading(await last.clone().text(), media) ?? null), headers, form: isForm(media) });
+    return policy.guard.problem(before, { ...written(last, reading(await last.clone().text(), media) ?? (isSameText ? document.body : null)), headers, form: isForm(media) });
   });
   if (problem !== "") return problem ?? "the corrected request cannot be sent as it should be";
   const repeats = next.steps.length === 0 && writeJson(content(next.request)) === writeJson(content(document));
@@ -336,7 +338,7 @@ async function documentOf(request: Request, guard: Guard): Promise<Read> {
 
 /** What the text of a body says in a media type; undefined if it is not read. */
 function reading(text: string, media: string): Json | undefined {
-  if (UNREAD.test(media)) return undefined;
+  if (UNREAD.test(media) || CHARSET.test(media)) return undefined;
   return text === "" ? null : isForm(media) ? nested(new URLSearchParams(text)) : jsonOrText(text);
 }
 
@@ -388,6 +390,7 @@ function requestOf(document: Document, before: Document, sent: Request, guard: G
   const url = new URL(sent.url);
   url.pathname = path;
   if (path !== "" && !samePlace(url.pathname, path)) throw new TypeError("the address has another path");
+  if ("expect" in headers) throw new TypeError("fetch sends no Expect");
   const keys = isStep ? [...url.searchParams].filter(([name]) => guard.isParameter(name)) : [];
   url.search = new URLSearchParams([...queryPairs(query), ...keys]).toString();
   const all = new Headers(Object.entries(headers) as [string, string][]);

@@ -7,7 +7,7 @@ import { segments, unescaped } from "./form.ts";
 import type { Request } from "./edit.ts";
 import { isObject, own, writeJson } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
-import { counts, isCondition, isOfForm, isSecretHeader, isSecretName, isSecretParameter, isTrial, isUndocumented, letters, overridesHeader, overridesMethod } from "./names.ts";
+import { counts, isCoding, isCondition, isOfForm, isSecretHeader, isSecretName, isSecretParameter, isTrial, isUndocumented, letters, overridesHeader, overridesMethod } from "./names.ts";
 
 /** A request as it is written on the wire. */
 export interface Written {
@@ -79,6 +79,8 @@ export class Guard {
 
   /** Why a correction is not sent, whoever agreed; an empty text if it does nothing of the kind. */
   problem(before: Written, after: Written): string {
+    const codings = [before, after].map(({ headers }) => JSON.stringify(headers.filter(([name]) => isCoding(name))));
+    if (codings[0] !== codings[1]) return "the correction changes how the body is encoded";
     const [old, now] = [[...this.#leaves(before)], [...this.#leaves(after)]];
     const [kept, left] = [old, now].map((all) => all.filter(({ secrets }) => secrets.length > 0).map(spelled).sort()) as [string[], string[]];
     const other = [...kept.filter((one) => !left.includes(one)), ...left.filter((one) => !kept.includes(one))][0];
@@ -98,6 +100,7 @@ export class Guard {
     const own = called.filter(({ place, secrets }) => place[0] === "path" && secrets.length > 0).map(spelled); // `/bot123:.../getMe`
     const secret = leaves.find((leaf) => leaf.secrets.length > 0 && !own.includes(spelled(leaf)));
     if (secret !== undefined) return `a request that has to come first sets a credential (/${secret.place.join("/")})`;
+    if (step.headers.some(([name]) => isCoding(name))) return "a request that has to come first says in which coding its body is, so that it is not read";
     if (overridesOf(step).length > 0) return "a request that has to come first has an override, which is another call than it shows";
     const copied = this.#copied(called, leaves);
     return copied === "" ? "" : `a request that has to come first copies a credential to ${copied}`;
@@ -247,7 +250,7 @@ interface Sign {
 export function anotherContent(before: Request, after: Request): string {
   for (const name of Object.keys({ ...before.headers, ...after.headers })) {
     const [was, is] = [before.headers[name], after.headers[name]];
-    if (was !== is && !isOfForm(name) && !(name === "idempotency-key" && was === undefined)) return `it changes the header ${name}`;
+    if (was !== is && !isOfForm(name) && !(name === "idempotency-key" && is !== undefined)) return `it changes the header ${name}`;
   }
   const kept = trialsOfPrefer(after);
   if (trialsOfPrefer(before).some((one) => !kept.includes(one))) return "it changes the header prefer, without which the server does more than try";

@@ -7,9 +7,9 @@ import { segments } from "./form.ts";
 const WORDS = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g;
 /** Last word of the name of a credential, or its last two in one. */
 const SECRET = new RegExp("^(passw(or)?d|passw|pwd|psw|pw|pass|passphrase|passcode|passkey|htpasswd|pat|secret|cred(ential)?|auth|authori[sz]ation|authentication"
-  + "|jw[est]|bearer|assertion|signature|sig|hmac|[ht]?otp|pin|cv[cvn]|[cx]srf|dpop|mnemonic|pem|pfx|keytab|kubeconfig|dsn|(api|access)(key|token|secret)"
+  + "|jw[est]|bearer|assertion|signature|sig|hmac|[ht]?otp|pin|cv[cvn]|[cx]srf|dpop|mnemonic|pem|pfx|keytab|kubeconfig|cookie|dsn|(api|access)(key|token|secret)"
   + "|(auth|private|secret|signing)key|clientsecret|accesskeyid|(php|j)?sess(ion)?(id|key)|(backup|mnemonic|recovery|secret|seed)(phrase|seed|word)|codeverifier"
-  + "|conn(ection)?(str(ing)?|ur[il])|(access|auth|authorization|backup|device|fa|login|mfa|[ht]?otp|pin|recovery|security|sms|verification)code"
+  + "|conn(ection)?(str(ing)?|ur[il])|(access|auth|authorization|backup|device|fa|login|mfa|[ht]?otp|recovery|security|sms|verification)code"
   + "|(secret|security)answer|(client|user)cert(ificate)?(data)?)$");
 /** How a name ends that is written as one word: `dbpassword`. */
 const JOINED = new RegExp("(password|passwd|passphrase|passcode|passkey|pwd|(admin|db|login|proxy|root|smtp|user)pass|secret|credential|authorization|signature"
@@ -36,7 +36,7 @@ const OF_HEADERS = /^(session|sid|ticket|cookie|token|.*cert(ificate)?)$/;
 const OF_QUERIES = new RegExp("^(keys?id|key|keypair|code|sid|sas|tok|session|ticket|cookies?|basic|x?auth|(dev|developer|h|hapi|partner|rapid|rapidapi|read|user|write|ws)key)$");
 /** Words in the names of headers that send a request elsewhere, or as somebody else. */
 const OVERRIDING = new RegExp("^(methods?|verb|override|methodoverride|rewrite|forward(ed)?|destination|host|ur[il]|path|redirect|subrequest|accel|sendfile"
-  + "|impersonate|sudo|principal|identity|behalf|actor|actas|user(id|name)?|remote|consumer|account|groups?|roles?|ip|dn|oidc)$");
+  + "|impersonat[a-z]*|sudo|principal|identity|behalf|actor|actas|user(id|name)?|remote|consumer|account|groups?|roles?|ip|dn|oidc)$");
 const OVERRIDES = /^(x?http)?methodoverride$|^xmethodoverride$|^xhttpmethod$|^x?(act|run)as$/;
 /** Headers that say in which form and version something is written. */
 const OF_FORM = /^(content-type|content-language|accept(-[a-z]+)*|prefer|(.*[-_.])?(api)?version)$/i;
@@ -92,7 +92,7 @@ export const isUndocumented = (name: string): boolean => UNDOCUMENTED.test(name)
 
 /** Whether a parameter of the query is a credential. */
 export const isSecretParameter = (name: string): boolean =>
-  /^(appid$|x-(amz|goog)-)/i.test(name) || OF_QUERIES.test(letters(name)) || isSecretName(name);
+  /^(appid$|x-(amz|goog)-)/i.test(name) || OF_QUERIES.test(letters(name)) || OF_QUERIES.test(letters(name.split(".").at(-1)!)) || isSecretName(name);
 
 /** Whether a header has the request handled as another one: by method, path, host or caller. */
 export function overridesHeader(name: string): boolean {
@@ -110,6 +110,9 @@ export function overridesMethod(name: string, isForm: boolean): boolean {
     return OVERRIDES.test(found) || (isForm && /^(httpmethod|httpverb|xmethod)$/.test(found));
   });
 }
+
+/** Whether a header says in which coding a body is. */
+export const isCoding = (name: string): boolean => /^content(transfer)?encoding$/.test(letters(name));
 
 /** Whether a header may be changed unasked: it says in which form and version something is written. */
 export const isOfForm = (name: string): boolean => OF_FORM.test(name);
