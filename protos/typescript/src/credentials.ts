@@ -8,6 +8,8 @@ const HIDDEN = "(hidden)";
 export const SHORTEST = 6;
 /** Characters of a value that identifies somebody, whatever its name; of one that spaces may break. */
 export const LONG = 16;
+/** Of a value that is looked for whole: of a longer one, the start is. */
+const LONGEST = 8192;
 /** Where a text says that it was cut: the start of a credential may stand before it. */
 const CUT = "... (cut";
 const LEAST_PART = 4;
@@ -156,8 +158,9 @@ const lower = (text: string): string => text.replaceAll(/[A-Z]+/g, (run) => run.
 
 /** How values are written, in lower case: themselves, in hexadecimal, in base64 at each of three places. */
 function spellings(values: readonly string[]): string[] {
-  const written = new Set(values);
-  for (const value of values) {
+  const starts = values.map((value) => value.slice(0, LONGEST));
+  const written = new Set(starts);
+  for (const value of starts) {
     const data = [...new TextEncoder().encode(value)];
     if (data.length < SHORTEST) continue;
     const hex = data.map((byte) => byte.toString(16).padStart(2, "0"));

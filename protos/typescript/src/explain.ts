@@ -62,7 +62,7 @@ function* lines(feedback: Feedback, request: Request | undefined): Generator<str
   const isChoice = feedback.type === "intent_disambiguation" || (first.group?.relation === "one_of" && feedback.suggestions.length > 1);
   if (isChoice) yield "Choose one:";
   for (const [index, suggestion] of feedback.suggestions.entries()) {
-    const message = plain(suggestion.message ?? "") || suggestion.action;
+    const message = plain(suggestion.message ?? "") || plain(suggestion.action);
     yield isChoice ? `  ${index + 1}. ${condition(suggestion, "Only if the user agrees")}${message}` : `${heading(suggestion, feedback)}: ${message}`;
     for (const step of suggestion.steps) yield `  first send ${line(step)}`;
     for (const edit of edits(suggestion, request)) yield `  ${edit}`;

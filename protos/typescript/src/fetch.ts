@@ -108,9 +108,8 @@ export function correcting(
     if (kept === undefined || response.status < 400) return response;
     const read = await attempt(() => documentOf(kept, guard));
     let document = read?.document;
-    const secrets = await attempt(() => guard.values(written(sending, document?.body ?? null)));
-    if (secrets === undefined) return response;
-    const shown = hiding(secrets);
+    const shown = await attempt(() => hiding(guard.values(written(sending, document?.body ?? null))));
+    if (shown === undefined) return response;
     for (let corrections = 0; document !== undefined && response.status >= 400; corrections += 1) {
       if (response.redirected && new URL(response.url).origin !== new URL(sending.url).origin) break; // another host does not correct this one
       const recovery = await recoveryOf(response, document, sending, fetch, shown, onRefusal === "repair" ? cap : "MAYBE_INCORRECT");
@@ -175,7 +174,7 @@ async function decided({ feedback, text }: Recovery, read: Read, document: Docum
   const problem = await attempt(async () => {
     const first = steps.map((step) => policy.guard.stepProblem(alone(step, sending), before)).find((one) => one !== "");
     if (first !== undefined) return first;
-    const media = String(corrected.headers["content-type"] ?? "");
+    const media = String(corrected.headers["content-type"] ?? "").trim();
     const isSameText = typeof document.body === "string" && corrected.body === document.body; // in whatever format
     if (media !== String(document.headers["content-type"] ?? "") && document.body !== null) {
       const isRead = typeof document.body === "string" ? isSameText || !UNREAD.test(media) : READ.test(media);

@@ -54,7 +54,8 @@ const TARGET = /^(action|command|method|name|operation|tool|uri)$/;
 const QUERIES = /^(query|mutation|sql|statement|stmt|cypher|gremlin|script|documentid|docid)$/;
 const STATEMENT = /\{|^\s*(alter|call|create|delete|drop|exec|grant|insert|match|merge|select|truncate|update|with)\b/i;
 const TRIAL_OF_PREFER = /tx=rollback|dry-?run|(validate|test)-?only|return=preview/gi;
-const OFF = ["", "0", "false", "n", "no", "off", "none", "null"];
+const OFF = ["", "0", "false", "n", "no", "off", "none", "null", "[]", "{}"];
+const ON = ["1", "true", "y", "yes", "on", "all"];
 
 /** Names of credentials in the parts of a request: the usual ones, and those that the caller lists. */
 export class Guard {
@@ -116,9 +117,10 @@ export class Guard {
     const short = values.filter((one) => one.length >= SHORTEST_ALONE && one.length < SHORTEST);
     const find = finder(values.filter((one) => one.length >= SHORTEST));
     const old = new Map(before.map(({ place, text }) => [place.join("\0"), text]));
-    for (const { place, text, secrets } of values.length > 0 ? after : []) {
+    const changed = after.filter(({ place, text, secrets }) => secrets.length === 0 && old.get(place.join("\0")) !== text);
+    if (short.length === 0 && find(changed.flatMap(({ place, text }) => [text, ...place.slice(1)]).join("\n")).length === 0) return "";
+    for (const { place, text } of changed) {
       const was = old.get(place.join("\0"));
-      if (was === text || secrets.length > 0) continue;
       const isThere = short.includes(text) || find(text).length > find(was ?? "").length
         || (was === undefined && place.slice(1).some((name) => short.includes(name) || find(name).length > 0));
       if (isThere) return `/${place.join("/")}`;
@@ -280,7 +282,7 @@ function* signs(value: Json, place: string): Generator<Sign> {
   const names = new Map(Object.keys(value).map((name) => [name, letters(segments(name).findLast((part) => part !== "") ?? "")]));
   const called = [...names].find(([, plain]) => METHODS.test(plain))?.[0];
   const method = called === undefined ? undefined : value[called];
-  const isCall = typeof method === "string" && (own(value, "jsonrpc") || own(value, "params"));
+  const isCall = typeof method === "string" && ["jsonrpc", "params", "args", "arguments"].some((name) => own(value, name));
   const hasAddress = [...names.values()].some((plain) => ADDRESS.test(plain));
   const isInner = typeof method === "string" && HTTP.test(method) && hasAddress;
   const isWhole = /^\/(query|body)(\/\d+)?$/.test(place);
@@ -289,9 +291,10 @@ function* signs(value: Json, place: string): Generator<Sign> {
     const isStated = (QUERIES.test(plain) && typeof inner === "string" && STATEMENT.test(inner)) || (plain === "extensions" && own(inner, "persistedQuery"));
     const acts = typeof inner !== "object" && (plain === "operationname" || (isWhole && ACTING.test(plain)) || (hasAddress && plain === "op") // JSON Patch
       || (METHODS.test(plain) && (isCall || isInner || place === "/query")) || (isInner && ADDRESS.test(plain)));
-    const isTried = isTrial(name) && !OFF.includes(String(inner).trim().toLowerCase());
+    const tried = isTrial(name) ? (typeof inner === "object" ? writeJson(inner) : String(inner).trim()).toLowerCase() : "";
     if (isStated || acts) yield { place: here, value: acts ? writeJson(inner).toLowerCase() : writeJson(inner), isSafeguard: false };
-    else if (isTried || isCondition(name)) yield { place: here, value: isTried ? "on" : writeJson(inner), isSafeguard: true };
+    else if (!OFF.includes(tried)) yield { place: here, value: ON.includes(tried) ? "on" : tried, isSafeguard: true };
+    else if (isCondition(name)) yield { place: here, value: writeJson(inner), isSafeguard: true };
     yield* signs(inner, here);
     if (plain !== "params" || !isCall || !isObject(inner)) continue;
     for (const target of Object.keys(inner)) {
