@@ -35,10 +35,11 @@ const SIGNED = /(^|[\s,&])[\w.-]*(signature|sig|mac)\s*=|^\S+\s+[\w.-]+:[\w+/-]{
 const SIGNED_NAME = /(^|[-_])(signature|sig|hmac|jws)$|signature$/i;
 const UNREAD = /^(multipart\/|(application|text)\/(x-)?yaml|application\/apply-patch\+yaml)/i;
 const CHARSET = /;\s*charset\s*=\s*["']?(?!(utf-?8|us-ascii)\b)/i;
+const MEDIA = /^([\w.+-]+\/[\w.+-]+\s*(;[^,]*)?)?$/;
 /** Media types in which a body that is no text is read: a correction names no other one. */
-const READ = /^(|[\w.-]+\/([\w.-]+[+-])?json([+-][\w.-]+)?|application\/x-www-form-urlencoded)\s*(;[^,]*)?$/i;
+const READ = /^(|[\w.-]+\/([\w.-]+[+-])?json([+-][\w.-]+)?|application\/x-www-form-urlencoded)\s*(;|$)/i;
 const FORM = "application/x-www-form-urlencoded";
-const isForm = (media: string): boolean => media.includes(FORM);
+const isForm = (media: string): boolean => media.split(";")[0]!.trim().toLowerCase() === FORM;
 
 export interface Policy {
   /**
@@ -143,7 +144,9 @@ interface Decided {
 }
 
 /** Return what to send, or why nothing is sent: an empty text where the explanation says it. */
-async function decided({ feedback, text }: Recovery, read: Read, document: Document, sending: Request, policy: Settled & { prefix: string }, shown: (text: string) => string): Promise<Decided | string> {
+async function decided(
+  { feedback, text }: Recovery, read: Read, document: Document, sending: Request, policy: Settled & { prefix: string }, shown: (text: string) => string,
+): Promise<Decided | string> {
   const { onRefusal, confirm, cap, operations } = policy;
   if (onRefusal === "explain") return "";
   const wanted = apply(feedback, document, { confirm: true });
@@ -163,27 +166,16 @@ async function decided({ feedback, text }: Recovery, read: Read, document: Docum
   const outside = isBelow(document.path, policy.prefix) ? [...next.steps, next.request].find((one) => !isBelow(one.path, policy.prefix)) : undefined;
   if (outside !== undefined) return `${outside.method} ${outside.path} is not below ${policy.prefix}, where the API is that refused the request`;
   if (!read.editable) return "the request is signed, or its body is not edited";
-  if (Object.keys(document.headers).some((name) => CHECKSUMS.test(name)) && writeJson(next.request.body) !== writeJson(document.body)) return "the body has a checksum";
+  const hasChecksum = Object.keys(document.headers).some((name) => CHECKSUMS.test(name));
+  if (hasChecksum && writeJson(next.request.body) !== writeJson(document.body)) return "the body has a checksum, so that only its sender can change it";
   if (next.steps.length > MOST_STEPS) return `${next.steps.length} requests have to come first, more than ${MOST_STEPS}`;
   const corrected = { ...withKey(next, document), form: isForm(String(next.request.headers["content-type"] ?? "")) };
-  const steps = next.steps.map((step) => ({ ...step, form: isObject(step.body) && isForm(String(step.headers["content-type"] ?? sending.headers.get("content-type") ?? "")) }));
-  const before = written(sending, document.body);
+  const called = sending.headers.get("content-type") ?? "";
+  const steps = next.steps.map((step) => ({ ...step, form: isObject(step.body) && isForm(String(step.headers["content-type"] ?? called)) }));
   const requests = await attempt(() => [...steps, corrected].map((one) => requestOf(one, document, sending, policy.guard, one !== corrected)));
   const last = requests?.at(-1);
   if (requests === undefined || last === undefined) return "the corrected request cannot be sent as it should be";
-  const problem = await attempt(async () => {
-    const first = steps.map((step) => policy.guard.stepProblem(alone(step, sending), before)).find((one) => one !== "");
-    if (first !== undefined) return first;
-    const media = String(corrected.headers["content-type"] ?? "").trim();
-    const isSameText = typeof document.body === "string" && corrected.body === document.body; // in whatever format
-    if (media !== String(document.headers["content-type"] ?? "") && document.body !== null) {
-      const isRead = typeof document.body === "string" ? isSameText || !UNREAD.test(media) : READ.test(media);
-      if (!isRead || CHARSET.test(media)) return "the correction names a media type in which the body is not read";
-    }
-    const own = [...sending.headers].filter(([name]) => policy.guard.isKept(name));
-    const headers = [...Object.entries(corrected.headers) as [string, string][], ...own];
-    return policy.guard.problem(before, { ...written(last, reading(await last.clone().text(), media) ?? (isSameText ? document.body : null)), headers, form: isForm(media) });
-  });
+  const problem = await attempt(() => problemOf(corrected, steps, last, document, sending, policy.guard));
   if (problem !== "") return problem ?? "the corrected request cannot be sent as it should be";
   const repeats = next.steps.length === 0 && writeJson(content(next.request)) === writeJson(content(document));
   if (repeats && !mayRepeat(feedback, document)) {
@@ -198,12 +190,29 @@ async function decided({ feedback, text }: Recovery, read: Read, document: Docum
     if (onRefusal !== "confirm" || confirm === undefined) return another || unasked(suggestion, cap);
     const proposal = proposed(next, document);
     if ("problem" in proposal) return proposal.problem;
-    if (shown(proposal.text) !== proposal.text) return "the correction has a text that is a credential of the request, so that nobody could see what it changes";
+    if (shown(proposal.text) !== proposal.text) return "the correction has a text that is hidden as a credential, so that nobody could see what it changes";
     const whole = `${text}\n${proposal.text}`;
     if (whole.length > LONGEST_PROPOSAL) return `the correction takes ${whole.length} characters to show, more than the ${LONGEST_PROPOSAL} of a screen`;
     if (!(await confirm(suggestion, whole))) return "the correction was not confirmed";
   }
   return { next, document: corrected, requests };
+}
+
+/** Why it is not sent, whoever agreed: what would be sent is read as the request before it. */
+async function problemOf(corrected: Document, steps: Document[], last: Request, document: Document, sending: Request, guard: Guard): Promise<string> {
+  const before = written(sending, document.body);
+  const first = steps.map((step) => guard.stepProblem(alone(step, sending), before)).find((one) => one !== "");
+  if (first !== undefined) return first;
+  const [was, media] = [document, corrected].map(({ headers }) => String(headers["content-type"] ?? "")) as [string, string];
+  const isText = typeof document.body === "string";
+  const isSameText = isText && corrected.body === document.body; // in whatever format
+  if (media !== was && document.body !== null) {
+    const isRead = isSameText || (isText ? !UNREAD.test(media) : READ.test(media));
+    if (!isRead || !MEDIA.test(media) || CHARSET.test(media)) return "the correction names a media type in which the body is not read";
+  }
+  const body = reading(await last.clone().text(), media) ?? (isSameText ? document.body : null);
+  const headers = [...Object.entries(corrected.headers) as [string, string][], ...[...sending.headers].filter(([name]) => guard.isKept(name))];
+  return guard.problem(before, { url: last.url, headers, body, form: isForm(media) });
 }
 
 const isBelow = (path: string, prefix: string): boolean => `${path}/`.startsWith(`${prefix}/`);
@@ -345,7 +354,8 @@ function isSigned({ url, headers }: Request, body: Json | undefined): boolean {
   const authorization = headers.get("authorization") ?? "";
   const isNamed = (name: string, value: unknown): boolean =>
     typeof value === "string" && (SIGNED_NAME.test(name) || (/^sign$/i.test(name) && value.length >= 16));
-  return [...headers.keys()].some((name) => SIGNATURES.test(name) && !name.startsWith("accept")) || [...new URL(url).searchParams].some(([name, value]) => isNamed(name, value))
+  return [...headers.keys()].some((name) => SIGNATURES.test(name) && !name.startsWith("accept"))
+    || [...new URL(url).searchParams].some(([name, value]) => isNamed(name, value))
     || (!/^(basic|bearer)\s/i.test(authorization) && (SIGNING.test(authorization) || SIGNED.test(authorization)))
     || (isObject(body) && Object.keys(body).some((name) => isNamed(name, body[name]) && /^[\w+/=-]{24,}$/.test(body[name] as string)));
 }

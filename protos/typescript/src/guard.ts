@@ -7,7 +7,9 @@ import { segments, unescaped } from "./form.ts";
 import type { Request } from "./edit.ts";
 import { isObject, own, writeJson } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
-import { counts, isCoding, isCondition, isOfForm, isSecretHeader, isSecretName, isSecretParameter, isTrial, isUndocumented, letters, overridesHeader, overridesMethod } from "./names.ts";
+import {
+  counts, isCoding, isCondition, isOfForm, isSecretHeader, isSecretName, isSecretParameter, isTrial, isUndocumented, letters, overridesHeader, overridesMethod,
+} from "./names.ts";
 
 /** A request as it is written on the wire. */
 export interface Written {

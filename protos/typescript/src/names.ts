@@ -33,7 +33,8 @@ const UNDOCUMENTED = new RegExp("^(cookie|x-amz-security-token|x-goog-api-key)$|
   + "[_-]?(key|token|secret)$|(^|[_.-])(apikey|authorization|passw(or)?d|secret)$", "i");
 const OF_HEADERS = /^(session|sid|ticket|cookie|token|.*cert(ificate)?)$/;
 /** Names of credentials in a query, as a whole: in a body they have another meaning as a rule. */
-const OF_QUERIES = new RegExp("^(keys?id|key|keypair|code|sid|sas|tok|session|ticket|cookies?|basic|x?auth|(dev|developer|h|hapi|partner|rapid|rapidapi|read|user|write|ws)key)$");
+const OF_QUERIES = new RegExp("^(key|keyid|keypair|code|sid|sas|tok|session|ticket|basic|xauth"
+  + "|(dev|developer|h|hapi|partner|rapid|rapidapi|read|user|write|ws)key)$");
 /** Words in the names of headers that send a request elsewhere, or as somebody else. */
 const OVERRIDING = new RegExp("^(methods?|verb|override|methodoverride|rewrite|forward(ed)?|destination|host|ur[il]|path|redirect|subrequest|accel|sendfile"
   + "|impersonat[a-z]*|sudo|principal|identity|behalf|actor|actas|user(id|name)?|remote|consumer|account|groups?|roles?|ip|dn|oidc)$");

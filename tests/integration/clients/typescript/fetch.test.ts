@@ -473,14 +473,19 @@ test("a body is judged as it is read, before and after, and a signed request is 
       [secret, add(`/headers/${name}`, value), add("/body/_method", "DELETE")], [secret, add(`/headers/${name}`, value), replace("/body/password", "x")]]),
     [secret, replace("/body", '{"password":"x"}')],
     [send({ note: "" }), replace("/headers/content-type", "application/x-www-form-urlencoded"), add("/body/x&_method", "DELETE"), add("/body/_method", "DELETE")],
+    [send({ note: "", n: 0 }), replace("/headers/content-type", "Application/X-WWW-Form-URLEncoded"), add("/body/_method", "DELETE")],
+    [send({ note: "" }), replace("/headers/content-type", "application/json, application/x-www-form-urlencoded"), replace("/body/note", "&_method=DELETE&")],
+    [{ ...send(undefined, { "content-type": "text/plain" }), text: "a" }, replace("/headers/content-type", "application/x-www-form-urlencoded"), replace("/body", "a&_method=DELETE")],
     [{ ...send(undefined), text: '{"password":"A","a":1,"password":"B"}' }, replace("/body/a", 2)],
     ...signed.map((headers): [Vector["request"], object] => [send({ a: 1 }, headers), replace("/body/a", 2)]),
     ...["X-Amz-Signature=abc", "sig=abc&se=1", "Signature=abc&Expires=1", "hmac=abcdef", "oauth_signature=a"].map((query): [Vector["request"], object] =>
       [get(`/v1/a?page=0&${query}`), replace("/query/page", "1")]),
   ])), []);
-  answers = [refusal({ ...proved, patch: [replace("/headers/content-type", "application/x-www-form-urlencoded")] })];
-  assert.equal((await post({ onRefusal: "repair" })).status, 200);
-  assert.equal(received.at(-1)!.body, "amount=5&id=1");
+  for (const media of ["application/x-www-form-urlencoded", "Application/X-WWW-Form-URLEncoded"]) {
+    answers = [refusal({ ...proved, patch: [replace("/headers/content-type", media), add("/body/note", "&_method=DELETE&")] })];
+    assert.equal((await post({ onRefusal: "repair" })).status, 200);
+    assert.equal(received.at(-1)!.body, "amount=5&id=1&note=%26_method%3DDELETE%26");
+  }
 });
 
 test("a corrected path is one place, and templates match in linear time", async () => {
