@@ -207,7 +207,7 @@ async function problemOf(corrected: Document, steps: Document[], last: Request, 
   const isText = typeof document.body === "string";
   const isSameText = isText && corrected.body === document.body; // in whatever format
   if (media !== was && document.body !== null) {
-    const isRead = isSameText || (isText ? !UNREAD.test(media) : READ.test(media));
+    const isRead = isSameText || (isText ? !UNREAD.test(media) : READ.test(media) && (media !== "" || !isForm(was)));
     if (!isRead || !MEDIA.test(media) || CHARSET.test(media)) return "the correction names a media type in which the body is not read";
   }
   const body = reading(await last.clone().text(), media) ?? (isSameText ? document.body : null);

@@ -77,7 +77,7 @@ export class Guard {
   }
 
   isParameter(name: string): boolean {
-    return [name, ...segments(name)].some((part) => isSecretParameter(part) || this.#listed.has(letters(part)));
+    return isSecretParameter(name) || this.#isListed(name);
   }
 
   /** Why a correction is not sent, whoever agreed; an empty text if it does nothing of the kind. */
@@ -202,11 +202,15 @@ export class Guard {
   }
 
   #names(name: string): boolean {
-    return isSecretName(name) || [name, ...segments(name)].some((part) => this.#listed.has(letters(part)));
+    return isSecretName(name) || this.#isListed(name);
+  }
+
+  #isListed(name: string): boolean {
+    return this.#listed.size > 0 && [name, ...segments(name)].some((part) => this.#listed.has(letters(part)));
   }
 
   #namesOne(value: Json): boolean {
-    return typeof value === "string" && value.length <= 80 && this.#names(value);
+    return typeof value === "string" && /^[^\s=<>]{1,80}$/.test(value) && this.#names(value); // `Forgot password` is a title
   }
 
   /** The credentials in a text that has a form of its own: a form, XML, JSON in text, a command, an address with a password. */

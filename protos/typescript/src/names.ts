@@ -91,9 +91,12 @@ export const isSecretHeader = (name: string): boolean => isSecretName(name) || [
 /** Whether a header is no part of the request document. */
 export const isUndocumented = (name: string): boolean => UNDOCUMENTED.test(name);
 
-/** Whether a parameter of the query is a credential. */
-export const isSecretParameter = (name: string): boolean =>
-  /^(appid$|x-(amz|goog)-)/i.test(name) || OF_QUERIES.test(letters(name)) || OF_QUERIES.test(letters(name.split(".").at(-1)!)) || isSecretName(name);
+/** Whether a parameter of the query is a credential, or a part of its name in brackets. `key` and `code` are as whole names: `filter[code]` is none. */
+export function isSecretParameter(name: string): boolean {
+  const [head = "", ...inner] = segments(plainOf(name));
+  const isWhole = !head.includes(".") && inner.every((part) => /^\d*$/.test(part));
+  return /^(appid$|x-(amz|goog)-)/i.test(name) || (isWhole && OF_QUERIES.test(letters(head))) || [name, head, ...inner].some(isSecretName);
+}
 
 /** Whether a header has the request handled as another one: by method, path, host or caller. */
 export function overridesHeader(name: string): boolean {
