@@ -7,7 +7,7 @@ import type { Request as Document } from "./edit.ts";
 import { explain } from "./explain.ts";
 import { find } from "./find.ts";
 import { byName, formPairs, nested, queryPairs } from "./form.ts";
-import { Guard, anotherContent, isListed, isPlain, samePlace, withoutSlash } from "./guard.ts";
+import { Guard, anotherContent, hasDots, isListed, isPlain, samePlace, withoutSlash } from "./guard.ts";
 import type { Written } from "./guard.ts";
 import { bare, isObject, parseJson, writeJson } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -398,7 +398,7 @@ function requestOf(document: Document, before: Document, sent: Request, guard: G
   const { method, path, query, headers, body, form = false } = document;
   const url = new URL(sent.url);
   url.pathname = path;
-  if (path !== "" && !samePlace(url.pathname, path)) throw new TypeError("the address has another path");
+  if (path !== before.path && (hasDots(path) || (path !== "" && !samePlace(url.pathname, path)))) throw new TypeError("the address has another path");
   if ("expect" in headers) throw new TypeError("fetch sends no Expect");
   const keys = isStep ? [...url.searchParams].filter(([name]) => guard.isParameter(name)) : [];
   url.search = new URLSearchParams([...queryPairs(query), ...keys]).toString();

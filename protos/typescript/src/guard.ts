@@ -45,7 +45,7 @@ const VALUE = /[^"'\s\\&;,<>{}]{0,500}/y;
 /** Empty segments, controls, backslashes, look-alikes of slashes and dots, an escape that not all servers know. */
 const UNCLEAR = /\/{2}|\/[;?#]|[\u0000-\u001f\u007f-\u009f\\\ufffd\u06d4\u0701\u0702\u2044\u2215\u2216\u2571\u2572\u27cb\u29f5\u29f8\u29f9\u3002\uff61]|%u[0-9a-f]{4}/i;
 /** A dot segment, also before what some servers take for its end, or blanks alone. */
-const DOTS = /^\.+([;,&?#].*)?$|^\s+$/;
+const DOTS = /^\.{1,2}([;,&?#].*)?$|^\s+$/;
 /** Members of a body and parameters that say what is done; a method beside an address; what `params` of a call may name. */
 const ACTING = /^(action|cmd|command|do|function|op|operation|operationid|operationname|procedure)$/;
 const METHODS = /^(method|httpmethod|requestmethod|verb)$/;
@@ -344,6 +344,9 @@ function fitsSegment(literals: string[], part: string): boolean {
   }
   return end > first.length;
 }
+
+/** Whether a path has a segment of dots alone, which some servers resolve as `..`. */
+export const hasDots = (path: string): boolean => decodings(path).some((one) => one.split("/").some((part) => /^[.\s]+$/.test(part)));
 
 /** Whether two paths are spellings of one: escapes, and a slash at the end. Bytes that are no UTF-8 are compared as bytes. */
 export function samePlace(one: string, other: string): boolean {
