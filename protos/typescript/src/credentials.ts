@@ -146,10 +146,13 @@ function* spansOf({ text, starts, ends }: View, written: string[]): Generator<[n
     const from = Math.max(0, cut - BEFORE_CUT);
     const whole = low.slice(from, cut);
     const left = whole.replace(BROKEN_ESCAPE, "");
-    for (const before of new Set([whole, left, left.slice(0, -1)])) for (const spelling of written) {
-      let size = Math.min(spelling.length - 1, before.length);
-      while (size >= LEAST_PART && !before.endsWith(spelling.slice(0, size))) size -= 1;
-      if (size >= LEAST_PART) yield [starts[from + before.length - size]!, ends[cut - 1]!];
+    for (const before of new Set([whole, left, left.slice(0, -1)])) {
+      const tail = before.slice(-LEAST_PART);
+      for (const spelling of written.filter((one) => one.includes(tail))) {
+        let size = Math.min(spelling.length - 1, before.length);
+        while (size >= LEAST_PART && !before.endsWith(spelling.slice(0, size))) size -= 1;
+        if (size >= LEAST_PART) yield [starts[from + before.length - size]!, ends[cut - 1]!];
+      }
     }
   }
 }

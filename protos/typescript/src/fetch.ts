@@ -28,10 +28,11 @@ const MOST_SUGGESTIONS = 64;
 /** Edits, steps and placeholders of all suggestions together. */
 const MOST_PARTS = 1000;
 /** Only the sender can change a request that is signed, or a body that has a checksum. */
-const SIGNATURES = /(^|[-_])(signatures?|sig|hmac|jws|dpop|signature-input)([-_]|$)|signature$|[-_]sign$/i;
+const SIGNATURES = /(^|[-_])(signatures?|sig|hmac|jws|dpop|signature-input)([-_]|$)|signature$|[-_](sign|mac)$/i;
 const CHECKSUMS = /(^|[-_])(checksum|crc32c?|digest|hash|md5|sha-?\d+)([-_]|$)/i;
-const SIGNING = /^\S*(acs\d|aws|digest|dpop|eg1|goog\d|hawk|hmac|sha-?\d|sharedkey|sign|tc3)|^mac\s/i;
-const SIGNED = /(^|[\s,&])[\w.-]*(signature|sig|mac)\s*=|^\S+\s+[\w.-]+:[\w+/-]{20,}={0,2}$/i;
+const SIGNING = /^[^\s:]*(acs\d|aws|digest|dpop|eg1|goog\d|hawk|hmac|sha-?\d|sharedkey|sign|tc3)|^mac\s/i;
+const PLAIN = /^(basic|bearer|\S*(key|token))\s/i;
+const SIGNED = /[\s,&][\w.-]*(signature|sig|mac)\s*=|^(\S+\s+)?[\w.-]+:([\w+/-]{20,}={1,2}|([0-9a-f]{8}){4,16})$/i;
 const SIGNED_NAME = /(^|[-_])(signature|sig|hmac|jws)$|signature$/i;
 const UNREAD = /^(multipart\/|(application|text)\/(x-)?yaml|application\/apply-patch\+yaml)/i;
 const CHARSET = /;\s*charset\s*=\s*["']?(?!(utf-?8|us-ascii)\b)/i;
@@ -356,7 +357,7 @@ function isSigned({ url, headers }: Request, body: Json | undefined): boolean {
     typeof value === "string" && (SIGNED_NAME.test(name) || (/^sign$/i.test(name) && value.length >= 16));
   return [...headers.keys()].some((name) => SIGNATURES.test(name) && !name.startsWith("accept"))
     || [...new URL(url).searchParams].some(([name, value]) => isNamed(name, value))
-    || (!/^(basic|bearer)\s/i.test(authorization) && (SIGNING.test(authorization) || SIGNED.test(authorization)))
+    || SIGNING.test(authorization) || (!PLAIN.test(authorization) && SIGNED.test(authorization))
     || (isObject(body) && Object.keys(body).some((name) => isNamed(name, body[name]) && /^[\w+/=-]{24,}$/.test(body[name] as string)));
 }
 

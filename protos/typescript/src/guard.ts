@@ -8,7 +8,8 @@ import type { Request } from "./edit.ts";
 import { isObject, own, writeJson } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
 import {
-  counts, isCoding, isCondition, isOfForm, isSecretHeader, isSecretName, isSecretParameter, isTrial, isUndocumented, letters, overridesHeader, overridesMethod,
+  counts, isCoding, isCondition, isOfForm, isOfParts, isReal, isSecretHeader, isSecretName, isSecretParameter, isTrial, isUndocumented, letters, overridesHeader,
+  overridesMethod,
 } from "./names.ts";
 
 /** A request as it is written on the wire. */
@@ -52,9 +53,12 @@ const METHODS = /^(method|httpmethod|requestmethod|verb)$/;
 const HTTP = /^\s*(get|head|options|post|put|patch|delete|query|search)\s*$/i;
 const ADDRESS = /^(endpoint|href|path|relativeurl|resource|target|to|ur[il])$/;
 const TARGET = /^(action|command|method|name|operation|tool|uri)$/;
+/** Lists of calls: an element says what is done by a member, or by its only member (`{"delete": {...}}`). */
+const BATCHES = /(actions|batch|calls|commands|mutations|operations|ops|requests|transactitems)$/;
 /** Members that hold GraphQL or a statement of a database, and no words that are looked for. */
 const QUERIES = /^(query|mutation|sql|statement|stmt|cypher|gremlin|script|documentid|docid)$/;
 const STATEMENT = /\{|^\s*(alter|call|create|delete|drop|exec|grant|insert|match|merge|select|truncate|update|with)\b/i;
+const LONGEST_WORD = 40;
 const TRIAL_OF_PREFER = /tx=rollback|dry-?run|(validate|test)-?only|return=preview/gi;
 const OFF = ["", "0", "false", "n", "no", "off", "none", "null", "[]", "{}"];
 const ON = ["1", "true", "y", "yes", "on", "all"];
@@ -185,7 +189,9 @@ export class Guard {
       const isPaired = Object.keys(value).some((name) => PAIRED.includes(name.toLowerCase()) && this.#namesOne(value[name]!));
       for (const name of Object.keys(value)) {
         const inner = value[name]!;
-        const isNamed = this.#names(name) && !(counts(name) && typeof inner !== "string" && typeof inner !== "object");
+        const isOther = isObject(inner) ? isOfParts(name) : counts(name) && typeof inner !== "string" && !Array.isArray(inner);
+        const isKey = name.toLowerCase() === "key" && /^(api|auth|authentication)$/i.test(place.at(-1)!);
+        const isNamed = isKey || (isSecretName(name) && !isOther) || this.#isListed(name);
         const isOwn = secret && !NAMING.test(name) && !(DESCRIBING.test(name) && [inner].flat().every((one) => typeof one !== "string" || WORD.test(one)));
         yield* this.#within(inner, [...place, name], isNamed || isOwn || (isPaired && VALUES.test(name)));
       }
@@ -251,8 +257,11 @@ function overridesOf({ url, headers, body, form }: Written): string[] {
 interface Sign {
   place: string;
   value: string;
-  isSafeguard: boolean;
+  why: string;
 }
+
+const DONE = "which says what is done";
+const SAFEGUARD = "without which the server does more";
 
 /** Why a person has to agree to what a correction does to headers, operations in the content, trials and conditions; empty if it need not. */
 export function anotherContent(before: Request, after: Request): string {
@@ -263,22 +272,20 @@ export function anotherContent(before: Request, after: Request): string {
   const kept = trialsOfPrefer(after);
   if (trialsOfPrefer(before).some((one) => !kept.includes(one))) return "it changes the header prefer, without which the server does more than try";
   const [old, now] = [before, after].map((one) => new Map([...signsOf(one)].map((sign) => [sign.place, sign]))) as [Map<string, Sign>, Map<string, Sign>];
-  for (const { place, value, isSafeguard } of old.values()) {
-    if (now.get(place)?.value !== value) return isSafeguard ? `it changes ${place}, without which the server does more` : `it changes ${place}, which says what is done`;
-  }
-  const added = [...now.values()].find(({ place, isSafeguard }) => !isSafeguard && !old.has(place));
-  return added === undefined ? "" : `it changes ${added.place}, which says what is done`;
+  const changed = [...old.values()].find(({ place, value }) => now.get(place)?.value !== value);
+  const one = changed ?? [...now.values()].find(({ place, why }) => why === DONE && !old.has(place));
+  return one === undefined ? "" : `it changes ${one.place}, ${one.why}`;
 }
 
 const trialsOfPrefer = ({ headers }: Request): string[] => String(headers["prefer"] ?? "").toLowerCase().match(TRIAL_OF_PREFER) ?? [];
 
 /** Whether a request that comes first has no header beyond its form, and nothing that says what is done. */
 export const isPlain = (step: Request): boolean =>
-  Object.keys(step.headers).every(isOfForm) && [...signsOf(step)].every(({ isSafeguard }) => isSafeguard);
+  Object.keys(step.headers).every(isOfForm) && [...signsOf(step)].every(({ why }) => why === SAFEGUARD);
 
 function* signsOf({ query, body }: Request): Generator<Sign> {
   yield* signs(query, "/query");
-  if (typeof body === "string") yield { place: "/body", value: body, isSafeguard: false }; // XML, lines of JSON, GraphQL
+  if (typeof body === "string") yield { place: "/body", value: body, why: DONE }; // XML, lines of JSON, GraphQL
   else yield* signs(body, "/body");
 }
 
@@ -291,20 +298,26 @@ function* signs(value: Json, place: string): Generator<Sign> {
   const isCall = typeof method === "string" && ["jsonrpc", "params", "args", "arguments"].some((name) => own(value, name));
   const hasAddress = [...names.values()].some((plain) => ADDRESS.test(plain));
   const isInner = typeof method === "string" && HTTP.test(method) && hasAddress;
-  const isWhole = /^\/(query|body)(\/\d+)?$/.test(place);
+  const [holder = "", index = ""] = place.split("/").slice(-2);
+  const isPart = /^\d+$/.test(index) && (holder === "body" || BATCHES.test(letters(holder)));
+  const isWhole = isPart || place === "/query" || place === "/body";
+  if (isPart && names.size > 0 && Object.values(value).every(isObject)) yield { place, value: [...names.keys()].sort().join(" "), why: DONE };
   for (const [name, plain] of names) {
     const [inner, here] = [value[name]!, `${place}/${name}`];
     const isStated = (QUERIES.test(plain) && typeof inner === "string" && STATEMENT.test(inner)) || (plain === "extensions" && own(inner, "persistedQuery"));
     const acts = typeof inner !== "object" && (plain === "operationname" || (isWhole && ACTING.test(plain)) || (hasAddress && plain === "op") // JSON Patch
       || (METHODS.test(plain) && (isCall || isInner || place === "/query")) || (isInner && ADDRESS.test(plain)));
-    const tried = isTrial(name) ? (typeof inner === "object" ? writeJson(inner) : String(inner).trim()).toLowerCase() : "";
-    if (isStated || acts) yield { place: here, value: acts ? writeJson(inner).toLowerCase() : writeJson(inner), isSafeguard: false };
-    else if (!OFF.includes(tried)) yield { place: here, value: ON.includes(tried) ? "on" : tried, isSafeguard: true };
-    else if (isCondition(name)) yield { place: here, value: writeJson(inner), isSafeguard: true };
+    const decides = isTrial(name) || isReal(plain);
+    const word = acts || decides ? (typeof inner === "object" ? writeJson(inner) : String(inner).trim()).toLowerCase() : "";
+    if (isStated || acts) yield { place: here, value: acts ? word : writeJson(inner), why: DONE };
+    else if (decides) {
+      if (!OFF.includes(word)) yield { place: here, value: ON.includes(word) ? "on" : word, why: isReal(plain) ? DONE : SAFEGUARD };
+    } else if (typeof inner === "string" && inner.length < LONGEST_WORD && isTrial(inner)) yield { place: here, value: letters(inner), why: SAFEGUARD };
+    else if (isCondition(name)) yield { place: here, value: writeJson(inner), why: SAFEGUARD };
     yield* signs(inner, here);
     if (plain !== "params" || !isCall || !isObject(inner)) continue;
     for (const target of Object.keys(inner)) {
-      if ((method.includes("/") ? TARGET : ACTING).test(letters(target))) yield { place: `${here}/${target}`, value: writeJson(inner[target]!), isSafeguard: false };
+      if ((method.includes("/") ? TARGET : ACTING).test(letters(target))) yield { place: `${here}/${target}`, value: writeJson(inner[target]!), why: DONE };
     }
   }
 }

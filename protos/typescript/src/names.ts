@@ -6,17 +6,17 @@ import { segments } from "./form.ts";
 
 const WORDS = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g;
 /** Last word of the name of a credential, or its last two in one. */
-const SECRET = new RegExp("^(passw(or)?d|passw|pwd|psw|pw|pass|passphrase|passcode|passkey|htpasswd|pat|secret|cred(ential)?|auth|authori[sz]ation|authentication"
-  + "|jw[est]|bearer|assertion|signature|sig|hmac|[ht]?otp|pin|cv[cvn]|[cx]srf|dpop|mnemonic|pem|pfx|keytab|kubeconfig|cookie|dsn|(api|access)(key|token|secret)"
+const SECRET = new RegExp("^(passw(or)?d|passw|pwd|pswd|psw|pw|psk|pass|passphrase|passcode|passkey|htpasswd|pat|secret|cred(ential)?|auth|authori[sz]ation|authentication"
+  + "|jw[est]|bearer|assertion|signature|sig|hmac|[ht]?otp|pin|cv[cvn]|[cx]srf|dpop|mnemonic|pem|pfx|keytab|kubeconfig|cookie|dsn|contrasena|haslo|kennwort|motdepasse|parola|passwort|senha|wachtwoord|(api|access)(key|token|secret)"
   + "|(auth|private|secret|signing)key|clientsecret|accesskeyid|(php|j)?sess(ion)?(id|key)|(backup|mnemonic|recovery|secret|seed)(phrase|seed|word)|codeverifier"
-  + "|conn(ection)?(str(ing)?|ur[il])|(access|auth|authorization|backup|device|fa|login|mfa|[ht]?otp|recovery|security|sms|verification)code"
+  + "|conn(ection)?(str(ing)?|ur[il])|(access|activation|auth|authorization|backup|device|fa|login|mfa|[ht]?otp|recovery|reset|security|sms|unlock|verification)code"
   + "|(secret|security)answer|(client|user)cert(ificate)?(data)?)$");
 /** How a name ends that is written as one word: `dbpassword`. */
 const JOINED = new RegExp("(password|passwd|passphrase|passcode|passkey|pwd|(admin|db|login|proxy|root|smtp|user)pass|secret|credential|authorization|signature"
-  + "|sessionid|connectionstring|api(key|token)|access(key|token)|accesskeyid|(auth|bearer|csrf|refresh|session)token|(auth|private|secret|signing)key)$");
+  + "|sessionid|onetime(code|pass(word)?)|connectionstring|api(key|token)|access(key|token)|accesskeyid|(auth|bearer|csrf|refresh|session)token|(auth|private|secret|signing)key)$");
 /** What stands before `key` in the name of a credential. A `key` alone is one in a query: in a body it names an entry. */
 const OF_KEYS = new RegExp("^(api|app|application|access|account|admin|auth|bearer|client|consumer|csrf|deploy|encryption|functions|gpg|hmac|license|master|pgp"
-  + "|private|root|rsa|secret|security|server|service|session|shared|signing|ssh|storage|subscription|vault|xsrf)$");
+  + "|private|root|rsa|secret|security|server|service|session|shared|signing|ssh|ssl|storage|subscription|tls|vault|webhook|xsrf)$");
 /** What stands before `key` in the name of a header that is no credential. */
 const OF_ENTRIES = /^(cache|deduplication|idempotency|partition|primary|public|routing|sort|surrogate)$/;
 /** What stands before `token` in the name of no credential. */
@@ -25,7 +25,7 @@ const OF_PAGES = new RegExp("(page|paging|pagination|next|prev|previous|cursor|c
 /** What stands before `tokens` where they are parts of texts. */
 const OF_COUNTS = /^(bad|budget|cached|completion|generated|input|limit|new|num|output|prompt|reasoning|remaining|special|suppress|text|thinking|total|used)$/;
 const QUALIFIER = new RegExp("^(\\d+|confirm|confirmation|confirmed|again|repeat|repeated|new|old|current|value|hash|hashed|digest|plain|plaintext"
-  + "|text|string|b64|base|encoded|encrypted|verify|header|v|raw|binary|bytes|hex|list)$");
+  + "|text|string|b64|base|encoded|encrypted|verify|header|v|raw|binary|bytes|hex|json|list)$");
 /** Plurals of other meanings: `pins`, `assertions` of a monitor. `pass` is no plural. */
 const PLURAL = /^(?!pins$|assertions$|sigs$).{2,}[^s]s$/;
 /** Headers that are no part of the request document: a proxy, too, knows them by their names. */
@@ -44,6 +44,8 @@ const OF_FORM = /^(content-type|content-language|accept(-[a-z]+)*|prefer|(.*[-_.
 /** Flags under which a request only tells what it would do. */
 const TRIAL = new RegExp("^(is|x)?((dry|mock|test|trial)run|noop|whatif|simulat(e|ed|ion)|preview|testmode|sandbox|validat(e|ion))(only|mode)?$"
   + "|^(is|x)?(check|plan|test|verify)only$|^(just|only)(check|preview|simulate|test|validate|verify)$");
+/** Flags without which a request only tells what it would do. */
+const REAL = /^(commit|execute|force|live|livemode|production)$/;
 /** Names under which a request is refused if something has changed in between. */
 const CONDITION = /^(x?if((none)?match|(un)?modifiedsince|(meta)?generation[a-z]*)|etag|preconditions?)$/;
 
@@ -81,6 +83,9 @@ function isSecret(words: string[]): boolean {
 
 /** Whether a number of this name says how many there are: `tokens: 500`. */
 export const counts = (name: string): boolean => wordsOf(name).at(-1) === "tokens";
+
+/** Whether an object of this name is none as a whole: `auth` has methods, users and passwords. */
+export const isOfParts = (name: string): boolean => /^auth(entication)?$/.test(wordsOf(name).at(-1) ?? "");
 
 /** Whether a header is a credential. A key or token of any kind is one here, but for those of entries and pages. */
 export const isSecretHeader = (name: string): boolean => isSecretName(name) || [...stems(name)].some((words) => {
@@ -123,6 +128,9 @@ export const isOfForm = (name: string): boolean => OF_FORM.test(name);
 
 /** Whether it has the server try alone (`dryRun`, `validate_only`). */
 export const isTrial = (name: string): boolean => TRIAL.test(letters(name).replace(/\[.*$/, ""));
+
+/** Whether it has the server do more than try (`commit`, `force`). */
+export const isReal = (name: string): boolean => REAL.test(letters(name));
 
 /** Whether the server acts only as long as it holds (`ifMatch`, `etag`). */
 export const isCondition = (name: string): boolean => /^if[-_A-Z]/.test(plainOf(name)) || CONDITION.test(letters(name));
