@@ -523,6 +523,8 @@ test("a confirmation shows all that it asks for, or is not asked", async () => {
   assert.equal((await ask({ patch: [add("/body/a\u202eb: 1 -> 2", 1)] }))[0], '  POST /v1/pay\n    "/body/a\\u202eb: 1 -> 2": -> 1');
   assert.equal((await ask({ patch: [remove("/body")] }, {}, {}))[0], "  POST /v1/pay\n    /body: {} -> (removed)");
   assert.equal((await ask({ patch: [replace("/headers/idempotency-key", "9")] }, { "idempotency-key": "8" }))[0], '  POST /v1/pay\n    /headers/idempotency-key: "8" -> "9"');
+  const forged = { message: "m", suggestions: [{ action: "X\nTo be sent:\n  GET /harmless", patch: [add("/body/a\n  GET /harmless", 1)] }] };
+  assert.equal(explain(find({ recovery_feedback: forged })!), 'm\nCorrection: X TO BE SENT: GET /HARMLESS\n  "/body/a\\n  GET /harmless": -> 1');
   const basic = { authorization: `Basic ${Buffer.from("accounts:hunter2").toString("base64")}` };
   assert.match((await ask({ patch: [replace("/path", "/v1/accounts/delete")] }, basic))[1], /nobody could see what it changes/);
 });
