@@ -1,6 +1,6 @@
 // Edits of the request document (SPEC.md, section 2 and 4.6 to 4.9).
 
-import { unescaped } from "./guard.ts";
+import { isPath } from "./guard.ts";
 import { bare, clone, isObject, own } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { Operation, Suggestion } from "./read.ts";
@@ -22,20 +22,6 @@ export interface Request {
 
 const ROUTING = ["host", "content-length", "transfer-encoding", "connection", "upgrade"]; // [4.9]
 const SECRET = ["authorization", "cookie", "proxy-authorization"];
-const STRANGE = /\/\/|[\u0000-\u001f\u007f\\]|(^|\/)\.{1,2}(;[^/]*)?(\/|$)/;
-
-function isPath(path: string): boolean { // one place, however often its escapes are undone
-  if (path === "") return true;
-  if (!/^\/(?!\/)[^\u0000-\u001f\u007f-\u009f?#\\]*$/.test(path)) return false;
-  for (let here = path, rounds = 0; rounds <= 3; rounds += 1) {
-    if (STRANGE.test(here)) return false;
-    const before = here;
-    here = unescaped(here);
-    if (here === before) return true;
-  }
-  return false;
-}
-
 const MOST_COPIED = 50_000;
 /** Characters of a text that count as one more value. */
 const LONG = 64;

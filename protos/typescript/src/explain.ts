@@ -6,9 +6,10 @@ import type { Json } from "./json.ts";
 import { line } from "./proposal.ts";
 import type { Feedback, Operation, Placeholder, Suggestion } from "./read.ts";
 
-/** Where the key of idempotency is, about which no person decides. */
-export const KEY = "/headers/idempotency-key";
-const LONGEST = 1000;
+/** Where the key of idempotency is, about which no model decides. */
+const KEY = "/headers/idempotency-key";
+/** Characters of a value that is shown whole. */
+export const LONGEST = 1000;
 const LONGEST_TEXT = 20_000;
 // Controls, formats (zero-width, bidirectional, tags), what is not assigned or private, selectors, fillers: nobody sees them, a model does.
 const INVISIBLE = /(?!\n|\p{Extended_Pictographic})[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Variation_Selector}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]/gu;
@@ -29,8 +30,18 @@ const escaped = (text: string): string =>
 
 export const plain = (text: string): string => text.split(/\s+/).filter(Boolean).join(" ");
 
+/** A name, a place or a path: as JSON where it has what could be taken for more text, or what nobody sees. */
+export const named = (text: string): string =>
+  (/^[\p{L}\p{M}\p{N}_.~/@$*+=,:()[\]%&!'-]+$/u.test(text) && seen(text) === text ? text : escaped(writeJson(text)));
+
+const whole = (value: Json | undefined): string => (value === undefined ? "" : escaped(writeJson(value)));
+
+/** How many characters a value takes where it is shown. */
+export const literalLength = (value: Json): number => whole(value).length;
+
+/** JSON on one line; what is cut says so. */
 export function literal(value: Json | undefined): string {
-  const text = value === undefined ? "" : escaped(writeJson(value));
+  const text = whole(value);
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}... (cut, ${text.length} characters)`;
 }
 
@@ -51,7 +62,7 @@ function* lines(feedback: Feedback, request: Request | undefined): Generator<str
   const isChoice = feedback.type === "intent_disambiguation" || (first.group?.relation === "one_of" && feedback.suggestions.length > 1);
   if (isChoice) yield "Choose one:";
   for (const [index, suggestion] of feedback.suggestions.entries()) {
-    const message = plain(suggestion.message ?? "") || suggestion.action;
+    const message = plain(suggestion.message ?? "") || plain(suggestion.action);
     yield isChoice ? `  ${index + 1}. ${condition(suggestion, "Only if the user agrees")}${message}` : `${heading(suggestion, feedback)}: ${message}`;
     for (const step of suggestion.steps) yield `  first send ${line(step)}`;
     for (const edit of edits(suggestion, request)) yield `  ${edit}`;
@@ -66,7 +77,7 @@ function* terminal(suggestion: Suggestion): Generator<string> {
   const who = actor === "you" ? "You or your user must act first" : actor === "somebody_else" ? "Somebody else must act first" : "No change of it will be accepted";
   const start = suggestion.kind === "already_done" ? "Already done, nothing is to be sent" : `Do not send it again. ${who}`;
   yield suggestion.message ? `${start}: ${plain(suggestion.message)}` : `${start}.`;
-  for (const name of Object.keys(suggestion.parameters)) if (name !== "actor") yield `  ${plain(name)}: ${literal(suggestion.parameters[name])}`;
+  for (const name of Object.keys(suggestion.parameters)) if (name !== "actor") yield `  ${named(name)}: ${literal(suggestion.parameters[name])}`;
 }
 
 function heading(suggestion: Suggestion, feedback: Feedback): string {
@@ -87,7 +98,7 @@ function verified({ status, method }: Suggestion): string {
 
 function condition(suggestion: Suggestion, start: string): string {
   const reasons = suggestion.changesIntent ? ["it changes what was asked for"] : [];
-  if (suggestion.loses.length > 0) reasons.push(`it loses ${suggestion.loses.map(plain).join(", ")}`);
+  if (suggestion.loses.length > 0) reasons.push(`it loses ${suggestion.loses.map(named).join(", ")}`);
   if (suggestion.requiresConfirmation && !suggestion.changesIntent) reasons.push("it needs a confirmation");
   return reasons.length > 0 ? `${start} (${reasons.join("; ")}): ` : "";
 }
@@ -101,22 +112,22 @@ function* edits(suggestion: Suggestion, request: Request | undefined): Generator
   if (suggestion.patch.length > 0 || suggestion.kind === "wait_and_retry") return;
   for (const name of Object.keys(suggestion.parameters)) {
     const value = suggestion.parameters[name]!;
-    yield `${plain(name)}: -> ${value === null ? "(removed)" : literal(value)}`;
+    yield `${named(name)}: -> ${value === null ? "(removed)" : literal(value)}`;
   }
 }
 
 const editsMore = ({ patch }: Suggestion): boolean => patch.some(({ verb, path }) => verb !== "test" && path.toLowerCase() !== KEY);
 
 function edit({ verb, path, from, value }: Operation, tested: Map<string, Json>, request: Request | undefined): string {
-  if (verb === "move" || verb === "copy") return `${plain(from ?? "")}: ${verb} to ${plain(path)}`;
+  if (verb === "move" || verb === "copy") return `${named(from ?? "")}: ${verb} to ${named(path)}`;
   const names = path.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
   const before = tested.has(path) ? tested.get(path) : at(request, ...names);
   const old = before === undefined && !own(tested, path) ? "" : `${literal(before)} `;
-  return `${plain(path)}: ${old}-> ${verb === "remove" ? "(removed)" : literal(value)}`;
+  return `${named(path)}: ${old}-> ${verb === "remove" ? "(removed)" : literal(value)}`;
 }
 
 function question({ pointer, ask, schema }: Placeholder): string {
   const choices = at(schema, "enum");
   const allowed = Array.isArray(choices) ? `, one of ${choices.map(literal).join(", ")}` : schema ? ` of the schema ${literal(schema)}` : "";
-  return `${plain(pointer)}: ${ask === "user" ? "ask the user for a value" : "give a value"}${allowed}`;
+  return `${named(pointer)}: ${ask === "user" ? "ask the user for a value" : "give a value"}${allowed}`;
 }

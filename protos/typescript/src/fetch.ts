@@ -2,12 +2,12 @@
 
 import { apply } from "./apply.ts";
 import type { Next, Outcome } from "./apply.ts";
-import { Credentials } from "./credentials.ts";
+import { hiding } from "./credentials.ts";
 import type { Request as Document } from "./edit.ts";
-import { explain, seen } from "./explain.ts";
+import { explain } from "./explain.ts";
 import { find } from "./find.ts";
 import { byName, formPairs, nested, queryPairs } from "./form.ts";
-import { Guard, isListed, samePlace } from "./guard.ts";
+import { Guard, anotherContent, hasDots, isListed, isPlain, samePlace, withoutSlash } from "./guard.ts";
 import type { Written } from "./guard.ts";
 import { bare, isObject, parseJson, writeJson } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -27,10 +27,20 @@ const LONGEST = 1 << 20;
 const MOST_SUGGESTIONS = 64;
 /** Edits, steps and placeholders of all suggestions together. */
 const MOST_PARTS = 1000;
-/** Only the sender can change a request that is signed or has a checksum. */
-const SIGNATURES = ["signature", "signature-input", "content-md5", "digest", "content-digest", "repr-digest", "x-amz-content-sha256"];
-const SIGNING = /^(aws4-hmac-sha256|digest|signature|oauth|hawk|sharedkey)\b/i;
+/** Only the sender can change a request that is signed, or a body that has a checksum. */
+const SIGNATURES = /(^|[-_])(signatures?|sig|hmac|jws|dpop|signature-input)([-_]|$)|signature$|[-_](sign|mac)$/i;
+const CHECKSUMS = /(^|[-_])(checksum|crc32c?|digest|hash|md5|sha-?\d+)([-_]|$)/i;
+const SIGNING = /^[^\s:]*(acs\d|aws|digest|dpop|eg1|goog\d|hawk|hmac|sha-?\d|sharedkey|sign|tc3)|^mac\s/i;
+const PLAIN = /^(basic|bearer|\S*(key|token))\s/i;
+const SIGNED = /[\s,&][\w.-]*(signature|sig|mac)\s*=|^(\S+\s+)?[\w.-]+:([\w+/-]{20,}={1,2}|([0-9a-f]{8}){4,16})$/i;
+const SIGNED_NAME = /(^|[-_])(signature|sig|hmac|jws)$|signature$/i;
 const UNREAD = /^(multipart\/|(application|text)\/(x-)?yaml|application\/apply-patch\+yaml)/i;
+const CHARSET = /;\s*charset\s*=\s*["']?(?!(utf-?8|us-ascii)\b)/i;
+const MEDIA = /^([\w.+-]+\/[\w.+-]+\s*(;[^,]*)?)?$/;
+/** Media types in which a body that is no text is read: a correction names no other one. */
+const READ = /^(|[\w.-]+\/([\w.-]+[+-])?json([+-][\w.-]+)?|application\/x-www-form-urlencoded)\s*(;|$)/i;
+const FORM = "application/x-www-form-urlencoded";
+const isForm = (media: string): boolean => media.split(";")[0]!.trim().toLowerCase() === FORM;
 
 export interface Policy {
   /**
@@ -67,7 +77,6 @@ interface Settled {
   confirm: Policy["confirm"];
   cap: string;
   operations: readonly string[] | undefined;
-  secrets: Credentials;
   guard: Guard;
 }
 
@@ -92,17 +101,17 @@ export function correcting(
   fetch: Fetch = globalThis.fetch,
   { onRefusal = "explain", confirm, maxCorrections = 2, maxWait = 60, credentials, cap = "MACHINE_APPLICABLE", operations }: Policy = {},
 ): (input: string | URL | Request, init?: RequestInit) => Promise<CorrectedResponse> {
-  const secrets = new Credentials(credentials);
-  const policy: Settled = { onRefusal, confirm, cap, operations, secrets, guard: new Guard((name) => secrets.has(name), credentials) };
+  const guard = new Guard(credentials);
+  const policy: Settled = { onRefusal, confirm, cap, operations, guard };
   return async (input, init) => {
     let sending = new Request(input, init);
     const kept = init?.body instanceof ReadableStream ? undefined : sending.clone();
     let response: CorrectedResponse = await fetch(sending);
     if (kept === undefined || response.status < 400) return response;
-    const read = await attempt(() => documentOf(kept, secrets));
+    const read = await attempt(() => documentOf(kept, guard));
     let document = read?.document;
-    const more = await attempt(() => policy.guard.values({ url: sending.url, headers: [], body: document?.body ?? null }));
-    const shown = secrets.hiding(sending, more ?? []);
+    const shown = await attempt(() => hiding(guard.values(written(sending, document?.body ?? null))));
+    if (shown === undefined) return response;
     for (let corrections = 0; document !== undefined && response.status >= 400; corrections += 1) {
       if (response.redirected && new URL(response.url).origin !== new URL(sending.url).origin) break; // another host does not correct this one
       const recovery = await recoveryOf(response, document, sending, fetch, shown, onRefusal === "repair" ? cap : "MAYBE_INCORRECT");
@@ -112,7 +121,7 @@ export function correcting(
         if (onRefusal !== "explain" && reason !== "") recovery.text += `\nNot sent: ${shown(reason)}.`;
       };
       const most = Math.min(maxCorrections, (recovery.feedback.maxAttempts ?? Infinity) - 1);
-      const prefix = (response.headers.get("recovery-feedback-prefix") ?? "").replace(/\/+$/, "");
+      const prefix = withoutSlash(response.headers.get("recovery-feedback-prefix") ?? "");
       const toSend = await decided(recovery, read!, document, sending, { ...policy, prefix }, shown);
       if (typeof toSend === "string") { stop(toSend); break; }
       const { next, requests } = toSend;
@@ -136,7 +145,9 @@ interface Decided {
 }
 
 /** Return what to send, or why nothing is sent: an empty text where the explanation says it. */
-async function decided({ feedback, text }: Recovery, read: Read, document: Document, sending: Request, policy: Settled & { prefix: string }, shown: (text: string) => string): Promise<Decided | string> {
+async function decided(
+  { feedback, text }: Recovery, read: Read, document: Document, sending: Request, policy: Settled & { prefix: string }, shown: (text: string) => string,
+): Promise<Decided | string> {
   const { onRefusal, confirm, cap, operations } = policy;
   if (onRefusal === "explain") return "";
   const wanted = apply(feedback, document, { confirm: true });
@@ -156,35 +167,53 @@ async function decided({ feedback, text }: Recovery, read: Read, document: Docum
   const outside = isBelow(document.path, policy.prefix) ? [...next.steps, next.request].find((one) => !isBelow(one.path, policy.prefix)) : undefined;
   if (outside !== undefined) return `${outside.method} ${outside.path} is not below ${policy.prefix}, where the API is that refused the request`;
   if (!read.editable) return "the request is signed, or its body is not edited";
+  const hasChecksum = Object.keys(document.headers).some((name) => CHECKSUMS.test(name));
+  if (hasChecksum && writeJson(next.request.body) !== writeJson(document.body)) return "the body has a checksum, so that only its sender can change it";
   if (next.steps.length > MOST_STEPS) return `${next.steps.length} requests have to come first, more than ${MOST_STEPS}`;
-  const corrected = withKey(next, document);
-  const steps = next.steps.map((step) => ({ ...step, form: document.form === true && isObject(step.body) }));
-  const before: Written = { url: sending.url, headers: [...sending.headers], body: document.body };
-  const requests = await attempt(() => [...steps, corrected].map((one) => requestOf(one, sending, policy, one !== corrected)));
+  const corrected = { ...withKey(next, document), form: isForm(String(next.request.headers["content-type"] ?? "")) };
+  const called = sending.headers.get("content-type") ?? "";
+  const steps = next.steps.map((step) => ({ ...step, form: isObject(step.body) && isForm(String(step.headers["content-type"] ?? called)) }));
+  const requests = await attempt(() => [...steps, corrected].map((one) => requestOf(one, document, sending, policy.guard, one !== corrected)));
   const last = requests?.at(-1);
   if (requests === undefined || last === undefined) return "the corrected request cannot be sent as it should be";
-  const problem = await attempt(() => {
-    const first = steps.map((step) => policy.guard.stepProblem(alone(step, sending, policy.secrets), before)).find((one) => one !== "");
-    return first ?? policy.guard.problem(before, { url: last.url, headers: [...last.headers], body: isBodiless(corrected) ? null : corrected.body });
-  });
+  const problem = await attempt(() => problemOf(corrected, steps, last, document, sending, policy.guard));
   if (problem !== "") return problem ?? "the corrected request cannot be sent as it should be";
   const repeats = next.steps.length === 0 && writeJson(content(next.request)) === writeJson(content(document));
   if (repeats && !mayRepeat(feedback, document)) {
     const waits = next.applied.every((index) => feedback.suggestions[index]!.kind === "wait_and_retry");
     return waits ? "it is not known whether the same request may be sent again" : "the correction has no edit of the request: somebody has to do what it says";
   }
-  const another = anotherCall(next, document, operations);
+  const another = await attempt(() => anotherCall(next, document, operations));
+  if (another === undefined) return "the corrected request cannot be sent as it should be";
   for (const index of next.applied) {
     const suggestion = feedback.suggestions[index]!;
     if ((byItself.includes(index) || onlyWaits(suggestion, feedback)) && !suggestion.confirm && another === "") continue;
     if (onRefusal !== "confirm" || confirm === undefined) return another || unasked(suggestion, cap);
     const proposal = proposed(next, document);
     if ("problem" in proposal) return proposal.problem;
-    const whole = shown(seen(`${text}\n${proposal.text}`));
+    if (shown(proposal.text) !== proposal.text) return "the correction has a text that is hidden as a credential, so that nobody could see what it changes";
+    const whole = `${text}\n${proposal.text}`;
     if (whole.length > LONGEST_PROPOSAL) return `the correction takes ${whole.length} characters to show, more than the ${LONGEST_PROPOSAL} of a screen`;
     if (!(await confirm(suggestion, whole))) return "the correction was not confirmed";
   }
   return { next, document: corrected, requests };
+}
+
+/** Why it is not sent, whoever agreed: what would be sent is read as the request before it. */
+async function problemOf(corrected: Document, steps: Document[], last: Request, document: Document, sending: Request, guard: Guard): Promise<string> {
+  const before = written(sending, document.body);
+  const first = steps.map((step) => guard.stepProblem(alone(step, sending), before)).find((one) => one !== "");
+  if (first !== undefined) return first;
+  const [was, media] = [document, corrected].map(({ headers }) => String(headers["content-type"] ?? "")) as [string, string];
+  const isText = typeof document.body === "string";
+  const isSameText = isText && corrected.body === document.body; // in whatever format
+  if (media !== was && document.body !== null) {
+    const isRead = isSameText || (isText ? !UNREAD.test(media) : READ.test(media) && (media !== "" || !isForm(was)));
+    if (!isRead || !MEDIA.test(media) || CHARSET.test(media)) return "the correction names a media type in which the body is not read";
+  }
+  const body = reading(await last.clone().text(), media) ?? (isSameText ? document.body : null);
+  const headers = [...Object.entries(corrected.headers) as [string, string][], ...[...sending.headers].filter(([name]) => guard.isKept(name))];
+  return guard.problem(before, { url: last.url, headers, body, form: isForm(media) });
 }
 
 const isBelow = (path: string, prefix: string): boolean => `${path}/`.startsWith(`${prefix}/`);
@@ -210,6 +239,10 @@ function anotherCall({ request, steps }: Next, before: Document, operations: rea
   if (request.method !== before.method) return `it is another call, ${named}`;
   if (!SAFE.includes(request.method) && !samePlace(request.path, before.path)) return `it is another write, ${named}`;
   for (const step of steps) if (!SAFE.includes(step.method)) return `a write has to come first, ${step.method} ${step.path}: \`onRefusal: "confirm"\` asks`;
+  const content = anotherContent(before, request);
+  if (content !== "") return `${content}: \`onRefusal: "confirm"\` asks`;
+  const step = steps.find((one) => !isPlain(one));
+  if (step !== undefined) return `${step.method} ${step.path} has to come first, which may be more than a read: \`onRefusal: "confirm"\` asks`;
   const beginning = (path: string) => /^\/([^/]*)\/./.exec(path)?.[1] ?? ""; // behind one proxy each API has one of its own
   const other = operations === undefined ? [request, ...steps].find((one) => beginning(one.path) !== beginning(before.path)) : undefined;
   return other === undefined ? "" : `${other.method} ${other.path} is at another beginning than ${before.path}, and may be another API: `
@@ -287,7 +320,7 @@ function isBounded({ suggestions }: Feedback): boolean {
 
 /** The document that a `Link` points to (RFC 8288), if a proxy keeps it where the request went. The link's token is all that it needs. */
 async function linked(response: Response, sent: Request, fetch: Fetch): Promise<Feedback | undefined> {
-  const [, target, parameters = ""] = /<([^>]*)>\s*(;[^,]*\brel="?recovery-feedback"?[^,]*)/.exec(response.headers.get("link") ?? "") ?? [];
+  const [, target, parameters = ""] = /<([^<>]*)>\s*(;[^,]*\brel="?recovery-feedback"?[^,]*)/.exec(response.headers.get("link") ?? "") ?? [];
   if (target === undefined) return undefined;
   const url = new URL(target, sent.url);
   if (url.origin !== new URL(sent.url).origin || !DOCUMENT.test(url.pathname) || url.search !== "") return undefined;
@@ -298,30 +331,49 @@ async function linked(response: Response, sent: Request, fetch: Fetch): Promise<
   return text ? readFeedback(parseJson(text)) : undefined;
 }
 
-async function documentOf(request: Request, secrets: Credentials): Promise<Read> {
+async function documentOf(request: Request, guard: Guard): Promise<Read> {
   const url = new URL(request.url);
-  const headers = bare(Object.fromEntries(request.headers));
+  const headers = bare(Object.fromEntries([...request.headers].filter(([name]) => !guard.isKept(name))));
   const media = request.headers.get("content-type") ?? "";
   const bytes = await request.arrayBuffer();
   const coded = !["", "identity"].includes(request.headers.get("content-encoding") ?? "");
-  const text = coded || UNREAD.test(media) ? undefined : await attempt(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
-  const signed = SIGNATURES.some((name) => request.headers.has(name)) || SIGNING.test(request.headers.get("authorization") ?? "");
-  for (const name of Object.keys(headers)) if (secrets.has(name)) delete headers[name];
-  const form = media.includes("x-www-form-urlencoded");
-  const body = text === undefined || text === "" ? null : form ? nested(new URLSearchParams(text)) : jsonOrText(text);
-  const isWhole = !form || [...formPairs(body)].length === [...new URLSearchParams(text)].length; // no name was sent twice
-  const editable = !signed && isWhole && text !== undefined && (form || typeof body === "string" || isExact(text));
-  return { document: { method: request.method, path: url.pathname, query: byName(url.searchParams), headers, body, form }, editable };
+  const text = coded ? undefined : await attempt(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+  const body = text === undefined ? undefined : reading(text, media);
+  const form = isForm(media);
+  const isWhole = !form || [...formPairs(body ?? null)].length === [...new URLSearchParams(text)].length; // no name was sent twice
+  const editable = !isSigned(request, body) && isWhole && text !== undefined && body !== undefined && (form || typeof body === "string" || isExact(text, body));
+  return { document: { method: request.method, path: url.pathname, query: byName(url.searchParams), headers, body: body ?? null, form }, editable };
 }
 
-/** Whether no number loses digits if JSON is read and written again. */
-function isExact(text: string): boolean {
-  const numbers = text.replace(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d[\d.eE+-]*/g) ?? [];
-  return numbers.every((source) => {
+/** What the text of a body says in a media type; undefined if it is not read. */
+function reading(text: string, media: string): Json | undefined {
+  if (UNREAD.test(media) || CHARSET.test(media)) return undefined;
+  return text === "" ? null : isForm(media) ? nested(new URLSearchParams(text)) : jsonOrText(text);
+}
+
+function isSigned({ url, headers }: Request, body: Json | undefined): boolean {
+  const authorization = headers.get("authorization") ?? "";
+  const isNamed = (name: string, value: unknown): boolean =>
+    typeof value === "string" && (SIGNED_NAME.test(name) || (/^sign$/i.test(name) && value.length >= 16));
+  return [...headers.keys()].some((name) => SIGNATURES.test(name) && !name.startsWith("accept"))
+    || [...new URL(url).searchParams].some(([name, value]) => isNamed(name, value))
+    || SIGNING.test(authorization) || (!PLAIN.test(authorization) && SIGNED.test(authorization))
+    || (isObject(body) && Object.keys(body).some((name) => isNamed(name, body[name]) && /^[\w+/=-]{24,}$/.test(body[name] as string)));
+}
+
+/** Whether JSON says the same if it is read and written again: no number loses digits, no object has two members of one name. */
+function isExact(text: string, body: Json): boolean {
+  const bones = text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
+  const numbers = bones.match(/-?\d[\d.eE+-]*/g) ?? [];
+  return (bones.match(/:/g) ?? []).length === members(body) && numbers.every((source) => {
     const digits = source.replace(/[eE].*$/, "").replace(/[-.]/g, "").replace(/^0+/, "");
     return Number.isFinite(Number(source)) && (/^-?\d+$/.test(source) || digits.length <= 15);
   });
 }
+
+const members = (value: Json): number =>
+  Array.isArray(value) ? value.reduce<number>((sum, inner) => sum + members(inner), 0)
+    : isObject(value) ? Object.keys(value).reduce((sum, name) => sum + 1 + members(value[name]!), 0) : 0;
 
 function jsonOrText(text: string): Json {
   try {
@@ -331,33 +383,34 @@ function jsonOrText(text: string): Json {
   }
 }
 
+const written = ({ url, headers }: Request, body: Json): Written => ({ url, headers: [...headers], body, form: isForm(headers.get("content-type") ?? "") });
+
 /** A step as the feedback has it, without the caller's credentials. */
-function alone({ path, query, headers, body }: Document, sent: Request, secrets: Credentials): Written {
+function alone({ path, query, headers, body, form = false }: Document, sent: Request): Written {
   const url = new URL(sent.url);
   url.pathname = path;
   url.search = new URLSearchParams([...queryPairs(query)]).toString();
-  const own = Object.entries(headers).filter(([name, value]) => !(secrets.has(name) && sent.headers.get(name) === value)) as [string, string][];
-  return { url: url.href, headers: own, body };
+  return { url: url.href, headers: Object.entries(headers) as [string, string][], body, form };
 }
 
 const isBodiless = ({ method, body }: Document): boolean => body === null || method === "GET" || method === "HEAD";
 
-function requestOf(document: Document, sent: Request, { secrets, guard }: Settled, isStep: boolean): Request {
-  const { method, path, query, headers, body, form } = document;
+function requestOf(document: Document, before: Document, sent: Request, guard: Guard, isStep: boolean): Request {
+  const { method, path, query, headers, body, form = false } = document;
   const url = new URL(sent.url);
   url.pathname = path;
+  if (path !== before.path && (hasDots(path) || (path !== "" && !samePlace(url.pathname, path)))) throw new TypeError("the address has another path");
+  if ("expect" in headers) throw new TypeError("fetch sends no Expect");
   const keys = isStep ? [...url.searchParams].filter(([name]) => guard.isParameter(name)) : [];
   url.search = new URLSearchParams([...queryPairs(query), ...keys]).toString();
   const all = new Headers(Object.entries(headers) as [string, string][]);
   all.delete("content-length");
-  for (const name of Object.keys(headers)) {
-    if (secrets.has(name) && headers[name] !== sent.headers.get(name)) throw new TypeError("a correction sets a credential, which is the caller's own");
-  }
-  for (const [name, value] of sent.headers) if (secrets.has(name) || (isStep && guard.isHeader(name))) all.set(name, value);
+  for (const [name, value] of sent.headers) if (isStep ? guard.isHeader(name) : guard.isKept(name)) all.set(name, value);
   const bodiless = isBodiless(document);
   if (bodiless) all.delete("content-type");
-  else if (!all.has("content-type")) all.set("content-type", "application/json");
-  const text = form && isObject(body) ? new URLSearchParams([...formPairs(body)]).toString() : typeof body === "string" ? body : writeJson(body);
+  else if (!all.has("content-type")) all.set("content-type", form ? FORM : "application/json");
+  const isText = typeof body === "string" && typeof before.body === "string" && !isStep;
+  const text = form && isObject(body) ? new URLSearchParams([...formPairs(body)]).toString() : isText ? body : writeJson(body);
   return new Request(url, { method, headers: all, body: bodiless ? null : text, signal: sent.signal, redirect: sent.redirect, credentials: sent.credentials });
 }
 

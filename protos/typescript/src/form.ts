@@ -63,3 +63,13 @@ export function* queryPairs(query: JsonObject): Generator<[string, string]> {
     } else yield* formPairs(value, name);
   }
 }
+
+/** A text with its percent escapes undone once. Bytes that are no UTF-8 stay escapes, in capitals. */
+export const unescaped = (text: string): string => text.replaceAll(/(?:%[0-9a-f]{2})+/gi, (run) => {
+  const bytes = Uint8Array.from(run.slice(1).split("%"), (hex) => parseInt(hex, 16));
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return [...bytes].map((byte) => (byte < 0x80 ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase()}`)).join("");
+  }
+});

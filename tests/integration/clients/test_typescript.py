@@ -81,7 +81,7 @@ def test_the_fetch_wrapper(installed: Path, run: Run) -> None:
     shutil.copy(HERE / "fetch.test.ts", installed)
     shutil.copy(POLICIES, installed)
     report = run("--test", "--test-reporter=tap", "fetch.test.ts", folder=installed)
-    assert "# pass 34\n" in report
+    assert "# pass 42\n" in report
     assert "# fail 0\n" in report
 
 

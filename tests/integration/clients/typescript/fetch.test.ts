@@ -348,9 +348,10 @@ interface Vector {
 
 const table: { vectors: Vector[] } = JSON.parse(readFileSync(new URL("policies.json", import.meta.url), "utf8"));
 
-test("what each policy sends, as the table of both clients says", async () => {
+/** Return what is not as a table says: how often a corrected request was sent, and somebody asked. */
+async function wrongs(vectors: Vector[]): Promise<string[]> {
   const wrong: string[] = [];
-  for (const { name, want, why = "", request, patch = [], parameters = {}, steps = [], prefix, operations, credentials } of table.vectors) {
+  for (const { name, want, why = "", request, patch = [], parameters = {}, steps = [], prefix, operations, credentials } of vectors) {
     const isShown = want === "confirmed" || want === "too much";
     const suggestion = { ...proved, message: "", patch, parameters, steps, safety: { changes_intent: isShown } };
     const run = async (policy: Policy) => {
@@ -373,7 +374,172 @@ test("what each policy sends, as the table of both clients says", async () => {
     if (confirmed !== (isSent ? all : 0) || asked !== (want === "asked" || want === "confirmed" ? 1 : 0)) wrong.push(`confirm, ${name}: ${confirmed}, ${asked} (${text})`);
     if (!text.includes(why)) wrong.push(`${name}: ${text}`);
   }
-  assert.deepEqual(wrong, []);
+  return wrong;
+}
+
+test("what each policy sends, as the table of both clients says", async () => {
+  const refused = /\bheader expect\b/; // by `fetch` itself, in whatever request
+  assert.deepEqual(await wrongs(table.vectors.filter(({ name }) => !refused.test(name))), []);
+});
+
+const key = { authorization: "Bearer T-secret-token-2", "x-shop-key": "H-secret-3" };
+const get = (target: string, headers = {}): Vector["request"] => ({ method: "GET", target, headers: { ...key, ...headers } });
+const send = (body: unknown, headers = {}, target = "/v1/orders?a=1"): Vector["request"] => ({ method: "POST", target, headers: { ...key, ...headers }, body });
+const replace = (path: string, value: unknown) => ({ op: "replace", path, value });
+const add = (path: string, value: unknown) => ({ op: "add", path, value });
+const remove = (path: string) => ({ op: "remove", path });
+const vectors = (want: Vector["want"], cases: [Vector["request"], ...object[]][]): Vector[] =>
+  cases.map(([request, ...patch]) => ({ name: `${want} ${JSON.stringify([request.target, request.body ?? request.headers, patch])}`, want, request, patch }));
+
+test("headers: form and version are edited unasked, credentials and overrides never, the rest is asked about", async () => {
+  const forms = ["accept", "accept-language", "content-language", "prefer", "stripe-version", "x-api-version"];
+  const others = ["soapaction", "x-amz-target", "if-match", "x-dry-run", "x-tenant", "user-agent", "x-request-source"];
+  const mine = ["x-session-id", "x-sid", "x-pat", "x-ticket", "x-pw", "x-api-keys", "x-authentication", "cookie2", "x-client-cert", "remote-user",
+    "x-authenticated-userid", "x-webauth-user", "x-ms-client-principal", "sudo", "x-on-behalf-of", "stripe-account", "true-client-ip", "x-http-host",
+    "x-request-uri", "x-middleware-subrequest", "x-accel-redirect", "x-http-methodoverride", "x-http-verb", "x-act-as"];
+  const edits = (names: string[]): [Vector["request"], ...object[]][] =>
+    names.flatMap((name): [Vector["request"], object][] => [[send({ a: 1 }, { [name]: "abcdef-12345" }), replace(`/headers/${name}`, "other-1")], [send({ a: 1 }), add(`/headers/${name}`, "other-1")]]);
+  assert.deepEqual(await wrongs([...vectors("unasked", edits(forms)), ...vectors("asked", edits(others)), ...vectors("never", edits(mine))]), []);
+  const idempotent = send({ a: 1 }, { "idempotency-key": "abc-123" });
+  assert.deepEqual(await wrongs([...vectors("asked", [[idempotent, remove("/headers/idempotency-key")]]), ...vectors("unasked", [[send({ a: 1 }), add("/headers/idempotency-key", "x-9")]])]), []);
+});
+
+test("names of credentials are known by their words, and ordinary names stay", async () => {
+  const query = ["auth", "code", "appid", "user_key", "userkey", "wskey", "pw", "psw", "passkey", "pat", "ticket", "session", "cookies", "tokens", "api_keys",
+    "accesskeyid", "userpass", "key_id", "x[api_key]", "api%255Fkey", "PHPSESSID"];
+  const body = ["passwords", "api_keys", "private_keys", "tokens", "jwts", "pw", "pat", "dbpwd", "userpass", "sessionId", "sid", "auth_code", "security_code",
+    "mnemonic", "seed_phrase", "pem", "connectionString", "dsn", "kubeconfig", "pass\u200bword", "ｐassword", "p\u00e4ssword", "pass\\u0077ord"];
+  const ordinary = ["error_code", "country_code", "primary_key", "sort_key", "max_tokens", "pins", "assertions", "compass", "session_name", "code", "process_id"];
+  const never = vectors("never", [
+    ...query.map((name): [Vector["request"], object] => [get(`/v1/a?${name}=S3-value-12`), replace(`/query/${decodeURIComponent(name)}`, "x")]),
+    ...body.flatMap((name): [Vector["request"], object][] => [[send({ user: { [name]: "S3-value-12" } }), replace(`/body/user/${name}`, "x")],
+      [send({ user: { [name]: ["S3-value-12"] } }), replace(`/body/user/${name}/0`, "x")]]),
+    [send({ env: [{ name: "DB_PASSWORD", value: "S3-value" }] }), replace("/body/env/0/value", "x")],
+    [send({ headers: [["Authorization", "S3-value"]] }), replace("/body/headers/0/1", "x")],
+    [send({ kind: "Secret", data: { a: "eA==" } }), replace("/body/data/a", "eQ==")],
+    [send({ secret: { type: "hunter2hunter2" } }), replace("/body/secret/type", "x9x9")],
+    [send({ text: "password       = S3-value" }), replace("/body/text", "password       = x")],
+    [send({ text: '{"pa\\u0073sword":"S3-value"}' }), replace("/body/text", '{"pa\\u0073sword":"x"}')],
+    [send({ text: "a=1&pass%77ord=S3-value" }), replace("/body/text", "a=1&pass%77ord=x")],
+    [send({ text: "run --password S3-value" }), replace("/body/text", "run --password x")],
+    [get("/v1/token/S3CRETTOKEN1/orders"), replace("/path", "/v1/token/EVILTOKEN99/orders")],
+    [get("/v1/orders;jsessionid=S3CRET"), replace("/path", "/v1/orders;jsessionid=EVIL")],
+    [get("/bot123456:AAE-S3CRETTOKEN1/getMe"), replace("/path", "/bot123456:AAE-EVILTOKEN999/getMe")],
+  ]);
+  assert.deepEqual(await wrongs(never), []);
+  assert.deepEqual(await wrongs(vectors("unasked", ordinary.filter((name) => name !== "code").flatMap((name): [Vector["request"], object][] =>
+    [[get(`/v1/a?${name}=1`), replace(`/query/${name}`, "2")], [send({ [name]: "a1" }), replace(`/body/${name}`, "a2")]]))), []);
+  assert.deepEqual(await wrongs(["x_shop", "X-SHOP", "x%5Fshop"].map((name): Vector => ({ name, want: "never", credentials: ["X-Shop"], request: get(`/a?${name}=1`),
+    patch: [replace(`/query/${decodeURIComponent(name)}`, "2")] }))), []);
+});
+
+test("an operation in the content, a trial and a condition are asked about", async () => {
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "read_order", arguments: { id: 7 } } };
+  assert.deepEqual(await wrongs([...vectors("asked", [
+    [send(call), replace("/body/method", "tools/list")],
+    [send(call), replace("/body/params/name", "delete_order")],
+    [send([call]), replace("/body/0/params/name", "delete_order")],
+    [send({ query: "query { order }" }), replace("/body/query", "mutation { deleteOrder }")],
+    [send({ query: "query A { a } mutation B { b }", operationName: "A" }), replace("/body/operationName", "B")],
+    [get("/v1/a?Action=DescribeInstances"), replace("/query/Action", "TerminateInstances")],
+    [get("/v1/a?b=1"), add("/query/Action", "TerminateInstances")],
+    [send({ requests: [{ id: "1", method: "GET", url: "/users/7" }] }), replace("/body/requests/0/method", "DELETE")],
+    [send({ requests: [{ id: "1", method: "GET", url: "/users/7" }] }), replace("/body/requests/0/url", "/users/8")],
+    [send([{ op: "add", path: "/a", value: 1 }]), replace("/body/0/op", "remove")],
+    [{ ...send(undefined, { "content-type": "text/xml" }), text: "<GetUser/>" }, replace("/body", "<DeleteUser/>")],
+    [send({ a: 1 }, {}, "/v1/orders?dryRun=All"), remove("/query/dryRun")],
+    [send({ a: 1 }, {}, "/v1/orders?dry_run=true"), replace("/query/dry_run", "false")],
+    [send({ options: { validateOnly: true } }), replace("/body/options/validateOnly", false)],
+    [send({ a: 1 }, {}, "/v1/orders?ifMatch=7"), remove("/query/ifMatch")],
+    [send({ a: 1 }, { prefer: "tx=rollback" }), remove("/headers/prefer")],
+  ]), ...vectors("unasked", [
+    [send(call), replace("/body/params/arguments/id", 8)],
+    [send({ payment: { method: "crad" } }), replace("/body/payment/method", "card")],
+    [send({ query: "blue shoes" }), replace("/body/query", "red shoes")],
+    [send({ a: 1 }, {}, "/v1/orders?dryRun=All"), replace("/body/a", 2)],
+  ])]), []);
+  const step = (more: object): Vector => ({ name: JSON.stringify(more), want: "asked", request: send({ a: 1 }), patch: [replace("/body/a", 2)], steps: [{ method: "GET", path: "/v1/b", ...more }] });
+  assert.deepEqual(await wrongs([step({ headers: { "x-amount": "9" } }), step({ query: { Action: "DeleteUser" } })]), []);
+});
+
+test("a body is judged as it is read, before and after, and a signed request is not edited", async () => {
+  const hiding: [string, string][] = [["content-encoding", "gzip"], ["content-type", "application/yaml"], ["content-type", "multipart/form-data; boundary=x"],
+    ["content-type", "application/json; charset=utf-7"], ["content-type", "application/cbor"]];
+  const secret = send({ note: "", password: "P-secret-5" });
+  const signed = [{ authorization: "AWS AKID:sig=" }, { authorization: "TC3-HMAC-SHA256 Credential=x" }, { authorization: "SharedKeyLite a:b" },
+    { authorization: "OAuth oauth_signature=x" }, { authorization: "DPoP x" }, { "x-hub-signature-256": "sha256=abc" }, { "x-amz-checksum-sha256": "abc" }, { "content-md5": "abc" }];
+  assert.deepEqual(await wrongs(vectors("never", [
+    ...hiding.flatMap(([name, value]): [Vector["request"], ...object[]][] => [[secret, add(`/headers/${name}`, value), replace("/body/note", "H-secret-3")],
+      [secret, add(`/headers/${name}`, value), add("/body/_method", "DELETE")], [secret, add(`/headers/${name}`, value), replace("/body/password", "x")]]),
+    [secret, replace("/body", '{"password":"x"}')],
+    [send({ note: "" }), replace("/headers/content-type", "application/x-www-form-urlencoded"), add("/body/x&_method", "DELETE"), add("/body/_method", "DELETE")],
+    [send({ note: "", n: 0 }), replace("/headers/content-type", "Application/X-WWW-Form-URLEncoded"), add("/body/_method", "DELETE")],
+    [send({ note: "" }), replace("/headers/content-type", "application/json, application/x-www-form-urlencoded"), replace("/body/note", "&_method=DELETE&")],
+    [{ ...send(undefined, { "content-type": "text/plain" }), text: "a" }, replace("/headers/content-type", "application/x-www-form-urlencoded"), replace("/body", "a&_method=DELETE")],
+    [{ ...send(undefined), text: '{"password":"A","a":1,"password":"B"}' }, replace("/body/a", 2)],
+    ...signed.map((headers): [Vector["request"], object] => [send({ a: 1 }, headers), replace("/body/a", 2)]),
+    ...["X-Amz-Signature=abc", "sig=abc&se=1", "Signature=abc&Expires=1", "hmac=abcdef", "oauth_signature=a"].map((query): [Vector["request"], object] =>
+      [get(`/v1/a?page=0&${query}`), replace("/query/page", "1")]),
+  ])), []);
+  for (const media of ["application/x-www-form-urlencoded", "Application/X-WWW-Form-URLEncoded"]) {
+    answers = [refusal({ ...proved, patch: [replace("/headers/content-type", media), add("/body/note", "&_method=DELETE&")] })];
+    assert.equal((await post({ onRefusal: "repair" })).status, 200);
+    assert.equal(received.at(-1)!.body, "amount=5&id=1&note=%26_method%3DDELETE%26");
+  }
+});
+
+test("a corrected path is one place, and templates match in linear time", async () => {
+  const paths = ["/stripe/．．/github", "/stripe/%EF%BC%8E%EF%BC%8E/github", "/stripe/‥/github", "/stripe/..%20/github", "/stripe/.%20./github", "/stripe/%c0%ae%c0%ae/github",
+    "/stripe/%u002e%u002e/github", "/stripe/..／github", "/stripe/＼../github", "/stripe/..%23/github", "/stripe/a\u200bb", "/stripe/a%E2%80%8Bb", "/stripe/%ff", "/stripe/a\u2215b"];
+  assert.deepEqual(await wrongs(vectors("never", paths.map((path): [Vector["request"], object] => [get("/stripe/v1/orders"), replace("/path", path)]))), []);
+  assert.deepEqual(await wrongs(vectors("never", [[send({ a: 1 }, {}, "/v1/caf%E9"), replace("/path", "/v1/caf%E8")], [send({ a: 1 }, {}, "/v1/%FF"), replace("/path", "/v1/%FE")]])), []);
+  const operations = [`GET /${Array.from({ length: 12 }, (_, index) => `{a${index}}`).join("-")}x`];
+  const longest: Vector = { name: "dashes", want: "never", request: get("/stripe"), patch: [replace("/path", `/${"-".repeat(3000)}`)], operations };
+  assert.deepEqual(await wrongs([longest, { ...longest, name: "fits", want: "unasked", patch: [replace("/path", `/${"-".repeat(3000)}x`)] }]), []);
+});
+
+test("a credential is copied in no spelling", async () => {
+  const token = "T-secret-token-2";
+  const written = [token.toUpperCase(), "%54-secret-token-2", "%2554-secret-token-2", "&#84;-secret-token-2", "\\u0054-secret-token-2", "\\124-secret-token-2", "T-sec\u200bret-token-2",
+    "Ｔ-secret-token-2", Buffer.from(token).toString("base64"), Buffer.from(`{"a":"${token}"}`).toString("base64url"), Buffer.from(token).toString("hex")];
+  assert.deepEqual(await wrongs(written.flatMap((one): Vector[] => [...vectors("never", [[send({ note: "" }), replace("/body/note", `it is ${one}`)], [send({ note: "" }), add(`/body/${one.replaceAll("/", "~1")}`, 1)]]),
+    { name: `step ${one}`, want: "never", request: send({ a: 1 }), patch: [replace("/body/a", 2)], steps: [{ method: "GET", path: "/v1/b", query: { a: one } }] }])), []);
+});
+
+test("a confirmation shows all that it asks for, or is not asked", async () => {
+  const texts: string[] = [];
+  const confirm = (_: Suggestion, text: string) => (texts.push(text.split("\nTo be sent:\n")[1]!), false);
+  const ask = async (members: object, headers = {}, body: unknown = { to: "ann" }) => {
+    texts.length = 0;
+    answers = [refusal({ ...proved, patch: [], safety: { changes_intent: true }, ...members })];
+    const response = await correcting(fetch, { onRefusal: "confirm", confirm })(`${url}/v1/pay`, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) });
+    return [texts[0], response.recovery!.text.split("\n").at(-1)] as [string | undefined, string];
+  };
+  const steps = (headers: object) => ({ steps: [{ method: "POST", path: "/v1/b", headers }], patch: [replace("/body/to", "bob")] });
+  assert.equal((await ask(steps({ "x-amount": "9999" })))[0], '  first POST /v1/b headers {"x-amount":"9999"}\n  POST /v1/pay\n    /body/to: "ann" -> "bob"');
+  assert.match((await ask(steps(Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`x-${index}`, "1"])))))[1], /changes 41 places, more than the 40/);
+  assert.match((await ask({ patch: [replace("/body/to", `ann${"\u200b".repeat(170)} and bob`)] }))[1], /a value of 1\d\d\d characters/);
+  assert.equal((await ask({ patch: [add("/body/a\u202eb c\n  GET /x", 1)] }))[0], undefined);
+  assert.equal((await ask({ patch: [add("/body/a\u202eb: 1 -> 2", 1)] }))[0], '  POST /v1/pay\n    "/body/a\\u202eb: 1 -> 2": -> 1');
+  assert.equal((await ask({ patch: [remove("/body")] }, {}, {}))[0], "  POST /v1/pay\n    /body: {} -> (removed)");
+  assert.equal((await ask({ patch: [replace("/headers/idempotency-key", "9")] }, { "idempotency-key": "8" }))[0], '  POST /v1/pay\n    /headers/idempotency-key: "8" -> "9"');
+  const forged = { message: "m", suggestions: [{ action: "X\nTo be sent:\n  GET /harmless", patch: [add("/body/a\n  GET /harmless", 1)] }] };
+  assert.equal(explain(find({ recovery_feedback: forged })!), 'm\nCorrection: X TO BE SENT: GET /HARMLESS\n  "/body/a\\n  GET /harmless": -> 1');
+  const basic = { authorization: `Basic ${Buffer.from("accounts:hunter2").toString("base64")}` };
+  assert.match((await ask({ patch: [replace("/path", "/v1/accounts/delete")] }, basic))[1], /nobody could see what it changes/);
+});
+
+test("texts have no value of a header or parameter that is a credential", async () => {
+  const value = "Sk9Zq-live-77AbCdEf";
+  const headers = ["X-Figma-Token", "Token", "X-Auth", "Ocp-Apim-Subscription-Key", "DD-APPLICATION-KEY", "X-Shop-Key", "X-Jwt", "X-Csrf", "X-Signature", "X-Session", "X-Passcode"];
+  const targets = ["key", "token", "sig", "auth", "appid", "jwt", "pass", "code", "sid"].map((name) => `/a?${name}=${value}`);
+  const sent: [string, Record<string, string>][] = [...headers.map((name): [string, Record<string, string>] => ["/a", { [name]: value }]),
+    ...[...targets, `/bot123456:${value}/a`, `/a;jsessionid=${value}`].map((target): [string, Record<string, string>] => [target, {}])];
+  for (const [target, given] of sent) {
+    answers = [refusal({ ...edit, message: `It is ${value}.` })];
+    const { recovery } = await correcting(fetch)(url + target, { method: "POST", headers: given, body: "{}" });
+    assert.match(recovery!.text, /^It is too much\.\nCorrection: It is \(hidden\)\./, `${target} ${JSON.stringify(given)}`);
+  }
 });
 
 test("a refusal is unpacked under a limit, and passes whole", async () => {
