@@ -204,6 +204,17 @@ def test_what_is_there_already_is_read_with_a_tool() -> None:
     ]
 
 
+def test_the_path_of_a_call_that_others_have_to_make_is_nothing_to_read() -> None:
+    end = {
+        "action": "ESCALATE",
+        "message": "Somebody may.",
+        "parameters": {"actor": "somebody_else", "method": "DELETE", "path": "/api/hotels/ritz/rooms/12"},
+    }
+    said = told(end, recovery="terminal")
+    assert said[-1] == '  path: "/api/hotels/ritz/rooms/12"'
+    assert not any("call" in line for line in said[1:])
+
+
 def test_a_correction_that_does_not_fit_is_told_by_its_places() -> None:
     patch = [
         {"op": "test", "path": "/body/name", "value": "other"},

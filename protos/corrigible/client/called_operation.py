@@ -62,7 +62,7 @@ def another_operation(before: Request, after: Request, given: Mapping[Place, Jso
         value = after.headers.get(name)
         if before.headers.get(name) == value or (("headers", name) in given and value is not None):
             continue
-        if _FORMAL.fullmatch(name) is None or (name == "idempotency-key" and value is None):
+        if _FORMAL.fullmatch(name) is None:
             return f"with another header {name}"
         if name == "prefer" and _trials_of_prefer(before.headers) - _trials_of_prefer(after.headers):
             return "without the trial that the header prefer asks for"

@@ -255,12 +255,26 @@ def _shown_values(request: Request, outcome: Next) -> Iterator[Json]:
     yield from (value for pair in differing(request, outcome.request) for value in pair)
 
 
+def is_only_choice(feedback: Feedback) -> bool:
+    """Whether a choice has one suggestion, so that there is nothing to choose, and somebody agrees or not."""
+    only = feedback.suggestions[0] if len(feedback.suggestions) == 1 else None
+    is_choice = feedback.type is FeedbackType.INTENT_DISAMBIGUATION
+    return only is not None and is_choice and only.needs_confirmation and not only.placeholders
+
+
+def of_all(feedback: Feedback, request: Request) -> Next | Terminal | NeedsInput:
+    """Return what all corrections together come to, if everybody agrees to all that needs a confirmation."""
+    return apply(feedback, request, confirm=True, pick=0 if is_only_choice(feedback) else None)
+
+
 def _plan(
     feedback: Feedback, request: Request, policy: Policy
 ) -> Generator[Ask, Any, tuple[Next | NotSent, tuple[int, ...]]]:
     """Return what all corrections together come to, and which of them are certain or were chosen."""
     # `confirm=True` sends nothing: it shows what would be sent. `decide` asks about each part.
-    outcome = apply(feedback, request, confirm=True)
+    outcome = of_all(feedback, request)
+    if is_only_choice(feedback) and isinstance(outcome, Next):
+        return outcome, ()
     choices = _choices(feedback, outcome, policy, request)
     if choices and policy.ask is not None:
         picked = yield Ask(Question(feedback.message, choices=choices))

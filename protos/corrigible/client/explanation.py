@@ -150,8 +150,9 @@ def _terminal(suggestion: Suggestion, words: Words) -> Iterator[str]:
     else:
         heading = _OTHERS_ACT.get(actor, "No way out, no change of this request will be accepted")
     yield f"{heading}: {one_line(suggestion.message)}" if suggestion.message else f"{heading}."
+    is_refused_call = "method" in parameters  # its path is nothing to read
     for name, value in parameters.items():
-        yield f"  {words.parameter(name, value)}"
+        yield f"  {f'path: {literal(value)}' if is_refused_call and name == 'path' else words.parameter(name, value)}"
 
 
 def _suggestion(suggestion: Suggestion, heading: str, words: Words, number: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Any, Final, NoReturn
 from urllib.parse import quote, urlencode, urljoin, urlsplit, urlunsplit
 
-from corrigible.schema.document import UNDOCUMENTED, form_pairs, is_credential_name, query_pairs
+from corrigible.schema.document import UNDOCUMENTED, form_pairs, is_credential_name, query_pairs, readings
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.form import by_name, fields, nested
 
@@ -131,6 +131,8 @@ class SentRequest:
                 headers.append(("Content-Type", _JSON))
         edited = SentRequest(after.method, self._url(before, after), tuple(headers), body, self.credentials)
         _require_writable(edited)
+        if after.path != before.path:
+            _require_names(after.path)
         if edited != self:
             self._require_unsigned(body_changes=body != self.body)
             try:
@@ -160,6 +162,7 @@ class SentRequest:
         self._require_documented(own)
         _require_same_coding(own)
         query = urlencode(list(query_pairs(step.query)))
+        _require_names(step.path)
         path = quote(step.path, safe=_PATH_CHARACTERS)
         alone = Written(f"{path}?{query}", tuple(step.headers.items()), step.body, self.credentials)
         if reason := step_problem(alone, self._written()):
@@ -344,6 +347,12 @@ def _read_form(text: str) -> tuple[BodyForm, Json]:
         return BodyForm.FORM, nested(fields(text))
     except ValueError:  # too many fields
         return BodyForm.UNREAD, None
+
+
+def _require_names(path: str) -> None:
+    """Refuse three dots and more as a segment: some servers take them for two levels up."""
+    if any(part and not part.strip(".") for one in readings(path) for part in one.split("/")):
+        raise NotSendable("the path has a segment of dots alone")
 
 
 def _require_writable(request: SentRequest) -> None:

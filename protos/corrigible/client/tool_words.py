@@ -194,7 +194,7 @@ class ToolWords:
         return f"{question(place, ask, {'enum': offer.values})} (offered by the API as {name_line(offer.name)})"
 
     def parameter(self, name: str, value: Json) -> str:
-        if name == "path" and isinstance(value, str) and value != self._request.path:
+        if name == "path" and isinstance(value, str):
             path, _, query = value.partition("?")
             call = self._called.call_of(Request("GET", path), is_new=True) if not query else None
             if call is not None:

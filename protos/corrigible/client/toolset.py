@@ -21,14 +21,14 @@ from corrigible.schema.document import SENDERS_OWN, form_pairs, query_pairs
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, Suggestion
 from corrigible.schema.printable import without_unseen
-from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
+from corrigible.schema.reader import NeedsInput, Next, Terminal
 from corrigible.schema.word import FeedbackType, Relation
 
 from .answer import MOST_BYTES, Answer
 from .argument_repair import as_text, mended, nearest
 from .correction import Outcome, log
 from .credentials import CUT, given_values, without
-from .decision import MOST_STEPS
+from .decision import MOST_STEPS, is_only_choice, of_all
 from .explanation import explain
 from .guard import decodings, spellings
 from .httpx import EXTENSION, AsyncCorrigibleTransport, CorrigibleTransport, start_of, start_of_async
@@ -322,7 +322,7 @@ class _Following(NamedTuple):
 
 def _following(called: Called, refused: Request, feedback: Feedback) -> _Following:
     """Return the call that the corrected request is, of this tool or another one, and whether it is asked about."""
-    following = apply(feedback, refused, confirm=True)
+    following = of_all(feedback, refused)
     if isinstance(following, Terminal) or feedback.type is FeedbackType.CONFIDENCE_SIGNAL:
         return _Following()
     if open_question := _open_question(feedback, following):
@@ -366,7 +366,7 @@ def _open_question(feedback: Feedback, following: Next | NeedsInput) -> str:
     ]
     if any(one in ("/path", "/method") for one in asked):
         return _ANOTHER_CALL
-    is_choice = feedback.type is FeedbackType.INTENT_DISAMBIGUATION
+    is_choice = feedback.type is FeedbackType.INTENT_DISAMBIGUATION and not is_only_choice(feedback)
     if asked:
         return "First choose, and get the values that are asked for" if is_choice else "First get what is asked for"
     return "First choose" if is_choice else ""

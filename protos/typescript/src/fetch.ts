@@ -150,7 +150,9 @@ async function decided(
 ): Promise<Decided | string> {
   const { onRefusal, confirm, cap, operations } = policy;
   if (onRefusal === "explain") return "";
-  const wanted = apply(feedback, document, { confirm: true });
+  const [only] = feedback.suggestions;
+  const isOnlyChoice = feedback.type === "intent_disambiguation" && feedback.suggestions.length === 1 && only!.confirm && only!.placeholders.length === 0;
+  const wanted = apply(feedback, document, isOnlyChoice ? { confirm: true, pick: 0 } : { confirm: true }); // of one, somebody agrees or not
   if (wanted.kind === "terminal") return "";
   if (wanted.kind === "needs_input") return missing(wanted.placeholders.length > 0, feedback);
   if (feedback.suggestions.some(isPending) && wanted.applied.some((index) => !feedback.suggestions[index]!.group)) return missing(true, feedback);
@@ -234,12 +236,13 @@ function unasked(suggestion: Suggestion, cap: string): string {
 }
 
 /** Why a person has to agree to what is another call. Unasked, the only write that is sent is the one that was called. */
-function anotherCall({ request, steps }: Next, before: Document, operations: readonly string[] | undefined): string {
+function anotherCall(next: Next, before: Document, operations: readonly string[] | undefined): string {
+  const { request, steps } = next;
   const named = `${request.method} ${request.path} instead of ${before.method} ${before.path}: \`onRefusal: "confirm"\` asks`;
   if (request.method !== before.method) return `it is another call, ${named}`;
   if (!SAFE.includes(request.method) && !samePlace(request.path, before.path)) return `it is another write, ${named}`;
   for (const step of steps) if (!SAFE.includes(step.method)) return `a write has to come first, ${step.method} ${step.path}: \`onRefusal: "confirm"\` asks`;
-  const content = anotherContent(before, request);
+  const content = anotherContent(before, withKey(next, before, before.headers[KEY]));
   if (content !== "") return `${content}: \`onRefusal: "confirm"\` asks`;
   const step = steps.find((one) => !isPlain(one));
   if (step !== undefined) return `${step.method} ${step.path} has to come first, which may be more than a read: \`onRefusal: "confirm"\` asks`;
@@ -419,8 +422,10 @@ async function sendSteps(steps: Request[], fetch: Fetch): Promise<boolean> {
   return true;
 }
 
-function withKey({ request, newIdempotencyKey }: Next, before: Document): Document {
-  const name = "idempotency-key";
-  if (!newIdempotencyKey || request.headers[name] === undefined || request.headers[name] !== before.headers[name]) return request;
-  return { ...request, headers: bare({ ...request.headers, [name]: crypto.randomUUID() }) };
+const KEY = "idempotency-key";
+
+/** The request with another key where there was one and the feedback wants a new one: an API does not choose it. */
+function withKey({ request, newIdempotencyKey }: Next, before: Document, key: Json = crypto.randomUUID()): Document {
+  if (!newIdempotencyKey || before.headers[KEY] === undefined) return request;
+  return { ...request, headers: bare({ ...request.headers, [KEY]: key }) };
 }

@@ -401,7 +401,7 @@ test("headers: form and version are edited unasked, credentials and overrides ne
     names.flatMap((name): [Vector["request"], object][] => [[send({ a: 1 }, { [name]: "abcdef-12345" }), replace(`/headers/${name}`, "other-1")], [send({ a: 1 }), add(`/headers/${name}`, "other-1")]]);
   assert.deepEqual(await wrongs([...vectors("unasked", edits(forms)), ...vectors("asked", edits(others)), ...vectors("never", edits(mine))]), []);
   const idempotent = send({ a: 1 }, { "idempotency-key": "abc-123" });
-  assert.deepEqual(await wrongs([...vectors("asked", [[idempotent, remove("/headers/idempotency-key")]]), ...vectors("unasked", [[send({ a: 1 }), add("/headers/idempotency-key", "x-9")]])]), []);
+  assert.deepEqual(await wrongs([...vectors("asked", [[idempotent, remove("/headers/idempotency-key")]]), ...vectors("asked", [[send({ a: 1 }), add("/headers/idempotency-key", "x-9")]])]), []);
 });
 
 test("names of credentials are known by their words, and ordinary names stay", async () => {
@@ -524,7 +524,7 @@ test("a confirmation shows all that it asks for, or is not asked", async () => {
   assert.equal((await ask({ patch: [remove("/body")] }, {}, {}))[0], "  POST /v1/pay\n    /body: {} -> (removed)");
   assert.equal((await ask({ patch: [replace("/headers/idempotency-key", "9")] }, { "idempotency-key": "8" }))[0], '  POST /v1/pay\n    /headers/idempotency-key: "8" -> "9"');
   const forged = { message: "m", suggestions: [{ action: "X\nTo be sent:\n  GET /harmless", patch: [add("/body/a\n  GET /harmless", 1)] }] };
-  assert.equal(explain(find({ recovery_feedback: forged })!), 'm\nCorrection: X TO BE SENT: GET /HARMLESS\n  "/body/a\\n  GET /harmless": -> 1');
+  assert.equal(explain(find({ recovery_feedback: forged } as never)!), 'm\nCorrection: X TO BE SENT: GET /HARMLESS\n  "/body/a\\n  GET /harmless": -> 1');
   const basic = { authorization: `Basic ${Buffer.from("accounts:hunter2").toString("base64")}` };
   assert.match((await ask({ patch: [replace("/path", "/v1/accounts/delete")] }, basic))[1], /nobody could see what it changes/);
 });
