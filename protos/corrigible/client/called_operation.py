@@ -6,8 +6,10 @@ runs, conditions. Does not know: policies, credentials.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from corrigible.schema.document import scalar_text
@@ -32,6 +34,9 @@ _ADDRESSES: Final = frozenset({"endpoint", "href", "path", "relativeurl", "resou
 _HTTP: Final = frozenset({"get", "head", "options", "post", "put", "patch", "delete", "query", "search"})
 _BATCHES: Final = re.compile(r"\w*(actions|batch|calls|commands|mutations|operations|ops|requests|transactitems)")
 """Names of lists of calls: an element says what is done by a member, or by its only member (`{"delete": {...}}`)."""
+_VERBS: Final = re.compile(
+    r"add|copy|create|delete|get|index|insert|merge|move|patch|put|remove|replace|set|unset|update|upsert|\w*(check|request)"
+)
 _TARGETS: Final = frozenset({"action", "command", "method", "name", "operation", "tool", "uri"})
 """Members of `params` that say what a method calls: `tools/call`, `workspace/executeCommand`."""
 _QUERIES: Final = frozenset({"query", "mutation", "sql", "statement", "stmt", "cypher", "gremlin", "script"})
@@ -68,6 +73,8 @@ def another_operation(before: Request, after: Request, given: Mapping[Place, Jso
             return "without the trial that the header prefer asks for"
     if before.query == after.query and before.body == after.body:
         return ""
+    if isinstance(before.body, str) and not isinstance(after.body, str | None) and _says_same(before.body, after.body):
+        before = replace(before, body=after.body)  # the signs between the words of JSON are mended, and nothing else
     old, new = dict(_operations(before)), dict(_operations(after))
     for at in (*old, *new):
         if old.get(at) != new.get(at) and at not in given:
@@ -125,7 +132,8 @@ def _in_object(at: Place, value: Mapping[str, Json]) -> Iterator[tuple[Place, st
     is_inner = isinstance(verb, str) and verb.strip().lower() in _HTTP
     is_part = at[-1].isdecimal() and (len(at) == 2 or _BATCHES.fullmatch(alike(at[-2])) is not None)
     is_whole = at == ("body",) or is_part
-    if is_part and value and all(isinstance(inner, Mapping) for inner in value.values()):
+    has_verb = any(_VERBS.fullmatch(one) for one in names)
+    if is_part and has_verb and all(isinstance(inner, Mapping) for inner in value.values()):
         yield at, " ".join(sorted(value))
     addresses = _ADDRESSES & names.keys()
     words = {"operationname", *(_ACTIONS if is_whole else ())}
@@ -170,6 +178,14 @@ def _safeguards(request: Request) -> Iterator[tuple[Place, str]]:
                 yield (*at, name), _text(inner)
             elif isinstance(inner, Mapping | list):
                 waiting.append(((*at, name), inner))
+
+
+def _says_same(text: str, value: Json) -> bool:
+    """Whether a text that was not read has the words and numbers of a value, in their order."""
+    return _SAID.findall(text.casefold()) == _SAID.findall(json.dumps(value, ensure_ascii=False).casefold())
+
+
+_SAID: Final = re.compile(r"[\w.+-]+")
 
 
 def _text(value: Json) -> str:

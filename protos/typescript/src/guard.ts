@@ -271,11 +271,16 @@ export function anotherContent(before: Request, after: Request): string {
   }
   const kept = trialsOfPrefer(after);
   if (trialsOfPrefer(before).some((one) => !kept.includes(one))) return "it changes the header prefer, without which the server does more than try";
-  const [old, now] = [before, after].map((one) => new Map([...signsOf(one)].map((sign) => [sign.place, sign]))) as [Map<string, Sign>, Map<string, Sign>];
+  const isMended = typeof before.body === "string" && typeof after.body === "object" && after.body !== null
+    && String(said(before.body)) === String(said(writeJson(after.body))); // the signs between the words of JSON
+  const [old, now] = [isMended ? { ...before, body: after.body } : before, after].map((one) => new Map([...signsOf(one)].map((sign) => [sign.place, sign]))) as [Map<string, Sign>, Map<string, Sign>];
   const changed = [...old.values()].find(({ place, value }) => now.get(place)?.value !== value);
   const one = changed ?? [...now.values()].find(({ place, why }) => why === DONE && !old.has(place));
   return one === undefined ? "" : `it changes ${one.place}, ${one.why}`;
 }
+
+const said = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}_.+-]+/gu) ?? [];
+const VERBS = /^(?:add|copy|create|delete|get|index|insert|merge|move|patch|put|remove|replace|set|unset|update|upsert|\w*(?:check|request))$/;
 
 const trialsOfPrefer = ({ headers }: Request): string[] => String(headers["prefer"] ?? "").toLowerCase().match(TRIAL_OF_PREFER) ?? [];
 
@@ -301,7 +306,7 @@ function* signs(value: Json, place: string): Generator<Sign> {
   const [holder = "", index = ""] = place.split("/").slice(-2);
   const isPart = /^\d+$/.test(index) && (holder === "body" || BATCHES.test(letters(holder)));
   const isWhole = isPart || place === "/query" || place === "/body";
-  if (isPart && names.size > 0 && Object.values(value).every(isObject)) yield { place, value: [...names.keys()].sort().join(" "), why: DONE };
+  if (isPart && [...names.values()].some((plain) => VERBS.test(plain)) && Object.values(value).every(isObject)) yield { place, value: [...names.keys()].sort().join(" "), why: DONE };
   for (const [name, plain] of names) {
     const [inner, here] = [value[name]!, `${place}/${name}`];
     const isStated = (QUERIES.test(plain) && typeof inner === "string" && STATEMENT.test(inner)) || (plain === "extensions" && own(inner, "persistedQuery"));
