@@ -52,7 +52,7 @@ BODILESS: Final = frozenset({"GET", "HEAD", "DELETE"})
 _METHOD = re.compile(r"[A-Z][A-Z-]{0,19}")
 _PATH = re.compile(r"/(?!/)[^\x00-\x1f\x7f-\x9f?#\\]*")
 _STRANGE = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u2028\u2029\\]|//|/(?:\s+|\s*\.\s*(?:\.\s*)?)(?:[;?#][^/]*)?(?:/|$)|/[;?#]|%[uU][0-9A-Fa-f]{4}"
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029\\]|//|/(?:\s+|\s*\.\s*(?:\.\s*)?)(?:[;?#][^/]*)?(?:/|$)|/;|%[uU][0-9A-Fa-f]{4}"
 )
 """What servers resolve in a path, or treat as its end: empty segments, and dot segments, also with blanks and with
 parameters; and escapes that are none of RFC 3986."""

@@ -181,3 +181,11 @@ def test_equality_is_that_of_json() -> None:
         assert same(one, other) == alike, (one, other)
     assert same("true", True, text=True)
     assert duplicates(["a", 1, "a", 1.0]) == [2, 3]
+
+
+@pytest.mark.parametrize("pattern", ["a{,}", "^\\{\\}$", "a{0}b{2,}", "x"])
+def test_a_count_of_any_form_is_weighed(pattern: str) -> None:
+    """A schema that ends with braces (`"default": {}`) has a count without numbers, for who looks for counts."""
+    schema: dict[str, Json] = {"type": "object", "properties": {"a": {"pattern": pattern, "default": {}}}}
+    assert first_violation({"a": 1}, schema) is None
+    assert first_violation([], schema) in ("type", None)

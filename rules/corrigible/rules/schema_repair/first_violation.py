@@ -87,7 +87,7 @@ def _size(arguments: tuple[bytes], _: object) -> int:
     (text,) = arguments
     unfolded = 0
     if b'"pattern' in text:
-        unfolded = math.prod(max(1, *map(int, filter(None, counts))) for counts in _COUNTS.findall(text))
+        unfolded = math.prod(max((1, *map(int, filter(None, counts)))) for counts in _COUNTS.findall(text))
     return _LEAST + _OF_A_BYTE * len(text) + _OF_A_COPY * unfolded
 
 
