@@ -89,7 +89,9 @@ _ACTING: Final = re.compile(
 """In such a name: the request is somebody else's."""
 _SOMEBODY: Final = frozenset({"ip", "user", "userid", "username", "account"})
 _AGENT: Final = frozenset({"agent"})
+_MARKED_METHODS: Final = frozenset({"method", "methodoverride", "httpmethod", "verb"})
 _METHODS: Final = frozenset({"xhttpmethodoverride", "xhttpmethod", "xmethodoverride", "httpmethodoverride"})
+_PLACES_OF_FORMS: Final = frozenset({"action", "controller", "host", "path", "route", "uri", "url"})
 _METHODS_OF_FORMS: Final = frozenset({"httpmethod", "methodoverride", "xmethod", "httpverb"})
 
 
@@ -248,18 +250,21 @@ def overrides_header(name: str) -> bool:
 def names_method(name: str) -> bool:
     """Whether a parameter or a member names the method of the request, whatever the body is: `_method`."""
     return any(
-        letters in _METHODS or (letters in ("method", "methodoverride", "httpmethod") and not part[:1].isalpha())
+        letters in _METHODS
+        or (letters in ("method", "methodoverride", "httpmethod", "verb") and not part[:1].isalpha())
         for part, letters in _parts(name)
     )
 
 
 @cached(4096)
 def names_method_in_form(name: str) -> bool:
-    """Whether it names it in a query and in a form: `httpMethod`. In JSON it is an ordinary member."""
-    return any(letters in _METHODS_OF_FORMS for _, letters in _parts(name))
+    """Whether it names the method or the place in a query or a form: `httpMethod`, `_route`. In JSON it does not."""
+    return any(
+        letters in _METHODS_OF_FORMS or (letters in _PLACES_OF_FORMS and not part[:1].isalpha())
+        for part, letters in _parts(name)
+    )
 
 
 def _parts(name: str) -> Iterator[tuple[str, str]]:
-    name = plain(name).lower()
-    for part in parameter_segments(name) if "method" in name or "verb" in name else ():
+    for part in parameter_segments(plain(name).lower()):
         yield part.strip(), re.sub(r"[^a-z]", "", part)
