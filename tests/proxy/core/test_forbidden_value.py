@@ -382,3 +382,11 @@ def test_a_name_that_is_taken_is_still_asked_for(name: str, tmp_path: Path) -> N
     corrector = build_corrector((), spec=[tmp_path / "openapi.json"])
     said = feedback(corrector, request, 409, {"errors": [{"field": name, "message": "is already taken"}]})
     assert said is not None and isinstance(apply(said, request), NeedsInput)
+
+
+def test_a_long_text_beside_it_is_no_proof() -> None:
+    """What is not read to its end is not accounted for, and nobody waits for it."""
+    text = "file extension .exe is not permitted"
+    errors = [Violation(message=text)]
+    for detail, place in (("error", "/body/filename"), ("error " * 400, "")):
+        assert forbidden_value(FILE, errors, {"message": text, "detail": detail}, (), lambda _: False) == place

@@ -115,7 +115,9 @@ def forbidden_value(
         return ""
     error, sent = errors[0], list(islice(_sent(request), _MOST + 1))
     texts = list(islice(_texts(answer), _MOST + 1))
-    if not error.message or len(error.message) > _LONGEST or max(len(sent), len(texts)) > _MOST:
+    if not error.message or len(error.message) > _LONGEST or max(map(len, texts), default=0) > _LONGEST * 4:
+        return ""
+    if max(len(sent), len(texts)) > _MOST:
         return ""
     spend(len(sent) + len(texts))
     text = _MARKUP.sub(" ", error.message)
@@ -166,10 +168,9 @@ def _may_be_asked(one: _Sent, request: Request, *, is_fixed: bool) -> bool:
     """
     value = value_at(request, one.place)
     is_number = not isinstance(value, str) or _AMOUNT.fullmatch(value.strip()) is not None
-    is_proof = is_secret(one.place, value)
     return (
         (is_fixed or not is_number)
-        and not is_proof
+        and not is_secret(one.place, value)
         and not may_not_be_asked(one.place)
         and _IDENTIFIERS.isdisjoint(one.name[-1:])
     )
@@ -220,7 +221,7 @@ def _texts(answer: Json) -> Iterator[str]:
     for one in inner:
         yield from _texts(one)
     if isinstance(answer, str):
-        yield answer[: _LONGEST * 4]
+        yield answer
 
 
 def _are_known(answer: Json, known: frozenset[str] | set[str]) -> bool:
