@@ -46,14 +46,19 @@ def _flagged(annotated: AnnotatedError) -> Iterator[Finding]:
             reason = _other(op, stage, limits)
             if reason:
                 sentence = f"Suggestion {stage.index} {reason}, which is not what was asked for, and does not say so."
-                yield Finding(
-                    "SRF-OPS-09",
-                    sentence,
-                    {"changes_intent": True},
-                    safety,
-                    annotated.sent,
-                    place=of_suggestion(stage.index, "safety"),
-                )
+                yield _changes_intent(annotated, stage, sentence)
+
+
+def _changes_intent(annotated: AnnotatedError, stage: Stage, sentence: str) -> Finding:
+    """Return what is wrong with a suggestion that does not say that it is another wish."""
+    return Finding(
+        "SRF-OPS-09",
+        sentence,
+        {"changes_intent": True},
+        stage.suggestion.get("safety"),
+        annotated.sent,
+        place=of_suggestion(stage.index, "safety"),
+    )
 
 
 def _other(op: Mapping[str, Json], stage: Stage, limits: Mapping[str, str]) -> str:
@@ -129,14 +134,7 @@ def _accounted(annotated: AnnotatedError) -> Iterator[Finding]:
             sentence = (
                 f"Suggestion {stage.index} puts something else at {', '.join(overwritten[:3])}, and does not say so."
             )
-            yield Finding(
-                "SRF-OPS-09",
-                sentence,
-                {"changes_intent": True},
-                safety,
-                annotated.sent,
-                place=of_suggestion(stage.index, "safety"),
-            )
+            yield _changes_intent(annotated, stage, sentence)
             missing = [pointer for pointer in missing if pointer not in overwritten]
         if missing:
             places = ", ".join(missing[:3])
