@@ -9,6 +9,7 @@ import base64
 import hashlib
 import hmac
 import secrets
+import zlib
 from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -21,10 +22,12 @@ DOCUMENTS: Final = "/.well-known/recovery-feedback/"
 SECONDS: Final = 600
 OF_ONE: Final = 16
 """Documents of one caller: a further one takes the place of that caller's oldest."""
-OF_ALL: Final = 4 << 20
+OF_ALL: Final = 2 << 20
 """Bytes of all documents. Beyond it nothing is kept: callers do not take each other's place."""
-_LEAST: Final = 1100
-"""Bytes of a document with nothing in it."""
+_LEAST: Final = 800
+"""Bytes of a document beside its feedback: name, token, owner, and places in tables."""
+_FAST: Final = 1
+"""Level of compression."""
 _BYTES: Final = 24
 _READS: Final = frozenset({"GET", "HEAD"})
 
@@ -37,14 +40,14 @@ class Document(NamedTuple):
     """A digest of who was refused."""
     token: str
     """Who sends it needs no credentials. It stands in the answer, and in no path, which logs have."""
-    encoded: bytes
+    compressed: bytes
     stored_at: float
     """Unix seconds."""
 
     @property
     def size(self) -> int:
         """Bytes that it takes, as they are counted."""
-        return _LEAST + len(self.encoded)
+        return _LEAST + len(self.compressed)
 
 
 class DocumentResponse(NamedTuple):
@@ -64,7 +67,8 @@ class Documents:
         self._callers = Loops(hashlib.sha256(b"owner" + self._key).digest())
         self._kept: OrderedDict[str, Document] = OrderedDict()
         self._size = 0
-        self._owned: dict[str, OrderedDict[str, None]] = {}
+        self._owned: dict[str, list[str]] = {}
+        """Names by owner, the oldest first."""
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -72,7 +76,7 @@ class Documents:
     def create(self, id: str, headers: Iterable[tuple[str, str]], peer: str, encoded: bytes, now: float) -> Document:
         """Return a document for who sent these headers. What stands in a log of exchanges does not tell its name."""
         name, token = (self._secret(f"{word}\0{id}\0{now}") for word in ("name", "token"))
-        return Document(name, self._owner(headers, peer), token, encoded, now)
+        return Document(name, self._owner(headers, peer), token, zlib.compress(encoded, _FAST), now)
 
     def store(self, document: Document) -> None:
         """Keep it, where there is room."""
@@ -82,11 +86,11 @@ class Documents:
             self._drop(document.name)
         owned = self._owned.get(document.owner, ())
         if len(owned) >= OF_ONE:
-            self._drop(next(iter(owned)))
+            self._drop(owned[0])
         if self._size + document.size <= OF_ALL:
             self._size += document.size
             self._kept[document.name] = document
-            self._owned.setdefault(document.owner, OrderedDict())[document.name] = None
+            self._owned.setdefault(document.owner, []).append(document.name)
 
     def response_to(
         self, method: str, target: str, headers: Iterable[tuple[str, str]], peer: str, now: float
@@ -105,13 +109,14 @@ class Documents:
         shown = [(self._owner(headers, peer), document.owner), (token, document.token)]
         if not any([hmac.compare_digest(one.encode(), other.encode()) for one, other in shown]):
             return None
+        encoded = zlib.decompress(document.compressed)
         fields = [
             ("Content-Type", "application/json"),
-            ("Content-Length", str(len(document.encoded))),
+            ("Content-Length", str(len(encoded))),
             ("Cache-Control", "no-store"),
             ("X-Content-Type-Options", "nosniff"),
         ]
-        return DocumentResponse(fields, b"" if method == "HEAD" else document.encoded)
+        return DocumentResponse(fields, b"" if method == "HEAD" else encoded)
 
     def _secret(self, text: str) -> str:
         return base64.urlsafe_b64encode(hmac.digest(self._key, text.encode(), hashlib.sha256)[:_BYTES]).decode()
@@ -126,6 +131,6 @@ class Documents:
         document = self._kept.pop(name)
         self._size -= document.size
         owned = self._owned[document.owner]
-        del owned[name]
+        owned.remove(name)
         if not owned:
             del self._owned[document.owner]
