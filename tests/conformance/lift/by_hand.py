@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from corrigible.conformance.lift.environment.environment import environments
-from corrigible.conformance.lift.episode.score import value_at
-from corrigible.conformance.lift.log.record import UNOBTAINABLE
-from corrigible.conformance.lift.run.resolve import task_files
-from corrigible.conformance.lift.tasks.ending import Ending, EndingCall, Played, read_played
-from corrigible.conformance.lift.tasks.task import Task, TaskFile
+from corrigible.conformance.lift.ending import Ending, EndingCall, Played, read_played
+from corrigible.conformance.lift.environment import environments
+from corrigible.conformance.lift.log import UNOBTAINABLE
+from corrigible.conformance.lift.resolved_plan import task_files
+from corrigible.conformance.lift.score import value_at
+from corrigible.conformance.lift.task import Task, TaskFile
 from corrigible.schema.document import form_pairs, query_pairs
 from corrigible.schema.exchange import Json
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from corrigible.conformance.lift.environment.environment import environments
-from corrigible.conformance.lift.run.environment_pool import EnvironmentPool
+from corrigible.conformance.lift.environment import environments
+from corrigible.conformance.lift.run import EnvironmentPool
 
 
 @pytest.fixture(scope="session")

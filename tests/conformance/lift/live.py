@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from corrigible.conformance.cli import main
-from corrigible.conformance.lift.log.record import ADVISED, UNOBTAINABLE
-from corrigible.conformance.lift.tasks.task import TASKS, Task, read_tasks
+from corrigible.conformance.lift.log import ADVISED, UNOBTAINABLE
+from corrigible.conformance.lift.task import TASKS, Task, read_tasks
 
 
 def tasks_of(domain: str) -> tuple[Task, ...]:

@@ -7,9 +7,8 @@ import random
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from corrigible.conformance.lift.arms.arm import Arm
-from corrigible.conformance.lift.log.record import Episode, Manifest, Reflection, Spent, Turn
-from corrigible.conformance.lift.log.store import Log
+from corrigible.conformance.lift.arms import Arm
+from corrigible.conformance.lift.log import Episode, Log, Manifest, Reflection, Spent, Turn
 
 Outcome = Literal["success", "failure", "error"]
 DOMAINS = ("acme", "etcd", "github", "kubernetes", "recipe", "stripe")

@@ -6,10 +6,8 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
-from corrigible.conformance.lift.agents.model.loop import ModelAgent
-from corrigible.conformance.lift.agents.model.provider import build
-from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Move, Stop
-from corrigible.conformance.lift.environment.response import Response
+from corrigible.conformance.lift.agents.model import ModelAgent, build
+from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Move, Response, Stop
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.model.provider import PROVIDERS
 from corrigible.schema.exchange import Json, Request

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Move, Stop
-from corrigible.conformance.lift.environment.response import Response
+from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Move, Response, Stop
 from corrigible.schema import Request
 from corrigible.schema.exchange import Json
 

@@ -9,10 +9,9 @@ import orjson
 import pytest
 
 from corrigible.adapters.demo.recipe.tasks import tasks as recipe_tasks
-from corrigible.conformance.lift.episode.score import value_at
-from corrigible.conformance.lift.log.record import UNOBTAINABLE
-from corrigible.conformance.lift.tasks.likeness import unlike
-from corrigible.conformance.lift.tasks.task import TASKS, Call, Read, Task, fill, read_tasks
+from corrigible.conformance.lift.log import UNOBTAINABLE
+from corrigible.conformance.lift.score import value_at
+from corrigible.conformance.lift.task import TASKS, Call, Read, Task, fill, read_tasks, unlike
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from corrigible.conformance.lift.stats.answer_size import answer_tokens, tokens
+from corrigible.conformance.lift.agents.prompt import tokens
+from corrigible.conformance.lift.stats.group import answer_tokens
 
 from .logs import episode, turn
 

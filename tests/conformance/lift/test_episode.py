@@ -7,16 +7,14 @@ from typing import Any, Literal
 
 import pytest
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send, Stop
-from corrigible.conformance.lift.agents.scripted.patch_executor import PatchExecutor
-from corrigible.conformance.lift.arms.arm import Arm
-from corrigible.conformance.lift.environment.environment import Environment, RunningEnvironment
-from corrigible.conformance.lift.environment.http_client import Unreachable
-from corrigible.conformance.lift.environment.response import Response
-from corrigible.conformance.lift.episode.job import Job
-from corrigible.conformance.lift.episode.play import play
-from corrigible.conformance.lift.log.record import Episode, Reflection
-from corrigible.conformance.lift.tasks.task import TaskFile
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Response, Send, Stop
+from corrigible.conformance.lift.agents.scripted.follower import PatchExecutor
+from corrigible.conformance.lift.arms import Arm
+from corrigible.conformance.lift.environment import Environment, RunningEnvironment
+from corrigible.conformance.lift.episode import Job, play
+from corrigible.conformance.lift.http_client import Unreachable
+from corrigible.conformance.lift.log import Episode, Reflection
+from corrigible.conformance.lift.task import TaskFile
 from corrigible.conformance.transport.process import ServerProcess
 from corrigible.model.usage import Usage
 from corrigible.schema.exchange import Json, Request

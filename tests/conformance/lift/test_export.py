@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 
 from corrigible.conformance.cli import main
-from corrigible.conformance.command.finished_run import FinishedRun
-from corrigible.conformance.command.lift_export import exported
-from corrigible.conformance.lift.log.store import Log, opened
-from corrigible.conformance.lift.report.export import EPISODES, export, tex
+from corrigible.conformance.command.lift_results import FinishedRun, exported
+from corrigible.conformance.lift.log import Log, opened
+from corrigible.conformance.lift.report.export import EPISODES, export, pdf, tex
 from corrigible.conformance.lift.report.summary import Summary, summarise
-from corrigible.conformance.lift.report.svglib_pdf import pdf
 
 from .logs import HOSTILE, episode, models, scripted
 

@@ -9,10 +9,21 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from corrigible.conformance.lift.hotpot.answer import f1, is_exact, normalised
-from corrigible.conformance.lift.hotpot.error_type import ERROR_TYPES
+from corrigible.conformance.lift.hotpot.game import (
+    OWN,
+    Paragraph,
+    Question,
+    Wiki,
+    f1,
+    is_exact,
+    normalised,
+    read,
+    read_action,
+)
+from corrigible.conformance.lift.hotpot.log import Reflection, Step, Trial
 from corrigible.conformance.lift.hotpot.player import (
     BOUNDED_REFLECTION_SCHEMA,
+    ERROR_TYPES,
     REFLECTION_SCHEMA,
     View,
     actor_prompt,
@@ -21,9 +32,6 @@ from corrigible.conformance.lift.hotpot.player import (
     read_verdict,
     reflector_prompt,
 )
-from corrigible.conformance.lift.hotpot.question import OWN, Paragraph, Question, read
-from corrigible.conformance.lift.hotpot.record import Reflection, Step, Trial
-from corrigible.conformance.lift.hotpot.wiki import Wiki, read_action
 from corrigible.conformance.model.usage_error import UsageError
 
 CAMUS = Paragraph(

@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 
 from corrigible.conformance.cli import main
-from corrigible.conformance.lift.hotpot import log, paper
-from corrigible.conformance.lift.hotpot.figures import (
+from corrigible.conformance.lift import reproduction
+from corrigible.conformance.lift.hotpot import log
+from corrigible.conformance.lift.hotpot.game import OWN, read
+from corrigible.conformance.lift.hotpot.log import Reflection, Sample, Strategy, Tokens, Trial
+from corrigible.conformance.lift.hotpot.player import ScriptedPlayer
+from corrigible.conformance.lift.hotpot.report import (
     compare,
     diagnoses,
     is_death_loop,
@@ -20,10 +24,7 @@ from corrigible.conformance.lift.hotpot.figures import (
     pairs_of,
     transition,
 )
-from corrigible.conformance.lift.hotpot.play import Rules, play
-from corrigible.conformance.lift.hotpot.question import OWN, read
-from corrigible.conformance.lift.hotpot.record import Reflection, Sample, Strategy, Tokens, Trial
-from corrigible.conformance.lift.hotpot.scripted_player import ScriptedPlayer
+from corrigible.conformance.lift.hotpot.run import Rules, play
 
 from .fake_provider import FakeProvider, Trouble
 from .wire_formats import Heard, Speaks
@@ -97,13 +98,13 @@ def sample(number: int, *, won: bool, types: Sequence[str] = (), output: int | N
 
 
 def test_from_the_papers_counts_its_figures_come_out() -> None:
-    table = paper.TABLE
+    table = reproduction.TABLE
     flips = "TT" * table.both + "TF" * table.second_only + "FT" * table.first_only + "FF" * table.neither
     names = [flips[at : at + 2] for at in range(0, len(flips), 2)]
     # The last four failures are those without a loop; which samples named RETRIEVAL_FOCUS first is not printed.
     looped, pairs = 0, []
     for number, name in enumerate(names):
-        if name[1] == "F" and looped < paper.DEATH_LOOPS:
+        if name[1] == "F" and looped < reproduction.DEATH_LOOPS:
             types, looped = ["FORMATTING_MISMATCH"] * 4, looped + 1
         elif name[1] == "F":
             types = ["RETRIEVAL_FOCUS", *["FORMATTING_MISMATCH"] * 3]
@@ -116,9 +117,9 @@ def test_from_the_papers_counts_its_figures_come_out() -> None:
     assert (overall(free).success.value, overall(constrained).success.value) == (0.5, 0.38)
     result = compare(pairs_of(free, constrained))
     assert result.table == table and (result.table.second_only, result.table.first_only) == (23, 11)
-    assert round(result.test.corrected, 3) == paper.P == 0.059
+    assert round(result.test.corrected, 3) == reproduction.P == 0.059
     assert 0.05 < result.test.exact < result.test.corrected
-    assert sum(map(is_death_loop, constrained)) == paper.DEATH_LOOPS == 58
+    assert sum(map(is_death_loop, constrained)) == reproduction.DEATH_LOOPS == 58
     first = {one.error_type: one for one in diagnoses(constrained)}
     assert {name: one.n for name, one in first.items()} == {"FORMATTING_MISMATCH": 96, "RETRIEVAL_FOCUS": 4}
     most = first["FORMATTING_MISMATCH"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.lift.log.store import Log
-from corrigible.conformance.lift.report.inspect_log import SCORER, inspect_logs
+from corrigible.conformance.lift.log import Log
+from corrigible.conformance.lift.report.export import SCORER, inspect_logs
 from corrigible.conformance.lift.stats.group import name_of
 
 from .logs import HOSTILE, episode, models, scripted

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.lift.environment.environment import environments
-from corrigible.conformance.lift.tasks.task import fill
+from corrigible.conformance.lift.environment import environments
+from corrigible.conformance.lift.task import fill
 
 from .live import played, unexpected
 

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from corrigible.conformance.cli import main
-from corrigible.conformance.lift.agents.scripted import AGENTS
-from corrigible.conformance.lift.arms.arm import Arm
-from corrigible.conformance.lift.log.record import Episode
-from corrigible.conformance.lift.log.store import Log
-from corrigible.conformance.lift.report import document, figure, legend, page, terminal, viewer
+from corrigible.conformance.lift.agents.registry import AGENTS
+from corrigible.conformance.lift.arms import Arm
+from corrigible.conformance.lift.log import Episode, Log
+from corrigible.conformance.lift.report import page, terminal
+from corrigible.conformance.lift.report import summary as document
+from corrigible.conformance.lift.report import summary as legend
 from corrigible.conformance.lift.report.summary import SCRIPTED, Summary, summarise
 from corrigible.conformance.lift.stats.estimate import Estimate
 
@@ -141,7 +142,7 @@ def test_hostile_text_is_text() -> None:
 
 
 def test_the_viewer_never_makes_markup_of_text() -> None:
-    script = Path(viewer.__file__).with_name("viewer.js").read_text(encoding="utf-8")
+    script = Path(page.__file__).with_name("viewer.js").read_text(encoding="utf-8")
     for word in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "fetch(", "import("):
         assert word not in script
 
@@ -151,7 +152,7 @@ def unpacked(text: str) -> Any:
 
 
 def test_every_episode_can_be_read_back_from_the_page(some: Log) -> None:
-    packed = viewer.pack(some.episodes, {"stripe/task-05": "Order tea."})
+    packed = page.pack(some.episodes, {"stripe/task-05": "Order tea."})
     index = unpacked(packed.index)
     assert len(index["rows"]) == len(some.episodes) and packed.left_out == 0 and packed.rule == ""
     assert index["prompts"]["stripe/task-05"] == "Order tea."
@@ -169,11 +170,11 @@ def test_two_pages_are_the_same_bytes_in_whatever_order_episodes_ended(some: Log
 
 
 def test_a_large_log_keeps_what_failed_and_says_so(some: Log, summary: Summary) -> None:
-    whole = sum(map(len, viewer.pack(some.episodes, {}).blocks))
-    fewer = viewer.pack(some.episodes, {}, limit=whole - 1)
+    whole = sum(map(len, page.pack(some.episodes, {}).blocks))
+    fewer = page.pack(some.episodes, {}, limit=whole - 1)
     assert sum(map(len, fewer.blocks)) < whole
     assert fewer.left_out and "failed or did harm" in fewer.rule
-    none = viewer.pack(some.episodes, {}, limit=0)
+    none = page.pack(some.episodes, {}, limit=0)
     assert none.left_out == len(some.episodes) and none.rule == "No turns are embedded"
     assert "No turns are embedded" in page.render(summary, some.episodes, limit=0)
 
@@ -182,25 +183,25 @@ def test_a_large_log_keeps_what_failed_and_says_so(some: Log, summary: Summary) 
 
 
 def test_a_dot_stands_where_its_rates_are() -> None:
-    svg = figure.dots([figure.Dot("stripe/a", 0.25, 0.75, 0.0, 4)], "verbose", "reflective", "traditional")
+    svg = page.dots([page.Dot("stripe/a", 0.25, 0.75, 0.0, 4)], "verbose", "reflective", "traditional")
     assert "stripe/a: verbose 25%, reflective 75%, traditional 0%, n = 4" in svg
     assert "1 tasks, n = 4 each per arm: 1 above the line, 0 on it, 0 below" in svg
 
 
 def test_dots_at_one_place_do_not_hide_each_other() -> None:
-    svg = figure.dots([figure.Dot(f"d/{n}", 1.0, 1.0, None, 1) for n in range(30)], "verbose", "reflective", "none")
+    svg = page.dots([page.Dot(f"d/{n}", 1.0, 1.0, None, 1) for n in range(30)], "verbose", "reflective", "none")
     places = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="[\d.]+" class="dot" style="[^"]*"><title>', svg)
     assert len(set(places)) == 30
     assert "30 tasks" in svg
 
 
 def test_figures_escape_names() -> None:
-    bar = figure.Bar(HOSTILE, Estimate(0.5, 0.2, 0.8, 9), "red", HOSTILE)
+    bar = page.Bar(HOSTILE, Estimate(0.5, 0.2, 0.8, 9), "red", HOSTILE)
     for svg in (
-        figure.dots([figure.Dot(HOSTILE, 0.1, 0.9, 0.5, 1)], HOSTILE, HOSTILE, HOSTILE),
-        figure.panels({HOSTILE: [bar]}),
-        figure.forest([bar], HOSTILE),
-        figure.curves({HOSTILE: ([1, 2], 4)}),
+        page.dots([page.Dot(HOSTILE, 0.1, 0.9, 0.5, 1)], HOSTILE, HOSTILE, HOSTILE),
+        page.panels({HOSTILE: [bar]}),
+        page.forest([bar], HOSTILE),
+        page.curves({HOSTILE: ([1, 2], 4)}),
     ):
         assert "<script" not in svg and "<img" not in svg and "\x1b" not in svg
 
@@ -208,10 +209,10 @@ def test_figures_escape_names() -> None:
 @pytest.mark.parametrize("name", ["dots", "panels", "forest", "curves"])
 def test_a_figure_of_nothing_is_drawn_all_the_same(name: str) -> None:
     nothing = {
-        "dots": figure.dots([], "a", "b", "c"),
-        "panels": figure.panels({}),
-        "forest": figure.forest([figure.Bar("a", Estimate(None, None, None, 0), "red")], "t"),
-        "curves": figure.curves({"verbose": ([], 3)}),
+        "dots": page.dots([], "a", "b", "c"),
+        "panels": page.panels({}),
+        "forest": page.forest([page.Bar("a", Estimate(None, None, None, 0), "red")], "t"),
+        "curves": page.curves({"verbose": ([], 3)}),
     }
     assert nothing[name].endswith("</svg>")
 
@@ -257,7 +258,7 @@ def test_misuse_is_said_and_ends_with_two(name: str, tmp_path: Path, capsys: pyt
 
 def test_an_episode_without_turns_is_listed(some: Log) -> None:
     crashed: list[Episode] = [episode(outcome="error"), episode(seed=1)]
-    assert len(unpacked(viewer.pack(crashed, {}).index)["rows"]) == 2
+    assert len(unpacked(page.pack(crashed, {}).index)["rows"]) == 2
 
 
 def test_the_page_says_what_every_agent_and_arm_is_and_whose_the_harm_was() -> None:
@@ -268,7 +269,7 @@ def test_the_page_says_what_every_agent_and_arm_is_and_whose_the_harm_was() -> N
     changed = Log(log.manifests, (harmed, planted, *log.episodes[1:]))
     written = page.render(summarise(changed), changed.episodes)
     for section in summarise(changed).sections:
-        for _, line in (*legend.agents(section.agents, section.kind), *legend.arms(section.arms)):
+        for _, line in (*legend.agent_lines(section.agents, section.kind), *legend.arm_lines(section.arms)):
             assert line in written
     assert f"<li>{harmed.agent}: <b>1</b>harms, 0 by a suggestion</li>" in written
     assert "<li>mis-merger (wrong on purpose): <b>2</b>harms" in written
@@ -281,5 +282,5 @@ def test_the_page_says_what_every_agent_and_arm_is_and_whose_the_harm_was() -> N
 def test_the_legend_knows_every_agent_and_arm_that_there_is() -> None:
     assert set(legend.ARMS) == set(Arm)
     assert {*(agent.name for agent in AGENTS), "noisy-literal"} == set(legend.AGENTS)
-    assert legend.agents(["noisy-literal(0.25)", "local:x"], "scripted")[0][1].startswith("script: follows")
-    assert legend.agents(["fake x"], "model", ["fake x"]) == [("fake x", "a fake provider, no model")]
+    assert legend.agent_lines(["noisy-literal(0.25)", "local:x"], "scripted")[0][1].startswith("script: follows")
+    assert legend.agent_lines(["fake x"], "model", ["fake x"]) == [("fake x", "a fake provider, no model")]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.conformance.lift.tasks.likeness import checked, plain_text, quantity, unlike
-from corrigible.conformance.lift.tasks.task import Task
+from corrigible.conformance.lift.task import Task, checked, plain_text, quantity, unlike
 from corrigible.schema.exchange import Json
 
 AGREE: tuple[tuple[Json, Json], ...] = (

@@ -15,16 +15,15 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from corrigible.conformance.cli import main
-from corrigible.conformance.lift.agents.model import prompt
-from corrigible.conformance.lift.agents.model.action import Call, Finish, action
-from corrigible.conformance.lift.agents.model.loop import _EpisodeLoop
-from corrigible.conformance.lift.agents.model.options import LOCAL
-from corrigible.conformance.lift.agents.model.provider import build
-from corrigible.conformance.lift.agents.model.xllamacpp_server import MODELS, served, weights
+from corrigible.conformance.command.lift_options import LOCAL
+from corrigible.conformance.lift.agents import prompt
+from corrigible.conformance.lift.agents.model import _EpisodeLoop, build
+from corrigible.conformance.lift.agents.prompt import Call, Finish, action
 from corrigible.conformance.lift.agents.protocol import Send, Stop
-from corrigible.conformance.lift.arms.arm import Arm
+from corrigible.conformance.lift.agents.xllamacpp_server import MODELS, served, weights
+from corrigible.conformance.lift.arms import Arm
 from corrigible.conformance.lift.hotpot.player import BOUNDED_REFLECTION_SCHEMA, STEP_SCHEMA
-from corrigible.conformance.lift.log.store import read
+from corrigible.conformance.lift.log import read
 from corrigible.conformance.lift.plan import AgentPlan, read_plan
 from corrigible.conformance.lift.report import terminal
 from corrigible.conformance.lift.report.summary import summarise

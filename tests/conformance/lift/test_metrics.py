@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.conformance.lift.log.record import Episode, Reflection, Spent
+from corrigible.conformance.lift.log import Episode, Reflection, Spent
 from corrigible.conformance.lift.stats.comparison import compare, comparisons
-from corrigible.conformance.lift.stats.conduct import harms, refusal, repeated_errors, uptakes
-from corrigible.conformance.lift.stats.effort import effort
-from corrigible.conformance.lift.stats.group import Group, groups, latest, observations
-from corrigible.conformance.lift.stats.missing import dropped, error_groups
-from corrigible.conformance.lift.stats.rate import pass_k, rate, rates, rates_by
-from corrigible.conformance.lift.stats.reflection import compare_strategies, degenerate_loops, is_degenerate_loop
+from corrigible.conformance.lift.stats.conduct import (
+    compare_strategies,
+    degenerate_loops,
+    harms,
+    is_degenerate_loop,
+    refusal,
+    repeated_errors,
+    uptakes,
+)
+from corrigible.conformance.lift.stats.group import (
+    Group,
+    dropped,
+    effort,
+    error_groups,
+    groups,
+    latest,
+    observations,
+    pass_k,
+    rate,
+    rates,
+    rates_by,
+)
 
 from .logs import Outcome, episode, manifest, turn
 

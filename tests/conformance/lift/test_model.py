@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from corrigible.conformance.lift.agents.protocol import Move, Send, Stop
-from corrigible.conformance.lift.environment.response import Response
+from corrigible.conformance.lift.agents.protocol import Move, Response, Send, Stop
 from corrigible.model import anthropic, openai_responses
 from corrigible.model.conversation import (
     ModelMessage,

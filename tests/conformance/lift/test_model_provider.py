@@ -11,10 +11,9 @@ import pytest
 import yaml
 
 from corrigible.conformance.cli import parser
-from corrigible.conformance.lift.agents.model import options as option
-from corrigible.conformance.lift.agents.model import provider
-from corrigible.conformance.lift.agents.model.loop import ProviderFailed
-from corrigible.conformance.lift.agents.model.provider import build, named
+from corrigible.conformance.command import lift_options
+from corrigible.conformance.lift.agents import model
+from corrigible.conformance.lift.agents.model import ProviderFailed, build, named
 from corrigible.conformance.lift.agents.registry import agents
 from corrigible.conformance.lift.plan import AgentPlan, made
 from corrigible.conformance.model.usage_error import UsageError
@@ -93,12 +92,12 @@ def test_the_catalogue_builds_models_from_a_plan() -> None:
 
 
 def test_the_commands_of_the_guide_are_taken() -> None:
-    guide = Path(provider.__file__).with_name("README.md").read_text("utf-8")
+    guide = Path(model.__file__).with_name("README.md").read_text("utf-8")
     lines = re.findall(r"^(?:\w+=\S+ )?conformance (.*(?:\\\\\n.*)*)", guide.replace("\\\n", " "), re.MULTILINE)
     assert len(lines) == 6
     for line in lines:
         args = parser().parse_args(shlex.split(line))
-        assert args.plan is not None or option.plans(args)
+        assert args.plan is not None or lift_options.plans(args)
     (document,) = re.findall(r"^```yaml\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)
     plan = made(yaml.safe_load(document), "guide")
     assert [who.name for who in agents(plan.agents, plan.rate)][-1] == "compatible:qwen3:8b+adaptive"

@@ -16,8 +16,7 @@ import pytest
 import yaml
 
 from corrigible.conformance.cli import main
-from corrigible.conformance.lift.log.record import Episode
-from corrigible.conformance.lift.log.store import Log, read
+from corrigible.conformance.lift.log import Episode, Log, read
 
 from .fake_provider import FakeProvider, Mind, calls, error, follower, last_exchange, stubborn
 from .wire_formats import Heard, Speaks

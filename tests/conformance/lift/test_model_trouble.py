@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from corrigible.conformance.lift.agents.model.loop import ProviderFailed
-from corrigible.conformance.lift.agents.model.provider import build
+from corrigible.conformance.lift.agents.model import ProviderFailed, build
 from corrigible.conformance.lift.agents.protocol import Send
 from corrigible.conformance.lift.plan import AgentPlan
 

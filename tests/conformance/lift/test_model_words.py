@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from corrigible.conformance.lift.agents.protocol import Send, Stop
-from corrigible.conformance.lift.environment.response import Response
+from corrigible.conformance.lift.agents.protocol import Response, Send, Stop
 from corrigible.schema.exchange import Request
 
 from .fake_provider import FakeProvider

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.conformance.lift.stats.observation import (
+from corrigible.conformance.lift.stats.estimate import (
     Counts,
     Observation,
     Paired,

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from corrigible.conformance.lift.agents.registry import agents
-from corrigible.conformance.lift.arms.arm import Arm
-from corrigible.conformance.lift.log.record import Episode, Spent
+from corrigible.conformance.lift.arms import Arm
+from corrigible.conformance.lift.log import Episode, Spent
 from corrigible.conformance.lift.plan import AgentPlan, Plan, Prices, digest_of, made, read_plan
-from corrigible.conformance.lift.run.worker_pool import priced
+from corrigible.conformance.lift.run import priced
 from corrigible.conformance.model.usage_error import UsageError
 
 WHOLE = """

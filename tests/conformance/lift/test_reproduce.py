@@ -8,13 +8,18 @@ from pathlib import Path
 import pytest
 
 from corrigible.conformance.cli import main
-from corrigible.conformance.lift.log.store import read
+from corrigible.conformance.lift import reproduction
+from corrigible.conformance.lift.log import read
 from corrigible.conformance.lift.plan import read_plan
-from corrigible.conformance.lift.reproduction import recipe_paper, snowballing_paper
-from corrigible.conformance.lift.reproduction.figure import Figure, Table, rendered
-from corrigible.conformance.lift.reproduction.run_again import by_arm, outcome_differences, plan_differences
-from corrigible.conformance.lift.stats import paper_figures
-from corrigible.conformance.lift.stats.observation import Counts
+from corrigible.conformance.lift.reproduction import (
+    Figure,
+    Table,
+    by_arm,
+    outcome_differences,
+    plan_differences,
+    rendered,
+)
+from corrigible.conformance.lift.stats.estimate import Counts
 
 from .logs import episode
 
@@ -31,12 +36,12 @@ def test_every_figure_of_both_papers_that_has_counts_matches(capsys: pytest.Capt
 
 
 def test_a_count_that_is_one_off_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    cells = paper_figures.RECIPE["gpt-4o-mini"]
-    monkeypatch.setitem(paper_figures.RECIPE, "gpt-4o-mini", {**cells, "verbose": Counts(16, 30)})
-    wrong = [one.name for table in recipe_paper.tables() for one in table.figures if one.verdict == "mismatch"]
+    cells = reproduction.RECIPE["gpt-4o-mini"]
+    monkeypatch.setitem(reproduction.RECIPE, "gpt-4o-mini", {**cells, "verbose": Counts(16, 30)})
+    wrong = [one.name for table in reproduction.recipe_tables() for one in table.figures if one.verdict == "mismatch"]
     assert "gpt-4o-mini verbose" in wrong and "gpt-4o-mini reflective - verbose p" in wrong
     assert not [name for name in wrong if "claude" in name]
-    assert list(rendered(recipe_paper.tables()))[-1].startswith("mismatch: ")
+    assert list(rendered(reproduction.recipe_tables()))[-1].startswith("mismatch: ")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +66,7 @@ def test_a_figure_matches_to_the_digits_that_were_printed(
 def test_what_cannot_be_computed_is_neither_right_nor_wrong() -> None:
     *_, last = rendered([Table("T", [Figure("a", "1.0", 1.0), Figure("b", "2.0", None)])])
     assert last == "match: 1 of 1 figures match; 1 cannot be computed from what is printed"
-    assert len(snowballing_paper.tables()) == 3
+    assert len(reproduction.snowballing_tables()) == 3
 
 
 @pytest.mark.parametrize("plan", sorted(path.parent.name for path in PLANS.glob("*/report.txt")))

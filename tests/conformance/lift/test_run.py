@@ -20,18 +20,14 @@ import yaml
 
 from corrigible.conformance.cli import main
 from corrigible.conformance.command.lift_options import CERTIFICATE
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send
-from corrigible.conformance.lift.arms.arm import Arm
-from corrigible.conformance.lift.environment.response import Response
-from corrigible.conformance.lift.episode.play import play
-from corrigible.conformance.lift.log.record import Episode
-from corrigible.conformance.lift.log.store import LOG, opened, read
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Response, Send
+from corrigible.conformance.lift.arms import Arm
+from corrigible.conformance.lift.episode import play
+from corrigible.conformance.lift.log import LOG, Episode, opened, read
 from corrigible.conformance.lift.plan import digest_of, made
-from corrigible.conformance.lift.run.environment_pool import EnvironmentPool
-from corrigible.conformance.lift.run.manifest import code_files
-from corrigible.conformance.lift.run.resolve import ResolvedPlan, resolve_plan
-from corrigible.conformance.lift.run.worker_pool import RunProgress, feedback_caused_harm, run
-from corrigible.conformance.lift.tasks.task import TASKS
+from corrigible.conformance.lift.resolved_plan import ResolvedPlan, code_files, resolve_plan
+from corrigible.conformance.lift.run import EnvironmentPool, RunProgress, feedback_caused_harm, run
+from corrigible.conformance.lift.task import TASKS
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.model.usage import Usage
 from corrigible.schema.exchange import Json

@@ -8,11 +8,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from corrigible.conformance.lift.agents.protocol import Ending
-from corrigible.conformance.lift.environment.environment import environments as environments
-from corrigible.conformance.lift.environment.reads import is_read
-from corrigible.conformance.lift.environment.response import Response
-from corrigible.conformance.lift.episode.score import (
+from corrigible.conformance.lift.agents.protocol import Ending, Response, is_read
+from corrigible.conformance.lift.environment import environments
+from corrigible.conformance.lift.score import (
     ABSENT,
     PlayedCall,
     ReadResult,
@@ -22,8 +20,7 @@ from corrigible.conformance.lift.episode.score import (
     secrets_of,
     value_at,
 )
-from corrigible.conformance.lift.tasks.likeness import unlike
-from corrigible.conformance.lift.tasks.task import Kept, Read, Task
+from corrigible.conformance.lift.task import Kept, Read, Task, unlike
 from corrigible.schema.exchange import Json, Request
 
 READ = {"method": "GET", "path": "/charge"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corrigible.conformance.lift.agents.protocol import Briefing, Send
-from corrigible.conformance.lift.agents.scripted.noisy_literal import NoisyLiteral, seeded_random
+from corrigible.conformance.lift.agents.scripted.follower import NoisyLiteral, seeded_random
 
 from .talk import QUICHE, REPLACE, cooked, moves, seen
 

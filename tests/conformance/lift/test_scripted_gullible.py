@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Send, Stop
-from corrigible.conformance.lift.agents.scripted import SCRIPTED
-from corrigible.conformance.lift.environment.response import Response
+from corrigible.conformance.lift.agents.protocol import Briefing, Response, Send, Stop
+from corrigible.conformance.lift.agents.registry import SCRIPTED
 from corrigible.schema.exchange import Json
 
 from .talk import ORDERED, REDUCE, REFUND, moves

@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.lift.agents.scripted.reading.error_body import error_details, is_escalated, without_feedback
-from corrigible.conformance.lift.agents.scripted.reading.facts import Facts
-from corrigible.conformance.lift.agents.scripted.reading.path import ABSENT
-from corrigible.conformance.lift.agents.scripted.reading.prose import read
+from corrigible.conformance.lift.agents.scripted.reading import (
+    ABSENT,
+    Facts,
+    error_details,
+    is_escalated,
+    read,
+    without_feedback,
+)
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import Placeholder
 

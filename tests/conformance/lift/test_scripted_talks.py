@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Send, Stop
-from corrigible.conformance.lift.agents.scripted import SCRIPTED
-from corrigible.conformance.lift.environment.response import Response
+from corrigible.conformance.lift.agents.protocol import Briefing, Response, Send, Stop
+from corrigible.conformance.lift.agents.registry import SCRIPTED
 from corrigible.schema import Request
 from corrigible.schema.exchange import Json
 

@@ -19,17 +19,23 @@ from urllib.request import urlopen
 import pytest
 
 from corrigible.conformance import lift
-from corrigible.conformance.lift.agents.protocol import Briefing, Send, Stop
-from corrigible.conformance.lift.arms.arm import Arm
-from corrigible.conformance.lift.environment.response import Response
-from corrigible.conformance.lift.episode.job import Job
-from corrigible.conformance.lift.log.store import opened, read
+from corrigible.conformance.lift.agents.protocol import Briefing, Response, Send, Stop
+from corrigible.conformance.lift.arms import Arm
+from corrigible.conformance.lift.episode import Job
+from corrigible.conformance.lift.log import opened, read
 from corrigible.conformance.lift.plan import made
-from corrigible.conformance.lift.run.environment_pool import EnvironmentPool
-from corrigible.conformance.lift.run.resolve import resolve_plan
-from corrigible.conformance.lift.serve.external_agent import ExternalAgent, ExternalEpisode, NoCalls
-from corrigible.conformance.lift.serve.server import HTTP_OF_GRPC, Server, read_call
-from corrigible.conformance.lift.serve.service import EpisodeService, allocation
+from corrigible.conformance.lift.resolved_plan import resolve_plan
+from corrigible.conformance.lift.run import EnvironmentPool
+from corrigible.conformance.lift.serve import (
+    HTTP_OF_GRPC,
+    EpisodeService,
+    ExternalAgent,
+    ExternalEpisode,
+    NoCalls,
+    Server,
+    allocation,
+    read_call,
+)
 from corrigible.schema.exchange import Request
 
 AGENT = '''

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.lift.arms.apply import FILLER_MEMBER, apply_arm, noisy
-from corrigible.conformance.lift.arms.arm import Arm
-from corrigible.conformance.lift.environment.response import Response
+from corrigible.conformance.lift.agents.protocol import Response
+from corrigible.conformance.lift.arms import FILLER_MEMBER, Arm, apply_arm, noisy
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import Next, apply

@@ -11,21 +11,15 @@ from pathlib import Path
 import pytest
 
 from corrigible.conformance.cli import main
-from corrigible.conformance.lift.agents.protocol import Send
-from corrigible.conformance.lift.environment.response import Response
-from corrigible.conformance.lift.episode.play import play
-from corrigible.conformance.lift.log.compare import compare
-from corrigible.conformance.lift.log.record import Episode
-from corrigible.conformance.lift.log.store import Log, opened, read
+from corrigible.conformance.lift.agents.protocol import Response, Send
+from corrigible.conformance.lift.episode import play
+from corrigible.conformance.lift.log import Episode, Log, compare, opened, read
 from corrigible.conformance.lift.plan import made
 from corrigible.conformance.lift.report import page, terminal
 from corrigible.conformance.lift.report.summary import summarise
-from corrigible.conformance.lift.run.environment_pool import EnvironmentPool
-from corrigible.conformance.lift.run.resolve import resolve_plan
-from corrigible.conformance.lift.run.worker_pool import run
-from corrigible.conformance.lift.serve.external_agent import ExternalAgent
-from corrigible.conformance.lift.serve.server import Server, refused
-from corrigible.conformance.lift.serve.service import EpisodeService
+from corrigible.conformance.lift.resolved_plan import resolve_plan
+from corrigible.conformance.lift.run import EnvironmentPool, run
+from corrigible.conformance.lift.serve import EpisodeService, ExternalAgent, Server, refused
 from corrigible.conformance.lift.stats.group import calls
 from corrigible.schema.exchange import Request
 

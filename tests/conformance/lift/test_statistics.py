@@ -9,23 +9,30 @@ from operator import mul
 import numpy as np
 import pytest
 
-from corrigible.conformance.lift.stats import paper_figures as paper
+from corrigible.conformance.lift import reproduction
 from corrigible.conformance.lift.stats.estimate import (
+    Counts,
+    Observation,
+    Paired,
     bootstrapped_mean,
     clustered_difference,
     clustering,
+    counts,
+    detectable,
     equivalence,
     fisher,
     holm,
     mcnemar,
     newcombe,
+    paired,
+    power_of,
     sign_flip,
+    task_differences,
+    tasks_needed,
     token_ratio,
     tokens_per_success,
     wilson,
 )
-from corrigible.conformance.lift.stats.observation import Counts, Observation, Paired, counts, paired, task_differences
-from corrigible.conformance.lift.stats.power import detectable, power_of, tasks_needed
 
 R, V, T = "reflective", "verbose", "traditional"
 
@@ -39,8 +46,8 @@ R, V, T = "reflective", "verbose", "traditional"
     ],
 )
 def test_table_2_of_the_paper(model: str, rates: tuple[float, ...]) -> None:
-    cells = paper.RECIPE[model]
-    found = [wilson(cells[arm]).value for arm in paper.ARMS]
+    cells = reproduction.RECIPE[model]
+    found = [wilson(cells[arm]).value for arm in reproduction.ARMS]
     assert [round(100 * (rate or 0), 1) for rate in found] == list(rates)
 
 
@@ -59,7 +66,7 @@ def test_table_2_of_the_paper(model: str, rates: tuple[float, ...]) -> None:
     ],
 )
 def test_table_4_of_the_paper(model: str, pair: tuple[str, str], odds: float, p: float) -> None:
-    cells = paper.RECIPE[model]
+    cells = reproduction.RECIPE[model]
     found_odds, found_p = fisher(cells[pair[0]], cells[pair[1]])
     assert found_odds == pytest.approx(odds, abs=0.05)
     digits = len(f"{p:e}".split("e")[0].rstrip("0").replace(".", ""))
@@ -67,24 +74,24 @@ def test_table_4_of_the_paper(model: str, pair: tuple[str, str], odds: float, p:
 
 
 def test_the_acme_intervals_of_the_paper() -> None:
-    found = {arm: wilson(cell) for arm, cell in paper.ACME.items()}
+    found = {arm: wilson(cell) for arm, cell in reproduction.ACME.items()}
     printed = {T: (45.6, 35.7, 55.8), V: (47.8, 37.8, 58.0), R: (100.0, 95.9, 100.0)}
     for arm, figures in printed.items():
         one = found[arm]
         assert [round(100 * (figure or 0), 1) for figure in (one.value, one.low, one.high)] == list(figures)
-    assert fisher(paper.ACME[T], paper.ACME[R])[1] == pytest.approx(3.75e-19, rel=0.01)
-    assert fisher(paper.ACME[V], paper.ACME[R])[1] == pytest.approx(3.64e-18, rel=0.01)
-    assert fisher(paper.ACME[T], paper.ACME[V])[1] == pytest.approx(0.881, abs=0.001)
+    assert fisher(reproduction.ACME[T], reproduction.ACME[R])[1] == pytest.approx(3.75e-19, rel=0.01)
+    assert fisher(reproduction.ACME[V], reproduction.ACME[R])[1] == pytest.approx(3.64e-18, rel=0.01)
+    assert fisher(reproduction.ACME[T], reproduction.ACME[V])[1] == pytest.approx(0.881, abs=0.001)
 
 
 def test_the_tasks_of_the_paper_add_up_to_its_cells() -> None:
-    for position, arm in enumerate(paper.ARMS):
-        cells = sum(model[arm].successes for model in paper.RECIPE.values())
-        assert sum(task[position] for task in paper.RECIPE_TASKS.values()) == cells
+    for position, arm in enumerate(reproduction.ARMS):
+        cells = sum(model[arm].successes for model in reproduction.RECIPE.values())
+        assert sum(task[position] for task in reproduction.RECIPE_TASKS.values()) == cells
 
 
 def test_by_task_the_lift_of_the_paper_is_as_large_and_much_less_certain() -> None:
-    observations = paper.recipe_observations()
+    observations = reproduction.recipe_observations()
     found = clustered_difference(observations, R, V)
     assert found.estimate.value == pytest.approx(0.30)
     assert found.estimate.low == pytest.approx(0.10, abs=0.02)
@@ -93,7 +100,8 @@ def test_by_task_the_lift_of_the_paper_is_as_large_and_much_less_certain() -> No
     effective = {}
     for arm in (R, V):
         groups = [
-            [one.success for one in observations if (one.task, one.arm) == (task, arm)] for task in paper.RECIPE_TASKS
+            [one.success for one in observations if (one.task, one.arm) == (task, arm)]
+            for task in reproduction.RECIPE_TASKS
         ]
         alike = clustering(groups)
         assert alike is not None
@@ -267,15 +275,15 @@ def test_without_tasks_nothing_is_seen() -> None:
         power_of(0, 0.3, 0.4)
 
 
-@pytest.mark.parametrize("model", paper.EFFICIENCY)
+@pytest.mark.parametrize("model", reproduction.EFFICIENCY)
 def test_tables_1_and_3_of_the_paper(model: str) -> None:
-    value, low, high = paper.EFFICIENCY[model]
-    own, own_low, own_high = paper.efficiency_by_counts(model)
-    assert round(own, 2) == value and round(own, 1) == paper.FACTORS[model]
+    value, low, high = reproduction.EFFICIENCY[model]
+    own, own_low, own_high = reproduction.efficiency_by_counts(model)
+    assert round(own, 2) == value and round(own, 1) == reproduction.FACTORS[model]
     assert low <= own_low < own < own_high <= high, "without the spread of tokens it is the narrower one"
-    assert paper.efficiency_by_counts(model) == (own, own_low, own_high), "of one seed"
+    assert reproduction.efficiency_by_counts(model) == (own, own_low, own_high), "of one seed"
 
 
 def test_an_attempt_costs_what_its_successes_say() -> None:
-    assert paper.attempt_tokens("claude-haiku-4-5", "traditional") == pytest.approx(2660.3)
-    assert paper.attempt_tokens("claude-haiku-4-5", "reflective") == pytest.approx(2049 * 29 / 30)
+    assert reproduction.attempt_tokens("claude-haiku-4-5", "traditional") == pytest.approx(2660.3)
+    assert reproduction.attempt_tokens("claude-haiku-4-5", "reflective") == pytest.approx(2049 * 29 / 30)

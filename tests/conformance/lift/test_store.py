@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.lift.log.compare import compare
-from corrigible.conformance.lift.log.record import Episode, Manifest, Turn
-from corrigible.conformance.lift.log.store import LOG, opened, read
+from corrigible.conformance.lift.log import LOG, Episode, Manifest, Turn, compare, opened, read
 from corrigible.conformance.model.usage_error import UsageError
 
 MANIFEST = Manifest(plan={}, seed=0)

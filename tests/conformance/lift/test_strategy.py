@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 import pytest
 from jsonschema import Draft202012Validator
 
-from corrigible.conformance.lift.agents.reflection.category import CATEGORIES, NAMES
-from corrigible.conformance.lift.agents.reflection.strategy import (
+from corrigible.conformance.lift.agents.reflection import (
+    CATEGORIES,
     LIFTED,
+    NAMES,
     SCHEMA,
     STRATEGIES,
     STRUCTURED,
@@ -21,7 +22,7 @@ from corrigible.conformance.lift.agents.reflection.strategy import (
     as_prompt,
     is_repeated,
 )
-from corrigible.conformance.lift.log.record import Reflection
+from corrigible.conformance.lift.log import Reflection
 from corrigible.schema.exchange import Json
 
 CALL = {"method": "POST", "path": "/v1/refunds", "body": {"amount": 500}}

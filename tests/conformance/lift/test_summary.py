@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from corrigible.conformance.lift.log.record import Episode
-from corrigible.conformance.lift.log.store import Log
+from corrigible.conformance.lift.log import Episode, Log
 from corrigible.conformance.lift.report.summary import SCRIPTED, Summary, p_text, points_of, summarise
 
 from .logs import episode, log, manifest, models

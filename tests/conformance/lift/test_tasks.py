@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.lift.environment.environment import environments
-from corrigible.conformance.lift.log.record import UNOBTAINABLE
-from corrigible.conformance.lift.run.resolve import task_files
-from corrigible.conformance.lift.tasks.ending import read_endings
-from corrigible.conformance.lift.tasks.task import TASKS
+from corrigible.conformance.lift.ending import read_endings
+from corrigible.conformance.lift.environment import environments
+from corrigible.conformance.lift.log import UNOBTAINABLE
+from corrigible.conformance.lift.resolved_plan import task_files
+from corrigible.conformance.lift.task import TASKS
 
 from .live import tasks_of
 

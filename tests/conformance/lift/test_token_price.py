@@ -8,7 +8,7 @@ import pytest
 
 from corrigible.conformance.cli import main
 from corrigible.conformance.lift.plan import Plan, made, read_plan
-from corrigible.conformance.lift.run.token_price import MEASURED, Measured, estimates, rendered
+from corrigible.conformance.lift.token_price import MEASURED, Measured, estimates, rendered
 from corrigible.schema.exchange import Json
 
 PLANS = Path(__file__).parents[3] / "conformance" / "plans"

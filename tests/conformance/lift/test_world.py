@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.lift.environment.environment import ENVIRONMENTS, Environment, environments, start
-from corrigible.conformance.lift.environment.normalizer import Normalizer
-from corrigible.conformance.lift.tasks.task import TASKS
+from corrigible.conformance.lift.environment import ENVIRONMENTS, Environment, Normalizer, environments, start
+from corrigible.conformance.lift.task import TASKS
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.transport.process import free_port
 
@@ -81,7 +80,7 @@ def test_an_upstream_that_does_not_come_up_is_said(upstream: str, said: str) -> 
 def test_a_port_that_somebody_else_took_meanwhile_is_not_taken_for_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         ports = iter([free_port(), other.getsockname()[1]])
-        monkeypatch.setattr("corrigible.conformance.lift.environment.environment.free_port", lambda: next(ports))
+        monkeypatch.setattr("corrigible.conformance.lift.environment.free_port", lambda: next(ports))
         with (
             pytest.raises(UsageError, match=r"the proxy ended with exit status 1: .* address already in use"),
             start(environments()["recipe"]),

@@ -1,4 +1,4 @@
-"""`conformance lift`: how much the feedback helps an agent."""
+"""`conformance lift`: how much the feedback helps an agent. `run` and `serve`, and the options that others share."""
 
 from __future__ import annotations
 
@@ -6,28 +6,113 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from corrigible.conformance.lift.agents.model import options as option
-from corrigible.conformance.lift.arms.arm import Arm
-from corrigible.conformance.lift.log.store import opened
+from corrigible.conformance.command import lift_hotpot, lift_results, lift_tasks
+from corrigible.conformance.command.lift_options import add_agents, add_shared, local_plan, plans, resolve
+from corrigible.conformance.lift.arms import Arm
+from corrigible.conformance.lift.log import opened
 from corrigible.conformance.lift.plan import Plan, made, read_plan
-from corrigible.conformance.lift.run.progress import progress
-from corrigible.conformance.lift.run.worker_pool import RunProgress, run
+from corrigible.conformance.lift.resolved_plan import resolve_plan
+from corrigible.conformance.lift.run import RunProgress, progress, run
+from corrigible.conformance.lift.serve import EpisodeService, ExternalAgent, Server
+from corrigible.conformance.lift.task import TASKS, TaskError
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json
-
-from . import lift_options
-from .dry_run import dry_run
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-_OTHERS = ("compare", "tasks", "power", "paper", "hotpot", "serve", "report", "export", "reproduce", "audit_scorers")
-"""Subcommands in modules of their own."""
+
+def dry_run(plan: Plan, args: argparse.Namespace) -> int:
+    """Measure, print, write what was measured where a file is named, and return the exit status."""
+    try:
+        from corrigible.conformance.lift.token_price import MEASURED, Probe, measure, rendered
+    except ModuleNotFoundError as problem:
+        raise UsageError(f"this needs corrigible[conformance,lift]: {problem.name} is not installed") from None
+    if not any(agent.model for agent in plan.agents):
+        raise UsageError("--dry-run: no model plays, so nothing is paid for: name one with --model PROVIDER:NAME")
+    try:
+        # Neither keys nor servers of models are needed: nothing is asked.
+        resolved = resolve_plan(plan, args.task_files or TASKS, [Probe()])
+    except TaskError as problem:
+        raise UsageError(str(problem)) from None
+    for domain, reason in resolved.skipped.items():
+        print(f"skipped {domain}: {reason}", file=sys.stderr)
+    with progress(len(resolved.jobs)) as on_progress:
+        measured = measure(resolved, on_progress)
+    print("\n".join(rendered(plan, measured)))
+    path: Path | None = args.tokens
+    if path is not None:
+        try:
+            lines = (MEASURED.dump_json([one])[1:-1].decode() for one in measured)
+            path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+        except OSError as problem:
+            raise UsageError(f"{path}: {problem.strerror}") from None
+    return 0
+
+
+ARMS: Final = (Arm.TRADITIONAL, Arm.VERBOSE, Arm.REFLECTIVE, Arm.PATCHES)
+"""The default."""
+
+
+def add_serve(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "serve",
+        help="measure an agent of your own",
+        description="Hand out episodes over HTTP: POST /episodes answers a prompt and a base URL; the agent calls the"
+        " API there, POSTs /episodes/ID/finish, and is scored by the end state. Arms are assigned at random, balanced,"
+        " and hidden from the agent. Run it again with the same --out to continue.",
+    )
+    add_shared(parser)
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1; default: a free one")
+    parser.add_argument("--agent", default="external", metavar="NAME", help="the agent's name in the log")
+    parser.add_argument(
+        "--arm", action="append", default=[], metavar="NAME,...", help=f"arms to assign; default: {', '.join(ARMS)}"
+    )
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="maximum time of an episode; default: 600")
+    parser.set_defaults(run=serve)
+
+
+def serve(args: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    if not 0 <= args.port < 1 << 16:
+        raise UsageError(f"--port {args.port}: no port")
+    agent = ExternalAgent(args.agent)
+    resolved = resolve(_serve_plan(args), args, (agent,))
+    with opened(args.out) as store:
+        service = EpisodeService(resolved, store, agent, lambda line: print(line, file=sys.stderr, flush=True))
+        try:
+            with _listening(service, args.port) as server:
+                print(f"listening on {server.url}: {service.status()['left']} of {service.total} episodes to play")
+                print(f"  curl -sX POST {server.url}/episodes")
+                print(f"when they are played: conformance lift report {args.out}", flush=True)
+                server.serve_forever()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            service.close()
+    return 0
+
+
+def _listening(service: EpisodeService, port: int) -> Server:
+    try:
+        return Server(service, port)
+    except OSError as problem:
+        raise UsageError(f"--port {port}: cannot listen there: {problem}") from None
+
+
+def _serve_plan(args: argparse.Namespace) -> Plan:
+    document: dict[str, Json] = {"arms": [arm.value for arm in ARMS], "timeout": 600.0}
+    if args.plan is not None:
+        document = read_plan(args.plan).model_dump(mode="json")
+    arms = [name for arm in args.arm for name in arm.split(",") if name]
+    settings = {"domains": args.domain, "tasks": args.task, "arms": arms, "seeds": args.seed}
+    document |= {name: value for name, value in settings.items() if value}
+    document |= {name: value for name in ("start", "attempts", "timeout") if (value := getattr(args, name)) is not None}
+    return made({**document, "agents": [args.agent]}, str(args.plan or "options"))
 
 
 def add(subparsers: Subparsers) -> None:
@@ -40,9 +125,12 @@ def add(subparsers: Subparsers) -> None:
     )
     inner = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_run(inner)
-    for name in _OTHERS:
-        if find_spec(f"{__package__}.lift_{name}") is not None:
-            import_module(f"{__package__}.lift_{name}").add(inner)
+    for add_command in (
+        *(lift_results.add_compare, lift_tasks.add_tasks, lift_results.add_power, lift_results.add_paper),
+        *(lift_hotpot.add, add_serve, lift_results.add_report, lift_results.add_export, lift_results.add_reproduce),
+        lift_tasks.add_audit_scorers,
+    ):
+        add_command(inner)
 
 
 def _add_run(inner: Subparsers) -> None:
@@ -53,7 +141,7 @@ def _add_run(inner: Subparsers) -> None:
         " Options override the plan file. Exit status: 0 ran, 1 an agent that follows the feedback did harm,"
         " 2 could not run, or not to the end.",
     )
-    lift_options.add(parser)
+    add_shared(parser)
     parser.add_argument(
         "--arm", action="append", default=[], metavar="NAME,...", help=f"arms to play: {', '.join(Arm)}"
     )
@@ -77,13 +165,13 @@ def _add_run(inner: Subparsers) -> None:
     )
     parser.add_argument("--tokens", type=Path, metavar="FILE", help="with --dry-run: write the tokens of every task")
     parser.add_argument("--quiet", action="store_true", help="print no summary")
-    option.add(parser)
+    add_agents(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
     if args.dry_run:
-        local = [option.local_plan(args, "http://127.0.0.1:1/v1")] if args.local_model is not None else []
+        local = [local_plan(args, "http://127.0.0.1:1/v1")] if args.local_model is not None else []
         return dry_run(_plan(args, local), args)
     if args.tokens is not None:
         raise UsageError("--tokens belongs to --dry-run")
@@ -97,14 +185,14 @@ def _local_model(args: argparse.Namespace) -> Iterator[list[dict[str, Json]]]:
     if args.local_model is None:
         yield []
         return
-    from corrigible.conformance.lift.agents.model.xllamacpp_server import served
+    from corrigible.conformance.lift.agents.xllamacpp_server import served
 
     with served(args.local_model) as base_url:
-        yield [option.local_plan(args, base_url)]
+        yield [local_plan(args, base_url)]
 
 
 def _played(args: argparse.Namespace, local: list[dict[str, Json]]) -> int:
-    resolved = lift_options.resolve(_plan(args, local), args)
+    resolved = resolve(_plan(args, local), args)
     with opened(args.out) as store:
         for warning in store.log.warnings if store.log is not None else ():
             print(warning, file=sys.stderr)
@@ -121,7 +209,7 @@ def _plan(args: argparse.Namespace, local: Sequence[dict[str, Json]] = ()) -> Pl
     document: dict[str, Json] = read_plan(args.plan).model_dump(mode="json") if args.plan is not None else {}
     names = {"domains": args.domain, "tasks": args.task, "arms": args.arm, "seeds": args.seed}
     document |= {name: _split(value) for name, value in names.items() if value}
-    if agents := [*({"name": name} for name in _split(args.agent)), *option.plans(args), *local]:
+    if agents := [*({"name": name} for name in _split(args.agent)), *plans(args), *local]:
         document["agents"] = agents
     options = ("engine", "start", "attempts", "concurrency", "timeout", "cost_cap", "rate")
     document |= {name: getattr(args, name) for name in options if getattr(args, name) is not None}

@@ -9,12 +9,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
-from corrigible.conformance.lift.agents.model import options as option
-from corrigible.conformance.lift.hotpot.play import Rules
-from corrigible.conformance.lift.hotpot.player import Player
-from corrigible.conformance.lift.hotpot.question import OWN, DataFile, Question, read
-from corrigible.conformance.lift.hotpot.record import Sample, Strategy
-from corrigible.conformance.lift.hotpot.scripted_player import SCRIPTS, ScriptedPlayer
+from corrigible.conformance.command import lift_options
+from corrigible.conformance.lift.hotpot.game import OWN, DataFile, Question, read
+from corrigible.conformance.lift.hotpot.log import Sample, Strategy
+from corrigible.conformance.lift.hotpot.player import SCRIPTS, Player, ScriptedPlayer
+from corrigible.conformance.lift.hotpot.run import Rules
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 
@@ -66,7 +65,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--steps", type=int, default=7, metavar="N", help="steps of a trial at most; default: 7")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     parser.add_argument("--out", type=Path, default=Path("hotpot"), metavar="DIR", help="default: hotpot")
-    option.add_models(parser)
+    lift_options.add_models(parser)
     parser.set_defaults(run=run, first_request=None, vocabulary=False)
 
 
@@ -150,15 +149,15 @@ def _players(args: argparse.Namespace) -> Iterator[list[Player]]:
 
 
 def _models(args: argparse.Namespace, stack: ExitStack) -> Iterator[Player]:
-    from corrigible.conformance.lift.agents.model.provider import build
+    from corrigible.conformance.lift.agents.model import build
     from corrigible.conformance.lift.hotpot.model_player import ModelPlayer
 
     plain = argparse.Namespace(**{**vars(args), "strategy": []})  # here a strategy is no part of the agent
-    plans = option.plans(plain)
+    plans = lift_options.plans(plain)
     if args.local_model is not None:
-        from corrigible.conformance.lift.agents.model.xllamacpp_server import served
+        from corrigible.conformance.lift.agents.xllamacpp_server import served
 
-        plans.append(option.local_plan(plain, stack.enter_context(served(args.local_model))))
+        plans.append(lift_options.local_plan(plain, stack.enter_context(served(args.local_model))))
     for plan in plans:
         agent = build(AgentPlan.model_validate(plan), args.rate)
         player = ModelPlayer(agent, args.seed)

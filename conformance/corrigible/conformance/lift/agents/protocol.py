@@ -5,14 +5,37 @@ An agent never learns the name of its arm, nor anything about the upstream but r
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
-from corrigible.conformance.lift.environment.response import Response
-from corrigible.conformance.lift.log.record import Reflection
+from corrigible.conformance.lift.log import Reflection
 from corrigible.model.usage import Usage
 from corrigible.schema.exchange import Json, Request
+from corrigible.schema.exchange import Protocol as Carriage
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What came back. For gRPC the status is the code, and the body {code, message, details} of an error."""
+
+    status: int
+    body: Json
+    """Decoded JSON, or text where it is not JSON."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Names in lower case. An agent sees those that a client acts on: retry-after, warning, link."""
+    succeeded: bool = False
+
+
+_SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def is_read(request: Request, read_methods: Collection[str] = ()) -> bool:
+    """Return whether a request only reads. `read_methods` are the gRPC methods that do, as `package.Service/Method`."""
+    if request.protocol is Carriage.GRPC:
+        return request.method.removeprefix("/") in read_methods
+    return request.method in _SAFE_METHODS
+
 
 Kind = Literal["scripted", "model", "external"]
 Ending = Literal["done", "impossible", "needs input", "gave up", "unreadable", "stopped by loop breaker"]

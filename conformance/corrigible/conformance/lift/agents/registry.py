@@ -1,16 +1,57 @@
-"""Looks up the agents that a plan names."""
+"""Looks up the agents that a plan names.
+
+Scripted agents show that feedback is sufficient and safe, never how a model uses it. No agent knows its arm: its moves
+follow from the briefing, the seed and the responses alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib import import_module
-from importlib.util import find_spec
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
-from corrigible.conformance.lift.plan import SCRIPTED, AgentPlan
+from corrigible.conformance.lift.agents.protocol import Agent
+from corrigible.conformance.lift.agents.scripted.baseline import Enumerator, MessageRegex, Oscillator, Stubborn
+from corrigible.conformance.lift.agents.scripted.follower import (
+    Informed,
+    LiteralMerge,
+    MisMerger,
+    NoisyLiteral,
+    PatchExecutor,
+)
+from corrigible.conformance.lift.agents.scripted.gullible import Gullible
+from corrigible.conformance.lift.plan import SCRIPTED as ALL_SCRIPTED
+from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 
-from .protocol import Agent
-from .scripted import AGENTS, named
+AGENTS: Final[tuple[Agent, ...]] = (
+    LiteralMerge(),
+    PatchExecutor(),
+    Informed(),
+    Enumerator(),
+    MessageRegex(),
+    Stubborn(),
+    Oscillator(),
+    MisMerger(),
+    Gullible(),
+)
+"""All of them, in the order of reports."""
+
+SCRIPTED: Final[Mapping[str, Agent]] = MappingProxyType({agent.name: agent for agent in AGENTS})
+"""By name. `named` knows those that take a number as well."""
+
+_NOISY: Final = re.compile(r"noisy-literal\((0(?:\.\d+)?|1(?:\.0+)?)\)")
+
+
+def named(name: str) -> Agent:
+    """Return a scripted agent: one of SCRIPTED, or `noisy-literal(P)`. Raises UsageError where there is none."""
+    if (noisy := _NOISY.fullmatch(name)) is not None:
+        return NoisyLiteral(float(noisy[1]))
+    names = (*SCRIPTED, "noisy-literal(0.25)")
+    if name not in SCRIPTED:
+        raise UsageError(f"no scripted agent is called {name!r}{did_you_mean(name, names)}")
+    return SCRIPTED[name]
 
 
 def agents(plans: Sequence[AgentPlan], rate: float | None = None) -> list[Agent]:
@@ -18,26 +59,24 @@ def agents(plans: Sequence[AgentPlan], rate: float | None = None) -> list[Agent]
     by_name: dict[str, Agent] = {}
     for plan in plans:
         for agent in _named(plan, rate):
-            if agent.name in by_name and plan.name != SCRIPTED:
+            if agent.name in by_name and plan.name != ALL_SCRIPTED:
                 raise UsageError(f"two agents are called {agent.name}: give one another strategy or settings.name")
             by_name[agent.name] = agent
     return list(by_name.values())
 
 
 def _named(plan: AgentPlan, rate: float | None) -> Sequence[Agent]:
-    if plan.name == SCRIPTED:
+    if plan.name == ALL_SCRIPTED:
         return AGENTS
-    providers: tuple[str, ...] = ()
-    if find_spec(f"{__package__}.model.provider") is not None:
-        module = import_module(f"{__package__}.model.provider")
-        providers = tuple(module.PROVIDERS)
-        if plan.name in providers:
-            built: Agent = module.build(plan, rate)
-            return (built,)
+    from corrigible.conformance.lift.agents.model import build  # with httpx and the like: only where a model may play
+    from corrigible.model.provider import PROVIDERS
+
+    if plan.name in PROVIDERS:
+        return (build(plan, rate),)
     try:
         return (named(plan.name),)
     except UsageError as problem:
-        names = (SCRIPTED, *(agent.name for agent in AGENTS), *providers)
+        names = (ALL_SCRIPTED, *SCRIPTED, *PROVIDERS)
         problem_text = (
             f"no agent is called {plan.name!r}{did_you_mean(plan.name, names)} (there are {', '.join(names)})"
         )

@@ -8,15 +8,9 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Final, Literal
 
-from corrigible.conformance.lift.agents.model.loop import ModelAgent
-from corrigible.conformance.lift.agents.model.settings import identity
-from corrigible.model.conversation import Question as Asked
-from corrigible.model.conversation import Sampling, UserMessage
-from corrigible.model.provider_client import ProviderClient, ProviderError
-from corrigible.schema.exchange import Json
-
-from .play import PlayerFailed
-from .player import (
+from corrigible.conformance.lift.agents.model import ModelAgent, identity
+from corrigible.conformance.lift.hotpot.log import Tokens
+from corrigible.conformance.lift.hotpot.player import (
     ACTOR,
     BOUNDED_REFLECTION_SCHEMA,
     CONSTRAINED,
@@ -33,7 +27,11 @@ from .player import (
     judge_prompt,
     reflector_prompt,
 )
-from .record import Tokens
+from corrigible.conformance.lift.hotpot.run import PlayerFailed
+from corrigible.model.conversation import Question as Asked
+from corrigible.model.conversation import Sampling, UserMessage
+from corrigible.model.provider_client import ProviderClient, ProviderError
+from corrigible.schema.exchange import Json
 
 _OF_CALLS: Final = frozenset({"mode", "first_request", "vocabulary"})
 """Settings that say how a call of an API is written."""

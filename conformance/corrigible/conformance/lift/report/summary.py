@@ -1,35 +1,155 @@
 """The summary of a log: the one document that the terminal, the JSON and the page show. Pure.
 
-Knows: which figures belong together, what may be claimed. Does not know: how they are estimated or shown.
+Knows: which figures belong together, what may be claimed, registered goals, what each arm and agent is. Does not know:
+how figures are estimated or shown.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from corrigible.conformance.lift.arms.arm import Arm
-from corrigible.conformance.lift.log.record import FAITHFUL, UNOBTAINABLE, Episode, Manifest
-from corrigible.conformance.lift.log.store import Log
+from corrigible.conformance.lift.arms import Arm
+from corrigible.conformance.lift.log import FAITHFUL, UNOBTAINABLE, Episode, Log, Manifest
 from corrigible.conformance.lift.stats.comparison import Comparison, comparisons
-from corrigible.conformance.lift.stats.conduct import Harm, RepeatedErrors, Uptake, harms, repeated_errors, uptakes
-from corrigible.conformance.lift.stats.effort import Effort, efforts
-from corrigible.conformance.lift.stats.estimate import Estimate
-from corrigible.conformance.lift.stats.group import POOLED, Group, groups, latest, name_of
-from corrigible.conformance.lift.stats.missing import Dropped, ErrorGroup, dropped, error_groups
-from corrigible.conformance.lift.stats.rate import Rate, rates, rates_by
-from corrigible.conformance.lift.stats.reflection import (
+from corrigible.conformance.lift.stats.conduct import (
+    CallsRatio,
     DegenerateLoop,
+    Harm,
+    RepeatedErrors,
     StrategyComparison,
+    Uptake,
+    Way,
+    calls_ratios,
     compare_strategies,
     degenerate_loops,
+    harms,
+    repeated_errors,
+    uptakes,
+    ways,
 )
-from corrigible.conformance.lift.stats.way import CallsRatio, Way, calls_ratios, ways
+from corrigible.conformance.lift.stats.estimate import Estimate
+from corrigible.conformance.lift.stats.group import (
+    POOLED,
+    Dropped,
+    Effort,
+    ErrorGroup,
+    Group,
+    Rate,
+    dropped,
+    efforts,
+    error_groups,
+    groups,
+    latest,
+    name_of,
+    rates,
+    rates_by,
+)
 from corrigible.schema.exchange import Json
 
-from .goal import goals
+_ALPHA = 0.05
+
+
+def goals(
+    manifest: Manifest, comparisons: Sequence[Comparison], ratios: Sequence[CallsRatio], ways: Sequence[Way]
+) -> Iterator[str]:
+    """Yield a sentence for each registered goal and agent: reached, not reached, or not shown by so few tasks."""
+    registered = manifest.plan.get("registered") or {}
+    margin, most, gain = (registered.get(name) for name in ("margin", "calls_ratio", "gain"))
+    clean = {(way.agent, way.arm): way.clean for way in ways}
+    for one in comparisons:
+        if one.agent == POOLED:
+            continue
+        if margin is not None:
+            yield _tie(one, margin)
+        if gain is not None:
+            yield f"{one.agent}: gain of {100 * gain:.0f} points or more: {_at_least(one.difference.estimate, gain)}"
+        ratio = next((ratio for ratio in ratios if ratio.agent == one.agent), None)
+        if most is not None and ratio is not None:
+            turns = clean.get((one.agent, one.first))
+            known = turns is not None and turns.value is not None
+            rest = f"; without a wrong turn: {turns.value:.0%} of {turns.n}" if turns is not None and known else ""
+            goal = f"{one.agent}: calls at most {most:g} of those under {one.second}"
+            yield f"{goal}: {_at_most(ratio.ratio, most)}{rest}"
+
+
+def _tie(one: Comparison, margin: float) -> str:
+    words = f"{one.agent}: a tie within {100 * margin:.0f} points of success"
+    if one.tie is None:
+        return f"{words}: nothing can be said of {one.difference.estimate.n} tasks that all came out alike"
+    shown = f"shown, TOST p {one.tie:.3f}" if one.tie < _ALPHA else f"not shown, TOST p {one.tie:.2f}"
+    return f"{words}: {shown}, {one.difference.estimate.n} tasks"
+
+
+def _at_least(estimate: Estimate, goal: float) -> str:
+    if estimate.value is None or estimate.low is None or estimate.high is None or estimate.low == estimate.high:
+        return f"nothing can be said of {estimate.n} tasks that all came out alike"
+    span = f"{100 * estimate.value:+.0f} ({100 * estimate.low:+.0f} to {100 * estimate.high:+.0f}), {estimate.n} tasks"
+    word = "reached" if estimate.low >= goal else "missed" if estimate.high < goal else "not shown"
+    return f"{word}, {span}"
+
+
+def _at_most(estimate: Estimate, goal: float) -> str:
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return f"nothing can be said of {estimate.n} tasks"
+    word = "reached" if estimate.high <= goal else "missed" if estimate.low > goal else "not shown"
+    return f"{word}, {estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f}), {estimate.n} tasks"
+
+
+ARMS: Final[Mapping[str, str]] = {
+    "none": "the native answer, byte for byte",
+    "traditional": "the native answer, with its explanation blanked",
+    "verbose": "the answer with diagnoses in words, and no fix",
+    "reflective": "the core of the feedback: type, message, suggestions with action, message and parameters",
+    "reflective-patches": "all of the feedback: patches, steps, evidence too",
+    "shuffled": "control: feedback of another task",
+    "noise": "control: feedback with plausible wrong values",
+    "length-matched": "control: verbose, padded with empty words to the length of reflective",
+}
+AGENTS: Final[Mapping[str, str]] = {
+    "literal-merge": "script: merges parameters into the request, as the contract of the paper says; reads no patches",
+    "patch-executor": "script: does what the published reader makes of the feedback; it needs patches",
+    "informed": "script: the same, and fills in what the prompt states where the feedback asks; it needs patches",
+    "enumerator": "script: walks what the description and the native message leave room for; reads no feedback",
+    "message-regex": "script: acts on names and bounds in prose; reads no feedback",
+    "stubborn": "script: sends the same again, a floor",
+    "oscillator": "script: goes to and fro between two wrong calls, a floor",
+    "mis-merger": "script: wrong on purpose, a planted fault: applies feedback to the wrong element; it needs patches",
+    "gullible": "script: obeys every order in any text, a canary",
+    "noisy-literal": "script: follows the feedback and errs with a known probability; it needs patches",
+}
+_WRONG: Final = frozenset({"mis-merger"})
+_MODEL: Final = {"model": "a model, by provider and name", "external": "an agent of somebody else, over HTTP"}
+
+
+def arm_lines(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return each arm with its line."""
+    return [(name, ARMS.get(name, "an arm of another version")) for name in names]
+
+
+def is_wrong_on_purpose(agent: str) -> bool:
+    """Return whether a script is a planted fault, whose harm is not the feedback's."""
+    return _plain(agent) in _WRONG
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\(.*\)$", "", name)
+
+
+def agent_lines(names: Sequence[str], kind: str, fake: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """Return each agent with its line."""
+    found = []
+    for name in names:
+        line = AGENTS.get(_plain(name), "a script of another version") if kind == "scripted" else _MODEL[kind]
+        if name.startswith("local:"):
+            line = "a small model on this machine (--local-model)"
+        found.append((name, "a fake provider, no model" if name in fake else line))
+    return found
+
 
 FORMAT: Final = "corrigible-lift-report/1"
 SCRIPTED: Final = (
@@ -313,3 +433,8 @@ def _finite(value: Any) -> Any:
             return None
         case _:
             return value
+
+
+def render(summary: Summary) -> str:
+    """Return the document. Two logs that differ in times only give the same figures."""
+    return json.dumps(summary.document(), indent=1, ensure_ascii=False) + "\n"

@@ -12,18 +12,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from corrigible.conformance.lift.log.record import FAITHFUL
-from corrigible.conformance.lift.stats.answer_size import ENCODING
+from corrigible.conformance.lift.agents.prompt import ENCODING
+from corrigible.conformance.lift.log import FAITHFUL
+from corrigible.conformance.lift.report.summary import Section, Summary, p_text, points_of
 from corrigible.conformance.lift.stats.comparison import Comparison
-from corrigible.conformance.lift.stats.conduct import Uptake
-from corrigible.conformance.lift.stats.effort import Effort
+from corrigible.conformance.lift.stats.conduct import Uptake, Way
 from corrigible.conformance.lift.stats.estimate import Estimate
-from corrigible.conformance.lift.stats.group import POOLED
-from corrigible.conformance.lift.stats.rate import Rate
-from corrigible.conformance.lift.stats.way import Way
+from corrigible.conformance.lift.stats.group import POOLED, Effort, Rate
 from corrigible.conformance.report.plain import one_line
-
-from .summary import Section, Summary, p_text, points_of
 
 WIDTH: Final = 100
 SHORT: Final = {

@@ -8,24 +8,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from corrigible.conformance.lift.log.record import Episode
-
-from .estimate import (
+from corrigible.conformance.lift.log import Episode
+from corrigible.conformance.lift.stats.estimate import (
     Clustering,
     Difference,
     Estimate,
+    Observation,
+    Paired,
+    by_task,
     clustered_difference,
     clustering,
+    counts,
     equivalence,
     fisher,
     holm,
     mcnemar,
     newcombe,
+    paired,
+    task_differences,
     token_ratio,
     wilson,
 )
-from .group import POOLED, Group, name_of, observations
-from .observation import Observation, Paired, by_task, counts, paired, task_differences
+from corrigible.conformance.lift.stats.group import POOLED, Group, name_of, observations
 
 
 @dataclass(frozen=True, slots=True)

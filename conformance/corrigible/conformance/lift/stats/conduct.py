@@ -1,20 +1,160 @@
-"""What agents did with feedback: followed it, did harm, repeated errors."""
+"""What agents did on the way to a result: calls, wrong turns, time, feedback followed, harm, repeats, reflections.
+
+Of reflection strategies, the figures of the paper that found "structure snowballing": death loops, what was diagnosed
+first, status flips from one strategy to another with McNemar's test, tokens by flip, and two pools: what the baseline
+got right after a failure (attempts count), and what it never got right (success counts). Pairs are the same (model,
+task, arm, seed) under two strategies. Code and logs: https://github.com/hongxuzhou/agentic_llm_structured_self_critique
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import fmean
+from typing import Final
 
-from corrigible.conformance.lift.arms.arm import WRONG_ON_PURPOSE
-from corrigible.conformance.lift.log.record import ADVISED, Episode, Turn
+import numpy as np
+
+from corrigible.conformance.lift.arms import WRONG_ON_PURPOSE
+from corrigible.conformance.lift.log import ADVISED, UNOBTAINABLE, Episode, Reflection, Turn
+from corrigible.conformance.lift.stats.estimate import (
+    RESAMPLES,
+    Counts,
+    Estimate,
+    Paired,
+    bootstrapped_mean,
+    mcnemar,
+    newcombe,
+    sign_flip,
+    wilson,
+)
+from corrigible.conformance.lift.stats.group import Group, calls, name_of, split
 from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Json
 
-from .estimate import Estimate, wilson
-from .group import Group, calls, name_of
-from .observation import Counts
+_STOPS = ("impossible", "needs input", "gave up", "stopped by loop breaker")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Of an agent under an arm. Means are over tasks, with tasks resampled; what was given is no call of the agent."""
+
+    agent: str
+    arm: str
+    n: int
+    calls: Estimate
+    """To resolution: all calls of episodes that succeeded, reads and failed ones too."""
+    reads: Estimate
+    """Of those calls."""
+    refused: Estimate
+    """Of those calls: writes that the API did not take."""
+    seconds: Estimate
+    """Wall time of episodes that succeeded, set-up and scoring included."""
+    tokens: Estimate
+    """As billed, of episodes that succeeded; no value where there is no bill."""
+    wrong_turns: Estimate
+    """Writes that the prompt did not ask for, failed ones too, of all episodes; no value where that is not known."""
+    clean: Estimate
+    """The share of episodes without a wrong turn; Wilson."""
+    false_stops: Estimate
+    """The share of possible tasks that the agent stopped at, unsolved, and not as done; Wilson."""
+    false_done: Estimate
+    """The share of all episodes that the agent ended as done when it was not so; Wilson."""
+    asked: Estimate
+    """The share of its questions (needs input) where a person had to act, since the task could not be had; Wilson."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallsRatio:
+    """Calls to resolution of one arm over those of another, over tasks that were solved under both."""
+
+    agent: str
+    first: str
+    second: str
+    ratio: Estimate
+    """The ratio of the two means over tasks; tasks are resampled."""
+    p: float | None
+    """Two-sided sign-flip over tasks, of the differences of calls."""
+    exact: bool
+
+
+def own(episode: Episode) -> list[Turn]:
+    """Return the turns that the agent made."""
+    return [turn for turn in episode.turns if not turn.given]
+
+
+def way(agent: str, arm: str, episodes: Sequence[Episode], *, seed: int) -> Way:
+    """Return the way of one cell. Errors are no observations."""
+    observed = [episode for episode in episodes if episode.outcome != "error"]
+    won = [episode for episode in observed if episode.outcome == "success"]
+    billed = won if won and all(episode.spent is not None for episode in won) else []
+    judged = [e for e in observed if all(turn.astray is not None for turn in own(e) if not turn.read)]
+
+    def mean(inside: Sequence[Episode], figure: Callable[[Episode], float]) -> Estimate:
+        tasks = split(inside, name_of).values()
+        return bootstrapped_mean([fmean(map(figure, group)) for group in tasks], seed=seed)
+
+    def share(inside: Sequence[Episode], holds: Callable[[Episode], bool]) -> Estimate:
+        return wilson(Counts(sum(map(holds, inside)), len(inside)))
+
+    possible = [episode for episode in observed if episode.needs not in UNOBTAINABLE]
+    questions = [episode for episode in observed if episode.ending.startswith("needs input")]
+    return Way(
+        agent,
+        arm,
+        len(observed),
+        mean(won, lambda e: len(own(e))),
+        mean(won, lambda e: sum(turn.read for turn in own(e))),
+        mean(won, lambda e: sum(not turn.accepted and not turn.read for turn in own(e))),
+        mean(won, lambda e: e.seconds),
+        mean(billed, lambda e: e.spent.input + e.spent.output if e.spent is not None else 0),
+        mean(judged, wrong_turns),
+        share(judged, lambda e: not wrong_turns(e)),
+        share(possible, lambda e: e.outcome == "failure" and e.ending.startswith(_STOPS)),
+        share(observed, lambda e: e.outcome == "failure" and e.ending.startswith("done")),
+        share(questions, lambda e: e.needs in UNOBTAINABLE),
+    )
+
+
+def wrong_turns(episode: Episode) -> int:
+    """Count the writes that the prompt did not ask for, whether the API took them or not."""
+    return sum(bool(turn.astray) for turn in own(episode))
+
+
+def ways(group: Group, *, seed: int) -> list[Way]:
+    """Return the way of every agent and arm."""
+    return [way(agent, arm, inside, seed=seed) for agent, arm, inside in group.cells()]
+
+
+def calls_ratio(agent: str, episodes: Sequence[Episode], first: str, second: str, *, seed: int) -> CallsRatio | None:
+    """Compare the calls to resolution of two arms. None where no task was solved under both."""
+    solved: dict[str, dict[str, list[int]]] = {}
+    for episode in episodes:
+        if episode.outcome == "success" and episode.arm in (first, second) and own(episode):
+            solved.setdefault(name_of(episode), {}).setdefault(episode.arm, []).append(len(own(episode)))
+    pairs = np.array([[fmean(arms[first]), fmean(arms[second])] for arms in solved.values() if len(arms) == 2])
+    n = len(pairs)
+    if not n:
+        return None
+    value = float(pairs[:, 0].mean() / pairs[:, 1].mean())
+    if n < 2:
+        return CallsRatio(agent, first, second, Estimate(value, None, None, n), None, False)
+    drawn = pairs[np.random.default_rng(seed).integers(0, n, size=(RESAMPLES, n))].mean(axis=1)
+    low, high = np.percentile(drawn[:, 0] / drawn[:, 1], [2.5, 97.5])
+    p, exact = sign_flip(pairs[:, 0] - pairs[:, 1], seed=seed)
+    return CallsRatio(agent, first, second, Estimate(value, float(low), float(high), n), p, exact)
+
+
+def calls_ratios(group: Group, first: str, second: str, *, seed: int) -> list[CallsRatio]:
+    """Compare two arms for every agent."""
+    found = (
+        calls_ratio(agent, [e for e in group.episodes if e.agent == agent], first, second, seed=seed)
+        for agent in group.agents
+    )
+    return [ratio for ratio in found if ratio is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,3 +315,172 @@ def _without(value: Json, feedback: Json) -> Json:
             return [_without(inner, feedback) for inner in value if inner != feedback]
         case _:
             return value
+
+
+_BASELINES: Final = ("free", "none")
+"""Whichever is there first is what the others are compared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class DegenerateLoop:
+    """Structured reflections of an agent under an arm."""
+
+    agent: str
+    strategy: str
+    arm: str
+    episodes: int
+    """That a reflection was made in."""
+    loops: Estimate
+    """The share of those which failed with one category named in all of two or more reflections."""
+    first: dict[str, int]
+    """What was diagnosed first, by category."""
+    repeated: int
+    """Corrections made once more though they had not helped."""
+    lifted: int
+    """Times that the structure was lifted for that."""
+    unreadable: int
+    """Structured answers that could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeChange:
+    """Pairs that went the same way from one strategy to the other."""
+
+    name: str
+    n: int
+    tokens: float | None
+    """Mean tokens of the episodes under the second strategy; None: no bill."""
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyComparison:
+    """Two strategies of one model, under all arms together."""
+
+    model: str
+    baseline: str
+    strategy: str
+    table: Paired
+    """Both, only the strategy, only the baseline, neither."""
+    difference: Estimate
+    """The strategy's success rate less the baseline's; Newcombe."""
+    mcnemar: float
+    flips: tuple[OutcomeChange, ...]
+    late: int
+    """Pool A: pairs where the baseline succeeded after a first failure."""
+    late_solved: Estimate
+    late_attempts: tuple[Estimate, Estimate]
+    """Of those that both solved: attempts of the baseline, and of the strategy; mean over tasks."""
+    never: int
+    """Pool B: pairs where the baseline failed."""
+    never_solved: Estimate
+    """The strategy's success rate there; Wilson."""
+
+
+def degenerate_loops(group: Group) -> list[DegenerateLoop]:
+    """Return what reflections came to, for every agent and arm that made any."""
+    return [loop for agent, arm, inside in group.cells() if (loop := _degenerate_loop(agent, arm, inside)).episodes]
+
+
+def _degenerate_loop(agent: str, arm: str, episodes: Sequence[Episode]) -> DegenerateLoop:
+    reflected = [(episode, list(reflections(episode))) for episode in episodes if episode.outcome != "error"]
+    reflected = [(episode, reflections) for episode, reflections in reflected if reflections]
+    all_reflections = [reflection for _, inside in reflected for reflection in inside]
+    first = Counter(inside[0].category or "(free text)" for _, inside in reflected)
+    structured = [
+        (episode, inside)
+        for episode, inside in reflected
+        if any(reflection.form == "structured" for reflection in inside)
+    ]
+    return DegenerateLoop(
+        agent,
+        next((episode.strategy for episode in episodes if episode.strategy), ""),
+        arm,
+        len(reflected),
+        wilson(Counts(sum(is_degenerate_loop(episode) for episode, _ in structured), len(structured))),
+        dict(sorted(first.items(), key=lambda pair: (-pair[1], pair[0]))),
+        sum(reflection.repeated for reflection in all_reflections),
+        sum(reflection.lifted for reflection in all_reflections),
+        sum(reflection.form == "structured" and not reflection.category for reflection in all_reflections),
+    )
+
+
+def reflections(episode: Episode) -> Iterator[Reflection]:
+    """Return the reflections of an episode, in order."""
+    for turn in episode.turns:
+        yield from turn.reflections
+    yield from episode.closing
+
+
+def is_degenerate_loop(episode: Episode) -> bool:
+    """Whether an episode failed with one and the same category named in all of its reflections, two at least."""
+    categories = [reflection.category for reflection in reflections(episode) if reflection.form == "structured"]
+    return episode.outcome == "failure" and len(categories) > 1 and len(set(categories)) == 1 and bool(categories[0])
+
+
+def compare_strategies(group: Group, *, seed: int) -> list[StrategyComparison]:
+    """Return, for each model that was run with several strategies, each of them against the baseline."""
+    result: list[StrategyComparison] = []
+    for model, episodes_of_model in split(
+        group.observed, lambda episode: group.models.get(episode.agent, episode.agent)
+    ).items():
+        by_strategy = split(episodes_of_model, lambda episode: episode.strategy or "none")
+        baseline = next((baseline for baseline in _BASELINES if baseline in by_strategy), None)
+        if baseline is None:
+            continue
+        for name, episodes in by_strategy.items():
+            if name != baseline and (pairs := _pairs(by_strategy[baseline], episodes)):
+                result.append(_strategy_comparison(model, baseline, name, pairs, seed))
+    return result
+
+
+def _pairs(before: Sequence[Episode], after: Sequence[Episode]) -> list[tuple[Episode, Episode]]:
+    before_by_key = {(name_of(episode), episode.arm, episode.seed): episode for episode in before}
+    keyed = [((name_of(episode), episode.arm, episode.seed), episode) for episode in after]
+    return [(before_by_key[key], episode) for key, episode in keyed if key in before_by_key]
+
+
+def _strategy_comparison(
+    model: str, baseline: str, strategy: str, pairs: Sequence[tuple[Episode, Episode]], seed: int
+) -> StrategyComparison:
+    by_change: dict[str, list[Episode]] = {
+        name: [now for before, now in pairs if (_won(before), _won(now)) == outcomes]
+        for name, outcomes in {
+            "success to success": (True, True),
+            "success to failure": (True, False),
+            "failure to success": (False, True),
+            "failure to failure": (False, False),
+        }.items()
+    }
+    same, worse, better, none = (len(inside) for inside in by_change.values())
+    table = Paired(same, better, worse, none)
+    late_pairs = [(before, now) for before, now in pairs if _won(before) and before.attempts > 1]
+    solved_late = [(before, now) for before, now in late_pairs if _won(now)]
+    never_before = [now for before, now in pairs if not _won(before)]
+    return StrategyComparison(
+        model,
+        baseline,
+        strategy,
+        table,
+        newcombe(table),
+        mcnemar(table),
+        tuple(OutcomeChange(name, len(inside), _mean_tokens(inside)) for name, inside in by_change.items()),
+        len(late_pairs),
+        wilson(Counts(len(solved_late), len(late_pairs))),
+        (_attempts([before for before, _ in solved_late], seed), _attempts([now for _, now in solved_late], seed)),
+        len(never_before),
+        wilson(Counts(sum(map(_won, never_before)), len(never_before))),
+    )
+
+
+def _won(episode: Episode) -> bool:
+    return episode.outcome == "success"
+
+
+def _mean_tokens(episodes: Sequence[Episode]) -> float | None:
+    tokens = [episode.spent.input + episode.spent.output for episode in episodes if episode.spent is not None]
+    return fmean(tokens) if tokens and len(tokens) == len(episodes) else None
+
+
+def _attempts(episodes: Sequence[Episode], seed: int) -> Estimate:
+    tasks = split(episodes, name_of).values()
+    return bootstrapped_mean([fmean(episode.attempts for episode in inside) for inside in tasks], seed=seed)

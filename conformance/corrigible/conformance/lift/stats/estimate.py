@@ -1,22 +1,94 @@
-"""Estimates with intervals: clustered by task, and simple ones for comparison.
+"""Episodes as statistics see them, and estimates with intervals: clustered by task, and simple ones for comparison.
 
-Sources: Newcombe 1998 (method 10), Wilson 1927, McNemar 1947, Holm 1979, Schuirmann 1987 (TOST), through scipy
-and statsmodels. Why tasks are resampled and not episodes: repeats of a task are alike (see `design_effect`).
+Sources: Newcombe 1998 (method 10), Wilson 1927, McNemar 1947, Holm 1979, Schuirmann 1987 (TOST), Connor 1987 (sample
+size for McNemar's test). Why tasks are resampled and not episodes: repeats of a task are alike (see `design_effect`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy  # its parts, and statsmodels, take a second to import: only who computes with them waits
 
-from .observation import Counts, Observation, Paired, by_task, task_differences
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """How one episode ended. One that crashed is no observation."""
+
+    task: str
+    arm: str
+    agent: str
+    seed: int
+    success: bool
+    attempts: int = 1
+    tokens: int | None = None
+    """As billed by the provider; None where there is none."""
+
+
+class Counts(NamedTuple):
+    """k successes in n episodes."""
+
+    successes: int
+    trials: int
+
+
+class Paired(NamedTuple):
+    """The two arms of the same (task, agent, seed): how often both, only one or neither succeeded."""
+
+    both: int
+    first_only: int
+    second_only: int
+    neither: int
+
+    @property
+    def n(self) -> int:
+        return sum(self)
+
+
+def counts(observations: Iterable[Observation], arm: str) -> Counts:
+    """Count the successes of an arm."""
+    successes = [observation.success for observation in observations if observation.arm == arm]
+    return Counts(sum(successes), len(successes))
+
+
+def paired(observations: Iterable[Observation], first: str, second: str) -> Paired:
+    """Put the episodes of two arms side by side. What one arm alone has is left out."""
+    by_key: dict[tuple[str, str, int], dict[str, bool]] = {}
+    for observation in observations:
+        if observation.arm in (first, second):
+            by_key.setdefault((observation.task, observation.agent, observation.seed), {})[observation.arm] = (
+                observation.success
+            )
+    table = [0, 0, 0, 0]
+    for arms in by_key.values():
+        if len(arms) == 2:
+            table[2 * (not arms[first]) + (not arms[second])] += 1
+    return Paired(*table)
+
+
+def by_task(observations: Iterable[Observation]) -> dict[str, list[Observation]]:
+    """Return the one partition that every interval and every test uses: a cluster is a task."""
+    clusters: dict[str, list[Observation]] = {}
+    for observation in observations:
+        clusters.setdefault(observation.task, []).append(observation)
+    return dict(sorted(clusters.items()))
+
+
+def task_differences(observations: Iterable[Observation], first: str, second: str) -> dict[str, float]:
+    """Return, for each task that both arms tried, the success rate of the first less that of the second."""
+    out: dict[str, float] = {}
+    for task, inside in by_task(observations).items():
+        rates = [[observation.success for observation in inside if observation.arm == arm] for arm in (first, second)]
+        if all(rates):
+            out[task] = fmean(rates[0]) - fmean(rates[1])
+    return out
+
 
 RESAMPLES: Final = 10_000
 _LARGEST_DENOMINATOR: Final = 420
@@ -248,3 +320,50 @@ def clustering(groups: Sequence[Sequence[bool]]) -> Clustering | None:
     icc = (between - within) / spread
     effect = 1 + (n / k - 1) * max(icc, 0.0)
     return Clustering(icc, effect, n / effect, n)
+
+
+_EXACT: Final = 1e-12
+"""How near to the smallest difference is near enough."""
+
+
+def tasks_needed(difference: float, discordance: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
+    """Return the number of tasks, one pair each.
+
+    `difference` is the gain in success rate (0.3 for 30 points), `discordance` the share of tasks where only one of
+    the arms succeeds; it cannot be less than the difference. Raises ValueError on figures that cannot be.
+    """
+    _check(difference, discordance, alpha, power)
+    z, y = float(scipy.stats.norm.isf(alpha / 2)), float(scipy.stats.norm.isf(1 - power))
+    n = (z * math.sqrt(discordance) + y * math.sqrt(discordance - difference**2)) ** 2 / difference**2
+    return math.ceil(n)
+
+
+def power_of(tasks: int, difference: float, discordance: float, *, alpha: float = 0.05) -> float:
+    """Return the chance to see such a difference with so many tasks."""
+    _check(difference, discordance, alpha, 0.5)
+    if tasks < 1:
+        raise ValueError(f"{tasks} tasks: there must be at least one")
+    spread = math.sqrt(discordance - difference**2)
+    reach = difference * math.sqrt(tasks) - float(scipy.stats.norm.isf(alpha / 2)) * math.sqrt(discordance)
+    return 1.0 if spread == 0 and reach > 0 else float(scipy.stats.norm.cdf(reach / spread)) if spread else 0.0
+
+
+def detectable(tasks: int, discordance: float, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
+    """Return the smallest difference that so many tasks show with that power; None where none does."""
+    low, high = 0.0, discordance
+    if power_of(tasks, high, discordance, alpha=alpha) < power:
+        return None
+    while high - low > _EXACT:
+        middle = (low + high) / 2
+        is_detectable = power_of(tasks, middle, discordance, alpha=alpha) >= power
+        low, high = (low, middle) if is_detectable else (middle, high)
+    return high
+
+
+def _check(difference: float, discordance: float, alpha: float, power: float) -> None:
+    if not 0 < difference <= 1:
+        raise ValueError(f"a difference of {difference}: give a share between 0 and 1, 0.3 for 30 points")
+    if not difference <= discordance <= 1:
+        raise ValueError(f"a discordance of {discordance}: between the difference, {difference}, and 1")
+    if not (0 < alpha < 1 and 0 < power < 1):
+        raise ValueError("alpha and power are between 0 and 1")

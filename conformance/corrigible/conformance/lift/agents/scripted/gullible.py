@@ -15,21 +15,19 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 from urllib.parse import parse_qsl, urlsplit
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send, Stop
-from corrigible.conformance.lift.agents.scripted.reading.error_body import (
-    as_text,
-    is_escalated,
-    texts_in,
-    without_feedback,
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Response, Send, Stop
+from corrigible.conformance.lift.agents.scripted.follower import (
+    STOPPED_BY_LOOP_BREAKER,
+    agrees,
+    first_response,
+    move_for_outcome,
 )
-from corrigible.conformance.lift.environment.response import Response
+from corrigible.conformance.lift.agents.scripted.reading import as_text, is_escalated, texts_in, without_feedback
 from corrigible.schema.carrier import find
 from corrigible.schema.document import is_method, is_path
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Protocol, Request
 from corrigible.schema.reader import apply
-
-from .feedback_loop import STOPPED_BY_LOOP_BREAKER, agrees, first_response, move_for_outcome
 
 _CALL: Final = re.compile(
     r"\b(GET|HEAD|POST|PUT|PATCH|DELETE)\s+((?:https?://[^\s\"'<>)\]]+)|(?:/[^\s\"'<>)\],;]*))"

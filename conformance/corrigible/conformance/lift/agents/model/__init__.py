@@ -1,1 +1,0 @@
-"""Models in a retry loop. `prompt` holds every word that they get."""

@@ -1,0 +1,395 @@
+"""What a model is told, and what it wants to do by what it wrote: a call, an end, or nothing that can be read.
+
+It is told the API, the wish, how to call, and answers as its arm shows them: the same words in every arm. Slips of form
+that no API would ever see are mended alike in every arm: a body written as a JSON string, a query within the path, the
+name of a host. Everything else goes out as it was written.
+Knows: briefings, replies. Does not know: providers, arms, tasks' facts, what would be a success.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+from urllib.parse import parse_qs, urlsplit
+
+from corrigible.conformance.lift.agents.protocol import Briefing, Ending, Response
+from corrigible.conformance.lift.agents.reflection import SCHEMA, WORDS
+from corrigible.model.conversation import DECODER, Reply, Tool
+from corrigible.schema.document import (
+    CREDENTIALS,
+    SENDERS_OWN,
+    header_problem,
+    is_credential_name,
+    is_method,
+    is_path,
+    scalar_text,
+)
+from corrigible.schema.exchange import Json, Protocol, Request
+from corrigible.schema.word import BaseAction
+
+Mode = Literal["tools", "json"]
+Vocabulary = Literal["none", "sentence", "words"]
+
+_LONGEST_ANSWER: Final = 32_000
+"""Characters of an answer that are shown, in every arm alike."""
+
+_TASK: Final = (
+    "You call an API until what somebody wants of it is done. Your credentials are added to every call. An answer is"
+    " shown to you as JSON: status, headers, body. You have at most {attempts} calls; those that only read, and"
+    " work, do not count. Do nothing that is not wanted."
+)
+_TOOLS: Final = (
+    "Make one call at a time with the tool call_api. Use the tool finish when it is done, when it cannot be done, or"
+    " when you would need something that only the person can give. Always answer with one of the two tools."
+)
+_JSON: Final = (
+    "Make one call at a time. Answer with one JSON object and nothing else, either\n{call}\nor, when it is done, when"
+    " it cannot be done, or when you would need something that only the person can give,\n"
+    '{{"tool": "finish", "outcome": "done" | "impossible" | "needs_input" | "gave_up", "reason": "..."}}'
+)
+_CALL: Final = (
+    '{"tool": "call_api", "method": "...", "path": "/...", "query": {}, "headers": {}, "body": {} or null,'
+    ' "wait_seconds": 0}'
+)
+_RPC: Final = '{"tool": "call_api", "method": "/package.Service/Method", "headers": {}, "body": {}, "wait_seconds": 0}'
+_SENTENCE: Final = "An answer that refuses a call may carry a member `recovery_feedback`."
+_VOCABULARY: Final = (
+    f"{_SENTENCE} Its `suggestions` are ways to go on: `action` says what kind ({', '.join(BaseAction)}, or one of the"
+    " API's own), `parameters` holds values for the next call, `patch` (RFC 6902) edits the last call, written as"
+    " {method, path, query, headers, body}, and `steps` are calls to make before it. Suggestions of one group with the"
+    " relation one_of are alternatives."
+)
+
+_GIVEN: Final = "One call has been made already, and counts:"
+_REFUSED: Final = "One call has been made already, and was refused. It does not count. Go on from there. The call:"
+
+_FINISH: Final = Tool(
+    "finish",
+    "Stop calling, and say how it went.",
+    {
+        "type": "object",
+        "properties": {
+            "outcome": {"type": "string", "enum": ["done", "impossible", "needs_input", "gave_up"]},
+            "reason": {"type": "string"},
+        },
+        "required": ["outcome", "reason"],
+        "additionalProperties": False,
+    },
+)
+_WAIT: Final = {"type": ["number", "null"], "description": "how long to wait before the call; usually 0"}
+_HTTP_CALL: Final = Tool(
+    "call_api",
+    "Send one HTTP request to the API and get its answer.",
+    {
+        "type": "object",
+        "properties": {
+            "method": {"type": "string", "description": "GET, POST, PUT, PATCH, DELETE"},
+            "path": {"type": "string", "description": "starts with /, without the query"},
+            "query": {"type": ["object", "null"], "description": "parameters by name"},
+            "headers": {"type": ["object", "null"], "description": "without credentials"},
+            "body": {"type": ["object", "array", "null"], "description": "the decoded body, never a string"},
+            "wait_seconds": _WAIT,
+        },
+        "required": ["method", "path"],
+    },
+)
+_GRPC_CALL: Final = Tool(
+    "call_api",
+    "Call one method of the gRPC service and get its answer. The status is the gRPC code.",
+    {
+        "type": "object",
+        "properties": {
+            "method": {"type": "string", "description": "the full name: /package.Service/Method"},
+            "headers": {"type": ["object", "null"], "description": "metadata, without credentials"},
+            "body": {"type": "object", "description": "the message in proto-JSON"},
+            "wait_seconds": _WAIT,
+        },
+        "required": ["method", "body"],
+    },
+)
+
+
+_MEMBERS_LAST: Final = ("query", "headers", "wait_seconds")
+"""In constrained answers: a small model puts all that it has into the first free object, and the body counts."""
+_HEADERS: Final = ("accept", "content-type", "idempotency-key", "if-match", "if-none-match", "if-unmodified-since")
+"""Headers that a constrained answer may name, beside those of the request as sent: those that HTTP says what they do to
+a request. Free names are where a small model finds no end."""
+
+
+def is_grpc(request: Request) -> bool:
+    """True where a request document is a call of gRPC."""
+    return request.protocol is Protocol.GRPC
+
+
+def tools(request: Request) -> tuple[Tool, ...]:
+    """Return the two tools."""
+    return (_GRPC_CALL if is_grpc(request) else _HTTP_CALL, _FINISH)
+
+
+def form(request: Request) -> Mapping[str, Json]:
+    """Return the JSON Schema of an answer in mode json: a call, or the end."""
+    answers = []
+    for tool in tools(request):
+        members = {**tool.schema["properties"], **_bounds(tool, request)}
+        order = sorted(members, key=lambda name: name in _MEMBERS_LAST)
+        properties = {"tool": {"const": tool.name}, **{name: members[name] for name in order}}
+        required = ["tool", *tool.schema["required"]]
+        answers.append(
+            {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+        )
+    return {"anyOf": answers}
+
+
+def _bounds(tool: Tool, request: Request) -> dict[str, Json]:
+    """Return members that are bounded where decoding is constrained: a small model finds no end by itself."""
+    bounded: dict[str, Json] = {"type": "string", "maxLength": 300}
+    if tool.name == _FINISH.name:
+        return {"reason": bounded}
+    if is_grpc(request):
+        return {"method": bounded}
+    names = sorted({*_HEADERS, *(name.lower() for name in written(request)["headers"])})
+    headers: dict[str, Json] = {
+        "type": ["object", "null"],
+        "properties": {name: {"type": "string", "maxLength": 100} for name in names},
+        "additionalProperties": False,
+    }
+    return {"method": {"enum": ["GET", "POST", "PUT", "PATCH", "DELETE"]}, "path": bounded, "headers": headers}
+
+
+def system(briefing: Briefing, mode: Mode, vocabulary: Vocabulary) -> str:
+    """Return the instructions."""
+    instructions = _TOOLS if mode == "tools" else _JSON.format(call=_RPC if is_grpc(briefing.request) else _CALL)
+    lines = [_TASK.format(attempts=briefing.attempts), instructions]
+    if vocabulary != "none":
+        lines.append(_SENTENCE if vocabulary == "sentence" else _VOCABULARY)
+    return "\n\n".join(lines)
+
+
+def opening(briefing: Briefing) -> str:
+    """Return the first message."""
+    return f"The API: {briefing.about}\n\nWhat is wanted: {briefing.prompt}"
+
+
+def given(request: Request, response: Response) -> str:
+    """Return what is told of a first call that the model did not write."""
+    return _told(_GIVEN, request, response)
+
+
+def refused(request: Request, response: Response) -> str:
+    """Return what is told of the refusal that the episode starts at."""
+    return _told(_REFUSED, request, response)
+
+
+def _told(words: str, request: Request, response: Response) -> str:
+    call = json.dumps(written(request), ensure_ascii=False)
+    return f"{words}\n{call}\n\nIts answer:\n{answer(response)}"
+
+
+def written(request: Request) -> dict[str, Json]:
+    """Return a request as the tool takes it."""
+    document = request.document()
+    headers = {name: value for name, value in document["headers"].items() if not is_credential_name(name)}
+    document = {**document, "headers": headers}
+    if is_grpc(request):
+        return {name: document[name] for name in ("method", "headers", "body")}
+    return document
+
+
+def as_action(request: Request) -> str:
+    """Return a request as a model writes it."""
+    return json.dumps({"tool": "call_api", **written(request)}, ensure_ascii=False)
+
+
+def answer(response: Response) -> str:
+    """Return an answer of the API."""
+    document: Mapping[str, Json] = {"status": response.status, "headers": dict(response.headers), "body": response.body}
+    text = json.dumps(document, ensure_ascii=False)
+    return text if len(text) <= _LONGEST_ANSWER else f"{text[:_LONGEST_ANSWER]} ... (cut)"
+
+
+def digest() -> str:
+    """Return the hash of everything that is said to a model by this suite."""
+    schemas = (_FINISH.schema, _HTTP_CALL.schema, _GRPC_CALL.schema, SCHEMA)
+    texts = [
+        _TASK,
+        _TOOLS,
+        _JSON,
+        _CALL,
+        _RPC,
+        _VOCABULARY,
+        _GIVEN,
+        _REFUSED,
+        *WORDS,
+        *(json.dumps(schema) for schema in schemas),
+    ]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+
+ENCODING = "o200k_base"
+"""The tokenizer of OpenAI's models since GPT-4o: other models' counts differ, the ratio of two arms hardly does."""
+
+
+def tokens(text: str) -> int:
+    """Return the number of tokens of a text. Raises ModuleNotFoundError without the extra `lift`."""
+    from rs_bpe.bpe import openai  # holds the encoding itself: nothing is fetched
+
+    return int(openai.o200k_base().count(text))
+
+
+_ENDINGS: Final[Mapping[str, Ending]] = {
+    "done": "done",
+    "impossible": "impossible",
+    "needs_input": "needs input",
+    "gave_up": "gave up",
+}
+_FOREIGN: Final = CREDENTIALS | SENDERS_OWN | {"prefer", "recovery-feedback", "recovery-feedback-caller"}
+"""Headers that are the harness's: who calls, and in which arm."""
+_LONGEST_WAIT: Final = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Send this."""
+
+    request: Request
+    id: str = ""
+    """Of the tool call, where it was one."""
+    dropped: tuple[str, ...] = ()
+    """Headers that are not the model's to set."""
+    wait: float = 0.0
+    """Seconds before the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Stop."""
+
+    ending: Ending
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Nothing that could be carried out."""
+
+    problem: str
+    id: str = ""
+
+
+Action = Call | Finish | Unreadable
+
+
+def action(reply: Reply, *, tools: bool, grpc: bool, form: bool) -> Action:
+    """Return what the model wants to do."""
+    cut = "the answer was cut off at the limit of tokens" if reply.why == "length" else ""
+    if tools:
+        if not reply.calls:
+            return Unreadable(cut or "neither of the tools was called: use call_api or finish")
+        first = reply.calls[0]
+        if cut:  # what came of it may look whole
+            return Unreadable(cut, first.id)
+        if first.arguments is None:
+            return Unreadable(f"the arguments are no JSON object: {first.text[:200]}", first.id)
+        move = _read(first.name, first.arguments, grpc=grpc, form=form)
+        return move if isinstance(move, Finish) else replace(move, id=first.id)
+    document = next((document for document in _objects(reply.text) if "tool" in document), None)
+    if document is None:
+        return Unreadable(cut or 'no JSON object with a member "tool" in the answer')
+    return _read(str(document["tool"]), document, grpc=grpc, form=form)
+
+
+def _read(name: str, arguments: Mapping[str, Json], *, grpc: bool, form: bool) -> Action:
+    match name:
+        case "finish":
+            outcome = str(arguments.get("outcome")).strip().lower().replace(" ", "_")
+            if outcome not in _ENDINGS:
+                return Unreadable(f"outcome is one of {', '.join(_ENDINGS)}")
+            return Finish(_ENDINGS[outcome], str(arguments.get("reason") or ""))
+        case "call_api":
+            return _call(arguments, grpc=grpc, form=form)
+        case _:
+            return Unreadable(f"there is no tool {name}: use call_api or finish")
+
+
+def _call(arguments: Mapping[str, Json], *, grpc: bool, form: bool) -> Call | Unreadable:
+    method = arguments.get("method")
+    path = arguments.get("path") or ""
+    query, headers = arguments.get("query") or {}, arguments.get("headers") or {}
+    body = arguments.get("body")
+    if not isinstance(method, str) or not isinstance(path, str):
+        return Unreadable("method and path are strings")
+    if not isinstance(query, Mapping) or not isinstance(headers, Mapping):
+        return Unreadable("query and headers are objects")
+    if isinstance(body, str):
+        body = _decoded(body)
+        if isinstance(body, str):
+            return Unreadable("body is an object, an array or null, never a string")
+    method = method.strip()
+    if grpc:
+        method, path, query = method if method.startswith("/") else f"/{method}", "", {}
+        body = {} if body is None else body
+        if not isinstance(body, Mapping):
+            return Unreadable("body is the message, an object")
+    else:
+        method = method.upper()
+        path, query = _split(path, query)
+    if not is_method(method) or method.startswith("/") is not grpc:
+        return Unreadable(f"{method[:80]!r} is no method")
+    if not is_path(path) or (path == "") is not grpc:
+        return Unreadable(f"{path[:200]!r} is no path: it starts with / and holds neither query nor control characters")
+    lower_headers = {str(name).strip().lower(): scalar_text(value) for name, value in headers.items()}
+    dropped = tuple(sorted(name for name in lower_headers if name in _FOREIGN))
+    forwarded = {name: value for name, value in lower_headers.items() if name not in dropped}
+    if problem := header_problem(forwarded):
+        return Unreadable(f"headers: {problem}")
+    wait = arguments.get("wait_seconds") or 0
+    if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait < _LONGEST_WAIT:
+        return Unreadable("wait_seconds is a number of seconds")
+    return Call(
+        Request(method, path, dict(query), forwarded, body, form and not grpc), dropped=dropped, wait=float(wait)
+    )
+
+
+def _decoded(text: str) -> Json:
+    """Return what a body says that was written as JSON text; the text where it is none."""
+    if not text.strip():
+        return None
+    try:
+        document = DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return text
+    return document if isinstance(document, dict | list) or document is None else text
+
+
+def _split(path: str, query: Mapping[str, Json]) -> tuple[str, Mapping[str, Json]]:
+    """Take a host's name and a query out of a path."""
+    path = path.strip()
+    try:
+        parts = urlsplit(path)
+    except ValueError:
+        return path, query
+    if parts.scheme in ("http", "https"):
+        path = parts.path or "/"
+        path = f"{path}?{parts.query}" if parts.query else path
+    path_only, mark, tail = path.partition("?")
+    if not mark:
+        return path, query
+    found = {name: values[0] if len(values) == 1 else values for name, values in parse_qs(tail, True).items()}
+    return path_only, {**found, **query}
+
+
+def _objects(text: str) -> Iterator[Mapping[str, Json]]:
+    """Yield the JSON objects of a text, outermost first."""
+    at = text.find("{")
+    while at >= 0:
+        try:
+            value, end = DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            if isinstance(value, dict):
+                yield value
+        at = text.find("{", end)

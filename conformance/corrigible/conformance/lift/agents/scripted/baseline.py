@@ -1,0 +1,425 @@
+"""Scripts that read no feedback: by prose alone, by the description too, and floors that learn nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any, Final, Literal
+
+from jsonschema import Draft202012Validator
+
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Response, Send, Stop
+from corrigible.conformance.lift.agents.scripted.follower import (
+    STOPPED_BY_LOOP_BREAKER,
+    first_response,
+    with_idempotency_suffix,
+)
+from corrigible.conformance.lift.agents.scripted.reading import (
+    ABSENT,
+    ErrorDetail,
+    JsonPath,
+    OperationSchema,
+    Prose,
+    error_details,
+    find_path,
+    is_escalated,
+    normalized_name,
+    parameter_location,
+    parse_pointer,
+    path_parts,
+    read,
+    scalars,
+    value_at,
+    values_inside,
+    with_value,
+    without,
+)
+from corrigible.schema.carrier import find
+from corrigible.schema.document import scalar_text
+from corrigible.schema.error import ReaderError
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.feedback import parse
+from corrigible.schema.word import PatchVerb
+
+
+class MessageRegex:
+    """Reads native messages and validation errors, never feedback."""
+
+    name = "message-regex"
+    kind: Literal["scripted"] = "scripted"
+    identity: Mapping[str, Json] = {"version": 1}
+
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
+        request = briefing.request
+        sent = [request.document()]
+        response = yield from first_response(briefing)
+        while not response.succeeded:
+            changed = request
+            notes: list[str] = []
+            for complaint in error_details(response.body):
+                after = _corrected(changed, complaint)
+                if after is not None and after.document() != changed.document():
+                    changed, notes = after, [*notes, complaint.text[:60]]
+            if changed.document() in sent:
+                yield Stop("gave up", "no message says what to change")
+                return
+            request = changed
+            sent.append(request.document())
+            response = yield Send(request, note="; ".join(notes))
+        yield Stop("done")
+
+
+def _corrected(request: Request, complaint: ErrorDetail) -> Request | None:
+    """Return the request as a message wants it, None where it says too little."""
+    prose = read(complaint.text)
+    place = path_of_error(request, complaint, prose)
+    if place is None:
+        return None
+    there = value_at(request, place)
+    if there is ABSENT:
+        value = next(iter(suggested_values(prose, None)), ABSENT)
+        return with_value(request, place, value) if prose.is_missing and value is not ABSENT else None
+    if (
+        prose.meant
+        and prose.is_unknown
+        and normalized_name(place[-1]) in map(normalized_name, prose.quoted or (place[-1],))
+    ):
+        reduced = without(request, place)
+        return with_value(reduced, (*place[:-1], prose.meant), there) if reduced is not None else None
+    for value in suggested_values(prose, there):
+        if scalar_text(value) != scalar_text(there):
+            return with_value(request, place, value)
+    return without(request, place) if prose.is_unknown and not isinstance(there, Mapping | list) else None
+
+
+def suggested_values(prose: Prose, value: Json) -> Iterator[Json]:
+    """Yield the values that a message gives for what is there now, the surest first."""
+    if prose.meant:
+        yield prose.meant
+    if prose.instead:
+        yield prose.instead
+    allowed = [allowed_value for allowed_value in prose.allowed if allowed_value != scalar_text(value)]
+    near = get_close_matches(scalar_text(value), allowed, n=1) if isinstance(value, str) else []
+    yield from (*near, *(allowed_value for allowed_value in allowed if allowed_value not in near))
+    number = _as_number(value)
+    if number is None and value is not None:
+        return
+    for bound, is_beyond in ((prose.most, _is_above), (prose.least, _is_below)):
+        if bound is not None and (number is None or is_beyond(number, bound)):
+            yield str(bound) if isinstance(value, str) else bound
+
+
+def path_of_error(request: Request, complaint: ErrorDetail, prose: Prose) -> JsonPath | None:
+    """Return the place a complaint is about: what it names, what it quotes, or the only name it mentions."""
+    place = find_path(request, path_parts(complaint.field)) if complaint.field else None
+    if place is not None and not isinstance(value_at(request, place), Mapping | list):
+        return place
+    for word in prose.quoted:
+        holders = [at for at, value in scalars(request) if scalar_text(value) == word]
+        if len(holders) == 1:
+            return holders[0]
+        if (found_path := find_path(request, path_parts(word))) is not None and value_at(
+            request, found_path
+        ) is not ABSENT:
+            return found_path
+    words = {normalized_name(word) for word in complaint.text.split()}
+    inner = [
+        at
+        for at, value in values_inside(request)
+        if normalized_name(at[-1]) in words and not isinstance(value, Mapping | list)
+    ]
+    if place is not None:
+        inner = [at for at in inner if at[: len(place)] == place]
+    return inner[0] if len(inner) == 1 else place
+
+
+def _as_number(value: Json) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _is_above(number: float, bound: float) -> bool:
+    return number > bound
+
+
+def _is_below(number: float, bound: float) -> bool:
+    return number < bound
+
+
+_SAMPLES: Final[Mapping[str, Json]] = {
+    "date": "2026-01-01",
+    "date-time": "2026-01-01T00:00:00Z",
+    "email": "someone@example.org",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+    "uri": "https://example.org/",
+}
+
+_BOUNDS: Final = (
+    ("maximum", 0, 1),
+    ("minimum", 0, -1),
+    ("exclusiveMaximum", -1, 1),
+    ("exclusiveMinimum", 1, -1),
+)
+"""Keyword, step to the next value that is allowed, on which side of it values are too far."""
+_JUDGED: Final = frozenset(
+    {"type", "enum", "const", "minLength", "maxLength", "pattern", *(keyword for keyword, _, _ in _BOUNDS)}
+)
+
+
+class Enumerator:
+    """Walks enums, violated bounds, defaults and casts. Keeps a change that moves the complaint elsewhere."""
+
+    name = "enumerator"
+    kind: Literal["scripted"] = "scripted"
+    identity: Mapping[str, Json] = {"version": 1}
+
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
+        base = briefing.request
+        tried = [base.document()]
+        response = yield from first_response(briefing)
+        complaint, wrong = _signature(response.body), error_details(response.body)
+        candidates = _candidates(base, briefing.description, wrong)
+        while not response.succeeded:
+            new = ((request, note) for request, note in candidates if request.document() not in tried)
+            request, note = next(new, (None, ""))
+            if request is None:
+                yield Stop("gave up", "nothing is left to try")
+                return
+            tried.append(request.document())
+            response = yield Send(request, note=note)
+            if not response.succeeded and not complaint & (now := _signature(response.body)):
+                base, complaint, wrong = request, now, error_details(response.body)
+                candidates = _candidates(base, briefing.description, wrong)
+        yield Stop("done")
+
+
+def _signature(body: Json) -> frozenset[tuple[str, str]]:
+    """Return what is complained of and where; by the text where no place is named."""
+    code_fields = frozenset(
+        (error_detail.code, error_detail.field) for error_detail in error_details(body) if error_detail.field
+    )
+    return code_fields or frozenset((error_detail.code, error_detail.text) for error_detail in error_details(body))
+
+
+def _candidates(request: Request, document: Json, wrong: tuple[ErrorDetail, ...]) -> Iterator[tuple[Request, str]]:
+    """Yield requests to try: first one value for all that is complained of, then one by one, then anything."""
+    description = OperationSchema(document, request)
+    near = [place for error_detail in wrong for place in _places(request, error_detail)]
+    unwanted = any(read(error_detail.text).is_unknown for error_detail in wrong)
+    for place, prose_values in dict.fromkeys((place, tuple(values)) for place, values in near):
+        for value in (*prose_values, *_values(description, request, place)):
+            yield from _put(request, place, value)
+        yield from _renamed(description, request, place)
+        members = description.members(place[:-1])
+        if unwanted or (members and place[-1] not in members):
+            reduced = without(request, place)
+            if reduced is not None:
+                yield reduced, f"without {place[-1]}"
+    for name in description.required((parameter_location(request),)):
+        place = (parameter_location(request), name)
+        if value_at(request, place) is ABSENT:
+            for value in _values(description, request, place):
+                yield from _put(request, place, value)
+    for place, there in scalars(request):
+        schemas = description.at(place)
+        if schemas and not any(_takes(schema, there) for schema in schemas):
+            for value in _values(description, request, place):
+                yield from _put(request, place, value)
+
+
+def _places(request: Request, error_detail: ErrorDetail) -> Iterator[tuple[JsonPath, list[Json]]]:
+    """Yield the places that a complaint is about, and what its prose gives for them."""
+    prose = read(error_detail.text)
+    exact = path_of_error(request, error_detail, prose)
+    if exact is not None:
+        value = value_at(request, exact)
+        if isinstance(value, Mapping):
+            yield from (((*exact, name), []) for name, inner in value.items() if not isinstance(inner, Mapping | list))
+        else:
+            yield (
+                exact,
+                [v for v in suggested_values(prose, None if value is ABSENT else value) if not isinstance(v, list)],
+            )
+    for word in (error_detail.field, *prose.quoted):
+        place = find_path(request, path_parts(word)) if word else None
+        if place is None and prose.is_missing and word and " " not in word:
+            place = (parameter_location(request), *path_parts(word))
+        if place is not None and place != exact and not isinstance(value_at(request, place), Mapping | list):
+            yield place, []
+
+
+def _values(description: OperationSchema, request: Request, place: JsonPath) -> Iterator[Json]:
+    """Yield the values that schemas have for a place, the likeliest first."""
+    value = value_at(request, place)
+    schemas = description.at(place)
+    fits = value is not ABSENT and any(_takes(schema, value) for schema in schemas)
+    for schema in schemas:
+        if "const" in schema:
+            yield schema["const"]
+        words = [word for word in schema.get("enum") or () if word is not None]
+        texts = {scalar_text(word): word for word in words}
+        near = get_close_matches(scalar_text(value), texts, n=2) if value is not ABSENT else []
+        yield from (*(texts[text] for text in near), *(word for word in words if scalar_text(word) not in near))
+        yield from (schema[word] for word in ("default", "example") if word in schema)
+        yield from schema.get("examples") or ()
+        yield from _bounds(schema, value)
+        if not fits:
+            yield from _casts(schema, value)
+        if schema.get("format") in _SAMPLES:
+            yield _SAMPLES[schema["format"]]
+        if value is ABSENT:
+            yield from _smallest(schema)
+
+
+def _takes(schema: Mapping[str, Any], value: Json) -> bool:
+    """Whether a schema without its references and branches takes a value."""
+    keywords = {word: value for word, value in schema.items() if word in _JUDGED}
+    return bool(keywords) and not any(Draft202012Validator(keywords).iter_errors(value))
+
+
+def _bounds(schema: Mapping[str, Any], value: Any) -> Iterator[Json]:
+    """Yield what a value beyond a bound comes to at that bound."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    for word, step, sign in _BOUNDS:
+        bound = schema.get(word)
+        if number and isinstance(bound, int | float) and sign * (value - bound - step) > 0:
+            yield bound + step
+    most, least = schema.get("maxLength"), schema.get("minLength")
+    if isinstance(value, str) and isinstance(most, int) and len(value) > most:
+        yield value[:most]
+    if isinstance(value, str) and isinstance(least, int) and 0 < len(value) < least:
+        yield value.ljust(least, value[-1])
+
+
+def _casts(schema: Mapping[str, Any], value: Any) -> Iterator[Json]:
+    match schema.get("type"), value:
+        case (("integer" | "number"), str()) if value.strip().lstrip("-").isdecimal():
+            yield int(value)
+        case "string", bool() | int() | float():
+            yield scalar_text(value)
+        case "boolean", str() if value.lower() in ("true", "false"):
+            yield value.lower() == "true"
+        case "array", _ if value is not ABSENT and not isinstance(value, list):
+            yield [value]
+
+
+def _smallest(schema: Mapping[str, Any]) -> Iterator[Json]:
+    match schema.get("type"):
+        case "string":
+            yield "x" * max(1, int(schema.get("minLength") or 1))
+        case "integer" | "number":
+            yield schema.get("minimum", 1)
+        case "boolean":
+            yield True
+        case "array":
+            yield []
+
+
+def _put(request: Request, place: JsonPath, value: Json) -> Iterator[tuple[Request, str]]:
+    there = value_at(request, place)
+    if there is not ABSENT and isinstance(there, str) == isinstance(value, str) and there == value:
+        return
+    if (changed := with_value(request, place, value)) is not None:
+        yield changed, f"{place[-1]} = {scalar_text(value)[:40]}" if not isinstance(value, list) else f"{place[-1]}"
+
+
+def _renamed(description: OperationSchema, request: Request, place: JsonPath) -> Iterator[tuple[Request, str]]:
+    """Yield the request with a member of another name, where a description has one that is not there yet."""
+    value, reduced = value_at(request, place), without(request, place)
+    if reduced is None or not isinstance(place[-1], str):
+        return
+    holder = value_at(request, place[:-1])
+    free = [name for name in description.members(place[:-1]) if name not in holder]
+    if place[-1] in description.members(place[:-1]):
+        return
+    for name in get_close_matches(place[-1], free, n=2, cutoff=0.5):
+        if (changed := with_value(reduced, (*place[:-1], name), value)) is not None:
+            yield changed, f"{place[-1]} is called {name}"
+
+
+class Stubborn:
+    """Sends the same call again and again."""
+
+    name = "stubborn"
+    kind: Literal["scripted"] = "scripted"
+    identity: Mapping[str, Json] = {"version": 1}
+
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
+        return _alternate(briefing, lambda response: briefing.request)
+
+
+class Oscillator:
+    """Goes to and fro between two wrong calls: the first, and one that is as wrong."""
+
+    name = "oscillator"
+    kind: Literal["scripted"] = "scripted"
+    identity: Mapping[str, Json] = {"version": 1}
+
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
+        return _alternate(briefing, lambda response: _otherwise(briefing.request, response))
+
+
+def _alternate(briefing: Briefing, other_of: Callable[[Response], Request]) -> Generator[Move, Response, None]:
+    response = yield from first_response(briefing)
+    calls = [other_of(response), briefing.request]
+    while not response.succeeded:
+        if is_escalated(find(response.body)):
+            yield STOPPED_BY_LOOP_BREAKER
+            return
+        response = yield Send(calls[0])
+        calls.reverse()
+    yield Stop("done")
+
+
+def _otherwise(request: Request, response: Response) -> Request:
+    """Return a call that is wrong by another number where this one is wrong by a number.
+
+    Any other differs in a header that no API knows.
+    """
+    advised = list(_suggested_values(response))
+    places = [*advised, *_complained(request, response)] or [(place, None) for place, _ in scalars(request)]
+    for place, fix in places:
+        if place[:1] in (("body",), ("query",)):
+            value = value_at(request, place)
+            wrong = _wrong(fix if value is ABSENT else value, fix)
+            if wrong is not None and (other := with_value(request, place, wrong)) is not None:
+                return with_idempotency_suffix(other, "b")
+    return replace(request, headers={**request.headers, "x-attempt": "b"})
+
+
+def _suggested_values(response: Response) -> Iterator[tuple[JsonPath, Json]]:
+    """Yield where feedback wants another value, and which."""
+    try:
+        suggestions = parse(find(response.body)).suggestions
+    except ReaderError:
+        return
+    for suggestion in suggestions:
+        for edit in suggestion.patch:
+            if edit.op in (PatchVerb.ADD, PatchVerb.REPLACE):
+                yield parse_pointer(edit.path), edit.value
+        for hole in suggestion.placeholders:
+            yield parse_pointer(hole.pointer), None
+
+
+def _complained(request: Request, response: Response) -> Iterator[tuple[JsonPath, Json]]:
+    for error_detail in error_details(response.body):
+        if (place := find_path(request, path_parts(error_detail.field))) is not None:
+            yield place, None
+
+
+def _wrong(value: Json, fix: Json) -> Json:
+    """Return the next number that is not the fix, None for what is no number: another text may be right by chance."""
+    match value:
+        case bool():
+            return None
+        case int() | float():
+            return value + 1 if value + 1 != fix else value + 2
+        case str() if value.isdecimal():
+            return str(int(value) + 1) if str(int(value) + 1) != str(fix) else str(int(value) + 2)
+        case _:
+            return None

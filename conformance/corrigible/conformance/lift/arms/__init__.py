@@ -1,1 +1,0 @@
-"""The arms of the experiment, and what each shows of a response."""

@@ -1,1 +1,0 @@
-"""One episode: played, and scored by the end state."""

@@ -1,0 +1,495 @@
+"""What was published, computed again: the figures of two papers from their counts, and a committed run from its log.
+
+Pure: reads no file. Knows: papers, reports, plans, logs. Does not know: how a plan is played.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
+from types import MappingProxyType
+from typing import Final, Literal
+
+import numpy as np
+
+from corrigible.conformance.lift.hotpot.report import mcnemar_test
+from corrigible.conformance.lift.log import Episode, Manifest, differing
+from corrigible.conformance.lift.plan import Plan
+from corrigible.conformance.lift.stats.estimate import (
+    Counts,
+    Estimate,
+    Observation,
+    Paired,
+    by_task,
+    clustered_difference,
+    clustering,
+    counts,
+    fisher,
+    holm,
+    newcombe,
+    wilson,
+)
+
+Verdict = Literal["match", "mismatch", "not given"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What was printed, to the digits that were printed, and what its source comes to."""
+
+    name: str
+    printed: str
+    computed: float | None
+    """None: the source gives no counts for it."""
+    to: str = ""
+    """What it was rounded to, where its digits do not say it: 1e1 for "about 40"."""
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.computed is None:
+            return "not given"
+        return "match" if self.rounded == Decimal(self.printed) else "mismatch"
+
+    @property
+    def rounded(self) -> Decimal:
+        """What was computed, to the digits that were printed."""
+        assert self.computed is not None
+        return Decimal(repr(self.computed)).quantize(Decimal(self.to or self.printed), ROUND_HALF_UP)
+
+    @property
+    def shown(self) -> str:
+        """What was computed, in the form of what was printed."""
+        if self.computed is None:
+            return "-"
+        digits = self.printed.partition("e")[0].partition(".")[2]
+        return f"{self.rounded:.{len(digits)}e}" if "e" in self.printed else f"{self.rounded:f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Figures that stand together, under the name that their source gives them."""
+
+    title: str
+    figures: Sequence[Figure]
+    notes: Sequence[str] = field(default=())
+
+
+def rendered(tables: Sequence[Table]) -> Iterator[str]:
+    """Yield the lines that show tables, with one verdict for each figure and one for all."""
+    for table in tables:
+        yield table.title
+        width = max((len(one.name) for one in table.figures), default=0)
+        for one in table.figures:
+            yield f"  {one.name:<{width}}  printed {one.printed:>8}  computed {one.shown:>8}  {one.verdict}"
+        yield from (f"  ({note})" for note in table.notes)
+        yield ""
+    verdicts = [one.verdict for table in tables for one in table.figures]
+    matched, lacking = verdicts.count("match"), verdicts.count("not given")
+    said = f"{matched} of {len(verdicts) - lacking} figures match"
+    if lacking:
+        said += f"; {lacking} cannot be computed from what is printed"
+    yield f"{'mismatch' if 'mismatch' in verdicts else 'match'}: {said}"
+
+
+ARMS: Final = ("traditional", "verbose", "reflective")
+
+RECIPE: Final = {
+    "claude-haiku-4-5": {"traditional": Counts(3, 30), "verbose": Counts(18, 30), "reflective": Counts(29, 30)},
+    "claude-sonnet-4-6": {"traditional": Counts(5, 30), "verbose": Counts(14, 30), "reflective": Counts(26, 30)},
+    "gpt-4o-mini": {"traditional": Counts(6, 30), "verbose": Counts(15, 30), "reflective": Counts(19, 30)},
+}
+"""Table 2."""
+
+TOKENS_PER_SUCCESS: Final = {
+    "claude-haiku-4-5": {"traditional": 26_603, "verbose": 3_597, "reflective": 2_049},
+    "claude-sonnet-4-6": {"traditional": 19_237, "verbose": 5_387, "reflective": 2_504},
+    "gpt-4o-mini": {"traditional": 9_471, "verbose": 3_548, "reflective": 3_665},
+}
+"""Table 3, as billed by the providers."""
+
+EFFICIENCY: Final = {
+    "claude-haiku-4-5": (1.76, 1.05, 3.09),
+    "claude-sonnet-4-6": (2.15, 1.26, 3.99),
+    "gpt-4o-mini": (0.97, 0.47, 2.11),
+}
+"""Table 3: tokens per success of Verbose over those of Reflective, with the paper's bootstrap over attempts."""
+
+FACTORS: Final = {"claude-haiku-4-5": 1.8, "claude-sonnet-4-6": 2.2, "gpt-4o-mini": 1.0}
+"""Table 1: the same factors, as it rounds them."""
+MODEL_SWAP: Final = 200
+"""Table 1: GPT-4 to gpt-4o-mini, "illustrative", by vendors' prices that the paper does not print."""
+
+ACME: Final = {"traditional": Counts(41, 90), "verbose": Counts(43, 90), "reflective": Counts(90, 90)}
+"""5.5.3, three models together."""
+
+RECIPE_TASKS: Final = {
+    # task: traditional, verbose, reflective of nine attempts each
+    "adv_ctx_001": (3, 1, 9),
+    "adv_ctx_002": (2, 6, 9),
+    "adv_ctx_003": (0, 0, 3),
+    "adv_ctx_004": (3, 7, 9),
+    "adv_ctx_005": (6, 9, 9),
+    "adv_cascade_001": (0, 3, 8),
+    "adv_combo_001": (0, 0, 7),
+    "adv_scale_001": (0, 8, 6),
+    "adv_scale_002": (0, 4, 5),
+    "adv_scale_003": (0, 9, 9),
+}
+ATTEMPTS: Final = 9
+
+
+def recipe_observations() -> list[Observation]:
+    """Return the pooled task counts as observations. Which of the nine succeeded is not known, and not needed."""
+    return [
+        Observation(task, arm, "pooled", attempt, attempt < successes)
+        for task, figures in RECIPE_TASKS.items()
+        for arm, successes in zip(ARMS, figures, strict=True)
+        for attempt in range(ATTEMPTS)
+    ]
+
+
+def attempt_tokens(model: str, arm: str) -> float:
+    """Return the mean tokens of an attempt: what table 3 says of a success, times the successes of table 2."""
+    cell = RECIPE[model][arm]
+    return TOKENS_PER_SUCCESS[model][arm] * cell.successes / cell.trials
+
+
+def efficiency(model: str) -> float:
+    """Return tokens per success of verbose over those of reflective, by table 3."""
+    tokens = TOKENS_PER_SUCCESS[model]
+    return tokens["verbose"] / tokens["reflective"]
+
+
+def efficiency_by_counts(model: str, *, seed: int = 0, resamples: int = 10_000) -> tuple[float, float, float]:
+    """Return the efficiency factor and a bootstrap interval in which every attempt costs the mean of its cell.
+
+    The paper prints no tokens of attempts. So the spread of tokens is left out, and that of successes alone is in it.
+    """
+    rng = np.random.default_rng(seed)
+    cells = [RECIPE[model][arm] for arm in ("verbose", "reflective")]
+    drawn = [np.maximum(rng.binomial(c.trials, c.successes / c.trials, resamples), 1) / c.trials for c in cells]
+    verbose, reflective = (attempt_tokens(model, arm) for arm in ("verbose", "reflective"))
+    low, high = np.percentile((verbose / drawn[0]) / (reflective / drawn[1]), [2.5, 97.5])
+    return efficiency(model), float(low), float(high)
+
+
+_PAIRS: Final = (("reflective", "traditional"), ("reflective", "verbose"), ("verbose", "traditional"))
+_RATES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "claude-haiku-4-5": ("10.0", "60.0", "96.7", "86.7", "36.7"),
+        "claude-sonnet-4-6": ("16.7", "46.7", "86.7", "70.0", "40.0"),
+        "gpt-4o-mini": ("20.0", "50.0", "63.3", "43.3", "13.3"),
+    }
+)
+"""Table 2, in percent: the three arms, and reflective less traditional and less verbose."""
+_TESTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
+    {
+        "claude-haiku-4-5": (("261.0", "2.4e-12"), ("19.3", "0.0011"), ("13.5", "9.4e-5")),
+        "claude-sonnet-4-6": (("32.5", "7.0e-8"), ("7.4", "0.0022"), ("4.4", "0.025")),
+        "gpt-4o-mini": (("6.9", "0.0014"), ("1.7", "0.435"), ("4.0", "0.029")),
+    }
+)
+"""Table 4: odds ratio and p, in the order of `_PAIRS`."""
+_ACME: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
+    {
+        "traditional": ("45.6", "35.7", "55.8"),
+        "verbose": ("47.8", "37.8", "58.0"),
+        "reflective": ("100.0", "95.9", "100.0"),
+    }
+)
+"""5.5.3, in percent, with Wilson's intervals."""
+_ACME_TESTS: Final = ("3.75e-19", "3.64e-18", "0.881")
+"""In the order of `_PAIRS`."""
+
+
+def recipe_tables() -> list[Table]:
+    """Return every figure that the paper prints in them, and what its counts come to."""
+    return [
+        Table(
+            "Table 1: the framework's part in what is saved",
+            list(_factors()),
+            (
+                "as it rounds table 3",
+                f"GPT-4 to gpt-4o-mini, about {MODEL_SWAP}: by vendors' prices, which are not printed",
+            ),
+        ),
+        Table("Table 2: success in percent, and reflective less the others in points", list(_rates())),
+        Table(
+            "Table 3: tokens per success, verbose over reflective",
+            list(_tokens()),
+            (
+                "the interval is a bootstrap over the tokens of attempts, which are not printed; `lift paper` shows"
+                " what the counts alone come to",
+            ),
+        ),
+        Table("Table 4: odds ratios, and Fisher's exact p", list(_tests())),
+        Table("Acme billing (5.5.3): success in percent, Wilson's 95 % interval, Fisher's exact p", list(_acme())),
+    ]
+
+
+def _factors() -> Iterator[Figure]:
+    for model, printed in FACTORS.items():
+        yield Figure(model, f"{printed:.1f}", efficiency(model))
+
+
+def _rates() -> Iterator[Figure]:
+    for model, printed in _RATES.items():
+        cells = RECIPE[model]
+        shares = {arm: 100 * cells[arm].successes / cells[arm].trials for arm in ARMS}
+        reflective = shares["reflective"]
+        computed = (*shares.values(), reflective - shares["traditional"], reflective - shares["verbose"])
+        names = (*ARMS, "less traditional", "less verbose")
+        for name, text, value in zip(names, printed, computed, strict=True):
+            yield Figure(f"{model} {name}", text, value)
+
+
+def _tokens() -> Iterator[Figure]:
+    for model, (value, low, high) in EFFICIENCY.items():
+        yield Figure(f"{model}", f"{value:.2f}", efficiency(model))
+        yield Figure(f"{model} 95 %, low", f"{low:.2f}", None)
+        yield Figure(f"{model} 95 %, high", f"{high:.2f}", None)
+
+
+def _tests() -> Iterator[Figure]:
+    for model, printed in _TESTS.items():
+        cells = RECIPE[model]
+        for (first, second), (odds_text, p_text) in zip(_PAIRS, printed, strict=True):
+            odds, p = fisher(cells[first], cells[second])
+            yield Figure(f"{model} {first} - {second} OR", odds_text, odds)
+            yield Figure(f"{model} {first} - {second} p", p_text, p)
+
+
+def _acme() -> Iterator[Figure]:
+    for arm, (value_text, low_text, high_text) in _ACME.items():
+        share = wilson(ACME[arm])
+        assert share.value is not None and share.low is not None and share.high is not None
+        yield Figure(arm, value_text, 100 * share.value)
+        yield Figure(f"{arm} 95 %, low", low_text, 100 * share.low)
+        yield Figure(f"{arm} 95 %, high", high_text, 100 * share.high)
+    for (first, second), text in zip(_PAIRS, _ACME_TESTS, strict=True):
+        yield Figure(f"{first} - {second} p", text, fisher(ACME[first], ACME[second])[1])
+
+
+TABLE: Final = Paired(both=27, first_only=11, second_only=23, neither=39)
+"""Table 2. First: constrained; second: the baseline in free text."""
+P: Final = 0.059
+"""Section 5.1, McNemar."""
+FIRST_DIAGNOSES: Final = {"FORMATTING_MISMATCH": 96, "RETRIEVAL_FOCUS": 4}
+"""Table 3."""
+DEATH_LOOPS: Final = 58
+"""Section 5.3: of FORMATTING_MISMATCH."""
+TOKENS: Final = {"TT": 2850.0, "TF": 4005.5}
+"""Section 5.2: mean thinking tokens. Those of FT and FF stand in a figure only."""
+POOLS: Final = (55, 45)
+"""Section 4.2: questions of pools A and B. A baseline that solved all of pool A would have 55 right, table 2 has 50."""
+
+
+_TRANSITIONS: Final = (("TT", "27"), ("TF", "23"), ("FT", "11"), ("FF", "39"))
+"""Table 2 of its appendix, in percent of the questions."""
+
+
+def snowballing_tables() -> list[Table]:
+    """Return its figures 1 to 3, and what its counts come to."""
+    table = TABLE
+    cells = {"TT": table.both, "TF": table.second_only, "FT": table.first_only, "FF": table.neither}
+    before, after = table.both + table.second_only, table.both + table.first_only
+    difference, test = newcombe(table), mcnemar_test(table)
+    assert difference.low is not None and difference.high is not None
+    diagnosed = sum(FIRST_DIAGNOSES.values())
+    mislabelled = FIRST_DIAGNOSES["FORMATTING_MISMATCH"]
+    return [
+        Table(
+            "Figure 1: from reflection in free text to constrained reflection, percent of the questions",
+            [
+                Figure("right, free text", "50.0", 100 * before / table.n),
+                Figure("right, constrained", "38.0", 100 * after / table.n),
+                *(Figure(name, printed, 100 * cells[name] / table.n) for name, printed in _TRANSITIONS),
+                Figure("McNemar p, with continuity correction", str(P), test.corrected),
+            ],
+            (
+                f"the exact p is {test.exact:.3f}; the difference is {100 * (after - before) / table.n:.0f} points,"
+                f" Newcombe's 95 % interval {100 * difference.low:.0f} to {100 * difference.high:.0f}",
+                f"its pools say that the baseline had {POOLS[0]} right, this table {before}: it does not say why",
+            ),
+        ),
+        Table(
+            "Figure 2: mean thinking tokens by transition",
+            [
+                Figure("TF over TT, percent more", "40", 100 * (TOKENS["TF"] / TOKENS["TT"] - 1), "1e1"),
+                *(Figure(f"{name}, tokens", f"{tokens:g}", None) for name, tokens in TOKENS.items()),
+            ],
+            ("FT and FF stand in its figure only, without numbers",),
+        ),
+        Table(
+            "Figure 3: outcomes by the error type that was diagnosed first",
+            [
+                Figure("FORMATTING_MISMATCH, percent", "96", 100 * mislabelled / diagnosed),
+                Figure("RETRIEVAL_FOCUS, percent", "4", 100 * (diagnosed - mislabelled) / diagnosed),
+                Figure("death loops", str(DEATH_LOOPS), None),
+            ],
+            (f"of {table.n - after} failures; which trials they are counted from is not printed",),
+        ),
+    ]
+
+
+_OF_THE_RUN = ("agents", "ran", "skipped")
+"""Members of a plan in a log that the options or the machine gave: a model at its address, what could start."""
+_MOST = 20
+
+
+def report_differences(committed: str, computed: str) -> list[str]:
+    """Return the lines in which a report differs from the one that its log comes to now."""
+    lines = difflib.unified_diff(committed.splitlines(), computed.splitlines(), n=0, lineterm="")
+    return list(lines)[2:][:_MOST]
+
+
+def plan_differences(plan: Plan, ran: Manifest) -> list[str]:
+    """Return where what ran is not what the plan says. Agents are compared where the plan names models."""
+    wanted, had = plan.model_dump(mode="json"), dict(ran.plan)
+    left_out = [name for name in _OF_THE_RUN if name != "agents" or not any(agent.model for agent in plan.agents)]
+    first, second = ({name: value for name, value in one.items() if name not in left_out} for one in (wanted, had))
+    return list(differing(first, second))
+
+
+def outcome_differences(committed: Sequence[Episode], again: Sequence[Episode]) -> Iterator[str]:
+    """Yield the episodes whose outcome is another one now, and those that only one of two runs has."""
+    before, now = ({_name(one): one.outcome for one in inside} for inside in (committed, again))
+    for name in sorted({*before, *now}):
+        if before.get(name) != now.get(name):
+            yield f"{name}: {before.get(name, 'not played')}, and {now.get(name, 'not played')}"
+
+
+def by_arm(episodes: Sequence[Episode]) -> dict[str, str]:
+    """Return successes of observations by agent and arm."""
+    seen = [one for one in episodes if one.outcome != "error"]
+    observed, won = (Counter(f"{one.agent} {one.arm}" for one in inside) for inside in (seen, _successes(seen)))
+    return {name: f"{won[name]} of {n}" for name, n in observed.items()}
+
+
+def _successes(episodes: Sequence[Episode]) -> list[Episode]:
+    return [one for one in episodes if one.outcome == "success"]
+
+
+def _name(one: Episode) -> str:
+    return f"{one.domain}/{one.task} {one.arm} {one.agent} seed {one.seed}, from the {one.start} on"
+
+
+def paper_lines() -> Iterator[str]:
+    """Yield the figures of both papers from their counts, and what clustering by task does to them."""
+    for number, part in enumerate((_table_1, _table_2, _table_3, _table_4, _acme_table, _clustered, _snowballing)):
+        yield from ("",) * bool(number)
+        yield from part()
+
+
+def _table_1() -> Iterator[str]:
+    yield "Table 1: what of the saving is the framework's"
+    for model, printed in FACTORS.items():
+        factor = efficiency(model)
+        yield f"  {model:<20} tokens per success, verbose over reflective: {factor:.1f} (printed: {printed:.1f})"
+    yield f"  GPT-4 to gpt-4o-mini: about {MODEL_SWAP}, as printed; the prices are not, so no more can be said"
+
+
+def _table_3() -> Iterator[str]:
+    yield "Table 3: tokens per success as printed, and what they come to for an attempt with the successes of table 2"
+    yield f"  {'model':<20}" + "".join(f"{arm:>24}" for arm in ARMS)
+    for model, cells in TOKENS_PER_SUCCESS.items():
+        shown = (f"{cells[arm]:,} ({attempt_tokens(model, arm):,.0f})" for arm in ARMS)
+        yield f"  {model:<20}" + "".join(f"{one:>24}" for one in shown)
+    yield "  Verbose over reflective: the paper's bootstrap over attempts, and ours (seed 0) from the counts alone"
+    for model, (value, low, high) in EFFICIENCY.items():
+        own, own_low, own_high = efficiency_by_counts(model)
+        yield (
+            f"  {model:<20} printed {value:.2f} ({low:.2f} to {high:.2f}); recomputed {own:.2f}"
+            f" ({own_low:.2f} to {own_high:.2f})"
+        )
+    yield "  (the tokens of single attempts are not printed: ours leaves their spread out, so it is the narrower one)"
+
+
+def _table_2() -> Iterator[str]:
+    yield "Table 2: success of 30, with Wilson intervals"
+    yield f"  {'model':<20}" + "".join(f"{arm:>27}" for arm in ARMS)
+    for model, cells in RECIPE.items():
+        yield f"  {model:<20}" + "".join(f"{_share(wilson(cells[arm])):>27}" for arm in ARMS)
+
+
+def _table_4() -> Iterator[str]:
+    cells = {
+        (model, pair): fisher(cells[pair[0]], cells[pair[1]]) for model, cells in RECIPE.items() for pair in _PAIRS
+    }
+    adjusted = holm({f"{model} {pair}": p for (model, pair), (_, p) in cells.items()})
+    yield "Table 4: odds ratios and Fisher's exact p, every episode taken for independent; Holm over the nine"
+    for (model, pair), (odds, p) in cells.items():
+        ratio = f"{odds:.1f}" if odds is not None else "unbounded"
+        holms = adjusted[f"{model} {pair}"]
+        yield f"  {model:<20}{pair[0]:>11} - {pair[1]:<12} OR {ratio:>7}   p {p:<9.3g} Holm {holms:.3g}"
+
+
+def _acme_table() -> Iterator[str]:
+    yield "Acme billing (5.5.3), 90 episodes an arm"
+    for arm, cell in ACME.items():
+        yield f"  {arm:<12} {cell.successes} of {cell.trials}: {_share(wilson(cell))}"
+    for first, second in _PAIRS:
+        yield f"  {first} - {second}: p {fisher(ACME[first], ACME[second])[1]:.3g}"
+    yield "  (its counts by task are not printed, so nothing can be said of clustering there)"
+
+
+def _clustered() -> Iterator[str]:
+    observations = recipe_observations()
+    yield "What clustering does: ten tasks, nine episodes each an arm (three models together)"
+    for arm in ARMS:
+        groups = [
+            [observation.success for observation in inside if observation.arm == arm]
+            for inside in by_task(observations).values()
+        ]
+        clusters = clustering(groups)
+        if clusters is not None:
+            yield (
+                f"  {arm:<12} intraclass correlation {clusters.icc:.2f}, design effect {clusters.design_effect:.1f}:"
+                f" {clusters.n} episodes are worth {clusters.effective_n:.0f}"
+            )
+    for first, second in _PAIRS:
+        difference = clustered_difference(observations, first, second)
+        naive = fisher(counts(observations, first), counts(observations, second))[1]
+        interval = difference.estimate
+        method = "exact " if difference.exact else ""
+        yield (
+            f"  {first} - {second}: {_signed(interval.value)}, task bootstrap {_signed(interval.low)} to "
+            f"{_signed(interval.high)}, {method}sign-flip p {difference.p:.3g};"
+            f" episodes taken for independent: p {naive:.2g}"
+        )
+
+
+def _snowballing() -> Iterator[str]:
+    table = TABLE
+    difference, test = newcombe(table), mcnemar_test(table)
+    free, constrained = table.both + table.second_only, table.both + table.first_only
+    diagnosed = sum(FIRST_DIAGNOSES.values())
+    pool_a, pool_b = POOLS
+    yield f"Structure snowballing (HotpotQA, Qwen3-8B, {table.n} questions): reflection in free text, then constrained"
+    yield (
+        f"  success {free / table.n:.0%} and {constrained / table.n:.0%};"
+        f" difference {_signed(difference.value)} ({_signed(difference.low)} to {_signed(difference.high)})"
+    )
+    yield (
+        f"  TT {table.both}, TF {table.second_only}, FT {table.first_only}, FF {table.neither}; McNemar p"
+        f" {test.corrected:.3f} with continuity correction (printed: {P}), {test.exact:.3f} exact"
+    )
+    yield f"  first diagnoses: {FIRST_DIAGNOSES['FORMATTING_MISMATCH']} of {diagnosed} FORMATTING_MISMATCH"
+    yield f"  death loops: {DEATH_LOOPS} of {table.n - constrained} failures"
+    yield f"  thinking tokens: TF {TOKENS['TF'] / TOKENS['TT']:.2f} times TT (printed: about 40 % more)"
+    yield (
+        f"  (pools A and B hold {pool_a} and {pool_b} questions, but the table has {free} that the baseline"
+        " solved: the paper does not say why)"
+    )
+
+
+def _share(estimate: Estimate) -> str:
+    assert estimate.value is not None and estimate.low is not None and estimate.high is not None
+    return f"{estimate.value:.1%} ({estimate.low:.1%} to {estimate.high:.1%})"
+
+
+def _signed(value: float | None) -> str:
+    return f"{value:+.2f}" if value is not None else "?"

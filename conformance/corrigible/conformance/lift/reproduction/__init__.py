@@ -1,1 +1,0 @@
-"""Published figures computed again, and compared with what was printed."""

@@ -1,1 +1,0 @@
-"""A run: every episode of a plan that the log lacks."""

@@ -1,1 +1,0 @@
-"""Episodes over HTTP, for agents that are no part of this suite."""

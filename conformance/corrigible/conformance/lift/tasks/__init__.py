@@ -1,1 +1,0 @@
-"""The tasks: one YAML file for each API, and the model of such a file."""
