@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corrigible.conformance.validators.annotated_error import AnnotatedError
+from corrigible.conformance.validators.finding import AnnotatedError
 from corrigible.schema import Request
 
 from .good_feedback import (

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.subject import Check
 
 from .faulty import Answer, Fault, Request
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from corrigible.conformance.reference import api
-from corrigible.conformance.validators.annotated_error import AnnotatedError, Registered
+from corrigible.conformance.validators.finding import AnnotatedError, Registered
 from corrigible.schema import Request
 
 BODY = {

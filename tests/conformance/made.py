@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from corrigible.conformance.model.outcome import Outcome
-from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.config import SubjectConfig
 from corrigible.conformance.suite.fixture import Fixture, RunningSubject, SubjectSpec
 from corrigible.conformance.suite.record import (
@@ -21,7 +20,7 @@ from corrigible.conformance.suite.record import (
     TraceEntry,
     footer,
 )
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.validators.finding import ABSENT, Finding
 
 MUST = "SRF-TRN-03"

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from corrigible.conformance.reference.upstream import Answering, Received, Script, Upstream, answer
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, HttpResponse
 from corrigible.conformance.validators.finding import Finding
 from corrigible.proxy.build import build_corrector

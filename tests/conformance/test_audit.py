@@ -18,9 +18,9 @@ from corrigible.conformance.audit.audit import SCHEMA, Audit, audit, gather
 from corrigible.conformance.audit.captures import capture_file
 from corrigible.conformance.audit.subject import AuditSubject, command, packs
 from corrigible.conformance.audit.tasks import task_file
-from corrigible.conformance.checks.pack.leaks import CHECKS
+from corrigible.conformance.checks.pack import LEAKS
 from corrigible.conformance.cli import main
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.suite.subject import Subject
 from corrigible.proxy.pack_tools.export import render
 
@@ -353,7 +353,7 @@ def test_a_pack_is_rendered_by_the_command_as_in_this_process(jam: Callable[...,
 
 
 def found(id: str, pack: Path, *tasks: Path) -> list[str]:
-    check = next(one for one in CHECKS if one.id == id)
+    check = next(one for one in LEAKS if one.id == id)
     config = {"pack": str(pack), "tasks": [str(path) for path in tasks]}
     return [one.requirement for one in check.run(Subject("pack", "http-json", config=config))]
 

@@ -16,17 +16,14 @@ import pytest
 
 from corrigible.conformance.checks import CHECKS
 from corrigible.conformance.cli import main, parser
-from corrigible.conformance.command import explain, reference, run_target
-from corrigible.conformance.command.check import check
-from corrigible.conformance.command.replay import replay
-from corrigible.conformance.model.outcome import Outcome
+from corrigible.conformance.command import listing, reference, run_target
+from corrigible.conformance.command.check import check, replay
+from corrigible.conformance.model.outcome import Outcome, UsageError
 from corrigible.conformance.model.paths import SUITE
-from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
-from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.record import lines, read
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
 from corrigible.conformance.validators.finding import Finding
 
@@ -236,7 +233,7 @@ def test_requirements_are_listed_with_their_checks(capsys: pytest.CaptureFixture
 
 
 def test_a_requirement_is_explained() -> None:
-    text = explain.explanation("srf-trn-03", [HEALTHY])
+    text = listing.explanation("srf-trn-03", [HEALTHY])
     assert text.startswith(f"{MUST}  The status stays\nMUST, level L0; ")
     assert "\nWhy: " in text
     assert "  transparency/healthy  About transparency/healthy" in text
@@ -248,7 +245,7 @@ def test_a_check_is_explained() -> None:
         """Refuse everything, and look."""
         return []
 
-    text = explain.explanation("http-json:a/x", [made("a/x", ask)])
+    text = listing.explanation("http-json:a/x", [made("a/x", ask)])
     assert "Refuse everything, and look." in text
     assert f"  {MUST}  MUST L0  The status stays" in text
 
@@ -258,7 +255,7 @@ def test_a_check_is_explained() -> None:
 )
 def test_what_is_not_there_is_guessed(word: str, near: str) -> None:
     with pytest.raises(UsageError, match=f'; did you mean "{near}"'):
-        explain.explanation(word, [HEALTHY])
+        listing.explanation(word, [HEALTHY])
 
 
 # replay

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corrigible.conformance.command.run_target import OWN
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.suite.config import load, load_known_failing
 
 GOOD = """\

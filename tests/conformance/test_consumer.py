@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from corrigible.adapters.sandbox.nodejs import find_node
-from corrigible.conformance.checks.consumer.vectors import CHECKS, complaint, whole_question
+from corrigible.conformance.checks.consumer import CHECKS, complaint, whole_question
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.model.vector import Consumer, consumer
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.stdio_program import NoAnswer, StdioProgram
 from corrigible.conformance.validators.finding import Absent, Finding
 

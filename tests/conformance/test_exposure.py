@@ -10,16 +10,14 @@ from dataclasses import replace
 
 import pytest
 
-from corrigible.conformance.checks.transparency import others
-from corrigible.conformance.checks.transparency.exposure import CHECKS
-from corrigible.conformance.checks.transparency.framing import ambiguity, from_request
+from corrigible.conformance.checks.transparency import exposure
+from corrigible.conformance.checks.transparency.exposure import CHECKS, ambiguity, from_request
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
-from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.config import SubjectConfig
 from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient
 from corrigible.conformance.validators.finding import Finding
 
@@ -67,8 +65,8 @@ def test_who_does_one_thing_at_a_time_holds_others_up(conforming: Subject, monke
         return request
 
     name = "three thousand members that nobody knows"
-    worst = others.bodies()[name]
-    monkeypatch.setattr(others, "bodies", lambda: {name: worst})
+    worst = exposure.bodies()[name]
+    monkeypatch.setattr(exposure, "bodies", lambda: {name: worst})
     with relay(conforming.wire.port, Fault(request=slow)) as port:
         subject = replace(conforming, target=HttpClient(f"http://127.0.0.1:{port}"))
         said = found(BY_NAME["exposure/others/body"], subject)

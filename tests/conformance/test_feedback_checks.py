@@ -13,14 +13,13 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.checks.http import core, dialect, operations, retry, trust
+from corrigible.conformance.checks.http import core, trust
 from corrigible.conformance.model.outcome import Missing
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
-from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.config import SubjectConfig
 from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, HttpResponse
 
 from .made import told
@@ -29,7 +28,7 @@ START = (
     "corrigible proxy --engine mitmproxy --upstream {upstream} --pack {suite}/reference/pack "
     "--spec {suite}/reference/openapi.yaml --listen 127.0.0.1:{port}"
 )
-CHECKS = {check.id: check for check in (*core.CHECKS, *operations.CHECKS, *retry.CHECKS, *trust.CHECKS)}
+CHECKS = {check.id: check for check in (*core.CHECKS, *core.OPERATIONS, *core.RETRIES, *trust.CHECKS)}
 SLOW = "trust/injection"
 Spoil = Callable[[dict[str, Any], HttpRequest, HttpResponse], None]
 
@@ -280,7 +279,7 @@ FAULTS: dict[str, tuple[str, str, Spoil]] = {
 
 
 def held(profile: str) -> list[Check]:
-    return [check for check in (*CHECKS.values(), *dialect.CHECKS) if profile in check.profiles]
+    return [check for check in (*CHECKS.values(), *core.DIALECTS) if profile in check.profiles]
 
 
 @pytest.mark.parametrize("check", held("http-json"), ids=lambda check: check.id)

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from corrigible.conformance.checks.grpc.call import grpcurl
 from corrigible.conformance.checks.grpc.catalogue import CHECKS
-from corrigible.conformance.checks.grpc.trace import grpcurl
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.reference import grpc_shop
 from corrigible.conformance.reference.grpc_upstream import GrpcUpstream

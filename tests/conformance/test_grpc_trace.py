@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corrigible.conformance.checks.grpc.trace import noting
+from corrigible.conformance.checks.grpc.call import noting
 from corrigible.conformance.reference import grpc_shop
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.grpc import GrpcCall, GrpcResult

@@ -12,10 +12,9 @@ from corrigible.conformance.checks.transparency import hostile_http2 as http2
 from corrigible.conformance.checks.transparency.hostile_http2 import CHECKS
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.reference.upstream import Upstream
-from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.config import SubjectConfig
 from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 
 from .http2_relay import careless
 from .made import told

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.model.usage_error import UsageError
-from corrigible.conformance.suite.config import KnownFailing
-from corrigible.conformance.suite.known_failing import announced, known_failing, refuse_unmatched
-from corrigible.conformance.suite.pattern import matches
+from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.suite.config import KnownFailing, announced, known_failing, matches, refuse_unmatched
 
 from .made import check
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.checks.kubernetes.api_server import CHECKS, PROFILE
-from corrigible.conformance.suite.check import Check
+from corrigible.conformance.checks.bindings.kubernetes import CHECKS, PROFILE
 from corrigible.conformance.suite.config import SubjectConfig
 from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
+from corrigible.conformance.suite.subject import Check
 from corrigible.conformance.transport.http1 import HttpRequest
 
 from .stand_in import Said, Spoil, edited, findings, fronted

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrigible.conformance.validators.loss import leaves, lost_values, text
+from corrigible.conformance.validators.intent import leaves, lost_values, text
 
 
 def document(body: Any, query: Any = None) -> dict[str, Any]:

@@ -10,14 +10,13 @@ from email.utils import formatdate
 
 import pytest
 
-from corrigible.conformance.checks.transparency.negotiation import CHECKS
+from corrigible.conformance.checks.transparency.annotated import CHECKS
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
-from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.config import SubjectConfig
 from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient
 
 from .faults import NEGOTIATION, Planted

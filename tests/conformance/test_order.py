@@ -17,14 +17,12 @@ from hypothesis import strategies as st
 from corrigible.conformance.model.background import awaited, pause, repeated_beside
 from corrigible.conformance.model.outcome import NotApplicable, Outcome
 from corrigible.conformance.model.paths import SUITE
-from corrigible.conformance.reference.listener import Listener
-from corrigible.conformance.reference.upstream import Pause, Received, Script, Upstream, answer
-from corrigible.conformance.suite.check import Check
+from corrigible.conformance.reference.upstream import Listener, Pause, Received, Script, Upstream, answer
 from corrigible.conformance.suite.config import SubjectConfig
 from corrigible.conformance.suite.fixture import Fixture, RunningSubject, SubjectSpec, running_subject
 from corrigible.conformance.suite.record import Record
 from corrigible.conformance.suite.runner import Rules, choose, run
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.grpc import GrpcCall, GrpcClient
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
 from corrigible.conformance.transport.http2 import Caller

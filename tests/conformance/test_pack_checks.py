@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.checks.pack.rule_files import CHECKS
+from corrigible.conformance.checks.pack import CHECKS
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.suite.subject import Subject
 

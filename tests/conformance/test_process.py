@@ -11,15 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.model.outcome import Outcome
-from corrigible.conformance.model.profile import Role
-from corrigible.conformance.model.usage_error import UsageError
-from corrigible.conformance.suite.check import Check
+from corrigible.conformance.model.outcome import Outcome, Role, UsageError
 from corrigible.conformance.suite.config import SubjectConfig
 from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
 from corrigible.conformance.suite.record import Verdict
 from corrigible.conformance.suite.runner import Rules, choose, run
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpRequest
 from corrigible.conformance.transport.process import ServerProcess, accepts, free_port, words
 from corrigible.conformance.validators.finding import Finding

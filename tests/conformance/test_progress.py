@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from corrigible.conformance.model.outcome import Outcome
-from corrigible.conformance.report.progress import progress
+from corrigible.conformance.report.terminal import progress
 
 from .made import entry
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.model.outcome import Outcome
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import Outcome, UsageError
 from corrigible.conformance.report.compare import compare
 from corrigible.conformance.suite.record import Record, RecordedFinding, lines, read
 

@@ -10,9 +10,9 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from corrigible.conformance.model.outcome import Outcome
-from corrigible.conformance.report import badge, junit, markdown, page, sarif, terminal
-from corrigible.conformance.report.difference import difference
-from corrigible.conformance.report.plain import one_line, visible
+from corrigible.conformance.report import page, terminal, write
+from corrigible.conformance.report.compare import difference
+from corrigible.conformance.report.terminal import one_line, visible
 from corrigible.conformance.validators.finding import ABSENT, Absent
 from corrigible.schema.exchange import Json
 
@@ -130,7 +130,7 @@ def test_a_subject_cannot_paint_the_terminal() -> None:
 
 
 def test_junit_counts_what_it_holds() -> None:
-    root = Xml.fromstring(junit.render(mixed()))
+    root = Xml.fromstring(write.junit(mixed()))
     (suite,) = root.findall("testsuite")
     cases = suite.findall("testcase")
     for element in (root, suite):
@@ -147,13 +147,13 @@ def test_junit_counts_what_it_holds() -> None:
 
 
 def test_junit_has_its_elements_in_the_order_that_its_schema_wants() -> None:
-    (suite,) = Xml.fromstring(junit.render(mixed())).findall("testsuite")
+    (suite,) = Xml.fromstring(write.junit(mixed())).findall("testsuite")
     assert [element.tag for element in suite] == ["properties", *["testcase"] * 7, "system-err"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", suite.get("timestamp") or "")
 
 
 def test_junit_stays_xml_whatever_a_subject_says() -> None:
-    root = Xml.fromstring(junit.render(hostile()))
+    root = Xml.fromstring(write.junit(hostile()))
     assert root.find(".//script") is None
     assert "\\u0000" in "".join(root.itertext())
 
@@ -162,7 +162,7 @@ def test_junit_stays_xml_whatever_a_subject_says() -> None:
 
 
 def test_sarif_has_a_rule_for_every_result() -> None:
-    document = json.loads(sarif.render(mixed()))
+    document = json.loads(write.sarif(mixed()))
     assert document["version"] == "2.1.0"
     (run,) = document["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
@@ -171,23 +171,23 @@ def test_sarif_has_a_rule_for_every_result() -> None:
     assert run["results"][2]["suppressions"] == [{"kind": "external", "justification": "waits for a release"}]
     assert run["invocations"][0]["executionSuccessful"] is False
     assert all(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in run["results"])
-    assert json.loads(sarif.render(hostile()))
+    assert json.loads(write.sarif(hostile()))
 
 
 # badge
 
 
 def test_a_badge_says_what_is_claimed_or_why_not() -> None:
-    good = json.loads(badge.render(record(entry("a/x"))))
+    good = json.loads(write.badge(record(entry("a/x"))))
     assert good == {"schemaVersion": 1, "label": "SRF 0.1", "message": "L1 http-json", "color": "brightgreen"}
-    assert json.loads(badge.render(mixed()))["message"] == "does not conform"
+    assert json.loads(write.badge(mixed()))["message"] == "does not conform"
 
 
 # markdown
 
 
 def test_markdown_shows_verdict_matrix_and_failures() -> None:
-    text = markdown.render(mixed())
+    text = write.markdown(mixed())
     assert text.startswith("# Acme gateway 2.1: does not conform\n\n`SRF 0.1 L1, 0 of 2 passed / http-json")
     assert r"| SRF-TRN-03 The status stays | L0 MUST | **broken** |" in text
     assert "  ```sh\n  curl -i -X POST http://127.0.0.1:8080/v1/refunds\n  ```" in text
@@ -195,7 +195,7 @@ def test_markdown_shows_verdict_matrix_and_failures() -> None:
 
 
 def test_markdown_of_strangers_stays_text() -> None:
-    text = markdown.render(hostile())
+    text = write.markdown(hostile())
     fenced = re.sub(r"(?ms)^ *(`{3,})[a-z]*$.*?^ *\1$", "", text)
     assert "<script" not in fenced
     assert "](javascript" not in fenced

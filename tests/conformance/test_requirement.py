@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from corrigible.conformance.checks import CHECKS
-from corrigible.conformance.model.usage_error import UsageError
-from corrigible.conformance.suite.check import Check
+from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.suite.requirement import (
     DOCUMENT,
     FILE,
@@ -22,7 +21,7 @@ from corrigible.conformance.suite.requirement import (
     traceability,
     traceability_table,
 )
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.validators.finding import Finding
 
 CONTRACT = files("corrigible.schema").joinpath("SPEC.md").read_text("utf-8")

@@ -11,15 +11,12 @@ from pathlib import Path
 import pytest
 
 from corrigible.conformance.model.outcome import CouldNotTell, Outcome
-from corrigible.conformance.report.growing import Growing
-from corrigible.conformance.report.write import wanted
-from corrigible.conformance.suite import responsiveness as silence
-from corrigible.conformance.suite.check import Check
+from corrigible.conformance.report.write import Growing, wanted
+from corrigible.conformance.suite import runner
 from corrigible.conformance.suite.fixture import Fixture, RunningSubject, SubjectSpec, TracingClient
 from corrigible.conformance.suite.record import Entry, Record
-from corrigible.conformance.suite.responsiveness import holding
-from corrigible.conformance.suite.runner import Rules, choose, run
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.runner import Rules, choose, holding, run
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
 from corrigible.conformance.validators.finding import Finding
 
@@ -126,7 +123,7 @@ def judged(port: int, *checks: Check, rules: Rules | None = None) -> Record:
 
 
 def test_after_one_check_all_others_are_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(silence, "TIMEOUT", 0.2)
+    monkeypatch.setattr(runner, "TIMEOUT", 0.2)
     never = check("a/z", broken())
     with server(b"") as port:
         found = judged(port, check("a/x", asking(1)), check("a/y", asking(50)), never)

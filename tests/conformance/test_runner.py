@@ -8,14 +8,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable, Outcome
-from corrigible.conformance.model.usage_error import UsageError
-from corrigible.conformance.suite.check import Check
+from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable, Outcome, UsageError
 from corrigible.conformance.suite.config import KnownFailing
 from corrigible.conformance.suite.fixture import Fixture, RunningSubject, SubjectSpec
 from corrigible.conformance.suite.record import Entry, Record, Verdict
 from corrigible.conformance.suite.runner import Rules, choose, run
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
 from corrigible.conformance.validators.finding import Finding
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from corrigible.conformance.checks.http import linked
-from corrigible.conformance.checks.kubernetes import relayed
+from corrigible.conformance.checks.bindings import kubernetes as relayed
+from corrigible.conformance.checks.http import trust
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.model.paths import SUITE
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
@@ -21,8 +21,8 @@ from corrigible.conformance.validators.finding import Finding
 
 from .test_feedback_checks import relayed as before
 
-(BELIEF,) = relayed.CHECKS
-(FETCHED,) = linked.CHECKS
+(BELIEF,) = relayed.RELAYED
+(FETCHED,) = trust.LINKED
 
 
 def proxy(profile: str) -> Iterator[Subject]:

@@ -14,12 +14,10 @@ from corrigible.conformance.checks.transparency.catalogue import CHECKS
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
-from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.config import SubjectConfig
 from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
-from corrigible.conformance.suite.subject import Subject
-from corrigible.conformance.transport.content_coding import decoded, encoded, readable
-from corrigible.conformance.transport.http1 import HttpClient
+from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.transport.http1 import HttpClient, decoded, encoded, readable
 from corrigible.conformance.validators.finding import Finding
 
 from .faults import PLANTED, Planted

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.validators.annotated_error import MISSING, AnnotatedError, at
+from corrigible.conformance.checks.support.exchange import feedback_findings
 from corrigible.conformance.validators.edit import wilson
-from corrigible.conformance.validators.finding import Finding
-from corrigible.conformance.validators.judgement import feedback_findings
-from corrigible.conformance.validators.retry import named_wait
-from corrigible.conformance.validators.trust import hidden
+from corrigible.conformance.validators.finding import MISSING, AnnotatedError, Finding, at
+from corrigible.conformance.validators.trust import hidden, named_wait
 
 from .bad_feedback import BAD
 from .good_feedback import CURRENCY, GOOD, KEYED, LINE, ORDER, READ, feedback, told

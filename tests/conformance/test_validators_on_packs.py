@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
+from corrigible.conformance.checks.support.exchange import feedback_findings
 from corrigible.conformance.reference import api
-from corrigible.conformance.validators.annotated_error import AnnotatedError, Registered
-from corrigible.conformance.validators.judgement import feedback_findings
+from corrigible.conformance.validators.finding import AnnotatedError, Registered
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.checks.kubernetes import webhook
-from corrigible.conformance.checks.kubernetes.webhook import CHECKS, PROFILE
+from corrigible.conformance.checks.bindings import webhook
+from corrigible.conformance.checks.bindings.webhook import CHECKS, PROFILE
 from corrigible.conformance.reference.upstream import Received, Upstream
-from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.config import SubjectConfig
 from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
 
 from .stand_in import Front, Said, Spoil, corrector, edited, findings, fronted

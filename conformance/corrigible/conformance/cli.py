@@ -5,31 +5,31 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import Final
 
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 from corrigible.schema.command_line import CommandParser
 from corrigible.schema.extra import MissingExtra, needs
 from corrigible.schema.printable import shown_on
 
 COMMANDS: Final[Mapping[str, str]] = {
-    "check": "check",
-    "init": "init",
-    "list": "listing",
-    "explain": "explain",
-    "replay": "replay",
-    "diff": "difference",
-    "report": "report",
-    "serve-reference": "reference",
-    "audit": "audit",
-    "lift": "lift",
+    "check": "check.add",
+    "init": "init.add",
+    "list": "listing.add",
+    "explain": "listing.add_explain",
+    "replay": "check.add_replay",
+    "diff": "check.add_diff",
+    "report": "check.add_report",
+    "serve-reference": "reference.add",
+    "audit": "audit.add",
+    "lift": "lift.add",
 }
-"""Names of commands, and of their modules."""
+"""Names of commands, and of what adds them: a module and its function."""
 
 
 def parser(*names: str) -> argparse.ArgumentParser:
@@ -41,13 +41,15 @@ def parser(*names: str) -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"conformance {version('corrigible')}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in names or COMMANDS:
-        _command(name, user=f"conformance {names[0]}" if names else "conformance").add(commands)
+        _command(name, user=f"conformance {names[0]}" if names else "conformance")(commands)
     return top
 
 
-def _command(name: str, user: str) -> ModuleType:
+def _command(name: str, user: str) -> Callable[[object], None]:
+    module, _, function = COMMANDS[name].partition(".")
     try:
-        return import_module(f".command.{COMMANDS[name]}", __package__)
+        added: Callable[[object], None] = getattr(import_module(f".command.{module}", __package__), function)
+        return added
     except ModuleNotFoundError as missing:
         ours = missing.name is None or missing.name.partition(".")[0] == "corrigible"
         if ours and not isinstance(missing, MissingExtra):

@@ -32,7 +32,7 @@ from corrigible.conformance.lift.hotpot.player import (
     read_verdict,
     reflector_prompt,
 )
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 
 CAMUS = Paragraph(
     "Albert Camus", ("Camus wrote The Plague.", " He was born in Mondovi.", " The Plague is set in Oran.")

@@ -27,7 +27,7 @@ from corrigible.conformance.lift.log import read
 from corrigible.conformance.lift.plan import AgentPlan, read_plan
 from corrigible.conformance.lift.report import terminal
 from corrigible.conformance.lift.report.summary import summarise
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 from corrigible.model.conversation import Reply, Sampling
 from corrigible.model.provider_client import ProviderClient
 from corrigible.schema.exchange import Request

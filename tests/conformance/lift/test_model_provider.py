@@ -16,7 +16,7 @@ from corrigible.conformance.lift.agents import model
 from corrigible.conformance.lift.agents.model import ProviderFailed, build, named
 from corrigible.conformance.lift.agents.registry import agents
 from corrigible.conformance.lift.plan import AgentPlan, made
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 
 from .fake_provider import FakeProvider, follower
 from .shop import KEY, agent, played

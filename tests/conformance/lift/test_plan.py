@@ -12,7 +12,7 @@ from corrigible.conformance.lift.arms import Arm
 from corrigible.conformance.lift.log import Episode, Spent
 from corrigible.conformance.lift.plan import AgentPlan, Plan, Prices, digest_of, made, read_plan
 from corrigible.conformance.lift.run import priced
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 
 WHOLE = """
 domains: [stripe]

@@ -28,7 +28,7 @@ from corrigible.conformance.lift.plan import digest_of, made
 from corrigible.conformance.lift.resolved_plan import ResolvedPlan, code_files, resolve_plan
 from corrigible.conformance.lift.run import EnvironmentPool, RunProgress, feedback_caused_harm, run
 from corrigible.conformance.lift.task import TASKS
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 from corrigible.model.usage import Usage
 from corrigible.schema.exchange import Json
 

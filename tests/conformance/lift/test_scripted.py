@@ -17,7 +17,7 @@ from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Respons
 from corrigible.conformance.lift.agents.registry import AGENTS, SCRIPTED, named
 from corrigible.conformance.lift.agents.scripted.follower import NoisyLiteral
 from corrigible.conformance.lift.agents.scripted.reading import is_escalated
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.model.vector import consumer, request_of
 from corrigible.schema import NeedsInput, Next, ReaderError, Request, Terminal, apply, find
 from corrigible.schema.document import CREDENTIALS, header_problem, is_method, is_path

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from corrigible.conformance.lift.log import LOG, Episode, Manifest, Turn, compare, opened, read
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 
 MANIFEST = Manifest(plan={}, seed=0)
 
@@ -75,7 +75,7 @@ def test_no_log_is_said_to_be_none(tmp_path: Path) -> None:
 
 def test_two_writers_are_refused(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from corrigible.conformance.lift.log.store import opened\n"
+        "import sys; from pathlib import Path; from corrigible.conformance.lift.log import opened\n"
         "with opened(Path(sys.argv[1])): print('ready', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", code, str(tmp_path)]

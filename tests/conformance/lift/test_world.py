@@ -11,7 +11,7 @@ import pytest
 
 from corrigible.conformance.lift.environment import ENVIRONMENTS, Environment, Normalizer, environments, start
 from corrigible.conformance.lift.task import TASKS
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.transport.process import free_port
 
 

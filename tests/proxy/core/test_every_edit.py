@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.validators.loss import lost_values
+from corrigible.conformance.validators.intent import lost_values
 from corrigible.proxy.core.api_profile import ApiProfile
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.pack_tools.case_runner import evaluate_rules

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from corrigible.adapters.openapi.load import load
-from corrigible.conformance.validators.loss import lost_values
+from corrigible.conformance.validators.intent import lost_values
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.api_profile import ApiProfile
 from corrigible.proxy.core.decision import Annotate

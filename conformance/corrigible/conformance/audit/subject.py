@@ -17,7 +17,7 @@ from pathlib import Path
 
 import jsonpointer
 
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.transport.process import completed
 from corrigible.schema.exchange import Json
 

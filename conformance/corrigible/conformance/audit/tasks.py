@@ -25,8 +25,8 @@ from typing import Final
 
 import yaml
 
-from corrigible.conformance.model.usage_error import UsageError
-from corrigible.conformance.model.yaml_text import load_yaml
+from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.schema.exchange import Json
 
 from .subject import AuditSubject, SearchScope, digest, leaves

@@ -4,36 +4,33 @@ from __future__ import annotations
 
 from typing import Final
 
-from corrigible.conformance.suite.check import Check
+from corrigible.conformance.checks import consumer, pack
+from corrigible.conformance.checks.bindings import kubernetes, webhook
+from corrigible.conformance.checks.http import core, generated, second_judge, trust
+from corrigible.conformance.checks.transparency import annotated, exposure
+from corrigible.conformance.suite.subject import Check
 
 from .bindings import graphql, mcp, problem, recipe
-from .consumer import vectors as consumer
 from .grpc import catalogue as grpc
-from .http import core, dialect, generated, linked, operations, retry, second_judge, trust
-from .kubernetes import api_server as kubernetes
-from .kubernetes import relayed, webhook
-from .pack import leaks as audit
-from .pack import rule_files as pack
 from .transparency import catalogue as transparency
-from .transparency import exposure, negotiation
 from .transparency import hostile_http2 as http2
 
 CHECKS: Final[tuple[Check, ...]] = (
     *transparency.CHECKS,
     *exposure.CHECKS,
     *http2.CHECKS,
-    *negotiation.CHECKS,
+    *annotated.CHECKS,
     *core.CHECKS,
-    *dialect.CHECKS,
-    *operations.CHECKS,
-    *retry.CHECKS,
+    *core.DIALECTS,
+    *core.OPERATIONS,
+    *core.RETRIES,
     *trust.CHECKS,
-    *linked.CHECKS,
+    *trust.LINKED,
     *generated.CHECKS,
     *second_judge.CHECKS,
     *grpc.CHECKS,
     *kubernetes.CHECKS,
-    *relayed.CHECKS,
+    *kubernetes.RELAYED,
     *webhook.CHECKS,
     *recipe.CHECKS,
     *problem.CHECKS,
@@ -41,5 +38,5 @@ CHECKS: Final[tuple[Check, ...]] = (
     *mcp.CHECKS,
     *consumer.CHECKS,
     *pack.CHECKS,
-    *audit.CHECKS,
+    *pack.LEAKS,
 )

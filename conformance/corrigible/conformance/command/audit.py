@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from corrigible.conformance.audit.audit import Audit, audit, document, gather
 from corrigible.conformance.audit.search import Hit
 from corrigible.conformance.audit.subject import AuditSubject, command
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

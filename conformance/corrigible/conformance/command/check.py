@@ -1,4 +1,4 @@
-"""`conformance check`: check a subject, and write the reports."""
+"""`conformance check`, and what goes on from its record: replay, report, diff."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ import os
 import random
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corrigible.conformance.checks import CHECKS
-from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.checks.consumer import asking
+from corrigible.conformance.command import run_target
+from corrigible.conformance.model.outcome import PROFILES, UsageError, did_you_mean
+from corrigible.conformance.model.vector import Group, consumer
 from corrigible.conformance.report import terminal
-from corrigible.conformance.report.growing import Growing
-from corrigible.conformance.report.progress import progress
-from corrigible.conformance.report.write import RENDER, wanted, write
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.config import KnownFailing
+from corrigible.conformance.report.compare import compare, render
+from corrigible.conformance.report.terminal import progress, visible
+from corrigible.conformance.report.write import RENDER, Growing, wanted, write
+from corrigible.conformance.suite.config import KnownFailing, known_failing, matches, refuse_unmatched
 from corrigible.conformance.suite.fixture import running_subject
-from corrigible.conformance.suite.known_failing import known_failing, refuse_unmatched
-from corrigible.conformance.suite.pattern import matches
-from corrigible.conformance.suite.record import Entry
+from corrigible.conformance.suite.record import Entry, read
+from corrigible.conformance.suite.record import read as read_record
 from corrigible.conformance.suite.runner import Chosen, Rules, choose
 from corrigible.conformance.suite.runner import run as run_checks
+from corrigible.conformance.suite.subject import Check
 from corrigible.schema.extra import require
-
-from . import run_target
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
 
 require("conformance check", "conformance")  # some checks import the rest of it when they run
 
@@ -157,3 +159,118 @@ def _named(chosen: Sequence[Chosen]) -> list[tuple[str, Check]]:
 
 def coloured() -> bool:
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def add_replay(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "replay",
+        help="run one check again and print its full trace",
+        description="Run one check again and print everything sent and received. Takes the options of `check`; "
+        "--record takes the seed from the record of an earlier run.",
+    )
+    parser.add_argument(
+        "case", metavar="CASE", help="a check, PROFILE:CHECK as a failure names it, or a reader's vector"
+    )
+    run_target.add(parser)
+    parser.add_argument("--record", metavar="FILE", type=Path, help="the record of an earlier run (--report json=FILE)")
+    parser.set_defaults(run=run_replay)
+
+
+def run_replay(args: argparse.Namespace) -> int:
+    """Replay, and return the exit status of the check."""
+    return replay(args, CHECKS)
+
+
+def replay(args: argparse.Namespace, checks: Sequence[Check]) -> int:
+    """Run one of these checks again."""
+    if args.record is not None:
+        record_read = read_record(args.record)
+        args.seed = record_read.head.seed if args.seed is None else args.seed
+        args.level = args.level or record_read.head.level
+    column, _, name = args.case.rpartition(":")
+    matching = _replay_named(name, checks)
+    if column in PROFILES and not args.profile:
+        args.profile = column
+    target = run_target.read(args)
+    clauses = target.clauses()
+    chosen = [pair for pair in choose(target.specs, matching, clauses) if column in ("", pair[0].column)]
+    if not chosen:
+        who = ", ".join(f"{spec.role} {spec.profile}" for spec in target.specs)
+        raise UsageError(f"{name} is no check for {who} up to {target.level}")
+    record = run_checks(
+        target.head(chosen, choose(target.specs, checks, clauses)),
+        chosen,
+        Rules(clauses, traced=True),
+        stage=running_subject,
+    )
+    for entry in record.entries:
+        sys.stdout.write(trace(entry))
+    sys.stdout.write(terminal.render(record, coloured=coloured()))
+    return record.foot.verdict.status
+
+
+def _replay_named(name: str, checks: Sequence[Check]) -> list[Check]:
+    """Return the check of a name, or one that asks a reader this vector and no other."""
+    if matching := [check for check in checks if check.id == name]:
+        return matching
+    vectors = {vector.id: vector for group in consumer() for vector in group.vectors}
+    if name in vectors:
+        return [asking(Group(name, vectors[name].description, (vectors[name],)))]
+    near = did_you_mean(name, [*(check.id for check in checks), *vectors])
+    raise UsageError(f'no check or vector is called "{name}"{near}; `conformance list` has all checks')
+
+
+def trace(entry: Entry) -> str:
+    """Return everything that went over the wire, in order."""
+    parts = [f"== {entry.name}  {entry.title}"]
+    for number, turn in enumerate(entry.trace, 1):
+        parts.append(f"-- {number}. {turn.who}\n{visible(turn.text)}")
+    if not entry.trace:
+        parts.append("-- nothing went over a wire of the suite's own")
+    return "\n\n".join(parts) + "\n\n"
+
+
+def add_report(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "report",
+        help="write reports of an earlier run from its record",
+        description="Write reports from a record (`check --report json=FILE`). Without --report: print the terminal's "
+        "output. The exit status is that of the run.",
+    )
+    parser.add_argument("record", metavar="RECORD.json", type=Path)
+    parser.add_argument("--report", metavar="KIND=FILE,...", action="append", default=[], help=", ".join(RENDER))
+    parser.set_defaults(run=run_report)
+
+
+def run_report(args: argparse.Namespace) -> int:
+    """Write, and return the exit status of the run."""
+    reports = wanted(args.report)
+    record = read(args.record)
+    if reports:
+        write(record, reports)
+    else:
+        sys.stdout.write(terminal.render(record, coloured=coloured()))
+    return record.foot.verdict.status
+
+
+def add_diff(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "diff",
+        help="compare two runs",
+        description="Compare two records. Exit status: 0 no new failure, 1 new failures, 2 a record is unreadable or "
+        "incomplete.",
+    )
+    parser.add_argument("before", metavar="A.json", type=Path)
+    parser.add_argument("after", metavar="B.json", type=Path)
+    parser.set_defaults(run=run_diff)
+
+
+def run_diff(args: argparse.Namespace) -> int:
+    """Print, and return the exit status."""
+    before, after = read(args.before), read(args.after)
+    comparison = compare(before, after)
+    sys.stdout.write(render(comparison, before, after))
+    return 1 if comparison.worse else 0

@@ -20,9 +20,8 @@ import yaml
 
 from corrigible.conformance.checks import CHECKS
 from corrigible.conformance.checks.http.generated_request import base_path, load, parsed, plan
-from corrigible.conformance.model.outcome import CouldNotTell, Missing, NotApplicable
-from corrigible.conformance.model.usage_error import UsageError
-from corrigible.conformance.report.plain import one_line
+from corrigible.conformance.model.outcome import CouldNotTell, Missing, NotApplicable, UsageError
+from corrigible.conformance.report.terminal import one_line
 from corrigible.conformance.suite.requirement import book
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, HttpResponse, request_document

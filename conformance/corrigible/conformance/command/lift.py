@@ -18,7 +18,7 @@ from corrigible.conformance.lift.resolved_plan import resolve_plan
 from corrigible.conformance.lift.run import RunProgress, progress, run
 from corrigible.conformance.lift.serve import EpisodeService, ExternalAgent, Server
 from corrigible.conformance.lift.task import TASKS, TaskError
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 from corrigible.schema.exchange import Json
 
 if TYPE_CHECKING:

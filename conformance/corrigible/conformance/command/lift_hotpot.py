@@ -15,7 +15,7 @@ from corrigible.conformance.lift.hotpot.log import Sample, Strategy
 from corrigible.conformance.lift.hotpot.player import SCRIPTS, Player, ScriptedPlayer
 from corrigible.conformance.lift.hotpot.run import Rules
 from corrigible.conformance.lift.plan import AgentPlan
-from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.model.outcome import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -24,7 +24,7 @@ from corrigible.conformance.lift.agents.reflection import STRATEGIES
 from corrigible.conformance.lift.plan import Plan, Start, digest_of
 from corrigible.conformance.lift.resolved_plan import ResolvedPlan, resolve_plan
 from corrigible.conformance.lift.task import TASKS, TaskError
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 from corrigible.model.provider import PROVIDERS
 from corrigible.schema.exchange import Json
 

@@ -14,7 +14,7 @@ from corrigible.conformance.lift.arms import Arm
 from corrigible.conformance.lift.hotpot import log
 from corrigible.conformance.lift.log import Episode, compare, read
 from corrigible.conformance.lift.plan import read_plan
-from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.model.outcome import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from corrigible.conformance.lift.report.summary import Summary

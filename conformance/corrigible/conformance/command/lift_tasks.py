@@ -13,7 +13,7 @@ from corrigible.conformance.lift.ending import ENDINGS, read_endings
 from corrigible.conformance.lift.environment import environments
 from corrigible.conformance.lift.resolved_plan import task_files
 from corrigible.conformance.lift.task import TASKS, Task, TaskError
-from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.model.outcome import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -1,15 +1,18 @@
-"""`conformance list`: list the checks, or the requirements with their checks."""
+"""`conformance list` and `conformance explain`: the checks, the requirements, and what each of them asks."""
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from corrigible.conformance.checks import CHECKS
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.requirement import book, traceability, traceability_table
+from corrigible.conformance.model.outcome import PROFILES, ROLES, UsageError, did_you_mean
+from corrigible.conformance.suite.requirement import Requirement, book, traceability, traceability_table
+from corrigible.conformance.suite.subject import Check
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -73,3 +76,73 @@ def _markdown(checks: Sequence[Check]) -> str:
         roles, profiles = ", ".join(sorted(check.roles)), ", ".join(sorted(check.profiles))
         lines.append(f"| `{check.id}` | {_level(check)} | {check.title} | {links} | {roles} | {profiles} |")
     return "\n".join(lines) + "\n"
+
+
+def add_explain(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "explain",
+        help="explain a requirement or a check",
+        description="Print a requirement, its reason and its checks; or what a check does.",
+    )
+    parser.add_argument(
+        "id", metavar="ID", help="a requirement such as SRF-TRN-03, or a check such as transparency/status-kept"
+    )
+    parser.set_defaults(run=run_explain)
+
+
+def run_explain(args: argparse.Namespace) -> int:
+    """Print, and return the exit status."""
+    print(explanation(args.id, CHECKS))
+    return 0
+
+
+def explanation(id: str, checks: Sequence[Check]) -> str:
+    """Return what is to be said. Raises UsageError where nothing is called so."""
+    wanted_id = id.rpartition(":")[2]
+    if (requirement := book().get(wanted_id)) is not None:
+        return "\n".join(_requirement(requirement, checks))
+    check = next((check for check in checks if check.id == wanted_id), None)
+    if check is not None:
+        return "\n".join(_check(check))
+    known_ids = [*(requirement.id for requirement in book().requirements), *(check.id for check in checks)]
+    raise UsageError(
+        f'no requirement or check is called "{id}"{did_you_mean(wanted_id, known_ids)}; `conformance list` has them all'
+    )
+
+
+def _requirement(item: Requirement, checks: Sequence[Check]) -> Iterator[str]:
+    yield f"{item.id}  {item.title}"
+    yield f"{item.keyword}, level {item.level}; {_names(item.roles, ROLES)}; {_names(item.profiles, PROFILES)}"
+    yield ""
+    yield fill(item.text, 100)
+    yield ""
+    yield fill(f"Why: {item.why}", 100)
+    yield ""
+    related_checks = [check for check in checks if item.id in check.requirements]
+    yield "Checked by:" if related_checks else "No check holds it."
+    yield from (f"  {check.id}  {check.title}" for check in related_checks)
+    yield f"Read: {item.anchor}" + (f"; clauses {', '.join(item.clauses)} of the contract" if item.clauses else "")
+
+
+def _check(check: Check) -> Iterator[str]:
+    yield f"{check.id}  {check.title}"
+    yield f"{_names(check.roles, ROLES)}; {_names(check.profiles, PROFILES)}"
+    if docstring := inspect.getdoc(check.run):
+        yield ""
+        yield docstring
+    yield ""
+    yield "Holds:"
+    for id in check.requirements:
+        requirement = book().get(id)
+        yield (
+            f"  {id}  {requirement.keyword} {requirement.level}  {requirement.title}  ({requirement.anchor})"
+            if requirement
+            else f"  {id}"
+        )
+
+
+def _names(names: frozenset[str], known_ids: Sequence[str]) -> str:
+    if names == frozenset(known_ids):
+        return f"every {'role' if known_ids is ROLES else 'profile'}"
+    return ", ".join(name for name in known_ids if name in names)

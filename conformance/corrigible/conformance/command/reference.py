@@ -11,8 +11,8 @@ from contextlib import ExitStack
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.model.paths import SUITE
-from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
 from corrigible.conformance.transport.http1 import HttpRequest, curl

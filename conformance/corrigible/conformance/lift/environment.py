@@ -25,8 +25,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from corrigible.conformance.lift.http_client import Client, HttpClient
 from corrigible.conformance.lift.task import Setup, fill
-from corrigible.conformance.model.usage_error import UsageError, did_you_mean
-from corrigible.conformance.model.yaml_text import load_yaml
+from corrigible.conformance.model.outcome import UsageError, did_you_mean
+from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.conformance.transport.process import ServerProcess, free_port, search_path, words
 from corrigible.schema.exchange import Json
 

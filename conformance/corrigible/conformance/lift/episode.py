@@ -33,7 +33,7 @@ from corrigible.conformance.lift.score import (
     value_at,
 )
 from corrigible.conformance.lift.task import Kept, Read, Setup, Task, TaskFile, fill
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 from corrigible.model.usage import Usage
 from corrigible.schema.exchange import Json, Request
 

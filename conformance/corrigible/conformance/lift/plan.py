@@ -15,8 +15,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from corrigible.conformance.lift.arms import Arm
-from corrigible.conformance.model.usage_error import UsageError, did_you_mean
-from corrigible.conformance.model.yaml_text import load_yaml
+from corrigible.conformance.model.outcome import UsageError, did_you_mean
+from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.schema.exchange import Json
 
 Start = Literal["wish", "refusal"]

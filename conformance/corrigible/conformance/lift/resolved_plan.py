@@ -26,7 +26,7 @@ from corrigible.conformance.lift.episode import Job
 from corrigible.conformance.lift.log import Manifest
 from corrigible.conformance.lift.plan import Plan, digest_of
 from corrigible.conformance.lift.task import TASKS, Task, TaskFile, read_tasks
-from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.model.outcome import UsageError, did_you_mean
 from corrigible.schema.exchange import Json
 
 _PARTS: Final = ("schema", "rules", "adapters", "proxy")

@@ -29,7 +29,7 @@ from corrigible.conformance.lift.episode import Job, play
 from corrigible.conformance.lift.log import Episode, Store
 from corrigible.conformance.lift.resolved_plan import ResolvedPlan, manifest
 from corrigible.conformance.lift.run import EnvironmentPool
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.transport.http1 import HttpRequest, request_document
 from corrigible.schema.document import is_credential_name
 from corrigible.schema.exchange import Json, Request

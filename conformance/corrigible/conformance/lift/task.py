@@ -18,7 +18,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from corrigible.conformance.lift.log import UNOBTAINABLE
-from corrigible.conformance.model.yaml_text import load_yaml
+from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 

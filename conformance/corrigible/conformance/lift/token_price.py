@@ -24,7 +24,7 @@ from corrigible.conformance.lift.log import opened
 from corrigible.conformance.lift.plan import Plan, Price
 from corrigible.conformance.lift.resolved_plan import ResolvedPlan
 from corrigible.conformance.lift.run import OnProgress, run
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 from corrigible.schema.exchange import Json, Request
 
 _GRPC: Final = Request("/a.B/C", "")

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from .usage_error import UsageError, did_you_mean
-from .yaml_text import load_yaml
+from corrigible.conformance.model.outcome import UsageError, did_you_mean
+
+_FAST: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def load_yaml(text: str) -> Any:
+    """Return what a text holds; what is wrong with it the parser in Python says better. Raises yaml.YAMLError."""
+    try:
+        return yaml.load(text, Loader=_FAST)
+    except yaml.YAMLError:
+        return yaml.safe_load(text)
+
 
 Model = TypeVar("Model")
 Where = tuple[str | int, ...]

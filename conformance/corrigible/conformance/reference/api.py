@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
+from corrigible.conformance.reference.upstream import Received, Script, answer
 from corrigible.conformance.transport.http1 import HttpRequest
 from corrigible.conformance.validators.openapi import Breach, Description, Route
 from corrigible.schema.exchange import Json
-
-from .upstream import Received, Script, answer
 
 HERE: Final = Path(__file__).parent
 SPEC: Final = HERE / "openapi.yaml"

@@ -15,7 +15,8 @@ from typing import Final
 
 import h11
 
-from corrigible.conformance.transport import http2 as http2_wire
+from corrigible.conformance.reference.upstream import Listener
+from corrigible.conformance.transport import http2
 from corrigible.conformance.transport.http2 import (
     ACK,
     DATA,
@@ -34,8 +35,6 @@ from corrigible.conformance.transport.http2 import (
     settings,
     window,
 )
-
-from .listener import Listener
 
 ANSWER: Final = b"ok"
 """What everything is answered with."""
@@ -147,18 +146,18 @@ class _Server(Peer):
     def notice(self, found: Frame) -> None:
         """Do what the protocol wants done about a frame."""
         match found.kind:
-            case http2_wire.DATA if found.payload:
+            case http2.DATA if found.payload:
                 self.send(window(0, len(found.payload)))
-            case http2_wire.SETTINGS if not found.flags & ACK:
+            case http2.SETTINGS if not found.flags & ACK:
                 pairs = struct.iter_unpack(">HI", found.payload[: len(found.payload) // 6 * 6])
                 initial = dict(pairs).get(4, self._initial)
                 for stream in self._allowed.keys() - {0}:
                     self._allowed[stream] += initial - self._initial
                 self._initial = initial
                 self.send(frame(SETTINGS, ACK))
-            case http2_wire.PING if not found.flags & ACK:
+            case http2.PING if not found.flags & ACK:
                 self.send(frame(PING, ACK, 0, found.payload))
-            case http2_wire.WINDOW_UPDATE:
+            case http2.WINDOW_UPDATE:
                 more = int.from_bytes(found.payload, "big")
                 self._allowed[found.stream] = self._allowed.get(found.stream, self._initial) + more
 

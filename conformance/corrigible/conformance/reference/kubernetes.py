@@ -11,11 +11,10 @@ from importlib.resources import files
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
-from corrigible.conformance.model.yaml_text import load_yaml
+from corrigible.conformance.model.yaml_file import load_yaml
+from corrigible.conformance.reference.upstream import Received, Script, answer
 from corrigible.conformance.transport.http1 import HttpRequest
 from corrigible.schema.exchange import Json
-
-from .upstream import Received, Script, answer
 
 DRY_RUN: Final = ("dryRun", "All")
 _LISTED: Final = files(__package__).joinpath("kubernetes.yaml")

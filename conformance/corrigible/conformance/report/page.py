@@ -10,11 +10,10 @@ import jinja2
 from markupsafe import Markup, escape
 
 from corrigible.conformance.model.outcome import Outcome
+from corrigible.conformance.report.compare import difference
+from corrigible.conformance.report.terminal import visible
 from corrigible.conformance.suite.record import SLOW, Clause, Entry, Record, Score, Standing, score, standings
 from corrigible.conformance.suite.requirement import LEVEL_NAMES, LEVELS
-
-from .difference import difference
-from .plain import visible
 
 _TONES: Final = {
     "passed": "met",

@@ -1,23 +1,359 @@
-"""Writes reports to files."""
+"""The reports of a run as files: the record while it grows, and documents for other programs.
+
+JUnit for CI, SARIF for code scanning, Markdown for a pull request, an endpoint document for a badge.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from types import TracebackType
+from typing import Final, NamedTuple, TextIO
+from xml.etree import ElementTree as Xml
 
-from corrigible.conformance.model.usage_error import UsageError, did_you_mean
-from corrigible.conformance.suite.record import Record, lines
+from corrigible.conformance.model.outcome import Outcome, UsageError, did_you_mean
+from corrigible.conformance.report import page
+from corrigible.conformance.report.compare import difference
+from corrigible.conformance.report.terminal import one_line, visible
+from corrigible.conformance.suite.record import (
+    SLOW,
+    Entry,
+    Footer,
+    Header,
+    Record,
+    RecordedFinding,
+    Standing,
+    Verdict,
+    level_text,
+    line,
+    lines,
+    standings,
+)
+from corrigible.schema.exchange import Json
 
-from . import badge, junit, markdown, page, sarif
+_COLOURS: Final = {Verdict.CONFORMS: "brightgreen", Verdict.DOES_NOT: "red"}
+
+
+def badge(record: Record) -> str:
+    """Return the document."""
+    head, foot = record.head, record.foot
+    message = f"{level_text(head, record.entries)} {head.scope}"
+    if foot.verdict is Verdict.DOES_NOT:
+        message = foot.verdict.value
+    badge = {
+        "schemaVersion": 1,
+        "label": head.contract,
+        "message": message,
+        "color": _COLOURS.get(foot.verdict, "lightgrey"),
+    }
+    return json.dumps(badge) + "\n"
+
+
+def junit(record: Record) -> str:
+    """Return the document."""
+    head = record.head
+    root = Xml.Element("testsuites", {"name": f"conformance {head.contract} {head.level}"} | _numbers(record.entries))
+    for column in dict.fromkeys(entry.column for entry in record.entries):
+        entries = [entry for entry in record.entries if entry.column == column]
+        started = head.started[:19]  # the schema that Jenkins checks takes no zone
+        suite = Xml.SubElement(root, "testsuite", {"name": column, "timestamp": started} | _numbers(entries))
+        properties = Xml.SubElement(suite, "properties")
+        for name, value in {
+            "subject": head.subject,
+            "suite": head.suite,
+            "level": head.level,
+            "seed": str(head.seed),
+            "verdict": record.foot.verdict.value,
+            "claim": record.foot.claim,
+            **{f"pack:{pack}": digest for pack, digest in head.packs.items()},
+        }.items():
+            Xml.SubElement(properties, "property", name=visible(name), value=visible(value))
+        for entry in entries:
+            _case(suite, record, entry)
+        if words := record.foot.last_words.get(column):
+            Xml.SubElement(suite, "system-err").text = visible(words)
+    Xml.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + Xml.tostring(root, encoding="unicode") + "\n"
+
+
+def _numbers(entries: Sequence[Entry]) -> dict[str, str]:
+    kinds = [_kind(entry) for entry in entries]
+    return {
+        "tests": str(len(entries)),
+        "failures": str(kinds.count("failure")),
+        "errors": str(kinds.count("error")),
+        "skipped": str(kinds.count("skipped")),
+        "time": f"{sum(entry.seconds for entry in entries):.3f}",
+    }
+
+
+def _kind(entry: Entry) -> str | None:
+    match entry.outcome:
+        case Outcome.PASSED:
+            return None
+        case Outcome.FAILED:
+            return None if entry.advice else "failure"
+        case Outcome.PASSED_UNEXPECTEDLY:
+            return "failure"
+        case Outcome.FAILED_AS_EXPECTED | Outcome.NOT_APPLICABLE | Outcome.NOT_RUN:
+            return "skipped"
+
+
+def _case(suite: Xml.Element, record: Record, entry: Entry) -> None:
+    case = Xml.SubElement(
+        suite,
+        "testcase",
+        classname=f"{entry.column}.{entry.check.rpartition('/')[0].replace('/', '.') or 'checks'}",
+        name=entry.check.rpartition("/")[2],
+        time=f"{entry.seconds:.3f}",
+    )
+    text = visible("\n".join(_text(record, entry)))
+    kind = _kind(entry)
+    if kind == "skipped":
+        Xml.SubElement(case, kind, message=one_line(_reason(entry)))
+    elif kind is not None:
+        element = Xml.SubElement(case, kind, message=one_line(_reason(entry)), type=entry.outcome.value)
+        element.text = text
+    elif entry.advice:
+        Xml.SubElement(case, "system-out").text = f"advice, since only what SHOULD hold broke\n{text}"
+
+
+def _reason(entry: Entry) -> str:
+    if entry.outcome in (Outcome.NOT_RUN, Outcome.NOT_APPLICABLE):
+        return f"{entry.outcome.value}: {entry.reason}"
+    if entry.outcome is Outcome.FAILED_AS_EXPECTED and entry.known is not None:
+        return f"failed as expected: {entry.known.reason}"
+    if entry.outcome is Outcome.PASSED_UNEXPECTEDLY:
+        return Outcome.PASSED_UNEXPECTEDLY.value
+    return entry.reason or (f"{entry.flaws[0].requirement}: {entry.flaws[0].message}" if entry.flaws else entry.title)
+
+
+def _text(record: Record, entry: Entry) -> list[str]:
+    lines = [entry.title]
+    for flaw in entry.flaws:
+        clause = record.clause(flaw.requirement)
+        lines += ["", f"{clause.id} ({clause.level}): {clause.text}", flaw.message, *difference(*flaw.sides)]
+        lines += [f"at: {flaw.place}"] if flaw.place else []
+        lines += [f"again: {flaw.line}"] if flaw.line else []
+        lines += [f"read: {clause.where}"] if clause.where else []
+    again = record.head.again(entry) if entry.bad else None
+    return [*lines, *([entry.reason] if entry.reason else []), *([f"trace: {again}"] if again else [])]
+
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@-])")
+_MARK = {Standing.MET: "holds", Standing.BROKEN: "**broken**", Standing.UNKNOWN: "not run"}
+
+
+def markdown(record: Record) -> str:
+    """Return the document."""
+    return "\n".join(_lines(record)) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Return one line that Markdown shows as it is: no links, no tags, no mentions."""
+    return _SPECIAL.sub(r"\\\1", one_line(text)).replace("\\<", "&lt;").replace("\\>", "&gt;").replace("\\@", "&#64;")
+
+
+def _lines(record: Record) -> Iterator[str]:
+    head, foot = record.head, record.foot
+    yield f"# {escaped(head.subject)}: {foot.verdict.value}"
+    yield ""
+    yield f"`{foot.claim}`"
+    yield ""
+    yield ", ".join(f"{number} {word}" for word, number in foot.counts.items() if number)
+    yield ""
+    yield from _matrix(record)
+    for entry in record.entries:
+        if entry.bad and entry.outcome is not Outcome.NOT_RUN:
+            yield from _failure_lines(record, entry)
+    for outcome in (Outcome.NOT_RUN, Outcome.NOT_APPLICABLE):
+        yield from _by_reason(record, outcome)
+    if slow := [entry for entry in record.entries if entry.seconds >= SLOW]:
+        yield "\n## Slow\n"
+        yield from (f"* slow: {entry.seconds:.1f} s {escaped(entry.name)}" for entry in slow)
+    announced = [entry for entry in record.entries if entry.outcome is Outcome.FAILED_AS_EXPECTED]
+    if announced:
+        yield "\n## Failed as expected\n"
+        for entry in announced:
+            issue = f" ({escaped(entry.known.issue)})" if entry.known and entry.known.issue else ""
+            yield f"* {escaped(entry.name)}: {escaped(entry.known.reason if entry.known else '')}{issue}"
+
+
+def _by_reason(record: Record, outcome: Outcome) -> Iterator[str]:
+    """Yield each reason once, with the checks that it is about."""
+    reasons: dict[str, list[str]] = {}
+    for entry in record.entries:
+        if entry.outcome is outcome:
+            reasons.setdefault(entry.reason or "", []).append(entry.name)
+    if reasons:
+        yield f"\n## {outcome.value.capitalize()}\n"
+    for reason, names in reasons.items():
+        yield f"* {', '.join(map(escaped, names))}\n"
+        yield from _fenced(visible(reason).splitlines(), "", "  ")
+
+
+def _matrix(record: Record) -> Iterator[str]:
+    found = standings(record.entries)
+    not_met = {id for each in found.values() for id, standing in each.items() if standing is not Standing.MET}
+    broken = [clause for clause in record.head.clauses if clause.id in not_met]
+    if not broken:
+        return
+    yield f"| requirement | level | {' | '.join(escaped(column) for column in found)} |"
+    yield f"|---|---|{'---|' * len(found)}"
+    for clause in broken:
+        cells = [_MARK[each[clause.id]] if clause.id in each else "" for each in found.values()]
+        yield f"| {clause.id} {escaped(clause.title)} | {clause.level} {clause.weight} | {' | '.join(cells)} |"
+
+
+def _failure_lines(record: Record, entry: Entry) -> Iterator[str]:
+    word = "advice" if entry.advice else entry.outcome.value
+    yield f"\n## {escaped(entry.name)}: {word}\n"
+    yield escaped(entry.title)
+    if entry.reason:
+        yield from ("", *_fenced(visible(entry.reason).splitlines(), ""))
+    for flaw in entry.flaws:
+        clause = record.clause(flaw.requirement)
+        yield f"\n* **{clause.id}** {escaped(clause.title)}\n\n  {escaped(flaw.message)}\n"
+        if compared := difference(*flaw.sides):
+            yield from _fenced([visible(line) for line in compared], "diff", "  ")
+        if flaw.place:
+            yield f"  at {escaped(flaw.place)}\n"
+        if flaw.line:
+            yield from _fenced([visible(flaw.line)], "sh", "  ")
+
+    if again := record.head.again(entry):
+        yield from ("", "Run it again:\n", *_fenced([visible(again)], "sh"))
+
+
+def _fenced(lines: list[str], language: str, margin: str = "") -> Iterator[str]:
+    """A fence longer than any in the text, so that the text cannot end it."""
+    longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield f"{margin}{fence}{language}"
+    yield from (f"{margin}{text}" for line in lines for text in line.splitlines() or [""])
+    yield f"{margin}{fence}"
+
+
+SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def sarif(record: Record) -> str:
+    """Return the document."""
+    failed_entries = [entry for entry in record.entries if entry.flaws]
+    used = list(dict.fromkeys(flaw.requirement for entry in failed_entries for flaw in entry.flaws))
+    index = {requirement: number for number, requirement in enumerate(used)}
+    failed = [entry for entry in record.entries if entry.outcome is Outcome.NOT_RUN]
+    run: dict[str, Json] = {
+        "tool": {
+            "driver": {
+                "name": "conformance",
+                "semanticVersion": record.head.suite,
+                "rules": [_rule(record, requirement) for requirement in used],
+            }
+        },
+        "invocations": [
+            {
+                "executionSuccessful": not failed,
+                "toolExecutionNotifications": [
+                    {"level": "warning", "message": {"text": visible(f"{entry.name} not run: {entry.reason}")}}
+                    for entry in failed
+                ],
+            }
+        ],
+        "results": [_result(record, entry, flaw, index) for entry in failed_entries for flaw in entry.flaws],
+        "properties": {"claim": record.foot.claim, "verdict": record.foot.verdict.value, "level": record.foot.level},
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _rule(record: Record, requirement: str) -> Json:
+    clause = record.clause(requirement)
+    return {
+        "id": clause.id,
+        "shortDescription": {"text": clause.title or clause.id},
+        "fullDescription": {"text": clause.text or clause.title or clause.id},
+        "help": {"text": f"{clause.why} Read {clause.where}.".strip()},
+        "defaultConfiguration": {"level": "error" if clause.must else "warning"},
+        "properties": {"tags": [clause.level, clause.weight, clause.group]},
+    }
+
+
+def _result(record: Record, entry: Entry, flaw: RecordedFinding, index: dict[str, int]) -> Json:
+    clause = record.clause(flaw.requirement)
+    lines = [flaw.message, *difference(*flaw.sides)]
+    lines += [f"{word}: {said}" for word, said in (("at", flaw.place), ("again", flaw.line)) if said]
+    text = "\n".join([*lines, *([f"trace: {again}"] if (again := record.head.again(entry)) else [])])
+    # What a flaw says can hold a port or a number that differs from run to run, so it is no part of its identity.
+    identity = hashlib.sha256(f"{entry.name} {flaw.requirement}".encode()).hexdigest()
+    result: dict[str, Json] = {
+        "ruleId": flaw.requirement,
+        "ruleIndex": index[flaw.requirement],
+        "level": "error" if clause.must and not entry.advice else "warning",
+        "message": {"text": visible(text)},
+        "locations": [
+            {
+                # Pages that show SARIF want a file: the clause is the one there is.
+                "physicalLocation": {
+                    "artifactLocation": {"uri": clause.where.partition("#")[0] or "SPEC.md"},
+                    "region": {"startLine": 1},
+                },
+                "logicalLocations": [{"fullyQualifiedName": entry.name, "kind": "member"}],
+            }
+        ],
+        "partialFingerprints": {"check/v1": identity},
+    }
+    if entry.outcome is Outcome.FAILED_AS_EXPECTED and entry.known is not None:
+        result["suppressions"] = [{"kind": "external", "justification": entry.known.reason}]
+    return result
+
+
+class Growing:
+    """The files of `--report json=FILE`. A context manager."""
+
+    def __init__(self, reports: Iterable[Wanted], head: Header) -> None:
+        self._wanted = [report for report in reports if report.kind == "json"]
+        self._head = head
+        self._files: list[tuple[Wanted, TextIO]] = []
+
+    def __enter__(self) -> Growing:
+        for report in self._wanted:
+            try:
+                self._files.append((report, report.path.open("w", encoding="utf-8")))
+            except OSError as problem:
+                raise _unwritable(report, problem) from None
+        self.add(self._head)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for _, file in self._files:
+            file.close()
+
+    def add(self, one: Header | Entry | Footer) -> None:
+        """Write a line, and let nothing of it wait in a buffer."""
+        for wanted, file in self._files:
+            try:
+                file.write(line(one))
+                file.flush()
+            except OSError as problem:
+                raise _unwritable(wanted, problem) from None
+
+
+def _unwritable(report: Wanted, problem: OSError) -> UsageError:
+    return UsageError(f"--report {report.kind}={report.path}: {problem.strerror}")
+
 
 RENDER: Final[Mapping[str, Callable[[Record], str]]] = {
     "json": lambda record: "".join(lines(record)),
     "html": page.render,
-    "junit": junit.render,
-    "sarif": sarif.render,
-    "md": markdown.render,
-    "badge": badge.render,
+    "junit": junit,
+    "sarif": sarif,
+    "md": markdown,
+    "badge": badge,
 }
 
 

@@ -1,21 +1,50 @@
-"""The config file: how to reach or start an implementation in each profile, and its known failures.
+"""Patterns that select checks: globs over the parts of a path.
 
-Knows: YAML and where in the file a mistake is. Does not know: how anything is started.
+`transparency/*`, `**/status-kept`, `grpc:core/message` for one profile, or a requirement's id.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
-from corrigible.conformance.model.profile import PROFILES, ROLES, Role
-from corrigible.conformance.model.usage_error import did_you_mean
+from corrigible.conformance.model.outcome import PROFILES, ROLES, Role, UsageError, did_you_mean
 from corrigible.conformance.model.yaml_file import Where, read_yaml
+from corrigible.conformance.suite.requirement import LEVELS
+from corrigible.conformance.suite.subject import Check
 from corrigible.schema.exchange import Json
 
-from .requirement import LEVELS
+
+def known_failing(argument: str) -> list[KnownFailing]:
+    """Read `@FILE`, or `PATTERN=REASON`."""
+    if argument.startswith("@"):
+        return load_known_failing(Path(argument[1:]))
+    pattern, _, reason = (part.strip() for part in argument.partition("="))
+    if not pattern or len(reason) < 3:
+        raise UsageError(
+            f'--known-failing {argument}: say why it fails: "{pattern or "PATTERN"}=REASON", or give @FILE'
+        )
+    return [KnownFailing(check=pattern, reason=reason)]
+
+
+def announced(known_failings: Iterable[KnownFailing], check: Check, profile: str) -> KnownFailing | None:
+    """Return the first entry that means this check of this profile."""
+    return next((entry for entry in known_failings if matches(entry.check, check, profile)), None)
+
+
+def refuse_unmatched(known_failings: Iterable[KnownFailing], chosen: Sequence[tuple[str, Check]]) -> None:
+    """Raise UsageError for entries that mean no check of this run: a list nobody prunes hides regressions."""
+    stale = [
+        entry for entry in known_failings if not any(matches(entry.check, check, profile) for profile, check in chosen)
+    ]
+    if stale:
+        ids = {check.id for _, check in chosen}
+        sentence = 'known-failing "{}" matches no check of this run{}'
+        raise UsageError("\n".join(sentence.format(entry.check, did_you_mean(entry.check, ids)) for entry in stale))
 
 
 def _level(word: str) -> str:
@@ -113,3 +142,26 @@ def _keys(path: Where) -> list[str]:
     if path[:1] == ("known_failing",) or (path and isinstance(path[0], int)):
         return list(KnownFailing.model_fields)
     return list(Config.model_fields)
+
+
+def matches(pattern: str, check: Check, column: str) -> bool:
+    """Whether a pattern means this check of a column: by all of its path, or by a folder above it."""
+    profile_name, colon, glob = pattern.partition(":")
+    if not colon:
+        glob = pattern
+    elif not fnmatchcase(column, profile_name):
+        return False
+    if any(fnmatchcase(clause.lower(), glob.lower()) for clause in check.requirements):
+        return True
+    parts, pattern_parts = check.id.split("/"), glob.strip("/").split("/")
+    return _match(pattern_parts, parts) or any(_match(pattern_parts, parts[:depth]) for depth in range(1, len(parts)))
+
+
+def _match(pattern_parts: Sequence[str], parts: Sequence[str]) -> bool:
+    """`*` stands within one part, `**` for any number of whole parts."""
+    if not pattern_parts:
+        return not parts
+    first, *rest = pattern_parts
+    if first == "**":
+        return any(_match(rest, parts[skipped:]) for skipped in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], first) and _match(rest, parts[1:])

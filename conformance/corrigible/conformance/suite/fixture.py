@@ -13,17 +13,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from corrigible.conformance.model.outcome import Role, UsageError
 from corrigible.conformance.model.paths import SUITE
-from corrigible.conformance.model.profile import Role
-from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Answering, Upstream
+from corrigible.conformance.suite.config import SubjectConfig
+from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import Headers, HttpClient, HttpRequest, HttpResponse, KeepAlive
 from corrigible.conformance.transport.process import ServerProcess, accepts, free_port, words
 from corrigible.schema.exchange import Json
-
-from .config import SubjectConfig
-from .subject import Subject
 
 _SHOWN: Final = 4096
 """Bytes of one body that a trace shows."""

@@ -16,8 +16,7 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from corrigible.conformance.model.outcome import Outcome
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import Outcome, UsageError
 from corrigible.conformance.validators.finding import ABSENT, Absent
 from corrigible.schema.exchange import Json
 

@@ -15,12 +15,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from corrigible.conformance.model.outcome import PROFILES, ROLES, did_you_mean
 from corrigible.conformance.model.paths import SUITE
-from corrigible.conformance.model.profile import PROFILES, ROLES
-from corrigible.conformance.model.usage_error import did_you_mean
 from corrigible.conformance.model.yaml_file import Where, read_yaml
-
-from .check import Check
+from corrigible.conformance.suite.subject import Check
 
 LEVELS: Final = ("L0", "L1", "L2", "L3")
 LEVEL_NAMES: Final = {"L0": "Transparent", "L1": "Core", "L2": "Operational", "L3": "Trusted"}

@@ -10,24 +10,64 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Self
 
 from corrigible.conformance.model.background import Cancelled, CancelScope
-from corrigible.conformance.model.outcome import CouldNotTell, Missing, NotApplicable, Outcome, judge
-from corrigible.conformance.model.usage_error import UsageError
-from corrigible.conformance.transport.http1 import curl
+from corrigible.conformance.model.outcome import CouldNotTell, Missing, NotApplicable, Outcome, UsageError, judge
+from corrigible.conformance.suite.config import KnownFailing, announced
+from corrigible.conformance.suite.fixture import Fixture, RunningSubject, SubjectSpec
+from corrigible.conformance.suite.record import (
+    Clause,
+    Entry,
+    Header,
+    Reason,
+    Record,
+    RecordedFinding,
+    TraceEntry,
+    footer,
+)
+from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, curl
+from corrigible.conformance.transport.raw_connection import connected
 from corrigible.conformance.validators.finding import Absent, Finding
 
-from .check import Check
-from .config import KnownFailing
-from .fixture import Fixture, RunningSubject, SubjectSpec
-from .known_failing import announced
-from .record import Clause, Entry, Header, Reason, Record, RecordedFinding, TraceEntry, footer
-from .responsiveness import TIMEOUT, holding
-from .subject import Subject
+TIMEOUT: Final = 5.0
+"""Seconds in which a plain question has to be answered."""
+_QUESTION: Final = HttpRequest("GET", "/conformance/silence", (("Connection", "close"),))
+_PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+
+
+def holding(subject: Subject, *, timeout: float | None = None) -> str | None:
+    """Return how a subject holds connections, None where it answers, or refuses them."""
+    timeout = TIMEOUT if timeout is None else timeout
+    if subject.grpc is not None:
+        return _over_http2(subject.grpc, timeout)
+    if subject.target is None:
+        return None
+    response = HttpClient(subject.target.url).send(_QUESTION, timeout=timeout)
+    if response.error is None or "timed out" not in response.error:
+        return None
+    if response.status == 0:
+        return f"the subject takes connections and holds them: a plain GET had no answer after {timeout:g} s"
+    return f"the subject does not end its answers: the one to a plain GET had no end after {timeout:g} s"
+
+
+def _over_http2(address: str, timeout: float) -> str | None:
+    host, _, port = address.rpartition(":")
+    until = time.monotonic() + timeout
+    with suppress(ConnectionError):
+        try:
+            with connected((host.strip("[]"), int(port)), timeout) as connection:
+                connection.sendall(_PREFACE)
+                connection.settimeout(max(0.01, until - time.monotonic()))
+                connection.recv(1)
+        except TimeoutError:
+            return f"the subject takes connections and holds them: HTTP/2 had no first frame after {timeout:g} s"
+    return None
+
 
 Chosen = tuple[SubjectSpec, Check]
 _FIRST: Final = 20

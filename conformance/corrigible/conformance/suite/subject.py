@@ -1,11 +1,8 @@
-"""The subject under test, and how a check reaches it and its upstream.
-
-Knows: addresses, fresh callers and cases. Does not know: how a subject is started, requirements, reports.
-"""
+"""The subject of a run, as a check sees it, and what a check is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import count
@@ -13,9 +10,10 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final, TypeVar
 
-from corrigible.conformance.model.outcome import CouldNotTell
+from corrigible.conformance.model.outcome import PROFILES, ROLES, CouldNotTell
 from corrigible.conformance.reference.upstream import Answering, Received, Script, Upstream
 from corrigible.conformance.transport.http1 import CASE, HttpClient, HttpRequest, HttpResponse
+from corrigible.conformance.validators.finding import Finding
 from corrigible.schema.exchange import Json
 
 Answers = TypeVar("Answers")
@@ -166,3 +164,24 @@ class Subject:
 
     def _signed(self, request: HttpRequest) -> HttpRequest:
         return request if request.header("authorization") is not None else request.adding(self.caller())
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A question to a subject. No findings means that the requirements hold as far as this can tell."""
+
+    id: str
+    """A path, such as `transparency/status-kept`: patterns select by its parts."""
+    title: str
+    requirements: tuple[str, ...]
+    """Every finding is about one of these. Levels and MUST or SHOULD follow from them."""
+    run: Callable[[Subject], Iterable[Finding]]
+    profiles: frozenset[str] = field(default_factory=lambda: frozenset(PROFILES))
+    roles: frozenset[str] = frozenset({"proxy"})
+
+    def __post_init__(self) -> None:
+        unknown = [*(self.profiles - set(PROFILES)), *(self.roles - set(ROLES))]
+        if unknown:
+            raise ValueError(f"{self.id}: no such profile or role: {', '.join(unknown)}")
+        if not self.requirements:
+            raise ValueError(f"{self.id}: a check holds some requirement")

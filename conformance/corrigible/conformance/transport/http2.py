@@ -1,24 +1,24 @@
-"""HTTP/2 frame by frame: it sends what no library would, and shows what comes back (RFC 9113).
-
-Knows: frames, header blocks (hpack) and sockets. Does not know: checks, or what a request means.
-"""
+"""A certificate for one run: for the suite's upstream, and for a subject that serves TLS."""
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 import ssl
 import struct
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import TracebackType
 from typing import Final
 
 from hpack import Decoder, Encoder, HPACKError
 
 from corrigible.conformance.model.background import go_on
-
-from .raw_connection import connected, kept
+from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.transport.raw_connection import connected, kept
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
@@ -226,3 +226,34 @@ def _secured(plain: socket.socket) -> socket.socket:
         wire.close()
         raise ConnectionError("it does not agree on HTTP/2")
     return wire
+
+
+def write_certificate(path: Path) -> None:
+    """Write a certificate for 127.0.0.1 that is its own authority, and its key, to one file (PEM)."""
+    try:
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+    except ModuleNotFoundError:
+        raise UsageError("this needs a package that is not installed: cryptography: corrigible[conformance]") from None
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "conformance")])
+    now = datetime.now(UTC)
+    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("localhost")])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(names, critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path.touch(mode=0o600)
+    path.write_bytes(secret + certificate.public_bytes(serialization.Encoding.PEM))

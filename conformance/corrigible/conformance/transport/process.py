@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import IO, Final
 
 from corrigible.conformance.model.background import go_on, hold, pause
-from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.model.outcome import UsageError, did_you_mean
 
 from .raw_connection import connected
 

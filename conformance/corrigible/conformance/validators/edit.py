@@ -1,19 +1,158 @@
-"""Validates the edits of suggestions against the request (SRF-OPS-01 to 11)."""
+"""Validates the edits of suggestions against the request (SRF-OPS-01 to 11), applied as by a reader."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import jsonpatch
 
+from corrigible.conformance.validators.finding import (
+    MISSING,
+    AnnotatedError,
+    Finding,
+    Missing,
+    at,
+    base_action,
+    listed,
+    parts,
+    patch_of,
+)
 from corrigible.schema.exchange import Json, Request
 
-from .annotated_error import MISSING, AnnotatedError, Missing, at, base_action, listed, of_suggestion, parts, patch_of
-from .finding import Finding
-from .patched import Unapplied, leads_to, patched, same, stages
+_TROUBLE = (
+    *(jsonpatch.JsonPatchException, jsonpatch.JsonPointerException),
+    *(AttributeError, IndexError, KeyError, TypeError, ValueError),
+)
+
+
+class Unapplied(Exception):
+    """A patch that does not fit the document; the message says where."""
+
+
+def document(request: Request) -> dict[str, Json]:
+    """Return the request document, header names in lower case."""
+    whole = deepcopy(request.document())
+    whole["headers"] = {name.lower(): value for name, value in request.headers.items()}
+    return whole
+
+
+def patched(operations: Sequence[Mapping[str, Json]], before: Json, *, form: bool = False) -> Any:
+    """Return the document after a patch. Raises Unapplied, and then nothing has changed."""
+    after = deepcopy(before)
+    for number, operation in enumerate(operations):
+        op = {name: _folded(value) if name in ("path", "from") else value for name, value in operation.items()}
+        if op.get("op") == "test":
+            value = at(after, op.get("path"))
+            loose = str(op.get("path")).startswith("/query") or (form and str(op.get("path")).startswith("/body"))
+            if value is MISSING or not _same(value, op.get("value"), loose=loose):
+                raise Unapplied(f"patch/{number}: the test of {op.get('path')} does not hold")
+            continue
+        try:
+            after = jsonpatch.apply_patch(after, [op])
+        except _TROUBLE:
+            raise Unapplied(f"patch/{number}: {op.get('op')} {op.get('path')} cannot be carried out") from None
+    return after
+
+
+def same(value: Json, other: Json) -> bool:
+    """Equality of JSON values, where 1 is 1.0 and true is neither."""
+    return _same(value, other, loose=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One suggestion, and the document that it is for."""
+
+    index: int
+    suggestion: Mapping[str, Json]
+    before: Any
+    after: Any
+    """None where it does not apply."""
+    problem: str = ""
+
+
+def stages(annotated: AnnotatedError) -> Iterator[Stage]:
+    """Yield every suggestion with the document as those before it leave it. Alternatives start from the same one."""
+    current = document(annotated.request)
+    starts: dict[str, Any] = {}
+    for index, suggestion in annotated.suggestions:
+        group = suggestion.get("group")
+        choice = isinstance(group, Mapping) and group.get("relation") == "one_of"
+        key = str(group.get("id")) if isinstance(group, Mapping) and choice else ""
+        first = not choice or key not in starts
+        before = starts.setdefault(key, current) if choice else current
+        try:
+            after = _after(suggestion, before, annotated.request)
+        except Unapplied as problem:
+            yield Stage(index, suggestion, before, None, str(problem))
+            continue
+        yield Stage(index, suggestion, before, after)
+        if first:
+            current = after
+
+
+def _after(suggestion: Mapping[str, Json], before: Any, request: Request) -> Any:
+    operations = patch_of(suggestion)
+    if operations:
+        return patched(operations, before, form=request.form)
+    parameters = suggestion.get("parameters")
+    if base_action(suggestion) == "MODIFY_PARAMS" and isinstance(parameters, Mapping) and parameters:
+        whole = deepcopy(before)
+        bodiless = whole["body"] is None and request.method.upper() in ("GET", "HEAD", "DELETE")
+        member = "query" if bodiless else "body"
+        if whole[member] is not None and not isinstance(whole[member], Mapping):
+            raise Unapplied("the body is no object, so the parameters have nowhere to go")
+        whole[member] = _merge(whole[member], parameters)
+        return whole
+    return before
+
+
+def _merge(target: Json, change: Json) -> Any:
+    if not isinstance(change, Mapping):
+        return deepcopy(change)
+    out = dict(target) if isinstance(target, Mapping) else {}
+    for name, value in change.items():
+        if value is None:
+            out.pop(name, None)
+        else:
+            out[name] = _merge(out.get(name), value)
+    return out
+
+
+def _folded(pointer: Json) -> Json:
+    is_header = isinstance(pointer, str) and pointer.lower().startswith("/headers/")
+    return pointer.lower() if is_header else pointer
+
+
+def _same(one: Json, other: Json, *, loose: bool) -> bool:
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same(one[k], other[k], loose=loose) for k in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(_same(a, b, loose=loose) for a, b in zip(one, other, strict=True))
+    if isinstance(one, Mapping | list) or isinstance(other, Mapping | list):
+        return False
+    if loose:
+        return _text(one) == _text(other)
+    if isinstance(one, bool) or isinstance(other, bool) or one is None or other is None:
+        return one is other
+    return bool(one == other)
+
+
+def _text(scalar: Json) -> str:
+    if isinstance(scalar, bool):
+        return "true" if scalar else "false"
+    return "" if scalar is None else str(scalar)
+
+
+def leads_to(pointer: str, place: str) -> bool:
+    """Whether a place is at or below a pointer."""
+    above, below = parts(pointer), parts(place)
+    return above is not None and below is not None and below[: len(above)] == above
+
 
 _OPERATIONS: Final = {
     "add": "value",
@@ -46,26 +185,16 @@ def invalid(annotated: AnnotatedError) -> Iterator[Finding]:
         if patch is None:
             continue
         if not isinstance(patch, list):
-            yield Finding(
-                "SRF-OPS-01",
-                f"The patch of suggestion {index} is no array.",
-                "an array",
-                patch,
-                annotated.sent,
-                place=of_suggestion(index),
+            yield annotated.finding(
+                "SRF-OPS-01", f"The patch of suggestion {index} is no array.", "an array", patch, index
             )
             continue
         for number, op in enumerate(patch):
             problem = _operation_problem(op)
             if problem:
                 label = f"Operation {number} in the patch of suggestion {index}"
-                yield Finding(
-                    "SRF-OPS-01",
-                    f"{label} {problem}.",
-                    "an operation of RFC 6902",
-                    op,
-                    annotated.sent,
-                    place=of_suggestion(index, "patch", number),
+                yield annotated.finding(
+                    "SRF-OPS-01", f"{label} {problem}.", "an operation of RFC 6902", op, index, "patch", number
                 )
 
 
@@ -77,25 +206,27 @@ def _asked_for(annotated: AnnotatedError) -> Iterator[Finding]:
             split = parts(placeholder.get("pointer"))
             if split is None or not split or split[0] not in _MEMBERS:
                 sentence = f"{label} has no JSON pointer into the request document."
-                yield Finding(
+                yield annotated.finding(
                     "SRF-OPS-01",
                     sentence,
                     "such as /body/name",
                     placeholder.get("pointer"),
-                    annotated.sent,
-                    place=of_suggestion(stage.index, "placeholders", number),
+                    stage.index,
+                    "placeholders",
+                    number,
                 )
             elif annotated.description is not None and annotated.description.excludes(
                 annotated.request, str(placeholder["pointer"])
             ):
                 sentence = f"{label} points at what the description of the API does not let the request hold."
-                yield Finding(
+                yield annotated.finding(
                     "SRF-OPS-05",
                     sentence,
                     "a member that may be there",
                     placeholder["pointer"],
-                    annotated.sent,
-                    place=of_suggestion(stage.index, "placeholders", number),
+                    stage.index,
+                    "placeholders",
+                    number,
                 )
 
 
@@ -127,13 +258,8 @@ def _applies(annotated: AnnotatedError) -> Iterator[Finding]:
     for stage in stages(annotated):
         if stage.after is None:
             sentence = f"Suggestion {stage.index} does not apply to the request that was refused: {stage.problem}."
-            yield Finding(
-                "SRF-OPS-02",
-                sentence,
-                "a patch that applies",
-                patch_of(stage.suggestion),
-                annotated.sent,
-                place=of_suggestion(stage.index, "patch"),
+            yield annotated.finding(
+                "SRF-OPS-02", sentence, "a patch that applies", patch_of(stage.suggestion), stage.index, "patch"
             )
 
 
@@ -148,13 +274,8 @@ def _guarded(annotated: AnnotatedError) -> Iterator[Finding]:
                         f"Operation {number} in the patch of suggestion {stage.index} edits {element}, "
                         "an element of an array, without a test of it before."
                     )
-                    yield Finding(
-                        "SRF-OPS-03",
-                        sentence,
-                        {"op": "test", "path": element},
-                        dict(op),
-                        annotated.sent,
-                        place=of_suggestion(stage.index, "patch", number),
+                    yield annotated.finding(
+                        "SRF-OPS-03", sentence, {"op": "test", "path": element}, dict(op), stage.index, "patch", number
                     )
             if op.get("op") == "test":
                 tested.append(str(op["path"]))
@@ -203,13 +324,13 @@ def _described(annotated: AnnotatedError) -> Iterator[Finding]:
                 message = (
                     f"Suggestion {stage.index} leads to a request that the API's description refuses: {breach.message}"
                 )
-                yield Finding(
+                yield annotated.finding(
                     "SRF-OPS-05",
                     message,
                     f"{breach.keyword} holds at {breach.pointer}",
                     stage.after,
-                    annotated.sent,
-                    place=of_suggestion(stage.index, "patch"),
+                    stage.index,
+                    "patch",
                 )
 
 
@@ -246,14 +367,7 @@ def _parameters_agree(annotated: AnnotatedError) -> Iterator[Finding]:
                 sentence = (
                     f"The parameters of suggestion {stage.index} say something else at {place} than its patch does."
                 )
-                yield Finding(
-                    "SRF-OPS-06",
-                    sentence,
-                    value,
-                    actual,
-                    annotated.sent,
-                    place=of_suggestion(stage.index, "parameters"),
-                )
+                yield annotated.finding("SRF-OPS-06", sentence, value, actual, stage.index, "parameters")
 
 
 def _leaves(parameters: Mapping[str, Json], under: str) -> Iterator[tuple[str, Json]]:
@@ -282,7 +396,7 @@ def _alternatives(annotated: AnnotatedError) -> Iterator[Finding]:
                         f"Suggestions {other} and {index} give {place} different values and are no group of "
                         "the relation one_of: a reader would apply both."
                     )
-                    yield Finding("SRF-OPS-07", sentence, "one_of", group, annotated.sent, place=of_suggestion(index))
+                    yield annotated.finding("SRF-OPS-07", sentence, "one_of", group, index)
             seen.setdefault(place, (index, value, group))
     yield from _groups(annotated)
 
@@ -295,23 +409,11 @@ def _groups(annotated: AnnotatedError) -> Iterator[Finding]:
             continue
         if not isinstance(group, Mapping) or group.get("relation") not in ("all", "one_of", "sequence"):
             sentence = f"The group of suggestion {index} has no relation that there is."
-            yield Finding(
-                "SRF-OPS-07",
-                sentence,
-                ["all", "one_of", "sequence"],
-                group,
-                annotated.sent,
-                place=of_suggestion(index, "group"),
-            )
+            yield annotated.finding("SRF-OPS-07", sentence, ["all", "one_of", "sequence"], group, index, "group")
         elif relations.setdefault(str(group.get("id")), group["relation"]) != group["relation"]:
             sentence = f"The group {group.get('id')} has two relations."
-            yield Finding(
-                "SRF-OPS-07",
-                sentence,
-                relations[str(group.get("id"))],
-                group["relation"],
-                annotated.sent,
-                place=of_suggestion(index, "group"),
+            yield annotated.finding(
+                "SRF-OPS-07", sentence, relations[str(group.get("id"))], group["relation"], index, "group"
             )
 
 
@@ -322,13 +424,13 @@ def _earned(annotated: AnnotatedError) -> Iterator[Finding]:
         safety = suggestion.get("safety") if isinstance(suggestion.get("safety"), Mapping) else {}
         if open_ones != (level == "HAS_PLACEHOLDERS"):
             sentence = f"Suggestion {index}: HAS_PLACEHOLDERS and placeholders go together."
-            yield Finding(
+            yield annotated.finding(
                 "SRF-OPS-08",
                 sentence,
                 "HAS_PLACEHOLDERS" if open_ones else "no such word",
                 level,
-                annotated.sent,
-                place=of_suggestion(index, "applicability"),
+                index,
+                "applicability",
             )
         if level != "MACHINE_APPLICABLE":
             continue
@@ -338,19 +440,17 @@ def _earned(annotated: AnnotatedError) -> Iterator[Finding]:
                 "20 times with a lower bound of 0.9."
             )
             actual = {name: suggestion.get(name) for name in ("verification", "confidence") if name in suggestion}
-            yield Finding(
-                "SRF-OPS-08", sentence, "evidence", actual, annotated.sent, place=of_suggestion(index, "applicability")
-            )
+            yield annotated.finding("SRF-OPS-08", sentence, "evidence", actual, index, "applicability")
         for flag in ("changes_intent", "requires_confirmation", "loses"):
             if safety and safety.get(flag):
                 sentence = f"Suggestion {index} calls itself MACHINE_APPLICABLE and says {flag} too."
-                yield Finding(
+                yield annotated.finding(
                     "SRF-OPS-08",
                     sentence,
                     "neither intent changed, nor confirmation, nor loss",
                     safety,
-                    annotated.sent,
-                    place=of_suggestion(index, "safety"),
+                    index,
+                    "safety",
                 )
 
 
@@ -384,9 +484,7 @@ def _idempotent(annotated: AnnotatedError) -> Iterator[Finding]:
             continue
         if not same(again, stage.after):
             sentence = f"Applied a second time, the patch of suggestion {stage.index} changes the request once more."
-            yield Finding(
-                "SRF-OPS-10", sentence, stage.after, again, annotated.sent, place=of_suggestion(stage.index, "patch")
-            )
+            yield annotated.finding("SRF-OPS-10", sentence, stage.after, again, stage.index, "patch")
 
 
 def _credentials(annotated: AnnotatedError) -> Iterator[Finding]:
@@ -399,27 +497,16 @@ def _credentials(annotated: AnnotatedError) -> Iterator[Finding]:
             host = split[1].lower() if len(split) > 1 else ""
             if not host or host in _CREDENTIALS:
                 sentence = f"Suggestion {index} reads or changes {place}: credentials are the caller's own."
-                yield Finding(
-                    "SRF-OPS-11", sentence, "no such place", dict(op), annotated.sent, place=of_suggestion(index)
-                )
+                yield annotated.finding("SRF-OPS-11", sentence, "no such place", dict(op), index)
             elif host in _KEYS and _reuses(op, annotated.request, host):
                 sentence = f"Suggestion {index} takes away or repeats an idempotency key."
-                yield Finding(
-                    "SRF-OPS-11",
-                    sentence,
-                    "a fresh key, or none of it",
-                    dict(op),
-                    annotated.sent,
-                    place=of_suggestion(index),
-                )
+                yield annotated.finding("SRF-OPS-11", sentence, "a fresh key, or none of it", dict(op), index)
         for step in listed(suggestion, "steps"):
             headers = step.get("headers")
             for name in headers if isinstance(headers, Mapping) else ():
                 if str(name).lower() in _CREDENTIALS:
                     sentence = f"A step of suggestion {index} has the header {name}: credentials are the caller's own."
-                    yield Finding(
-                        "SRF-OPS-11", sentence, "no such header", dict(step), annotated.sent, place=of_suggestion(index)
-                    )
+                    yield annotated.finding("SRF-OPS-11", sentence, "no such header", dict(step), index)
 
 
 def _reuses(op: Mapping[str, Json], request: Request, name: str) -> bool:
@@ -439,14 +526,7 @@ def _stays_here(annotated: AnnotatedError) -> Iterator[Finding]:
         for path in paths:
             if not isinstance(path, str) or not path.startswith("/") or path.startswith("//") or "\\" in path:
                 sentence = f"Suggestion {index} leads to what is no path on the same host."
-                yield Finding(
-                    "SRF-OPS-02",
-                    sentence,
-                    "a path that begins with one /",
-                    path,
-                    annotated.sent,
-                    place=of_suggestion(index),
-                )
+                yield annotated.finding("SRF-OPS-02", sentence, "a path that begins with one /", path, index)
 
 
 def _waits_only(annotated: AnnotatedError) -> Iterator[Finding]:
@@ -455,9 +535,7 @@ def _waits_only(annotated: AnnotatedError) -> Iterator[Finding]:
             not str(op["path"]).startswith("/headers/") for op in patch_of(suggestion) if op["op"] != "test"
         ):
             sentence = f"Suggestion {index} says to send the same request later, and changes it."
-            yield Finding(
-                "SRF-OPS-06", sentence, "no edit", patch_of(suggestion), annotated.sent, place=of_suggestion(index)
-            )
+            yield annotated.finding("SRF-OPS-06", sentence, "no edit", patch_of(suggestion), index)
 
 
 _PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (

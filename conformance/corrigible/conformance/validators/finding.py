@@ -1,15 +1,16 @@
-"""A finding: one requirement that does not hold."""
+"""What the validators examine, and what they find: a request, its error, the feedback in it, and what does not hold."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from itertools import zip_longest
-from typing import Final
+from typing import Any, Final
 
 from corrigible.conformance.transport.http1 import HttpRequest
-from corrigible.schema.exchange import Json
+from corrigible.conformance.validators.openapi import Description
+from corrigible.schema.exchange import Json, Request
 
 
 class Absent(Enum):
@@ -65,3 +66,136 @@ def _first_difference(expected: Json | Absent, actual: Json | Absent) -> str:
         case _:
             pass
     return ""
+
+
+BASE: Final = (
+    "MODIFY_PARAMS",
+    "WAIT_AND_RETRY",
+    "USE_ALTERNATIVE_ENDPOINT",
+    "RESOLVE_PRECONDITION",
+    "ALREADY_DONE",
+    "ESCALATE",
+    "NO_RECOVERY_AVAILABLE",
+)
+TERMINAL: Final = frozenset({"ALREADY_DONE", "ESCALATE", "NO_RECOVERY_AVAILABLE"})
+
+
+FEEDBACK: Final = "/recovery_feedback"
+"""Where a finding about feedback is, as a pointer into the answer."""
+
+
+def of_suggestion(*place: str | int) -> str:
+    """Return the place of a suggestion by its index, or of what is in it."""
+    return "/".join(map(str, (FEEDBACK, "suggestions", *place)))
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """An action that an implementation adds to the vocabulary."""
+
+    base_action: str
+    parameters: Mapping[str, Json]
+    """A JSON Schema; empty where anything goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedError:
+    """One refusal, and what was said about it."""
+
+    request: Request
+    feedback: Json
+    status: int = 400
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Of the answer, names in lower case."""
+    vocabulary: Mapping[str, Registered] = field(default_factory=dict)
+    description: Description | None = None
+    secrets: tuple[str, ...] = ()
+    """Texts of the request that nobody may repeat."""
+    sent: HttpRequest | None = None
+
+    def finding(self, requirement: str, sentence: str, expected: Json, got: Json, *place: str | int) -> Finding:
+        """Return what is wrong with a suggestion; `place` is its index, and what is below it."""
+        return self.finding(requirement, sentence, expected, got, *place)
+
+    @property
+    def suggestions(self) -> list[tuple[int, Mapping[str, Json]]]:
+        """The suggestions that are objects, each with its index."""
+        listed_value = self.feedback.get("suggestions") if isinstance(self.feedback, Mapping) else None
+        listed = listed_value if isinstance(listed_value, list) else []
+        return [(index, item) for index, item in enumerate(listed) if isinstance(item, Mapping)]
+
+    @property
+    def retry(self) -> Mapping[str, Json]:
+        retry = self.feedback.get("retry") if isinstance(self.feedback, Mapping) else None
+        return retry if isinstance(retry, Mapping) else {}
+
+    @property
+    def terminal(self) -> bool:
+        """There is no next request: `recovery` says so, or a suggestion does."""
+        recovery = self.feedback.get("recovery") if isinstance(self.feedback, Mapping) else None
+        return recovery == "terminal" or any(base_action(suggestion) in TERMINAL for _, suggestion in self.suggestions)
+
+
+def base_action(suggestion: Mapping[str, Json]) -> str:
+    """Return the base action that a suggestion is or rests on."""
+    action = str(suggestion.get("action", "")).upper()
+    return action if action in BASE else str(suggestion.get("base_action", "")).upper()
+
+
+def patch_of(suggestion: Mapping[str, Json]) -> list[Mapping[str, Json]]:
+    """Return the operations of a suggestion that are objects."""
+    return listed(suggestion, "patch")
+
+
+def listed(suggestion: Mapping[str, Json], name: str) -> list[Mapping[str, Json]]:
+    """Return the objects in a list of a suggestion, none where it is no list."""
+    value = suggestion.get(name)
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def texts(value: Json, place: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every text inside a JSON value with its pointer, names of members too."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield f"{place}/{name}", str(name)
+            yield from texts(inner, f"{place}/{name}")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from texts(inner, f"{place}/{index}")
+
+
+def parts(pointer: Any) -> tuple[str, ...] | None:
+    """Split a pointer of RFC 6901; None for what is none."""
+    if not isinstance(pointer, str):
+        return None
+    if pointer == "":
+        return ()
+    if not pointer.startswith("/"):
+        return None
+    split = pointer[1:].split("/")
+    if any("~" in part.replace("~0", "").replace("~1", "") for part in split):
+        return None
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in split)
+
+
+class Missing:
+    """Stands for a place that is not there."""
+
+
+MISSING: Final = Missing()
+
+
+def at(document: Json, pointer: Any) -> Json | Missing:
+    """Return what stands at a place of a document."""
+    split = parts(pointer)
+    value: Json = document
+    for part in split if split is not None else [None]:
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and isinstance(part, str) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return MISSING
+    return value

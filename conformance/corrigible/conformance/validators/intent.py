@@ -1,18 +1,224 @@
-"""Validates that suggestions declare changes of intent, losses and side effects (SRF-OPS-09, 12, 13)."""
+"""Validates that suggestions declare changes of intent, losses, side effects and guesses (SRF-OPS-09, 12, 13, 14).
+
+What an edit loses is worked out from the two documents alone, whoever made the edit and whatever it says of itself.
+A similar value is used only if no other is as similar and little depends on it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import unquote
 
+from rapidfuzz.distance import OSA
+
+from corrigible.conformance.validators.edit import Stage, document, invalid, leads_to, same, stages
+from corrigible.conformance.validators.finding import (
+    MISSING,
+    TERMINAL,
+    AnnotatedError,
+    Finding,
+    at,
+    base_action,
+    listed,
+    parts,
+    patch_of,
+)
+from corrigible.conformance.validators.trust import is_safe
 from corrigible.schema.exchange import Json
 
-from .annotated_error import MISSING, TERMINAL, AnnotatedError, at, base_action, listed, of_suggestion, parts, patch_of
-from .edit import invalid
-from .finding import Finding
-from .loss import leaves, lost_values
-from .patched import Stage, document, leads_to, stages
-from .retry import is_safe
+MEMBERS: Final = ("query", "body")
+"""Where a caller's values stand. Methods, paths and headers are how they are carried."""
+_JOINTS: Final = re.compile(r"[\s,;:/|&=+\"'\[\]{}-]+")
+_STORED: Final = re.compile(r"(?i)resource_?version|revision|generation|etag")
+_TOKEN: Final = re.compile(r"(?i)version|revision|generation|etag|sha\b")
+_LETTER: Final = re.compile("[A-Za-z]")
+_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+_SLIPS: Final = 3
+"""Characters that may be too many at the end of a text by mistake."""
+_PROSE: Final = 8
+"""Characters of a text of people that is left: words and paths have abbreviations, which are other spellings."""
+_LEAST: Final = 3
+"""Characters from which on a text that is part of another one is found there by no accident."""
+
+
+def lost_values(
+    before: Mapping[str, Any], after: Mapping[str, Any], *, looked_up: bool = False, steps: Iterable[Json] = ()
+) -> list[str]:
+    """Return the pointers of the values of `before` that `after` holds neither there nor anywhere else.
+
+    A value is kept where it was moved, renamed, written in another form, joined with others or split up; where an array
+    holds the same element once more; where the path or one of the `steps` has it; and where its place holds what may be
+    the same, put right: which texts are near is another question. Another number, the opposite and a text cut short are
+    none of that. `looked_up`: live state may say which number is meant, and what a name stands for.
+    """
+    changed = [
+        (place, value)
+        for place, value in leaves(before)
+        # Where nothing is cleared, null is no value (SPEC 1.10).
+        if not _equal(before, after, place) and (value is not None or before.get("method") == "PATCH")
+    ]
+    fresh = {place: value for place, value in leaves(after) if not _equal(before, after, place)}
+    fresh |= _elsewhere(before, after, steps)
+    unclaimed: dict[str, list[str]] = {}
+    for place, value in fresh.items():
+        unclaimed.setdefault(text(value), []).append(place)
+    left = [(place, value) for place, value in changed if not _claimed(unclaimed, place, text(value))]
+    open_places = {place for places in unclaimed.values() for place in places}
+    whole = "".join(_bare(text(value)) for value in fresh.values())
+    lost_pointers = []
+    for place, value in left:
+        if place in open_places:
+            is_lost = _is_another(value, fresh[place], place.rpartition("/")[2], numbers=not looked_up)
+        elif isinstance(value, Mapping | list):
+            is_lost = at(after, place) is MISSING  # what was empty may be filled
+        else:
+            is_lost = not (_repeated(before, after, place) or _is_first(before, place))
+        if is_lost and not _contained(text(value), unclaimed, whole):
+            if looked_up and _stood_for(value, place, fresh, unclaimed):
+                continue
+            lost_pointers.append(place)
+    return lost_pointers
+
+
+def _elsewhere(before: Mapping[str, Any], after: Mapping[str, Any], steps: Iterable[Json]) -> dict[str, Json]:
+    """Return what paths hold that the first one did not, and what the requests hold that are sent before."""
+    had = set(str(before.get("path")).split("/"))
+    out: dict[str, Json] = {}
+    for number, request in enumerate((after, *steps)):
+        if not isinstance(request, Mapping):
+            continue
+        for index, part in enumerate(str(request.get("path")).split("/")):
+            if part not in had:
+                out[f"/path/{number}/{index}"] = unquote(part)
+        if number:
+            out |= {f"/steps/{number}{place}": value for place, value in leaves(request)}
+    return out
+
+
+def _is_first(before: Mapping[str, Any], place: str) -> bool:
+    """Whether it is the version of what a POST stores for the first time."""
+    return before.get("method") == "POST" and _STORED.fullmatch(place.rpartition("/")[2]) is not None
+
+
+def _stood_for(value: Json, place: str, fresh: Mapping[str, Json], unclaimed: dict[str, list[str]]) -> bool:
+    """Take a new value that may be what another one names. What a look-up showed cannot be seen here."""
+    inside = "/".join(place.split("/")[:2])
+    for form, places in list(unclaimed.items()):
+        new = fresh[places[0]]
+        names_both = isinstance(value, str | int) and isinstance(new, str | int) and _LETTER.search(f"{value}{new}")
+        if names_both and place not in fresh and any(place.startswith(f"{inside}/") for place in places):
+            _claimed(unclaimed, places[0], form)
+            return True
+    return False
+
+
+def _claimed(unclaimed: dict[str, list[str]], place: str, form: str) -> bool:
+    """Take a new place that says the same as what stood at a place: itself before any other."""
+    places = unclaimed.get(form)
+    if not places:
+        return False
+    places.remove(place if place in places else places[0])
+    if not places:
+        del unclaimed[form]
+    return True
+
+
+def _is_another(old: Json, new: Json, name: str, *, numbers: bool) -> bool:
+    """Whether a value gave way to one that cannot be the same, put right."""
+    if _TOKEN.search(name):
+        return False  # which version of a thing is meant is nothing that anybody wishes
+    was, is_now = text(old), text(new)
+    if _NUMBER.fullmatch(was) and _NUMBER.fullmatch(is_now):
+        return numbers and _digits(was) != _digits(is_now)  # milliseconds are seconds, cents are euros
+    if {was, is_now} == {"true", "false"}:
+        return True
+    return " " in was and len(is_now) >= _PROSE and was.startswith(is_now) and len(was) - len(is_now) > _SLIPS
+
+
+def _digits(number: str) -> str:
+    """Return the digits that stay in another unit of ten, a hundred, a thousand."""
+    return number.replace(".", "").strip("0")
+
+
+def leaves(document: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
+    """Yield every scalar and every empty object or array of the query and the body, with its pointer."""
+    for member in MEMBERS:
+        value = document.get(member)
+        if value not in (None, {}):
+            yield from _leaves(value, f"/{member}")
+
+
+def _leaves(value: Json, pointer: str) -> Iterator[tuple[str, Json]]:
+    waiting: list[tuple[Json, str]] = [(value, pointer)]
+    while waiting:
+        node, place = waiting.pop()
+        if isinstance(node, Mapping) and node:
+            inner = [(v, f"{place}/{str(k).replace('~', '~0').replace('/', '~1')}") for k, v in node.items()]
+            waiting += reversed(inner)
+        elif isinstance(node, list) and node:
+            waiting += reversed([(v, f"{place}/{index}") for index, v in enumerate(node)])
+        else:
+            yield place, node
+
+
+def text(value: Json) -> str:
+    """Return what a scalar says, however it is written: 5, 5.0 and "5"; true and "True"."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return _number(value)
+        case str():
+            stripped = value.strip()
+            try:
+                return _number(int(stripped)) if stripped.lstrip("+-").isdecimal() else _number(float(stripped))
+            except (ValueError, OverflowError):
+                return stripped.casefold()
+        case _:
+            return "[]" if isinstance(value, list) else "{}"
+
+
+def _number(value: int | float) -> str:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        value = int(value)
+    return str(value)
+
+
+def _bare(form: str) -> str:
+    return _JOINTS.sub("", form)
+
+
+def _contained(form: str, others: Iterable[str], whole: str) -> bool:
+    """Whether a text was joined to others, or was split up in order."""
+    if len(form) >= _LEAST and any(form in other for other in others):
+        return True
+    bare_form = _bare(form)
+    if bare_form and any(_bare(other) == bare_form for other in others):
+        return True  # the same letters and digits
+    return len(bare_form) >= _LEAST and bare_form in whole
+
+
+def _equal(before: Mapping[str, Any], after: Mapping[str, Any], pointer: str) -> bool:
+    return same(at(before, pointer), at(after, pointer))
+
+
+def _repeated(before: Mapping[str, Any], after: Mapping[str, Any], pointer: str) -> bool:
+    """Whether a value stood in an element of an array that was there twice and still is once."""
+    split = pointer.split("/")
+    for depth in range(len(split) - 1, 1, -1):
+        array = at(before, "/".join(split[:depth]))
+        if not isinstance(array, list):
+            continue
+        left = at(after, "/".join(split[:depth]))
+        element = at(before, "/".join(split[: depth + 1]))
+        if isinstance(left, list) and any(same(leaf, element) for leaf in left):
+            return True
+    return False
+
 
 _LIMITS: Final = frozenset(
     {
@@ -51,13 +257,8 @@ def _flagged(annotated: AnnotatedError) -> Iterator[Finding]:
 
 def _changes_intent(annotated: AnnotatedError, stage: Stage, sentence: str) -> Finding:
     """Return what is wrong with a suggestion that does not say that it is another wish."""
-    return Finding(
-        "SRF-OPS-09",
-        sentence,
-        {"changes_intent": True},
-        stage.suggestion.get("safety"),
-        annotated.sent,
-        place=of_suggestion(stage.index, "safety"),
+    return annotated.finding(
+        "SRF-OPS-09", sentence, {"changes_intent": True}, stage.suggestion.get("safety"), stage.index, "safety"
     )
 
 
@@ -93,13 +294,8 @@ def _harmless(annotated: AnnotatedError) -> Iterator[Finding]:
             method = str(sent.get("method"))
             if not is_safe(method) and not _tries(sent.get("query")):
                 sentence = f"Suggestion {stage.index} says that it has no side effects, and leads to a {method}."
-                yield Finding(
-                    "SRF-OPS-12",
-                    sentence,
-                    {"side_effects": "possible|certain"},
-                    dict(safety),
-                    annotated.sent,
-                    place=of_suggestion(stage.index, "safety"),
+                yield annotated.finding(
+                    "SRF-OPS-12", sentence, {"side_effects": "possible|certain"}, dict(safety), stage.index, "safety"
                 )
                 break
 
@@ -139,35 +335,79 @@ def _accounted(annotated: AnnotatedError) -> Iterator[Finding]:
         if missing:
             places = ", ".join(missing[:3])
             sentence = f"What stood at {places} is nowhere after suggestion {stage.index}, and it does not say so."
-            yield Finding(
-                "SRF-OPS-13",
-                sentence,
-                {"loses": missing[:10]},
-                safety,
-                annotated.sent,
-                place=of_suggestion(stage.index, "safety"),
-            )
+            yield annotated.finding("SRF-OPS-13", sentence, {"loses": missing[:10]}, safety, stage.index, "safety")
         if pointers and not flagged:
             sentence = f"Suggestion {stage.index} names what it loses, and does not say that this changes the intent."
-            yield Finding(
-                "SRF-OPS-13",
-                sentence,
-                {"changes_intent": True},
-                safety,
-                annotated.sent,
-                place=of_suggestion(stage.index, "safety"),
-            )
+            yield annotated.finding("SRF-OPS-13", sentence, {"changes_intent": True}, safety, stage.index, "safety")
         for pointer in pointers:
             if parts(pointer) is None or at(document(annotated.request), pointer) is MISSING:
                 sentence = f"Suggestion {stage.index} says that it loses what the request does not hold."
-                yield Finding(
-                    "SRF-OPS-13",
-                    sentence,
-                    "a pointer into the refused request",
-                    pointer,
-                    annotated.sent,
-                    place=of_suggestion(stage.index, "safety"),
+                yield annotated.finding(
+                    "SRF-OPS-13", sentence, "a pointer into the refused request", pointer, stage.index, "safety"
                 )
 
 
 _PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (_flagged, _harmless, _accounted)
+
+
+DECISIVE: Final = frozenset(
+    {"currency", "amount", "account", "customer", "role", "permission", "visibility", "private", "force"}
+)
+"""Names on which money, identity, permission, deletion or visibility hangs, whoever decides what else does."""
+
+
+def judge_guesses(annotated: AnnotatedError) -> Iterator[Finding]:
+    """Yield the guesses that are passed off as knowledge. What is near is known by the description's own lists."""
+    if annotated.description is None or any(invalid(annotated)):
+        return
+    for stage in stages(annotated):
+        suggestion = stage.suggestion
+        group = suggestion.get("group")
+        choice = isinstance(group, Mapping) and group.get("relation") == "one_of"
+        for op in patch_of(suggestion):
+            old, new, place = at(annotated.request.document(), op["path"]), op.get("value"), str(op["path"])
+            if op["op"] != "replace" or not isinstance(old, str) or not isinstance(new, str):
+                continue
+            if _letters(old) == _letters(new):
+                continue  # another spelling of the same is no guess
+            schema = annotated.description.schema_at(annotated.request, place)
+            listed = schema.get("enum") if schema is not None else None
+            if not isinstance(listed, list) or new not in listed:
+                continue
+            rivals = [value for value in as_near(old, listed) if value != new]
+            if rivals and not choice:
+                sentence = f"Suggestion {stage.index} takes {new} for {old}, though {rivals[0]} is as near."
+                yield annotated.finding("SRF-OPS-14", sentence, "a group one_of, or a question", dict(op), stage.index)
+            if _words(place) & DECISIVE and not _asks(suggestion):
+                sentence = f"Suggestion {stage.index} guesses at {place}, on which much hangs, and asks nobody."
+                yield annotated.finding(
+                    "SRF-OPS-14", sentence, {"requires_confirmation": True}, suggestion.get("safety"), stage.index
+                )
+
+
+def as_near(text: str, candidates: Sequence[Any]) -> list[str]:
+    """Return the candidates at the least distance from a text, and those that go on from it where any does."""
+    texts = [value for value in candidates if isinstance(value, str)]
+    plain = {value: _letters(value) for value in texts}
+    if not texts:
+        return []
+    target_letters = _letters(text)
+    going_on = [value for value in texts if len(target_letters) > 1 and plain[value].startswith(target_letters)]
+    if going_on:
+        return going_on
+    least = min(OSA.distance(target_letters, plain[value]) for value in texts)
+    return [value for value in texts if OSA.distance(target_letters, plain[value]) == least]
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", text).casefold()
+
+
+def _words(pointer: str) -> frozenset[str]:
+    name = (parts(pointer) or ("",))[-1]
+    return frozenset(re.split(r"[\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()))
+
+
+def _asks(suggestion: Mapping[str, Json]) -> bool:
+    safety = suggestion.get("safety")
+    return isinstance(safety, Mapping) and safety.get("requires_confirmation") is True

@@ -10,9 +10,10 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from corrigible.conformance.transport.http1 import HttpRequest
 from corrigible.schema.exchange import Json
 
-from .finding import ABSENT, Absent
+from .finding import ABSENT, Absent, Finding
 
 NOTHING: Final[frozenset[str]] = frozenset()
 
@@ -25,6 +26,13 @@ class Difference:
     message: str
     expected: Json | Absent = ABSENT
     got: Json | Absent = ABSENT
+    within: str = "/body"
+    """What the pointer leads into, as a place of the answer."""
+
+    def finding(self, requirement: str, sent: HttpRequest | None, label: str = "", joint: str = ": ") -> Finding:
+        """Return what is wrong; `label` says of what."""
+        message = f"{label}{joint}{self.message}" if label else self.message
+        return Finding(requirement, message, self.expected, self.got, sent, place=self.within + self.pointer)
 
 
 class _Number(str):

@@ -8,10 +8,16 @@ from typing import Final
 
 from jsonschema import Draft202012Validator
 
+from corrigible.conformance.validators.finding import (
+    ABSENT,
+    BASE,
+    FEEDBACK,
+    TERMINAL,
+    AnnotatedError,
+    Finding,
+    base_action,
+)
 from corrigible.schema.exchange import Json
-
-from .annotated_error import BASE, FEEDBACK, TERMINAL, AnnotatedError, base_action, of_suggestion
-from .finding import ABSENT, Finding
 
 _TYPES: Final = ("recovery_guidance", "intent_disambiguation", "confidence_signal")
 _RECOVERIES: Final = ("correctable", "transient", "terminal")
@@ -79,14 +85,7 @@ def _suggestions(annotated: AnnotatedError) -> Iterator[Finding]:
         return
     for index, item in enumerate(suggestions):
         if not isinstance(item, Mapping):
-            yield Finding(
-                "SRF-COR-04",
-                f"Suggestion {index} is no object.",
-                "an object",
-                item,
-                annotated.sent,
-                place=of_suggestion(index),
-            )
+            yield annotated.finding("SRF-COR-04", f"Suggestion {index} is no object.", "an object", item, index)
 
 
 def _actions(annotated: AnnotatedError) -> Iterator[Finding]:
@@ -94,34 +93,18 @@ def _actions(annotated: AnnotatedError) -> Iterator[Finding]:
         action, base = suggestion.get("action", ABSENT), suggestion.get("base_action", ABSENT)
         if not isinstance(action, str) or not _ACTION.fullmatch(action):
             sentence = f"Suggestion {index} has no action in upper snake case."
-            yield Finding(
-                "SRF-COR-05",
-                sentence,
-                "such as MODIFY_PARAMS",
-                action,
-                annotated.sent,
-                place=of_suggestion(index, "action"),
-            )
+            yield annotated.finding("SRF-COR-05", sentence, "such as MODIFY_PARAMS", action, index, "action")
         elif action in BASE:
             if base not in (ABSENT, action):
                 sentence = f"Suggestion {index}: {action} is a base action, and yet rests on another one."
-                yield Finding(
-                    "SRF-COR-05", sentence, action, base, annotated.sent, place=of_suggestion(index, "base_action")
-                )
+                yield annotated.finding("SRF-COR-05", sentence, action, base, index, "base_action")
         elif base not in BASE:
             sentence = f"Suggestion {index}: {action} is no base action and names none that it rests on."
-            yield Finding(
-                "SRF-COR-05", sentence, list(BASE), base, annotated.sent, place=of_suggestion(index, "base_action")
-            )
+            yield annotated.finding("SRF-COR-05", sentence, list(BASE), base, index, "base_action")
         elif action in annotated.vocabulary and annotated.vocabulary[action].base_action != base:
             sentence = f"Suggestion {index}: {action} is registered with another base action."
-            yield Finding(
-                "SRF-COR-05",
-                sentence,
-                annotated.vocabulary[action].base_action,
-                base,
-                annotated.sent,
-                place=of_suggestion(index, "base_action"),
+            yield annotated.finding(
+                "SRF-COR-05", sentence, annotated.vocabulary[action].base_action, base, index, "base_action"
             )
 
 
@@ -130,28 +113,21 @@ def _parameters(annotated: AnnotatedError) -> Iterator[Finding]:
         parameters = suggestion.get("parameters", ABSENT)
         if not isinstance(parameters, Mapping):
             sentence = f"Suggestion {index} has no parameters object."
-            yield Finding(
-                "SRF-COR-06",
-                sentence,
-                "an object, maybe an empty one",
-                parameters,
-                annotated.sent,
-                place=of_suggestion(index, "parameters"),
+            yield annotated.finding(
+                "SRF-COR-06", sentence, "an object, maybe an empty one", parameters, index, "parameters"
             )
             continue
         if base_action(suggestion) == "WAIT_AND_RETRY" and parameters:
             sentence = f"Suggestion {index} waits, and yet has parameters: the wait belongs into retry."
-            yield Finding(
-                "SRF-COR-16", sentence, {}, parameters, annotated.sent, place=of_suggestion(index, "parameters")
-            )
+            yield annotated.finding("SRF-COR-16", sentence, {}, parameters, index, "parameters")
         for problem in _unfit(annotated, suggestion, parameters):
-            yield Finding(
+            yield annotated.finding(
                 "SRF-COR-16",
                 f"Suggestion {index}: {problem}",
                 "what the action is registered with",
                 parameters,
-                annotated.sent,
-                place=of_suggestion(index, "parameters"),
+                index,
+                "parameters",
             )
 
 
@@ -191,14 +167,7 @@ def _terminal_alone(annotated: AnnotatedError) -> Iterator[Finding]:
         edits = [name for name in ("patch", "steps", "placeholders") if suggestion.get(name)]
         if base_action(suggestion) in TERMINAL and edits:
             sentence = f"Suggestion {index} ends the matter and still says what to send: {', '.join(edits)}."
-            yield Finding(
-                "SRF-COR-12",
-                sentence,
-                "neither patch, steps nor placeholders",
-                edits,
-                annotated.sent,
-                place=of_suggestion(index),
-            )
+            yield annotated.finding("SRF-COR-12", sentence, "neither patch, steps nor placeholders", edits, index)
 
 
 _ACTORS: Final = {
@@ -213,13 +182,8 @@ def _actors(annotated: AnnotatedError) -> Iterator[Finding]:
         parameters = suggestion.get("parameters")
         if actors is not None and isinstance(parameters, Mapping) and parameters.get("actor") not in actors:
             sentence = f"Suggestion {index} ends the matter and does not say who can act."
-            yield Finding(
-                "SRF-COR-18",
-                sentence,
-                list(actors),
-                parameters.get("actor", ABSENT),
-                annotated.sent,
-                place=of_suggestion(index, "parameters", "actor"),
+            yield annotated.finding(
+                "SRF-COR-18", sentence, list(actors), parameters.get("actor", ABSENT), index, "parameters", "actor"
             )
 
 
@@ -228,14 +192,7 @@ def _messages(annotated: AnnotatedError) -> Iterator[Finding]:
         message = suggestion.get("message", ABSENT)
         if not isinstance(message, str) or not message.strip():
             sentence = f"Suggestion {index} has no message of its own."
-            yield Finding(
-                "SRF-COR-13",
-                sentence,
-                "a text that is not empty",
-                message,
-                annotated.sent,
-                place=of_suggestion(index, "message"),
-            )
+            yield annotated.finding("SRF-COR-13", sentence, "a text that is not empty", message, index, "message")
 
 
 _PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from corrigible.conformance.checks.support import judged
 from corrigible.conformance.checks.support.exchange import (
+    annotated_error,
     body_of,
     encoded,
     finding,
+    judged_checks,
     reader_findings,
     require_answer,
     script,
     sent,
 )
-from corrigible.conformance.checks.support.unchanged import found
+from corrigible.conformance.checks.support.known_error import found
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.model.vector import Exchange, exchange
 from corrigible.conformance.reference.upstream import Script, answer
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
-from corrigible.conformance.validators.annotated_error import AnnotatedError
-from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.validators.finding import AnnotatedError, Finding
 from corrigible.conformance.validators.native_preserved import differences
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import MEMBER
@@ -102,7 +101,7 @@ def _annotated_errors(subject: Subject) -> Iterator[AnnotatedError]:
     for vector, request, response in refusals(subject):
         feedback = _together(_errors(body_of(response)))
         if feedback is not None:
-            yield judged.annotated_error(request, response, feedback, vector.request)
+            yield annotated_error(request, response, feedback, vector.request)
 
 
 _ASKED: Final = HttpRequest(
@@ -133,5 +132,5 @@ CHECKS: Final = (
     _check("errors-kept", "Errors and data stay", errors_kept, "SRF-GQL-01", "SRF-TRN-03"),
     _check("next-request", "Feedback leads where it may", next_request, "SRF-COR-14"),
     _check("successes", "Answers without errors pass", successes, "SRF-TRN-01"),
-    *judged.checks("graphql", PROFILE, _annotated_errors, frozenset({"producer", "proxy"})),
+    *judged_checks("graphql", PROFILE, _annotated_errors, frozenset({"producer", "proxy"})),
 )

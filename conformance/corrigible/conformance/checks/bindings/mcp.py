@@ -6,25 +6,24 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from corrigible.conformance.checks.support import judged
 from corrigible.conformance.checks.support.exchange import (
+    annotated_error,
     body_of,
     encoded,
     finding,
+    judged_checks,
     reader_findings,
     require_answer,
     script,
     sent,
 )
-from corrigible.conformance.checks.support.unchanged import found
+from corrigible.conformance.checks.support.known_error import found
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.model.vector import Exchange, exchange
 from corrigible.conformance.reference.upstream import Script, answer
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
-from corrigible.conformance.validators.annotated_error import AnnotatedError
-from corrigible.conformance.validators.finding import ABSENT, Finding
+from corrigible.conformance.validators.finding import ABSENT, AnnotatedError, Finding
 from corrigible.conformance.validators.native_preserved import differences
 from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Json
@@ -136,7 +135,7 @@ def _annotated_errors(subject: Subject) -> Iterator[AnnotatedError]:
     for vector, request, response in refusals(subject):
         feedback = find(body_of(response))
         if feedback is not None:
-            yield judged.annotated_error(request, response, feedback, vector.request)
+            yield annotated_error(request, response, feedback, vector.request)
 
 
 def _call(method: str, **params: Json) -> HttpRequest:
@@ -181,5 +180,5 @@ CHECKS: Final = (
     _check("structured-content", "structuredContent stays the tool's", structured_content, "SRF-MCP-03"),
     _check("next-request", "Feedback leads where it may", next_request, "SRF-COR-14"),
     _check("successes", "Results without fault pass", successes, "SRF-TRN-01"),
-    *judged.checks("mcp", PROFILE, _annotated_errors, frozenset({"producer", "proxy"})),
+    *judged_checks("mcp", PROFILE, _annotated_errors, frozenset({"producer", "proxy"})),
 )

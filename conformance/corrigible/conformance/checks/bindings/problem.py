@@ -11,11 +11,9 @@ from corrigible.conformance.checks.support.error_request import (
     send_error_request,
     send_for_answer,
 )
-from corrigible.conformance.checks.support.exchange import body_of, finding
-from corrigible.conformance.checks.support.headers import ASK
+from corrigible.conformance.checks.support.exchange import ASK, body_of, finding
 from corrigible.conformance.model.outcome import CouldNotTell
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
 from corrigible.conformance.validators.finding import Finding
 from corrigible.conformance.validators.native_preserved import differences

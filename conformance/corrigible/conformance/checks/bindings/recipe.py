@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from corrigible.conformance.checks.support import judged
 from corrigible.conformance.checks.support.exchange import (
+    annotated_error,
     body_of,
     encoded,
+    judged_checks,
     reader_findings,
     require_answer,
     script,
     sent,
 )
 from corrigible.conformance.model.vector import Exchange, exchange
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
-from corrigible.conformance.validators.annotated_error import AnnotatedError, Registered
-from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.validators.finding import AnnotatedError, Finding, Registered
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import MEMBER
 from corrigible.schema.word import BASE_ACTIONS
@@ -229,7 +228,7 @@ def _annotated_errors(subject: Subject) -> Iterator[AnnotatedError]:
     for vector, request, response in refusals(subject, "reflective"):
         feedback = body_of(response).get(MEMBER)
         if feedback is not None:
-            yield judged.annotated_error(request, response, feedback, vector.request, _VOCABULARY)
+            yield annotated_error(request, response, feedback, vector.request, _VOCABULARY)
 
 
 def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *requirements: str) -> Check:
@@ -246,5 +245,5 @@ CHECKS: Final = (
     _check("absent-on-success", "No feedback on success", absent_on_success, "SRF-COR-07"),
     _check("action-names", "The six actions", action_names, "SRF-RCP-06"),
     _check("next-request", "The next request is accepted", next_request, "SRF-COR-14"),
-    *judged.checks("recipe", PROFILE, _annotated_errors, frozenset({"producer", "proxy"})),
+    *judged_checks("recipe", PROFILE, _annotated_errors, frozenset({"producer", "proxy"})),
 )

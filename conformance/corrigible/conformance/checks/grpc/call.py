@@ -1,15 +1,22 @@
-"""Makes calls for the checks of the profile grpc: directly to the suite's upstream, and through the subject.
+"""Makes calls for the checks of the profile grpc, directly and through the subject, and shows them to people.
 
-Knows: the two ends, what a caller asks for. Does not know: what any check wants to hear.
+Calls that the shop refuses are here with the outcome that each allows. Messages are proto-JSON if the shop knows them,
+else hexadecimal. Knows: the two ends, the reference API over gRPC. Does not know: what any check wants to hear.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import base64
+import json
+import shlex
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
 
 import grpc
+from google.protobuf import json_format
+from google.protobuf.message import DecodeError
 
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.reference import grpc_shop
@@ -18,9 +25,73 @@ from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.grpc import GrpcCall, GrpcClient, GrpcResult, Metadata
 from corrigible.conformance.transport.http1 import CASE
 from corrigible.conformance.validators.finding import ABSENT, Absent, Finding
-from corrigible.schema.exchange import Json
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.reader import Next
 
-from .trace import grpcurl, noting
+_NOT_IN_DOCUMENTS: Final = frozenset(
+    {"authorization", "cookie", "proxy-authorization", "recovery-feedback", "recovery-feedback-caller", CASE}
+)
+_SHOWN: Final = 256
+_MOST: Final = 10
+"""Messages of one stream that are shown."""
+
+
+def noting(subject: Subject, who: str) -> Callable[[GrpcCall, GrpcResult], None]:
+    """Return what writes a call into the trace of a check."""
+    return lambda sent, result: subject.note(who, exchange_text(sent, result))
+
+
+def exchange_text(call: GrpcCall, result: GrpcResult) -> str:
+    """Return a call and how it ended."""
+    lines = [f"> {call.method}", *_metadata(call.metadata, "> ")]
+    lines += _messages(call.method, call.messages, grpc_shop.request_document)
+    lines += ["", *_metadata(result.initial, "< ")]
+    lines += _messages(call.method, result.messages, grpc_shop.reply_document)
+    lines += [f"< grpc-status: {result.code}", f"< grpc-message: {result.message}", *_metadata(result.trailing, "< ")]
+    if result.feedback is not None:
+        lines += ["", f"feedback: {json.dumps(result.feedback, indent=2, ensure_ascii=False, default=str)}"]
+    return "\n".join(lines)
+
+
+def _metadata(metadata: Metadata, mark: str) -> list[str]:
+    return [f"{mark}{key}: {_bytes(value) if isinstance(value, bytes) else value}" for key, value in metadata]
+
+
+def _messages(method: str, messages: tuple[bytes, ...], read: Callable[[str, bytes], Json]) -> list[str]:
+    lines = []
+    for message in messages[:_MOST]:
+        try:
+            lines.append(json.dumps(read(method, message), ensure_ascii=False))
+        except (KeyError, ValueError, DecodeError):
+            lines.append(_bytes(message))
+    return [*lines, f"... {len(messages) - _MOST} messages more"] if len(messages) > _MOST else lines
+
+
+def _bytes(value: bytes) -> str:
+    return f"({len(value)} bytes) {value[:_SHOWN].hex(' ')}"
+
+
+def request_document(call: GrpcCall) -> Request:
+    """Return the request document of section 2.2 of the contract for what was sent."""
+    headers = {key: value for key, value in call.metadata if isinstance(value, str) and key not in _NOT_IN_DOCUMENTS}
+    body = grpc_shop.request_document(call.method, call.messages[0]) if len(call.messages) == 1 else None
+    return Request(call.method, "", headers=headers, body=body)
+
+
+def grpcurl(address: str, call: GrpcCall) -> str:
+    """Return the command line that makes this call again."""
+    words = ["grpcurl", "-plaintext"]
+    for key, value in call.metadata:
+        words += ["-H", f"{key}: {base64.b64encode(value).decode() if isinstance(value, bytes) else value}"]
+    if call.method in grpc_shop.METHODS:
+        words += ["-protoset", str(grpc_shop.DESCRIPTORS)]
+        try:
+            messages = [json.dumps(grpc_shop.request_document(call.method, message)) for message in call.messages]
+        except DecodeError:
+            messages = []
+        words += ["-d", " ".join(messages)]
+    return shlex.join([*words, address, call.method.lstrip("/")])
+
 
 PREFERENCE: Final = "recovery-feedback"
 _TIMEOUT: Final = 5.0
@@ -136,3 +207,108 @@ def differences(pair: Pair) -> Iterator[tuple[str, Json, Json]]:
         yield "trailing metadata", shown(direct.others), shown(through.others)
     if direct.details != through.details:
         yield "grpc-status-details-bin", [d.hex() for d in direct.details], [d.hex() for d in through.details]
+
+
+Leads = Literal["next", "terminal", "ask", "anything"]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One call that the shop refuses."""
+
+    title: str
+    method: str
+    document: Json
+    leads: Leads = "next"
+    flagged: bool = False
+    """What mends it is not what was asked for."""
+    errors: int = 1
+    """How many complaints the shop has."""
+    unanswerable: frozenset[str] = frozenset()
+    """Reasons of complaints that only the caller can answer."""
+
+
+_ITEM: Final = {"sku": "mug-blue", "quantity": 2}
+_GOOD: Final = {"customerEmail": "ada@example.com", "currency": "EUR", "items": [_ITEM]}
+
+CASES: Final = (
+    Case("a misspelt product", "CreateOrder", {**_GOOD, "items": [_ITEM, {"sku": "tea-gren", "quantity": 1}]}),
+    Case("too many of a product", "CreateOrder", {**_GOOD, "items": [{**_ITEM, "quantity": 50}]}, flagged=True),
+    Case("capital letters in an address", "CreateOrder", {**_GOOD, "customerEmail": "Ada@Example.com"}),
+    Case(
+        "three mistakes at once",
+        "CreateOrder",
+        {
+            **_GOOD,
+            "customerEmail": "Ada@Example.com",
+            "items": [{**_ITEM, "quantity": 99}, {"sku": "tea-gren", "quantity": 1}],
+        },
+        flagged=True,
+        errors=3,
+    ),
+    Case(
+        "two mistakes, one of which only the caller can mend",
+        "CreateOrder",
+        {"customerEmail": "Ada@Example.com", "items": [_ITEM]},
+        errors=2,
+        unanswerable=frozenset({"CURRENCY_MISSING"}),
+    ),
+    Case("no currency", "CreateOrder", {"items": [_ITEM]}, leads="ask"),
+    Case("a name that is taken", "CreateOrder", {**_GOOD, "name": "orders/1"}, leads="anything"),
+    Case("a version that is stale", "UpdateOrder", {**_GOOD, "name": "orders/1", "version": "2"}, flagged=True),
+    Case(
+        "a version that is off by one, beyond what a double holds",
+        "UpdateOrder",
+        {**_GOOD, "name": "orders/2", "version": "9007199254740996"},
+        flagged=True,
+    ),
+    Case("a refund that is too large", "RefundOrder", {"order": "orders/1", "amountCents": "9000"}, flagged=True),
+    Case("nothing left to refund", "RefundOrder", {"order": "orders/2", "amountCents": "1"}, leads="terminal"),
+    Case("a refund for the staff", "RefundOrder", {"order": "orders/1", "amountCents": "200000"}, leads="terminal"),
+    Case("a bare number as a name", "WatchOrder", {"name": "1"}),
+    Case("a misspelt product in a stream", "ImportOrders", {**_GOOD, "items": [{"sku": "mug-bleu", "quantity": 1}]}),
+    Case("too many in a dialogue", "NegotiateOrders", {**_GOOD, "items": [{**_ITEM, "quantity": 11}]}, flagged=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A case, made as somebody new."""
+
+    case: Case
+    sent: GrpcCall
+    got: GrpcResult
+
+
+def tried(calls: Calls) -> Iterator[Attempt]:
+    """Make every call through the subject, as the caller of a fresh shop."""
+    for case in CASES:
+        call = calls.sent(case.method, case.document)
+        yield Attempt(case, call, calls.through(call))
+
+
+def reasons(result: GrpcResult) -> frozenset[str]:
+    """Return the shop's words for what is wrong."""
+    from google.rpc import error_details_pb2 as known
+
+    found_reasons = set[str]()
+    for detail in result.status.details if result.status is not None else ():
+        if detail.Is(known.BadRequest.DESCRIPTOR):
+            found_reasons |= {
+                violation.reason for violation in known.BadRequest.FromString(detail.value).field_violations
+            }
+        elif detail.Is(known.ErrorInfo.DESCRIPTOR):
+            found_reasons.add(known.ErrorInfo.FromString(detail.value).reason)
+    return frozenset(found_reasons)
+
+
+def following(call: GrpcCall, next_request: Next) -> GrpcCall:
+    """Return the call that a reader makes next. Raises ParseError where it is none of the shop's."""
+    method = (
+        next_request.request.method
+        if next_request.request.method.startswith("/")
+        else f"/{next_request.request.method}"
+    )
+    if method not in grpc_shop.METHODS:
+        raise json_format.ParseError(f"{method} is no method of the shop")
+    return GrpcCall(method, (grpc_shop.request(method, next_request.request.body or {}),), call.metadata)

@@ -7,8 +7,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from corrigible.conformance.model.outcome import CouldNotTell
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.validators.finding import Finding
 
 _GRPC: Final = frozenset({"grpc"})
@@ -34,17 +33,17 @@ _TABLE: Final = (
     ("successes-kept", "carriage", "SRF-TRN-01", "A call that goes well is the upstream's, message by message."),
     ("requests-kept", "carriage", "SRF-TRN-12", "What reaches the upstream is what the caller sent."),
     ("streams-flow", "carriage", "SRF-TRN-09", "Messages of a stream pass when they come."),
-    ("status-kept", "status", "SRF-GRP-01", "Code and message of a refusal are the upstream's."),
-    ("details-kept", "status", "SRF-GRP-02", "The upstream's details stay, in order, and feedback comes last."),
-    ("room-kept", "status", "SRF-GRP-03", "What is added finds room in what clients take."),
+    ("status-kept", "carriage", "SRF-GRP-01", "Code and message of a refusal are the upstream's."),
+    ("details-kept", "carriage", "SRF-GRP-02", "The upstream's details stay, in order, and feedback comes last."),
+    ("room-kept", "carriage", "SRF-GRP-03", "What is added finds room in what clients take."),
     ("every-kind", "carriage", "SRF-GRP-04", "Calls of all four kinds may be refused at any time."),
     ("unlisted-pass", "carriage", "SRF-GRP-06", "Services that no description mentions pass."),
     ("metadata-kept", "carriage", "SRF-GRP-07", "Metadata of refusals stays, bytes and order."),
     ("deadlines-pass", "carriage", "SRF-GRP-07", "The upstream knows the caller's deadline."),
     ("cancellation-passes", "carriage", "SRF-GRP-07", "The upstream hears that a caller gave up."),
     ("health-and-reflection", "carriage", "SRF-GRP-07", "Health and reflection are the upstream's."),
-    ("unread-refusals-kept", "status", "SRF-TRN-02", "Details that cannot be read pass as they came."),
-    ("own-feedback-kept", "status", "SRF-TRN-07", "An upstream's own feedback is not overwritten."),
+    ("unread-refusals-kept", "carriage", "SRF-TRN-02", "Details that cannot be read pass as they came."),
+    ("own-feedback-kept", "carriage", "SRF-TRN-07", "An upstream's own feedback is not overwritten."),
     ("feedback-only-on-refusals", "carriage", "SRF-COR-07", "A call that goes well has no feedback."),
     ("preference-forwarded", "carriage", "SRF-NEG-04", "What a caller asks for reaches the upstream."),
     ("feedback-present", "feedback", "SRF-COR-01", "A message that is found invalid gets feedback."),
@@ -66,7 +65,7 @@ _TABLE: Final = (
         "Edits are valid, guarded and honest.",
     ),
     ("losses", "feedback", "SRF-OPS-12 SRF-OPS-13", "Nothing that was sent is lost unsaid."),
-    ("others", "others", "SRF-TRN-13", "What unpacks to very much stops nobody else."),
+    ("others", "carriage", "SRF-TRN-13", "What unpacks to very much stops nobody else."),
     ("intent-flagged", "feedback", "SRF-OPS-09", "What was not asked for is flagged."),
     (
         "pace",
@@ -84,11 +83,11 @@ _TABLE: Final = (
         "SRF-SEC-02 SRF-SEC-03 SRF-SEC-05 SRF-SEC-10",
         "Feedback is clean, says where it comes from, and keeps secrets.",
     ),
-    ("no-word-obeyed", "trust", "SRF-SEC-01 SRF-SEC-02", "Text of the upstream's never becomes advice."),
-    ("secrets-stay", "trust", "SRF-SEC-05", "No secret of a call stands in feedback."),
-    ("look-ups", "trust", "SRF-SEC-07", "Look-ups are the caller's, and only read."),
-    ("loops-end", "trust", "SRF-SEC-08", "A caller who goes in circles is told so."),
-    ("no-oracle", "trust", "SRF-SEC-06", "What the caller may not list is not told him."),
+    ("no-word-obeyed", "feedback", "SRF-SEC-01 SRF-SEC-02", "Text of the upstream's never becomes advice."),
+    ("secrets-stay", "feedback", "SRF-SEC-05", "No secret of a call stands in feedback."),
+    ("look-ups", "feedback", "SRF-SEC-07", "Look-ups are the caller's, and only read."),
+    ("loops-end", "feedback", "SRF-SEC-08", "A caller who goes in circles is told so."),
+    ("no-oracle", "feedback", "SRF-SEC-06", "What the caller may not list is not told him."),
     ("vectors", "feedback", "SRF-COR-14", "The vectors of this profile lead where they may."),
 )
 """Name, module, requirements, title. The function in the module has the name of the check."""

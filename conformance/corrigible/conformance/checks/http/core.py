@@ -1,37 +1,47 @@
-"""Core checks: errors carry well-formed feedback, and the corrected request is accepted (SRF-COR)."""
+"""Core checks: errors carry well-formed feedback, and the corrected request is accepted (SRF-COR, SRF-OPS, SRF-RTY).
+
+Edits are valid, guarded and truthful; waits are passed on, unsafe calls are not repeated blindly, retries are limited.
+By vectors: the errors of common servers, in many formats, and the requests that feedback may lead to.
+"""
 
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from email.utils import formatdate
 from typing import Any, Final
 
 from corrigible.conformance.checks.support.error_request import (
     PROFILES,
     Refused,
+    annotated_error,
+    answering_for_upstream,
     as_sent,
     credentials,
     each_refused,
     error_requests,
+    is_trial,
     native,
     no_feedback,
     refusals,
+    refusals_with_feedback,
     refused,
     send_error_request,
     send_for_answer,
     signed,
     with_several_faults,
 )
-from corrigible.conformance.checks.support.headers import ASK
-from corrigible.conformance.model.outcome import CouldNotTell, Missing
-from corrigible.conformance.model.profile import Role
+from corrigible.conformance.checks.support.exchange import ASK, feedback_findings, script
+from corrigible.conformance.model import vector
+from corrigible.conformance.model.outcome import CouldNotTell, Missing, Role
 from corrigible.conformance.model.vector import difference, request_of
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.reference.upstream import Received, Script, answer
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, request_document
-from corrigible.conformance.validators.annotated_error import FEEDBACK
-from corrigible.conformance.validators.finding import Finding
-from corrigible.conformance.validators.judgement import feedback_findings
+from corrigible.conformance.validators.finding import FEEDBACK, AnnotatedError, Finding
 from corrigible.schema import MEMBER, ContractError, NeedsInput, Next, Request, Terminal, apply
 from corrigible.schema.exchange import Json
 
@@ -307,15 +317,15 @@ _ROUTES: Final = (("POST", "/v1/nothing"), ("GET", "/v1/things/1"), ("DELETE", "
 def _unknown_is_no_end(subject: Subject) -> Iterator[Finding]:
     """An upstream that does not know a route or a method, or names one that it takes."""
     base = "/problem" if subject.profile == "problem+json" else ""
-    scripts = (
+    answers = (
         native(subject.profile, 404, "route_unknown", "There is nothing at this path."),
         native(subject.profile, 405, "method_not_allowed", "Not possible here.", headers=[("Allow", "GET")]),
     )
     for method, path in _ROUTES:
-        for script in scripts:
+        for upstream_answer in answers:
             body = {"note": "x"} if method in ("POST", "PUT") else None
             request = as_sent(Request(method, base + path, body=body)).adding(ASK, subject.caller())
-            feedback = subject.through(request, script).feedback
+            feedback = subject.through(request, upstream_answer).feedback
             if feedback is not None and feedback.get("recovery") == "terminal":
                 text = f"{method} {path} is not known here, and that is called the end."
                 yield Finding("SRF-COR-17", text, "nothing, or a way on", dict(feedback), request)
@@ -350,3 +360,204 @@ CHECKS: tuple[Check, ...] = (
     _check("mends", "What the feedback leads to is accepted, and did what was meant", ("SRF-COR-14",), _mends),
 )
 __all__ = ["CHECKS", "validated"]
+
+
+def _alternatives(subject: Subject) -> Iterator[Finding]:
+    """Judge how they are marked; then take each alternative by itself: every one leads somewhere."""
+    yield from validated("SRF-OPS-07")(subject)
+    for judged_one in refusals_with_feedback(subject, "SRF-OPS-07"):
+        if isinstance(judged_one, Refused):
+            yield from _each_by_itself(subject, judged_one)
+
+
+def _each_by_itself(subject: Subject, refusal: Refused) -> Iterator[Finding]:
+    for index, suggestion in refusal.annotated_error.suggestions:
+        group = suggestion.get("group")
+        if not isinstance(group, Mapping) or group.get("relation") != "one_of" or suggestion.get("placeholders"):
+            continue
+        try:
+            picked = apply(refusal.annotated_error.feedback, request_document(refusal.sent), confirm=True, pick=index)
+        except ContractError:
+            continue  # the core checks say so
+        if isinstance(picked, Next):
+            for finding in follow(subject, refusal, picked, fresh=True, look=False):
+                sentence = f"Alternative {index} of {refusal.by.name} is none: {finding.message}"
+                yield Finding("SRF-OPS-07", sentence, finding.expected, finding.got, finding.sent, place=finding.place)
+
+
+def _judged_check(name: str, title: str, requirement: str) -> Check:
+    return Check(f"operations/{name}", title, (requirement,), validated(requirement), PROFILES, ROLES)
+
+
+OPERATIONS: tuple[Check, ...] = (
+    _judged_check("valid", "Patches are RFC 6902", "SRF-OPS-01"),
+    _judged_check("apply", "Patches apply to the request that was refused", "SRF-OPS-02"),
+    _judged_check("guarded", "Edits inside arrays are guarded", "SRF-OPS-03"),
+    _judged_check("described", "The outcome is what the description takes", "SRF-OPS-05"),
+    _judged_check("agree", "Patch and parameters agree", "SRF-OPS-06"),
+    Check("operations/alternatives", "Alternatives are marked", ("SRF-OPS-07",), _alternatives, PROFILES, ROLES),
+    _judged_check("earned", "MACHINE_APPLICABLE is earned", "SRF-OPS-08"),
+    _judged_check("flagged", "What is not what was asked for says so", "SRF-OPS-09"),
+    _judged_check("idempotent", "A second application changes nothing", "SRF-OPS-10"),
+    _judged_check("effects", "No side effects are claimed for reads and trials only", "SRF-OPS-12"),
+    _judged_check("losses", "Nothing that was sent is lost unsaid", "SRF-OPS-13"),
+    _judged_check("near", "A guess is the only one that is near, or a question", "SRF-OPS-14"),
+    _judged_check("credentials", "Credentials are out of reach", "SRF-OPS-11"),
+)
+
+
+_REFUND: Final = {"order": "ord_1", "amount": 5}
+_SLACK: Final = 2.0
+_CALLS: Final[Mapping[str, Request]] = {
+    "a read": Request("GET", "/v1/orders"),
+    "a write without a key": Request("POST", "/v1/refunds", body=_REFUND),
+    "a write with a key": Request("POST", "/v1/refunds", headers={"idempotency-key": "key-of-a-wait"}, body=_REFUND),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How an upstream says when to come back."""
+
+    name: str
+    status: int
+    headers: Callable[[float], list[tuple[str, str]]]
+    """From the present second."""
+    seconds: float | None
+    """None where nothing that can be relied on is said."""
+    code: str = "rate_limited"
+
+
+def _date(second: float) -> str:
+    return formatdate(second, usegmt=True)
+
+
+WAITS: Final = (
+    Wait("Retry-After in seconds", 429, lambda now: [("Retry-After", "7")], 7),
+    Wait("Retry-After of a server that is down", 503, lambda now: [("Retry-After", "120")], 120),
+    Wait("Retry-After of no seconds", 429, lambda now: [("Retry-After", "0")], 0),
+    Wait(
+        "Retry-After as a date",
+        429,
+        lambda now: [("Date", _date(now)), ("Retry-After", _date(now + 30))],
+        30,
+    ),
+    Wait(
+        "Retry-After as a date, by a clock that is an hour late",
+        503,
+        lambda now: [("Date", _date(now - 3600)), ("Retry-After", _date(now - 3600 + 45))],
+        45,
+    ),
+    Wait("Retry-After as a date that is past", 429, lambda now: [("Date", _date(now)), ("Retry-After", _date(0))], 0),
+    Wait("Retry-After that is no number", 429, lambda now: [("Retry-After", "soon")], None),
+    Wait("Retry-After below nothing", 429, lambda now: [("Retry-After", "-5")], None),
+    Wait("no word of when", 429, lambda now: [], None),
+    Wait(
+        "the second at which a rate limit begins anew",
+        429,
+        lambda now: [("Date", _date(now)), ("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", str(int(now) + 60))],
+        60,
+    ),
+    Wait("Retry-After where a person has to act", 403, lambda now: [("Retry-After", "7")], None, "approval_required"),
+)
+
+
+def _cached_waits(subject: Subject) -> list[tuple[str, Wait, AnnotatedError]]:
+    return subject.cached("waits", lambda: list(_waits(subject)))
+
+
+def _waits(subject: Subject) -> Iterator[tuple[str, Wait, AnnotatedError]]:
+    """Have every kind of call answered with every kind of wait."""
+    base = "/problem" if subject.profile == "problem+json" else ""
+    for wait in WAITS:
+        for name, call in _CALLS.items():
+            request = Request(call.method, base + call.path, headers=call.headers, body=call.body)
+            script = native(subject.profile, wait.status, wait.code, "Not just now.", headers=wait.headers(time.time()))
+            with answering_for_upstream(subject, lambda received, script=script: script):  # type: ignore[misc]
+                sent = as_sent(request).adding(ASK, subject.caller())
+                response = send_for_answer(subject, sent)
+            yield f"{wait.name}, {name}", wait, annotated_error(subject, sent, response)
+
+
+def _passed_on(subject: Subject) -> Iterator[Finding]:
+    spoke = 0
+    for name, wait, annotated in _cached_waits(subject):
+        if annotated.feedback is None:
+            continue
+        spoke += 1
+        yield from feedback_findings(annotated, frozenset({"SRF-RTY-01"}))
+        after_seconds = annotated.retry.get("after_seconds")
+        if annotated.terminal:
+            continue
+        if wait.seconds is None and after_seconds is not None:
+            text = f"The upstream does not say when to come back ({name}), and the feedback does."
+            yield Finding("SRF-RTY-01", text, None, after_seconds, annotated.sent)
+        elif (
+            wait.seconds is not None
+            and "retry-after" not in annotated.headers
+            and not _is_about(after_seconds, wait.seconds)
+        ):
+            text = f"The wait that the upstream names ({name}) is not passed on."
+            yield Finding("SRF-RTY-01", text, wait.seconds, after_seconds, annotated.sent)
+    if not spoke:
+        yield no_feedback(len(WAITS) * len(_CALLS), "SRF-RTY-01")
+
+
+def _is_about(value: object, seconds: float) -> bool:
+    return isinstance(value, int | float) and seconds - _SLACK <= value <= math.ceil(seconds) + _SLACK
+
+
+def _wait_findings(requirement: str) -> Callable[[Subject], Iterator[Finding]]:
+    """Return a check that judges what is said about waits, and about every provocation."""
+
+    def run(subject: Subject) -> Iterator[Finding]:
+        yield from validated(requirement)(subject)
+        if subject.upstream is not None:
+            for _, _, annotated_error in _cached_waits(subject):
+                if annotated_error.feedback is not None:
+                    yield from feedback_findings(annotated_error, frozenset({requirement}))
+
+    return run
+
+
+def _wait_check(name: str, title: str, requirement: str) -> Check:
+    return Check(f"retry/{name}", title, (requirement,), _wait_findings(requirement), PROFILES, ROLES)
+
+
+RETRIES: tuple[Check, ...] = (
+    Check("retry/passed-on", "Waits are passed on", ("SRF-RTY-01",), _passed_on, PROFILES, frozenset({"proxy"})),
+    _wait_check("not-blindly", "No unsafe call is repeated without a key", "SRF-RTY-02"),
+    _wait_check("not-after-the-end", "Where nothing helps there is no retry", "SRF-RTY-03"),
+    _wait_check("bounded", "Repeating ends", "SRF-RTY-04"),
+    _wait_check("keys", "A changed request has a new key", "SRF-RTY-05"),
+)
+
+
+_NO_TRIAL: Final = answer(501, {"error": {"code": "no_trials", "message": "Nothing is tried here."}})
+
+
+def _run(exchange: vector.Exchange) -> Callable[[Subject], Iterator[Finding]]:
+    upstream_answer = script(exchange.answer)
+
+    def says(received: Received) -> Script | None:
+        return _NO_TRIAL if is_trial(received.sent) else upstream_answer
+
+    def run(subject: Subject) -> Iterator[Finding]:
+        request = as_sent(exchange.request).adding(ASK, subject.caller())
+        with answering_for_upstream(subject, says):
+            response = send_for_answer(subject, request)
+        problem = vector.leads_to(exchange.allowed, response.feedback, request_document(request))
+        if problem is not None:
+            text = f"{exchange.description} Not so here: {problem}."
+            yield Finding(
+                exchange.requirements[0], text, [dict(a) for a in exchange.allowed], response.feedback, request
+            )
+
+    return run
+
+
+DIALECTS: tuple[Check, ...] = tuple(
+    Check(f"vector/{one.id}", one.description, one.requirements, _run(one), frozenset({profile}), frozenset({"proxy"}))
+    for profile in sorted(PROFILES)
+    for one in vector.exchange(profile)
+)

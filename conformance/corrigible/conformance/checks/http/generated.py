@@ -13,21 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from corrigible.conformance.checks.http import generated_request as generate
+from corrigible.conformance.checks.http.generated_request import Generated
 from corrigible.conformance.checks.support.error_request import annotated_error, as_sent, credentials, description
+from corrigible.conformance.checks.support.exchange import feedback_findings
 from corrigible.conformance.model.background import pause
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
-from corrigible.conformance.validators.annotated_error import FEEDBACK, AnnotatedError
-from corrigible.conformance.validators.finding import Finding
-from corrigible.conformance.validators.judgement import feedback_findings
+from corrigible.conformance.validators.finding import FEEDBACK, AnnotatedError, Finding
 from corrigible.conformance.validators.openapi import Breach, Description
 from corrigible.schema import MEMBER, ContractError, Next, Request, apply
 from corrigible.schema.exchange import Json
-
-from . import generated_request as generate
-from .generated_request import Generated
 
 PROFILES: Final = frozenset({"http-json", "problem+json"})
 _VALIDATION: Final = frozenset({400, 422})

@@ -17,8 +17,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import yaml
 
-from corrigible.conformance.model.usage_error import UsageError
-from corrigible.conformance.model.yaml_text import load_yaml
+from corrigible.conformance.model.outcome import UsageError
+from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.conformance.transport.http1 import HttpRequest, request_document
 from corrigible.conformance.validators.openapi import Breach, Description
 from corrigible.schema.exchange import Json

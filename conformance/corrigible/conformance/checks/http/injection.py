@@ -21,14 +21,12 @@ from corrigible.conformance.checks.support.error_request import (
     no_feedback,
     send_for_answer,
 )
-from corrigible.conformance.checks.support.headers import ASK
+from corrigible.conformance.checks.support.exchange import ASK
 from corrigible.conformance.model.paths import VECTORS
 from corrigible.conformance.reference.upstream import Received, Script, answer
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, KeepAlive
-from corrigible.conformance.validators.annotated_error import texts
-from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.validators.finding import Finding, texts
 from corrigible.conformance.validators.trust import hidden
 from corrigible.schema import Request
 from corrigible.schema.exchange import Json

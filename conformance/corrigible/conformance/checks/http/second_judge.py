@@ -12,17 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from corrigible.conformance.checks.http.generated import refused_requests
 from corrigible.conformance.checks.support.error_request import description, refused
 from corrigible.conformance.model.outcome import Missing, NotApplicable
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
 from corrigible.conformance.validators.finding import Finding
 from corrigible.conformance.validators.openapi import Breach, Description
 from corrigible.schema import ContractError, Next, Request, apply
 from corrigible.schema.exchange import Json
-
-from .generated import refused_requests
 
 if TYPE_CHECKING:
     from corrigible.conformance.validators.openapi_core import SecondJudge

@@ -15,20 +15,18 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
+from corrigible.conformance.checks.support.exchange import ASK
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.model.paths import SUITE
 from corrigible.conformance.model.vector import request_of
-from corrigible.conformance.model.yaml_text import load_yaml
+from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.conformance.reference import api
 from corrigible.conformance.reference.upstream import Received, Script, answer
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, KeepAlive, request_document
-from corrigible.conformance.validators.annotated_error import AnnotatedError, Registered
-from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.validators.finding import AnnotatedError, Finding, Registered
 from corrigible.conformance.validators.openapi import Description
 from corrigible.schema.exchange import Json, Request
-
-from .headers import ASK
 
 PROFILES: Final = frozenset({"http-json", "problem+json"})
 Way = Literal["mends", "asks", "ends", "chooses"]

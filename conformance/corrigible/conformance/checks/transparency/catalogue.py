@@ -6,15 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Final
 
-from corrigible.conformance.checks.support.known_error import has_feedback, linked
-from corrigible.conformance.checks.support.unchanged import differences, headers
+from corrigible.conformance.checks.support.known_error import answer_differences, has_feedback, headers, linked
+from corrigible.conformance.checks.transparency import annotated, failing, passing, stream
+from corrigible.conformance.checks.transparency.passing import Case
 from corrigible.conformance.model.outcome import CouldNotTell
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.subject import Pair, Subject
+from corrigible.conformance.suite.subject import Check, Pair, Subject
 from corrigible.conformance.validators.finding import Finding
-
-from . import annotated, bodiless, failing, passing, request, stream
-from .passing import Case
 
 PROFILES: Final = frozenset({"http-json"})
 Run = Callable[[Subject], Iterable[Finding]]
@@ -38,16 +35,9 @@ def compared(requirement: str, name: str, pair: Pair, case: Case) -> Iterator[Fi
     elif direct.status >= 400 and has_feedback(pair):
         return
     else:
-        all_differences = differences(direct, through)
+        all_differences = answer_differences(direct, through)
     for difference in all_differences:
-        yield Finding(
-            requirement,
-            f"{name}: {difference.message}",
-            difference.expected,
-            difference.got,
-            case.sent,
-            place=difference.place,
-        )
+        yield difference.finding(requirement, case.sent, name)
 
 
 def _check(name: str, title: str, requirement: str, cases: tuple[Case, ...]) -> Check:
@@ -70,7 +60,7 @@ CHECKS: Final = (
     _check("no-body", "HEAD, 204, 205, 206 and 304 are left alone", "SRF-TRN-10", passing.WITHOUT_BODY),
     *(
         Check(f"transparency/{name}", title, requirements, run, profiles=PROFILES)
-        for part in (annotated.RUNS, bodiless.RUNS, failing.RUNS, stream.RUNS, request.RUNS)
+        for part in (annotated.RUNS, stream.BODILESS_RUNS, failing.RUNS, stream.RUNS, passing.REQUEST_RUNS)
         for name, title, requirements, run in part
     ),
 )

@@ -6,23 +6,22 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from corrigible.conformance.checks.support.headers import JSON
+from corrigible.conformance.checks.support.exchange import JSON
 from corrigible.conformance.checks.support.known_error import (
     KNOWN,
     NEEDS_A_LOOK,
+    answer_differences,
     as_script,
     has_feedback,
     native,
     native_differences,
 )
-from corrigible.conformance.checks.support.unchanged import differences
+from corrigible.conformance.checks.transparency.passing import GET
 from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.upstream import Pause, Script, answer, chunked
 from corrigible.conformance.suite.subject import Pair, Subject
 from corrigible.conformance.transport.http1 import CASE, HttpRequest, HttpResponse
 from corrigible.conformance.validators.finding import Finding
-
-from .passing import GET
 
 LONGEST: Final = 5.0
 """Seconds after which nobody waits for an explanation any more."""
@@ -158,15 +157,8 @@ def upstream_breaks_off(subject: Subject) -> Iterator[Finding]:
             sentence = f"the upstream says {name}, and the client gets a complete {through.status}"
             yield Finding("SRF-TRN-08", sentence, "an answer that breaks off too, or a 502", through.status, GET)
     pair = subject.both(GET, answer(200, b'{"ok": 1.0}', [JSON], reason="OK"))
-    for difference in differences(pair.direct, pair.through, annotated=True):
-        yield Finding(
-            "SRF-TRN-08",
-            f"after an upstream that failed: {difference.message}",
-            difference.expected,
-            difference.got,
-            GET,
-            place=difference.place,
-        )
+    for difference in answer_differences(pair.direct, pair.through, annotated=True):
+        yield difference.finding("SRF-TRN-08", GET, "after an upstream that failed")
 
 
 def status_survives(subject: Subject) -> Iterator[Finding]:
@@ -216,20 +208,11 @@ def _p95(seconds: list[float]) -> float:
 def _still_native(
     requirement: str, label: str, direct: HttpResponse, through: HttpResponse, request: HttpRequest
 ) -> Iterator[Finding]:
-    for difference in differences(direct, through, annotated=True):
-        yield Finding(
-            requirement,
-            f"{label}: {difference.message}",
-            difference.expected,
-            difference.got,
-            request,
-            place=difference.place,
-        )
+    for difference in answer_differences(direct, through, annotated=True):
+        yield difference.finding(requirement, request, label)
     if through.status == direct.status and through.body != direct.body:
         for lack in native_differences(Pair(direct, through, None, None)):
-            yield Finding(
-                requirement, f"{label}: {lack.message}", lack.expected, lack.got, request, place=f"/body{lack.pointer}"
-            )
+            yield lack.finding(requirement, request, label)
 
 
 Run = Callable[[Subject], Iterable[Finding]]

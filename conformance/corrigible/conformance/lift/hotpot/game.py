@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 
 _ARTICLES: Final = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION: Final = frozenset(string.punctuation)

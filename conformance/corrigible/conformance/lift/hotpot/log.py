@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.outcome import UsageError
 
 FORMAT = "corrigible-hotpot/1"
 Strategy = Literal["none", "free", "structured", "adaptive"]

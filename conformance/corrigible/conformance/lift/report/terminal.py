@@ -19,7 +19,7 @@ from corrigible.conformance.lift.stats.comparison import Comparison
 from corrigible.conformance.lift.stats.conduct import Uptake, Way
 from corrigible.conformance.lift.stats.estimate import Estimate
 from corrigible.conformance.lift.stats.group import POOLED, Effort, Rate
-from corrigible.conformance.report.plain import one_line
+from corrigible.conformance.report.terminal import one_line
 
 WIDTH: Final = 100
 SHORT: Final = {

@@ -10,29 +10,27 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from corrigible.conformance.checks.support import judged
+from corrigible.conformance.checks.bindings.kubernetes import LONGEST
 from corrigible.conformance.checks.support.exchange import (
+    annotated_error,
     body_of,
     encoded,
     finding,
+    judged_checks,
     reader_findings,
     require_answer,
     script,
     sent,
 )
-from corrigible.conformance.checks.support.unchanged import found
+from corrigible.conformance.checks.support.known_error import found
 from corrigible.conformance.model.vector import Exchange, exchange
 from corrigible.conformance.reference.upstream import Pause, Script, answer
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.subject import Pair, Subject
+from corrigible.conformance.suite.subject import Check, Pair, Subject
 from corrigible.conformance.transport.http1 import HttpRequest, request_document
-from corrigible.conformance.validators.annotated_error import AnnotatedError
-from corrigible.conformance.validators.finding import ABSENT, Finding
+from corrigible.conformance.validators.finding import ABSENT, AnnotatedError, Finding
 from corrigible.conformance.validators.native_preserved import differences
 from corrigible.schema.carrier import CAUSE, carried
 from corrigible.schema.exchange import Json, Request
-
-from .api_server import LONGEST
 
 PROFILE: Final = "kubernetes-webhook"
 _AGENT: Final = ("User-Agent", "kube-apiserver-admission")
@@ -190,7 +188,7 @@ def _annotated_errors(subject: Subject) -> Iterator[AnnotatedError]:
     for vector, request, pair in denials(subject):
         feedback = _feedback(_response(body_of(pair.through)))
         if feedback is not None:
-            yield judged.annotated_error(request, pair.through, feedback, asked_for(vector.request.body))
+            yield annotated_error(request, pair.through, feedback, asked_for(vector.request.body))
 
 
 def review(**more: Json) -> bytes:
@@ -325,5 +323,5 @@ CHECKS: Final = (
     _check("failure-policy", "A failing webhook is seen to fail", failure_policy, "SRF-K8S-04"),
     _check("in-time", "The verdict is in time", in_time, "SRF-K8S-04"),
     _check("asked-once", "The webhook is asked once", asked_once, "SRF-K8S-04"),
-    *judged.checks("webhook", PROFILE, _annotated_errors, frozenset({"proxy"})),
+    *judged_checks("webhook", PROFILE, _annotated_errors, frozenset({"proxy"})),
 )

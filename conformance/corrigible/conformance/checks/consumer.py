@@ -12,12 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from corrigible.conformance.model.outcome import CouldNotTell
+from corrigible.conformance.model.outcome import CouldNotTell, UsageError
 from corrigible.conformance.model.paths import SUITE
-from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.model.vector import Consumer, Group, consumer, difference
-from corrigible.conformance.suite.check import Check
-from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.process import words
 from corrigible.conformance.transport.stdio_program import TIMEOUT, NoAnswer, StdioProgram
 from corrigible.conformance.validators.finding import ABSENT, Finding

@@ -1,1 +1,0 @@
-"""The role consumer: a reader under test gets the vectors."""

@@ -1,1 +1,0 @@
-"""The profiles kubernetes-api and kubernetes-webhook."""

@@ -1,1 +1,0 @@
-"""The role pack: rule packs, as files."""
