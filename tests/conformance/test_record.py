@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from corrigible.conformance.model.outcome import Outcome, UsageError
-from corrigible.conformance.report.compare import compare
+from corrigible.conformance.report.terminal import compare
 from corrigible.conformance.suite.record import Record, RecordedFinding, lines, read
 
 from .made import FLAW, MUST, entry, hostile, mixed, record

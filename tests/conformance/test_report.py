@@ -11,8 +11,7 @@ import pytest
 
 from corrigible.conformance.model.outcome import Outcome
 from corrigible.conformance.report import page, terminal, write
-from corrigible.conformance.report.compare import difference
-from corrigible.conformance.report.terminal import one_line, visible
+from corrigible.conformance.report.terminal import difference, one_line, visible
 from corrigible.conformance.validators.finding import ABSENT, Absent
 from corrigible.schema.exchange import Json
 

@@ -8,7 +8,7 @@ from corrigible.conformance.lift.stats.group import answer_tokens
 from .logs import episode, turn
 
 
-def test_tokens_are_counted_offline() -> None:
+def test_tokens_are_estimated_offline() -> None:
     assert tokens("Hello, world") == 3
     assert tokens("") == 0
 

@@ -16,8 +16,7 @@ from corrigible.conformance.command import run_target
 from corrigible.conformance.model.outcome import PROFILES, UsageError, did_you_mean
 from corrigible.conformance.model.vector import Group, consumer
 from corrigible.conformance.report import terminal
-from corrigible.conformance.report.compare import compare, render
-from corrigible.conformance.report.terminal import progress, visible
+from corrigible.conformance.report.terminal import compare, progress, render_comparison, visible
 from corrigible.conformance.report.write import RENDER, Growing, wanted, write
 from corrigible.conformance.suite.config import KnownFailing, known_failing, matches, refuse_unmatched
 from corrigible.conformance.suite.fixture import running_subject
@@ -272,5 +271,5 @@ def run_diff(args: argparse.Namespace) -> int:
     """Print, and return the exit status."""
     before, after = read(args.before), read(args.after)
     comparison = compare(before, after)
-    sys.stdout.write(render(comparison, before, after))
+    sys.stdout.write(render_comparison(comparison, before, after))
     return 1 if comparison.worse else 0

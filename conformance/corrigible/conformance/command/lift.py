@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from corrigible.conformance.command import lift_hotpot, lift_results, lift_tasks
 from corrigible.conformance.command.lift_options import add_agents, add_shared, local_plan, plans, resolve
+from corrigible.conformance.command.lift_results import claims_of
 from corrigible.conformance.lift.arms import Arm
 from corrigible.conformance.lift.log import opened
 from corrigible.conformance.lift.plan import Plan, made, read_plan
@@ -200,8 +201,7 @@ def _played(args: argparse.Namespace, local: list[dict[str, Json]]) -> int:
             totals = run(resolved, store, on_progress)
     if not args.quiet:
         print("\n".join(_summary(totals, args.out)))
-        if any(agent.kind == "scripted" for agent in resolved.agents):
-            print("Scripted agents show that the payload is sufficient and safe, never what a model makes of it.")
+        print("\n".join(claims_of(args.out)))
     return _status(totals, scripted=all(agent.kind == "scripted" for agent in resolved.agents))
 
 
@@ -247,6 +247,4 @@ def _summary(totals: RunProgress, out: Path) -> list[str]:
             f"{totals.stopped}: {totals.planned - totals.before - totals.done} episodes are not played;"
             f" run it again with --out {out} to go on"
         )
-    if totals.done:
-        lines.append(f"conformance lift report {out}")
     return lines

@@ -44,6 +44,17 @@ def finished_run(path: Path, primary: tuple[str, str] | None = None) -> Finished
     return FinishedRun(summarise(log, primary), latest(log.episodes))
 
 
+def claims_of(folder: Path) -> list[str]:
+    """Return the result of a run as its report begins, and the command that shows the rest."""
+    log = read(folder)
+    more = f"conformance lift report {folder}"
+    try:
+        from corrigible.conformance.lift.report.summary import claims
+    except ModuleNotFoundError as problem:
+        return [f"{more} (with corrigible[conformance,lift]: {problem.name} is not installed)"]
+    return [*(claims(log) if log.episodes else ()), *([more] if log.episodes else ())]
+
+
 def add_report(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from corrigible.conformance.lift.agents import prompt
 from corrigible.conformance.lift.agents.model import Settings, settings
-from corrigible.conformance.lift.agents.prompt import ENCODING, tokens
+from corrigible.conformance.lift.agents.prompt import tokens
 from corrigible.conformance.lift.agents.protocol import Briefing, Move, Response, Send, Stop
 from corrigible.conformance.lift.log import opened
 from corrigible.conformance.lift.plan import Plan, Price
@@ -113,7 +113,7 @@ def rendered(plan: Plan, measured: Sequence[Measured]) -> Iterator[str]:
     """Yield the lines of a table: by model and arm, and in all."""
     yield (
         f"{len(measured)} tasks, {len(plan.seeds)} seed{'s' if len(plan.seeds) > 1 else ''}, from the {plan.start} on,"
-        f" {plan.attempts} attempt{'s' if plan.attempts > 1 else ''}; tokens by {ENCODING}, from one call to all"
+        f" {plan.attempts} attempt{'s' if plan.attempts > 1 else ''}; tokens estimated, from one call to all"
         f" attempts used; not counted: {NOT_COUNTED}"
     )
     rows = estimates(plan, measured)

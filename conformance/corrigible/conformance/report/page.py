@@ -10,8 +10,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from corrigible.conformance.model.outcome import Outcome
-from corrigible.conformance.report.compare import difference
-from corrigible.conformance.report.terminal import visible
+from corrigible.conformance.report.terminal import difference, visible
 from corrigible.conformance.suite.record import SLOW, Clause, Entry, Record, Score, Standing, score, standings
 from corrigible.conformance.suite.requirement import LEVEL_NAMES, LEVELS
 

@@ -16,8 +16,7 @@ from xml.etree import ElementTree as Xml
 
 from corrigible.conformance.model.outcome import Outcome, UsageError, did_you_mean
 from corrigible.conformance.report import page
-from corrigible.conformance.report.compare import difference
-from corrigible.conformance.report.terminal import one_line, visible
+from corrigible.conformance.report.terminal import difference, one_line, visible
 from corrigible.conformance.suite.record import (
     SLOW,
     Entry,

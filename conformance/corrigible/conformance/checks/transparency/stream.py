@@ -1,8 +1,8 @@
 """Checks: streams, upgrades, interim responses and several exchanges on a connection pass as they happen.
 
 The upstream says a piece and waits until somebody has seen it: whoever holds it back shows at once. Of responses
-without a body, no byte comes between one and the next on the connection: an ordinary exchange cannot show one, since a client
-of HTTP does not look for a body there and reads it as the next answer.
+without a body, no byte comes between one and the next on the connection: an ordinary exchange cannot show one, since a
+client of HTTP does not look for a body there and reads it as the next answer.
 """
 
 from __future__ import annotations

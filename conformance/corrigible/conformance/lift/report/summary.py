@@ -265,6 +265,15 @@ def summarise(log: Log, primary: tuple[str, str] | None = None) -> Summary:
     )
 
 
+def claims(log: Log) -> list[str]:
+    """Return the first paragraph of each section of the report of a log."""
+    return [
+        _claim(group, comparisons(group, *pair, seed=log.manifest.seed), *pair)
+        for group in groups(latest(log.episodes), log.manifests)
+        for pair in [declared(log.manifest) or PRIMARY[group.kind]]
+    ]
+
+
 def declared(manifest: Manifest) -> tuple[str, str] | None:
     """Return the primary comparison that the plan names."""
     registered = manifest.plan.get("registered") or {}

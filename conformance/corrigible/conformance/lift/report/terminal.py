@@ -12,7 +12,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from corrigible.conformance.lift.agents.prompt import ENCODING
 from corrigible.conformance.lift.log import FAITHFUL
 from corrigible.conformance.lift.report.summary import Section, Summary, p_text, points_of
 from corrigible.conformance.lift.stats.comparison import Comparison
@@ -83,7 +82,7 @@ def _section(console: Console, section: Section) -> None:
         ("Questions at the right place: a person had to act", _grid(section, section.ways, _asked)),
         (f"Calls to resolution, {section.primary[0]} over {section.primary[1]}", _ratios(section)),
         ("Suggestions followed, of those that another call came after", _grid(section, section.uptakes, _uptake)),
-        (f"Tokens of a refused answer ({ENCODING}), mean over tasks", _grid(section, section.efforts, _answer_tokens)),
+        ("Tokens of a refused answer (estimated), mean over tasks", _grid(section, section.efforts, _answer_tokens)),
         ("Tokens per success", _grid(section, section.efforts, _tokens)),
         ("Reflections", _deaths(section)),
         (

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from statistics import fmean
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy  # its parts, and statsmodels, take a second to import: only who computes with them waits
+import scipy  # its parts take a second to import: only who computes with them waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +179,8 @@ def wilson(count: Counts) -> Estimate:
     """Return a proportion with its Wilson interval."""
     if not count.trials:
         return Estimate(None, None, None, 0)
-    from statsmodels.stats.proportion import proportion_confint
-
-    low, high = proportion_confint(count.successes, count.trials, method="wilson")
-    return Estimate(count.successes / count.trials, float(low), float(high), count.trials)
+    interval = scipy.stats.binomtest(count.successes, count.trials).proportion_ci(method="wilson")
+    return Estimate(count.successes / count.trials, float(interval.low), float(interval.high), count.trials)
 
 
 def mcnemar(table: Paired) -> float:
@@ -226,12 +225,10 @@ def fisher(first: Counts, second: Counts) -> tuple[float | None, float]:
 
 def holm(values: Mapping[str, float]) -> dict[str, float]:
     """Return the p of every comparison of a family, adjusted by Holm's method."""
-    if not values:
-        return {}
-    from statsmodels.stats.multitest import multipletests
-
-    adjusted = multipletests(list(values.values()), method="holm")[1]
-    return {name: float(p) for name, p in zip(values, adjusted, strict=True)}
+    names = sorted(values, key=lambda name: values[name])
+    steps = (min((len(names) - index) * values[name], 1.0) for index, name in enumerate(names))
+    adjusted = dict(zip(names, accumulate(steps, max), strict=True))
+    return {name: adjusted[name] for name in values}
 
 
 def equivalence(observations: Sequence[Observation], first: str, second: str, *, margin: float) -> float | None:
@@ -239,9 +236,9 @@ def equivalence(observations: Sequence[Observation], first: str, second: str, *,
     differences = list(task_differences(observations, first, second).values())
     if len(set(differences)) < 2:
         return None  # tasks that all came out alike have no spread, and few of them prove nothing
-    from statsmodels.stats.weightstats import DescrStatsW
-
-    return float(DescrStatsW(np.array(differences)).ttost_mean(-margin, margin)[0])
+    above = scipy.stats.ttest_1samp(differences, -margin, alternative="greater").pvalue
+    below = scipy.stats.ttest_1samp(differences, margin, alternative="less").pvalue
+    return float(max(above, below))
 
 
 def tokens_per_success(observations: Sequence[Observation], arm: str) -> float | None:
