@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
-from corrigible.conformance.checks.transparency import passing, stream
+from corrigible.conformance.checks.support.exchange import cases
+from corrigible.conformance.checks.transparency import stream
 from corrigible.conformance.checks.transparency.catalogue import CHECKS
 from corrigible.conformance.model.outcome import NotApplicable
+from corrigible.conformance.model.paths import VECTORS
 from corrigible.conformance.reference.api import Shop
-from corrigible.conformance.reference.upstream import Upstream
+from corrigible.conformance.reference.upstream import Pause, Upstream
 from corrigible.conformance.suite.config import SubjectConfig
 from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
 from corrigible.conformance.suite.subject import Check, Subject
@@ -126,6 +129,17 @@ def test_codings_are_undone_from_the_last_to_the_first() -> None:
 
 
 def test_every_answer_in_the_tables_has_a_name_of_its_own() -> None:
-    for table in (passing.STATUS_LINES, passing.HEADERS, passing.BODIES, passing.CODINGS, passing.ERROR_BODIES):
-        names = [case.name for case in table]
-        assert len(names) == len(set(names))
+    groups = json.loads((VECTORS / "passing.json").read_text("utf-8"))
+    for group in groups.keys() - {"about", "requests"}:
+        names = [case.name for case in cases(group)]
+        assert names and len(names) == len(set(names))
+
+
+def test_bytes_of_a_case_are_what_is_written() -> None:
+    gzipped = next(case for case in cases("success/coding") if case.name == "gzip twice").script
+    assert isinstance(gzipped.parts[0], bytes)
+    assert gzip.decompress(gzip.decompress(gzipped.parts[0].partition(b"\r\n\r\n")[2])) == b"{}"
+    large = cases("success/large")[0].script.parts[0]
+    assert isinstance(large, bytes) and large.endswith(bytes(range(250)) * 20_000)
+    late = cases("webhook/failure-policy")[-1].script
+    assert late.parts[0] == Pause(3.0) and cases("success/framing")[-1].script.close

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
 from corrigible.conformance.checks.support.exchange import (
-    annotated_error,
+    PROXY,
+    Explained,
     body_of,
+    cases,
     encoded,
     finding,
     judged_checks,
+    profile_checks,
     reader_findings,
     require_answer,
     script,
     sent,
 )
-from corrigible.conformance.checks.support.known_error import found
+from corrigible.conformance.checks.support.known_error import found, passes
 from corrigible.conformance.model.vector import Exchange, exchange
 from corrigible.conformance.reference.kubernetes import ApiServer, Known, is_dry_run, status
 from corrigible.conformance.reference.upstream import Answering, Pause, Received, Script, answer, chunked
@@ -32,7 +35,6 @@ from corrigible.conformance.suite.subject import Check, Pair, Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
 from corrigible.conformance.validators.finding import (
     TERMINAL,
-    AnnotatedError,
     Finding,
     base_action,
     listed,
@@ -55,7 +57,6 @@ _READS: Final = frozenset({"GET", "HEAD"})
 _WARNING: Final = re.compile(r'(?P<code>\d{3}) (?P<agent>\S+) "(?P<text>(?:[^"\\]|\\.)*)"(?: ".*")?')
 _POD: Final = encoded({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "ok"}, "spec": {"containers": []}})
 _PODS: Final = "/api/v1/namespaces/default/pods"
-_PROTOBUF: Final = ("Content-Type", "application/vnd.kubernetes.protobuf")
 _JSON: Final = ("Content-Type", "application/json")
 
 
@@ -189,23 +190,23 @@ def _warning(value: str, request: HttpRequest) -> Iterator[Finding]:
         yield Finding("SRF-K8S-03", sentence, text[:LONGEST], text, request)
 
 
+def _explained(subject: Subject) -> Iterator[Explained]:
+    for vector, request, pair in refusals(subject):
+        feedback = body_of(pair.through).get(MEMBER)
+        if feedback is not None:
+            yield Explained(vector, request, pair.through, feedback, vector.request)
+
+
 def next_request(subject: Subject) -> Iterator[Finding]:
-    """A reader of the feedback ends where the vector allows it."""
+    """There is feedback, and a reader of it ends where the vector allows it."""
     for vector, request, pair in refusals(subject):
         feedback = body_of(pair.through).get(MEMBER)
         silent = any(way.get("silent") for way in vector.allowed)
         if feedback is None and not silent:
             sentence = f"{vector.description} There is no recovery_feedback in the Status"
             yield Finding("SRF-COR-01", sentence, MEMBER, sorted(body_of(pair.through)), request)
-            continue
-        yield from reader_findings(vector, feedback, vector.request, request)
-
-
-def _annotated_errors(subject: Subject) -> Iterator[AnnotatedError]:
-    for vector, request, pair in refusals(subject):
-        feedback = body_of(pair.through).get(MEMBER)
-        if feedback is not None:
-            yield annotated_error(request, pair.through, feedback, vector.request)
+        else:
+            yield from reader_findings(vector, feedback, vector.request, request)
 
 
 def no_writes(subject: Subject) -> Iterator[Finding]:
@@ -240,63 +241,10 @@ def dry_run_kept(subject: Subject) -> Iterator[Finding]:
         yield from found("SRF-K8S-04", "the answer to a dry run", pair, request)
 
 
-_TABLE: Final = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {}, "columnDefinitions": [], "rows": []}
-_PARTIAL: Final = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "p"}}
-_PRETTY: Final = b'{\n  "kind": "Pod",\n  "apiVersion": "v1",\n  "metadata": {\n    "name": "p"\n  }\n}'
-_SUCCESSES: Final[dict[str, tuple[HttpRequest, Script]]] = {
-    "a Table": (
-        HttpRequest("GET", _PODS, (("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"),)),
-        answer(200, _TABLE),
-    ),
-    "a PartialObjectMetadata": (
-        HttpRequest("GET", f"{_PODS}/p", (("Accept", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"),)),
-        answer(200, _PARTIAL),
-    ),
-    "a pretty answer": (HttpRequest("GET", f"{_PODS}/p?pretty=true"), answer(200, _PRETTY, (_JSON,))),
-    "an answer in protobuf": (
-        HttpRequest("GET", _PODS, (("Accept", "application/vnd.kubernetes.protobuf"),)),
-        answer(200, b"k8s\x00\x0a\x0f\x0a\x02v1\x12\x07PodList", (_PROTOBUF,)),
-    ),
-    "a Status of success": (
-        HttpRequest("DELETE", f"{_PODS}/p"),
-        answer(200, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}),
-    ),
-    "an object that holds a Status of failure": (
-        HttpRequest("GET", "/apis/example.com/v1/namespaces/default/widgets/w"),
-        answer(200, {"kind": "Widget", "status": "Failure", "message": "not found", "reason": "NotFound", "code": 404}),
-    ),
-    "an answer with warnings": (
-        HttpRequest("POST", "/apis/batch/v1beta1/namespaces/default/cronjobs", (_JSON,), b'{"kind":"CronJob"}'),
-        answer(201, {"kind": "CronJob"}, (("Warning", '299 - "batch/v1beta1 CronJob is deprecated"'),)),
-    ),
-}
-
-
-def successes(subject: Subject) -> Iterator[Finding]:
-    """Whatever is no refusal passes: tables, partial objects, pretty JSON, protobuf."""
-    with serving(subject):
-        for name, (request, script) in _SUCCESSES.items():
-            pair = subject.both(request, script)
-            yield from found("SRF-TRN-01", name, pair, request)
-
-
-_GONE: Final = encoded(status(410, "Expired", "too old resource version: 1 (900)"))
-_UNREAD: Final[dict[str, tuple[HttpRequest, Script]]] = {
-    "a refusal in protobuf": (
-        HttpRequest("POST", _PODS, (_PROTOBUF, ("Accept", _PROTOBUF[1])), b"k8s\x00\x0a\x05\x0a\x02v1"),
-        answer(422, b"k8s\x00\x0a\x0c\x0a\x02v1\x12\x06Status", (_PROTOBUF,)),
-    ),
-    "a refusal in plain text": (
-        HttpRequest("GET", "/api/v1/namespaces/default/pods/p/log"),
-        answer(400, b"unable to retrieve container logs\n", (("Content-Type", "text/plain"),)),
-    ),
-}
-
-
 def unread(subject: Subject) -> Iterator[Finding]:
     """A refusal that is no JSON has no place for feedback, and passes."""
     with serving(subject):
-        for name, (request, script) in _UNREAD.items():
+        for name, request, script in cases("kubernetes/unread"):
             pair = subject.both(request, script)
             response = require_answer(pair.through)
             if (response.status, response.header("content-type"), response.body) != (
@@ -305,6 +253,12 @@ def unread(subject: Subject) -> Iterator[Finding]:
                 pair.direct.body,
             ):
                 yield Finding("SRF-TRN-02", f"{name} changed", repr(pair.direct.body), repr(response.body), request)
+
+
+def successes(subject: Subject) -> Iterator[Finding]:
+    """Whatever is no refusal passes: tables, partial objects, pretty JSON, protobuf."""
+    with serving(subject):
+        yield from passes("SRF-TRN-01", "kubernetes/successes")(subject)
 
 
 def _event(kind: str, value: Json) -> bytes:
@@ -365,22 +319,21 @@ def upgrades(subject: Subject) -> Iterator[Finding]:
         yield Finding("SRF-TRN-09", "the consent to an upgrade changed", expected, actual, request)
 
 
-def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *requirements: str) -> Check:
-    return Check(f"kubernetes/{name}", title, requirements, run, profiles=frozenset({PROFILE}))
-
-
 CHECKS: Final = (
-    _check("status-kept", "A Status stays what it was", status_kept, "SRF-TRN-03", "SRF-TRN-05", "SRF-K8S-02"),
-    _check("causes", "Feedback stands in the causes, last", causes, "SRF-K8S-02"),
-    _check("warnings", "Writes are warned in short lines", warnings, "SRF-K8S-03", "SRF-TRN-05"),
-    _check("next-request", "Feedback leads where it may", next_request, "SRF-COR-01", "SRF-COR-14"),
-    _check("no-writes", "The proxy itself writes nothing", no_writes, "SRF-K8S-04"),
-    _check("dry-run", "A dry run stays one", dry_run_kept, "SRF-K8S-04"),
-    _check("successes", "Tables, partial objects and protobuf pass", successes, "SRF-TRN-01"),
-    _check("unread", "Refusals that are no JSON pass", unread, "SRF-TRN-02"),
-    _check("streams", "Watches and logs arrive as they happen", streams, "SRF-TRN-01", "SRF-TRN-09"),
-    _check("upgrades", "exec is upgraded", upgrades, "SRF-TRN-09"),
-    *judged_checks("kubernetes", PROFILE, _annotated_errors, frozenset({"proxy"})),
+    *profile_checks(
+        ("kubernetes", PROFILE, PROXY),
+        ("status-kept", "A Status stays what it was", status_kept, "SRF-TRN-03 SRF-TRN-05 SRF-K8S-02"),
+        ("causes", "Feedback stands in the causes, last", causes, "SRF-K8S-02"),
+        ("warnings", "Writes are warned in short lines", warnings, "SRF-K8S-03 SRF-TRN-05"),
+        ("next-request", "Feedback leads where it may", next_request, "SRF-COR-01 SRF-COR-14"),
+        ("no-writes", "The proxy itself writes nothing", no_writes, "SRF-K8S-04"),
+        ("dry-run", "A dry run stays one", dry_run_kept, "SRF-K8S-04"),
+        ("successes", "Tables, partial objects and protobuf pass", successes, "SRF-TRN-01"),
+        ("unread", "Refusals that are no JSON pass", unread, "SRF-TRN-02"),
+        ("streams", "Watches and logs arrive as they happen", streams, "SRF-TRN-01 SRF-TRN-09"),
+        ("upgrades", "exec is upgraded", upgrades, "SRF-TRN-09"),
+    ),
+    *judged_checks("kubernetes", PROFILE, _explained, PROXY, leads=False),
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from corrigible.conformance.checks.support.error_request import (
@@ -11,9 +11,16 @@ from corrigible.conformance.checks.support.error_request import (
     send_error_request,
     send_for_answer,
 )
-from corrigible.conformance.checks.support.exchange import ASK, body_of, finding
+from corrigible.conformance.checks.support.exchange import (
+    ASK,
+    EITHER,
+    PROXY,
+    body_of,
+    finding,
+    profile_checks,
+)
 from corrigible.conformance.model.outcome import CouldNotTell
-from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
 from corrigible.conformance.validators.finding import Finding
 from corrigible.conformance.validators.native_preserved import differences
@@ -71,12 +78,13 @@ def kept(subject: Subject) -> Iterator[Finding]:
             yield finding("SRF-PRB-01", difference, request)
 
 
-def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *roles: str) -> Check:
-    profiles = frozenset({PROFILE})
-    return Check(f"problem/{name}", title, ("SRF-PRB-01",), run, profiles=profiles, roles=frozenset(roles))
-
-
 CHECKS: Final = (
-    _check("extension", "Feedback is an extension member", extension, "producer", "proxy"),
-    _check("kept", "The problem stays what it was", kept, "proxy"),
+    *profile_checks(
+        ("problem", PROFILE, EITHER),
+        ("extension", "Feedback is an extension member", extension, "SRF-PRB-01"),
+    ),
+    *profile_checks(
+        ("problem", PROFILE, PROXY),
+        ("kept", "The problem stays what it was", kept, "SRF-PRB-01"),
+    ),
 )

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from corrigible.conformance.checks.support.exchange import (
-    annotated_error,
+    EITHER,
+    Explained,
     body_of,
     encoded,
     judged_checks,
-    reader_findings,
+    profile_checks,
     require_answer,
     script,
     sent,
 )
 from corrigible.conformance.model.vector import Exchange, exchange
-from corrigible.conformance.suite.subject import Check, Subject
+from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
-from corrigible.conformance.validators.finding import AnnotatedError, Finding, Registered
+from corrigible.conformance.validators.finding import Finding, Registered
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import MEMBER
 from corrigible.schema.word import BASE_ACTIONS
@@ -212,38 +213,27 @@ def _suggestions(body: Mapping[str, Any]) -> list[Any]:
     )
 
 
-def next_request(subject: Subject) -> Iterator[Finding]:
-    """The next request is one that the API accepts, or there is none where nothing helps."""
-    for vector, request, response in refusals(subject, "reflective"):
-        feedback = body_of(response).get(MEMBER)
-        if feedback is None:
-            continue  # that is judged by itself
-        yield from reader_findings(vector, feedback, vector.request, request)
-
-
 _VOCABULARY: Final = {name: Registered("MODIFY_PARAMS", {}) for name in ACTIONS - {"MODIFY_PARAMS"}}
 
 
-def _annotated_errors(subject: Subject) -> Iterator[AnnotatedError]:
+def _explained(subject: Subject) -> Iterator[Explained]:
+    """The next request is one that the API accepts, or there is none where nothing helps."""
     for vector, request, response in refusals(subject, "reflective"):
         feedback = body_of(response).get(MEMBER)
-        if feedback is not None:
-            yield annotated_error(request, response, feedback, vector.request, _VOCABULARY)
-
-
-def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *requirements: str) -> Check:
-    roles = frozenset({"producer", "proxy"})
-    return Check(f"recipe/{name}", title, requirements, run, profiles=frozenset({PROFILE}), roles=roles)
+        if feedback is not None:  # that it is missing is judged by itself
+            yield Explained(vector, request, response, feedback, vector.request, _VOCABULARY)
 
 
 CHECKS: Final = (
-    _check("refused-with-success", "A refusal is 200 with success false", refused_with_success, "SRF-RCP-01"),
-    _check("errors-listed", "Errors have a code and a message", errors_listed, "SRF-RCP-02"),
-    _check("both-endpoints", "Both endpoints give feedback", both_endpoints, "SRF-RCP-03"),
-    _check("mode-names", "The modes by their names", mode_names, "SRF-RCP-04", "SRF-COR-08"),
-    _check("same-rules", "The rules are the same in every mode", same_rules, "SRF-RCP-05"),
-    _check("absent-on-success", "No feedback on success", absent_on_success, "SRF-COR-07"),
-    _check("action-names", "The six actions", action_names, "SRF-RCP-06"),
-    _check("next-request", "The next request is accepted", next_request, "SRF-COR-14"),
-    *judged_checks("recipe", PROFILE, _annotated_errors, frozenset({"producer", "proxy"})),
+    *profile_checks(
+        ("recipe", PROFILE, EITHER),
+        ("refused-with-success", "A refusal is 200 with success false", refused_with_success, "SRF-RCP-01"),
+        ("errors-listed", "Errors have a code and a message", errors_listed, "SRF-RCP-02"),
+        ("both-endpoints", "Both endpoints give feedback", both_endpoints, "SRF-RCP-03"),
+        ("mode-names", "The modes by their names", mode_names, "SRF-RCP-04 SRF-COR-08"),
+        ("same-rules", "The rules are the same in every mode", same_rules, "SRF-RCP-05"),
+        ("absent-on-success", "No feedback on success", absent_on_success, "SRF-COR-07"),
+        ("action-names", "The six actions", action_names, "SRF-RCP-06"),
+    ),
+    *judged_checks("recipe", PROFILE, _explained, EITHER),
 )

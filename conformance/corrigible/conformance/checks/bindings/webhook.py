@@ -5,29 +5,30 @@ The API server keeps causes and warnings of a denial, passes them to the caller,
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from corrigible.conformance.checks.bindings.kubernetes import LONGEST
 from corrigible.conformance.checks.support.exchange import (
-    annotated_error,
+    PROXY,
+    Explained,
     body_of,
+    cases,
     encoded,
     finding,
     judged_checks,
-    reader_findings,
+    profile_checks,
     require_answer,
     script,
     sent,
 )
-from corrigible.conformance.checks.support.known_error import found
+from corrigible.conformance.checks.support.known_error import passes
 from corrigible.conformance.model.vector import Exchange, exchange
 from corrigible.conformance.reference.upstream import Pause, Script, answer
-from corrigible.conformance.suite.subject import Check, Pair, Subject
+from corrigible.conformance.suite.subject import Pair, Subject
 from corrigible.conformance.transport.http1 import HttpRequest, request_document
-from corrigible.conformance.validators.finding import ABSENT, AnnotatedError, Finding
+from corrigible.conformance.validators.finding import ABSENT, Finding
 from corrigible.conformance.validators.native_preserved import differences
 from corrigible.schema.carrier import CAUSE, carried
 from corrigible.schema.exchange import Json, Request
@@ -47,7 +48,6 @@ _GROWN: Final = frozenset(
 _MEMBERS: Final = frozenset({"uid", "allowed", "status", "warnings", "auditAnnotations", "patch", "patchType"})
 """What admission.k8s.io/v1 knows of a response."""
 _METHODS: Final = {"CREATE": "POST", "UPDATE": "PUT", "DELETE": "DELETE", "CONNECT": "POST"}
-_PATCH: Final = "W3sib3AiOiJhZGQiLCJwYXRoIjoiL21ldGFkYXRhL2xhYmVscyIsInZhbHVlIjp7ImEiOiJiIn19XQ=="
 _UID: Final = "705ab4f5-6393-11e8-b7cc-42010a800002"
 
 
@@ -175,22 +175,6 @@ def no_patch(subject: Subject) -> Iterator[Finding]:
                 yield Finding("SRF-K8S-05", sentence, expected, actual, request)
 
 
-def next_request(subject: Subject) -> Iterator[Finding]:
-    """A reader of the cause ends where the vector allows it."""
-    for vector, request, pair in denials(subject):
-        feedback = _feedback(_response(body_of(pair.through)))
-        if feedback is None:
-            continue  # what is missing is judged by its form
-        yield from reader_findings(vector, feedback, asked_for(vector.request.body), request)
-
-
-def _annotated_errors(subject: Subject) -> Iterator[AnnotatedError]:
-    for vector, request, pair in denials(subject):
-        feedback = _feedback(_response(body_of(pair.through)))
-        if feedback is not None:
-            yield annotated_error(request, pair.through, feedback, asked_for(vector.request.body))
-
-
 def review(**more: Json) -> bytes:
     """Return the question about a pod that nobody has anything against."""
     request = {
@@ -217,44 +201,12 @@ def _question(**more: Json) -> HttpRequest:
     return HttpRequest("POST", "/validate?timeout=10s", (_JSON, _AGENT), review(**more))
 
 
-_CONSENTS: Final[dict[str, Script]] = {
-    "consent": answer(200, verdict(True)),
-    "consent with warnings": answer(200, verdict(True, warnings=["the image has no digest"])),
-    "consent with a patch": answer(200, verdict(True, patchType="JSONPatch", patch=_PATCH)),
-    "consent with a status": answer(200, verdict(True, status={"code": 200, "message": "denied the request: no"})),
-    "consent in odd spelling": answer(
-        200,
-        json.dumps(verdict(True), indent=2).encode() + b"\n",
-        (("Content-Type", "application/json; charset=utf-8"),),
-    ),
-}
-
-
-def consents(subject: Subject) -> Iterator[Finding]:
-    """What is allowed stays allowed, to the byte."""
-    for name, upstream_answer in _CONSENTS.items():
-        request = _question()
-        pair = subject.both(request, upstream_answer)
-        yield from found("SRF-TRN-01", name, pair, request)
-
-
 _SLOW: Final = 1.0
-_FAILURES: Final[dict[str, Script]] = {
-    "a webhook that fails": answer(500, b"panic: nil map", (("Content-Type", "text/plain"),)),
-    "a webhook that fails in JSON": answer(503, {"kind": "Status", "status": "Failure", "message": "no", "code": 503}),
-    "a webhook that hangs up": Script((b"",), close=True),
-    "a webhook that answers by halves": Script(
-        (b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"kind":',), close=True
-    ),
-    "a webhook that answers no review": answer(200, {"kind": "Pod", "apiVersion": "v1"}),
-    "a webhook that is late": Script((Pause(3 * _SLOW), *answer(200, verdict(True)).parts)),
-}
 
 
 def failure_policy(subject: Subject) -> Iterator[Finding]:
     """Where the webhook fails the API server has to see that: failurePolicy is its own to apply."""
-    for name, upstream_answer in _FAILURES.items():
-        request = _question()
+    for name, request, upstream_answer in cases("webhook/failure-policy"):
         response = subject.through(request, upstream_answer, timeout=_SLOW if "late" in name else 10.0)
         review_response = _response(body_of(response))
         if response.status == 200 and response.error is None and "allowed" in review_response:
@@ -308,20 +260,26 @@ def asked_once(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-K8S-04", sentence, request.target, writes[0].target, request)
 
 
-def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *requirements: str) -> Check:
-    return Check(f"webhook/{name}", title, requirements, run, profiles=frozenset({PROFILE}))
+def _explained(subject: Subject) -> Iterator[Explained]:
+    """A reader takes what the cause says; where one is missing, its form is judged."""
+    for vector, request, pair in denials(subject):
+        feedback = _feedback(_response(body_of(pair.through)))
+        if feedback is not None:
+            yield Explained(vector, request, pair.through, feedback, asked_for(vector.request.body))
 
 
 CHECKS: Final = (
-    _check("verdict-kept", "A denial stays one", verdict_kept, "SRF-K8S-01", "SRF-K8S-02", "SRF-TRN-03"),
-    _check("denial-kept", "The webhook's reasons stay", denial_kept, "SRF-TRN-05"),
-    _check("form", "Feedback stands in a cause", form, "SRF-K8S-02"),
-    _check("warnings", "Warnings are short", warnings, "SRF-K8S-03"),
-    _check("no-patch", "A denial gets no patch", no_patch, "SRF-K8S-05"),
-    _check("next-request", "Feedback leads where it may", next_request, "SRF-COR-14"),
-    _check("consents", "What is allowed passes to the byte", consents, "SRF-TRN-01"),
-    _check("failure-policy", "A failing webhook is seen to fail", failure_policy, "SRF-K8S-04"),
-    _check("in-time", "The verdict is in time", in_time, "SRF-K8S-04"),
-    _check("asked-once", "The webhook is asked once", asked_once, "SRF-K8S-04"),
-    *judged_checks("webhook", PROFILE, _annotated_errors, frozenset({"proxy"})),
+    *profile_checks(
+        ("webhook", PROFILE, PROXY),
+        ("verdict-kept", "A denial stays one", verdict_kept, "SRF-K8S-01 SRF-K8S-02 SRF-TRN-03"),
+        ("denial-kept", "The webhook's reasons stay", denial_kept, "SRF-TRN-05"),
+        ("form", "Feedback stands in a cause", form, "SRF-K8S-02"),
+        ("warnings", "Warnings are short", warnings, "SRF-K8S-03"),
+        ("no-patch", "A denial gets no patch", no_patch, "SRF-K8S-05"),
+        ("consents", "What is allowed passes to the byte", passes("SRF-TRN-01", "webhook/consents"), "SRF-TRN-01"),
+        ("failure-policy", "A failing webhook is seen to fail", failure_policy, "SRF-K8S-04"),
+        ("in-time", "The verdict is in time", in_time, "SRF-K8S-04"),
+        ("asked-once", "The webhook is asked once", asked_once, "SRF-K8S-04"),
+    ),
+    *judged_checks("webhook", PROFILE, _explained, PROXY),
 )

@@ -5,17 +5,22 @@ Knows: vectors, bytes, which judge holds which requirements. Does not know: prof
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-from corrigible.conformance.model.outcome import CouldNotTell
-from corrigible.conformance.model.vector import Exchange, leads_to
-from corrigible.conformance.reference.upstream import Script, answer
+from corrigible.conformance.model.outcome import CouldNotTell, Role
+from corrigible.conformance.model.paths import VECTORS
+from corrigible.conformance.model.vector import Exchange, exchange, leads_to
+from corrigible.conformance.reference.upstream import Pause, Script, answer, chunked
 from corrigible.conformance.suite.subject import Check, Subject
-from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
+from corrigible.conformance.transport.http1 import Headers, HttpRequest, HttpResponse
 from corrigible.conformance.validators import edit, intent, shape, trust
 from corrigible.conformance.validators.finding import AnnotatedError, Finding, Registered
 from corrigible.conformance.validators.native_preserved import Difference
@@ -46,6 +51,64 @@ def feedback_findings(annotated: AnnotatedError, requirements: frozenset[str] | 
 
 
 _JSON: Final = ("Content-Type", "application/json")
+
+
+class Case(NamedTuple):
+    """One answer that passes, what people call it, and the request that it is for."""
+
+    name: str
+    sent: HttpRequest
+    script: Script
+
+
+@cache
+def cases(group: str) -> tuple[Case, ...]:
+    """Return the cases of a group in `vectors/passing.json`."""
+    document = json.loads((VECTORS / "passing.json").read_text("utf-8"))
+    usual = document["requests"]
+    return tuple(
+        Case(
+            entry["name"], _as_request(usual.get(asked, asked) if isinstance(asked, str) else asked), _as_script(entry)
+        )
+        for entry in document[group]
+        for asked in [entry.get("sent", "GET")]
+    )
+
+
+def _as_request(entry: Mapping[str, Any]) -> HttpRequest:
+    return HttpRequest(entry["method"], entry["target"], _fields(entry, "headers"), _as_bytes(entry.get("body", "")))
+
+
+def _as_script(entry: Mapping[str, Any]) -> Script:
+    said: Mapping[str, Any] = entry.get("answer", {"raw": []})
+    close, reason, headers = said.get("close", False), said.get("reason", ""), _fields(said, "headers")
+    if "raw" in said:
+        return Script(tuple(Pause(p["pause"]) if "pause" in p else _as_bytes(p) for p in said["raw"]), close)
+    if "chunks" in said:
+        trailers = _fields(said, "trailers")
+        return chunked(said["status"], map(_as_bytes, said["chunks"]), headers, trailers=trailers, reason=reason)
+    body = said["json"] if "json" in said else _as_bytes(said.get("body", ""))
+    return answer(said["status"], body, headers, reason=reason, close=close)
+
+
+def _fields(entry: Mapping[str, Any], name: str) -> Headers:
+    return tuple((name, _as_bytes(value).decode("latin-1")) for name, value in entry.get(name, ()))
+
+
+def _as_bytes(value: Json) -> bytes:
+    match value:
+        case list():
+            return b"".join(map(_as_bytes, value))
+        case {"repeat": unit, "times": times}:
+            return _as_bytes(unit) * int(times)
+        case {"gzip": inner}:
+            return gzip.compress(_as_bytes(inner), mtime=0)
+        case {"deflate": inner}:
+            return zlib.compress(_as_bytes(inner))
+        case {"base64": text}:
+            return base64.b64decode(text)
+        case _:
+            return str(value).encode("latin-1")
 
 
 def sent(request: Request) -> HttpRequest:
@@ -111,8 +174,10 @@ def reader_findings(
         yield Finding(requirement, sentence, [dict(way) for way in vector.allowed], feedback, sent_request)
 
 
+EITHER: Final[frozenset[Role]] = frozenset({"producer", "proxy"})
+PROXY: Final[frozenset[Role]] = frozenset({"proxy"})
 Judge = Callable[[AnnotatedError], Iterator[Finding]]
-Answers = Callable[[Subject], Iterator[AnnotatedError]]
+Row = tuple[str, str, Callable[[Subject], Iterator[Finding]], str]
 
 _HELD: Final[Mapping[str, tuple[str, Judge, tuple[str, ...]]]] = {
     "shape": (
@@ -147,38 +212,83 @@ _ONLY: Final[Mapping[str, frozenset[str]]] = {"effects": frozenset({"kubernetes-
 _LONG: Final = re.compile(r"[\w-]{12,}")
 
 
-def annotated_error(
-    sent_request: HttpRequest,
-    response: HttpResponse,
-    feedback: Json,
-    request: Request,
-    vocabulary: Mapping[str, Registered] | None = None,
-) -> AnnotatedError:
-    """Return what a judge looks at. The credentials of the request are what nobody may repeat."""
-    credentials = _LONG.findall(sent_request.header("authorization") or "")
-    return AnnotatedError(
-        request=request,
-        feedback=feedback,
-        status=response.status,
-        headers={name.lower(): value for name, value in response.headers},
-        vocabulary=vocabulary or {},
-        secrets=tuple(credentials),
-        sent=sent_request,
-    )
+class Explained(NamedTuple):
+    """A refusal of a vector, and the feedback that came with it."""
+
+    vector: Exchange
+    sent: HttpRequest
+    response: HttpResponse
+    feedback: Json
+    request: Request
+    """What the feedback refers to."""
+    vocabulary: Mapping[str, Registered] = {}
+
+    @property
+    def annotated_error(self) -> AnnotatedError:
+        """What a judge looks at. The credentials of the request are what nobody may repeat."""
+        return AnnotatedError(
+            request=self.request,
+            feedback=self.feedback,
+            status=self.response.status,
+            headers={name.lower(): value for name, value in self.response.headers},
+            vocabulary=self.vocabulary,
+            secrets=tuple(_LONG.findall(self.sent.header("authorization") or "")),
+            sent=self.sent,
+        )
 
 
-def judged_checks(prefix: str, profile: str, answers: Answers, roles: frozenset[str]) -> tuple[Check, ...]:
-    """Return the checks that judge every feedback of a profile."""
-    return tuple(
-        Check(f"{prefix}/{name}", title, requirements, _run(judge, requirements, answers), frozenset({profile}), roles)
+Explanations = Callable[[Subject], Iterator[Explained]]
+Refusals = Iterator[tuple[Exchange, HttpRequest, HttpResponse]]
+
+
+def refusals_of(profile: str, subject: Subject) -> Refusals:
+    """Yield every refusal of a profile's vectors; the upstream of a proxy gives the vector's answer."""
+    for vector in exchange(profile):
+        request = sent(vector.request)
+        response = subject.through(request, script(vector.answer) if subject.upstream is not None else None)
+        yield vector, request, require_answer(response)
+
+
+def status_changed(vector: Exchange, request: HttpRequest, response: HttpResponse) -> Iterator[Finding]:
+    """Yield where the status of a refusal is not its vector's."""
+    if response.status != vector.answer["status"]:
+        yield Finding("SRF-TRN-03", "the status code changed", vector.answer["status"], response.status, request)
+
+
+def judged_checks(
+    prefix: str, profile: str, explanations: Explanations, roles: frozenset[Role], *, leads: bool = True
+) -> tuple[Check, ...]:
+    """Return the checks that judge every feedback of a profile; with `leads`, also that of where it leads a reader."""
+
+    def leads_where_it_may(subject: Subject) -> Iterator[Finding]:
+        """A reader of the feedback ends where the vector allows it."""
+        for one in explanations(subject):
+            yield from reader_findings(one.vector, one.feedback, one.request, one.sent)
+
+    rows: list[Row] = [
+        (name, title, _run(judge, requirements, explanations), " ".join(requirements))
         for name, (title, judge, requirements) in _HELD.items()
         if profile in _ONLY.get(name, (profile,))
-    )
+    ]
+    if leads:
+        rows.insert(0, ("next-request", "Feedback leads where it may", leads_where_it_may, "SRF-COR-14"))
+    return profile_checks((prefix, profile, roles), *rows)
 
 
-def _run(judge: Judge, requirements: tuple[str, ...], answers: Answers) -> Callable[[Subject], Iterator[Finding]]:
+def _run(
+    judge: Judge, requirements: tuple[str, ...], explanations: Explanations
+) -> Callable[[Subject], Iterator[Finding]]:
     def run(subject: Subject) -> Iterator[Finding]:
-        for annotated_error in answers(subject):
-            yield from (finding for finding in judge(annotated_error) if finding.requirement in requirements)
+        for one in explanations(subject):
+            yield from (finding for finding in judge(one.annotated_error) if finding.requirement in requirements)
 
     return run
+
+
+def profile_checks(where: tuple[str, str, frozenset[Role]], *rows: Row) -> tuple[Check, ...]:
+    """Return checks by prefix, profile and roles. A row: name, title, run and the requirements, separated by blanks."""
+    prefix, profile, roles = where
+    return tuple(
+        Check(f"{prefix}/{name}", title, tuple(requirements.split()), run, frozenset({profile}), roles)
+        for name, title, run, requirements in rows
+    )

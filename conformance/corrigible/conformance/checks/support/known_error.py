@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Final, TypeVar
 
-from corrigible.conformance.checks.support.exchange import ASK, JSON
+from corrigible.conformance.checks.support.exchange import ASK, JSON, cases
 from corrigible.conformance.model.background import repeated_beside
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.reference.upstream import Script, answer
@@ -105,6 +105,19 @@ def found(
     """Yield findings of one requirement, for one pair of answers to the same request."""
     for difference in answer_differences(pair.direct, pair.through, annotated=annotated):
         yield difference.finding(requirement, request, label)
+
+
+def passes(requirement: str, group: str) -> Callable[[Subject], Iterator[Finding]]:
+    """Return a check that the answers of a group of `vectors/passing.json` pass to the byte."""
+
+    def pass_to_the_byte(subject: Subject) -> Iterator[Finding]:
+        """The suite's own upstream gives these answers, and they pass to the byte."""
+        if subject.upstream is None:
+            raise NotApplicable("what an answer without fault is like is only known of the suite's own upstream")
+        for case in cases(group):
+            yield from found(requirement, case.name, subject.both(case.sent, case.script), case.sent)
+
+    return pass_to_the_byte
 
 
 def text(body: bytes) -> str:

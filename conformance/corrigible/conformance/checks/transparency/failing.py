@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from corrigible.conformance.checks.support.exchange import JSON
+from corrigible.conformance.checks.support.exchange import JSON, cases
 from corrigible.conformance.checks.support.known_error import (
     KNOWN,
     NEEDS_A_LOOK,
@@ -18,7 +18,7 @@ from corrigible.conformance.checks.support.known_error import (
 )
 from corrigible.conformance.checks.transparency.passing import GET
 from corrigible.conformance.model.outcome import NotApplicable
-from corrigible.conformance.reference.upstream import Pause, Script, answer, chunked
+from corrigible.conformance.reference.upstream import answer, chunked
 from corrigible.conformance.suite.subject import Pair, Subject
 from corrigible.conformance.transport.http1 import CASE, HttpRequest, HttpResponse
 from corrigible.conformance.validators.finding import Finding
@@ -26,30 +26,12 @@ from corrigible.conformance.validators.finding import Finding
 LONGEST: Final = 5.0
 """Seconds after which nobody waits for an explanation any more."""
 
-_ELSEWHERE: Final = answer(302, b"", [("Location", "http://127.0.0.1:1/")], reason="Found")
-LOOKUPS: Final[dict[str, Script]] = {
-    "are never answered": Script((Pause(8.0),), close=True),
-    "find the connection closed": Script((), close=True),
-    "get something that is no HTTP": Script((b"SSH-2.0-OpenSSH_9.6\r\n",), close=True),
-    "are answered with a 500": answer(500, b'{"error": {"code": "oops", "message": "no"}}', [JSON], reason="Oops"),
-    "are answered with a 401": answer(401, b'{"error": {"code": "who", "message": "no"}}', [JSON], reason="Who"),
-    "are sent elsewhere": _ELSEWHERE,
-    "get a page": answer(200, b"<html>hello</html>", [("Content-Type", "text/html")], reason="OK"),
-    "get JSON of another kind": answer(200, b'[1, {"refunded": {}}, null]', [JSON], reason="OK"),
-    "get an object without the members": answer(200, b'{"total": "x", "refunded": null}', [JSON], reason="OK"),
-    "get JSON that breaks off": answer(200, b'{"total": 1000, "refu', [JSON], reason="OK"),
-    "get an answer that breaks off": answer(200, b'{"to', [JSON, ("Content-Length", "500")], close=True),
-    "get five million bytes": answer(200, b'{"a": "' + b"a" * 5_000_000 + b'"}', [JSON], reason="OK"),
-    "get twenty thousand levels": answer(200, b"[" * 20_000 + b"]" * 20_000, [JSON], reason="OK"),
-    "get numbers no machine holds": answer(200, b'{"total": 1e400, "refunded": -1e999}', [JSON], reason="OK"),
-}
-
 
 def lookups_fail(subject: Subject) -> Iterator[Finding]:
     """Whatever becomes of its look-ups, the refusal arrives, in time, as the upstream said it."""
     native_response = native(subject, NEEDS_A_LOOK)
     looked = False
-    for name, script in LOOKUPS.items():
+    for name, script in ((case.name, case.script) for case in cases("open/look-up")):
         caller, case = subject.caller(), subject.case()
         subject.suite_upstream.script_others(caller[1], script)
         subject.suite_upstream.script(case, as_script(native_response), target=NEEDS_A_LOOK.target)
@@ -118,39 +100,9 @@ def answers_are_too_long(subject: Subject) -> Iterator[Finding]:
         yield from _still_native("SRF-TRN-08", f"four million bytes {name}", pair.direct, pair.through, KNOWN)
 
 
-BROKEN: Final[dict[str, Script]] = {
-    "a success that breaks off": answer(200, b'{"a": 1', [JSON, ("Content-Length", "500")], reason="OK", close=True),
-    "an error that breaks off": answer(400, b'{"error": ', [JSON, ("Content-Length", "500")], close=True),
-    "a long success that breaks off": answer(
-        200, b"x" * 200_000, [("Content-Type", "text/plain"), ("Content-Length", "900000")], reason="OK", close=True
-    ),
-    "chunks that break off": Script(
-        (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",),
-        close=True,
-    ),
-    "an error in chunks that breaks off": Script(
-        (
-            b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-            b'a\r\n{"error": \r\n',
-        ),
-        close=True,
-    ),
-    "chunks that are none": Script(
-        (
-            b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-            b"zz\r\n{}\r\n",
-        ),
-        close=True,
-    ),
-    "nothing at all": Script((), close=True),
-    "half a head": Script((b"HTTP/1.1 200 OK\r\nContent-Ty",), close=True),
-    "something that is no HTTP": Script((b"SSH-2.0-OpenSSH_9.6\r\n\r\n",), close=True),
-}
-
-
 def upstream_breaks_off(subject: Subject) -> Iterator[Finding]:
     """What broke off must not come out whole, and the next exchange works as ever."""
-    for name, script in BROKEN.items():
+    for name, script in ((case.name, case.script) for case in cases("open/broken")):
         pair = subject.both(GET, script)
         through = pair.through
         if through.error is None and through.status not in (502, 504):
@@ -163,7 +115,7 @@ def upstream_breaks_off(subject: Subject) -> Iterator[Finding]:
 
 def status_survives(subject: Subject) -> Iterator[Finding]:
     """A head that came whole is the upstream's word: who gets a 502 instead sends again what has been done."""
-    for name, script in BROKEN.items():
+    for name, script in ((case.name, case.script) for case in cases("open/broken")):
         pair = subject.both(GET, script)
         direct, through = pair.direct, pair.through
         if direct.status == 0 or direct.error is None or "that are none" in name:
