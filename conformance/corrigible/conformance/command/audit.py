@@ -11,15 +11,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corrigible.conformance.audit.audit import Audit, audit, document, gather
 from corrigible.conformance.audit.search import Hit
 from corrigible.conformance.audit.subject import AuditSubject, command
+from corrigible.conformance.command import Subparsers, several, subcommand
 from corrigible.conformance.model.outcome import UsageError
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _SHOWN = 5
 _LONG = 2000
@@ -28,18 +25,18 @@ _LONG = 2000
 
 def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "audit",
-        help="find fixes that leak outside of the feedback",
-        description="Search for every fix of packs, look-ups, tasks and captures in all that an agent without feedback"
+        run,
+        "find fixes that leak outside of the feedback",
+        "Search for every fix of packs, look-ups, tasks and captures in all that an agent without feedback"
         " sees: diagnoses, responses in the modes verbose and traditional, prompts, success criteria."
         " Exit status: 0 no leak, 1 a leak, 2 could not tell.",
     )
     parser.add_argument("packs", nargs="*", metavar="NAME_OR_PATH", help="rule packs; default: every built-in one")
-    parser.add_argument("--tasks", type=Path, action="append", nargs="+", default=[], metavar="FILE", help="task files")
-    parser.add_argument(
-        "--captures", type=Path, action="append", nargs="+", default=[], metavar="FILE", help="recorded exchanges"
-    )
+    several(parser, "--tasks", type=Path, nargs="+", metavar="FILE", help="task files")
+    several(parser, "--captures", type=Path, nargs="+", metavar="FILE", help="recorded exchanges")
     parser.add_argument("--strict", action="store_true", help="count fixes in third parties' own texts as leaks, too")
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="write the certificate, if there is no leak")
     parser.add_argument("--json", action="store_true", help="print all results as JSON")
@@ -47,7 +44,6 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--corrigible", metavar="COMMAND", help="the command that renders packs; default: the one installed here"
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

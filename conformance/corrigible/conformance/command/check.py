@@ -8,11 +8,10 @@ import random
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corrigible.conformance.checks import CHECKS
 from corrigible.conformance.checks.consumer import asking
-from corrigible.conformance.command import run_target
+from corrigible.conformance.command import Subparsers, run_target, several, subcommand
 from corrigible.conformance.model.outcome import PROFILES, UsageError, did_you_mean
 from corrigible.conformance.model.vector import Group, consumer
 from corrigible.conformance.report import terminal
@@ -27,45 +26,35 @@ from corrigible.conformance.suite.runner import run as run_checks
 from corrigible.conformance.suite.subject import Check
 from corrigible.schema.extra import require
 
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
-
-
 require("conformance check", "conformance")  # some checks import the rest of it when they run
 
 
 def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "check",
-        help="check a proxy, an API, a reader or a rule pack",
-        description="Check a subject against the numbered requirements of SPEC.md. Prints each failure with its "
+        run,
+        "check a proxy, an API, a reader or a rule pack",
+        "Check a subject against the numbered requirements of SPEC.md. Prints each failure with its "
         "requirement, the difference and a command that reproduces it. A level is given only if each of its MUSTs was "
         "run and passed. Exit status: 0 nothing failed and each MUST was run, 1 a check failed, 2 a MUST was not run.",
     )
     run_target.add(parser)
-    parser.add_argument(
+    several(
+        parser,
         "--known-failing",
         metavar="@FILE|PATTERN=REASON",
-        action="append",
-        default=[],
         help="checks that are expected to fail; the run fails if one of them passes or a pattern matches nothing",
     )
-    parser.add_argument(
+    several(
+        parser,
         "--only",
         metavar="PATTERN",
-        action="append",
-        default=[],
         help="run only these checks: a path such as transparency/*, or a requirement; may be repeated",
     )
     parser.add_argument("--strict", action="store_true", help="treat SHOULD requirements as MUST")
-    parser.add_argument(
-        "--report",
-        metavar="KIND=FILE,...",
-        action="append",
-        default=[],
-        help=f"reports to write: {', '.join(RENDER)}; may be repeated",
-    )
+    several(parser, "--report", metavar="KIND=FILE,...", help=f"reports to write: {', '.join(RENDER)}; may be repeated")
     parser.add_argument("--badge", metavar="FILE", help="write an endpoint document for shields.io")
     parser.add_argument(
         "--check-timeout",
@@ -85,7 +74,6 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--shuffle", metavar="SEED", type=int, help="run the checks in another order: no verdict depends on it"
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -162,10 +150,12 @@ def coloured() -> bool:
 
 def add_replay(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "replay",
-        help="run one check again and print its full trace",
-        description="Run one check again and print everything sent and received. Takes the options of `check`; "
+        run_replay,
+        "run one check again and print its full trace",
+        "Run one check again and print everything sent and received. Takes the options of `check`; "
         "--record takes the seed from the record of an earlier run.",
     )
     parser.add_argument(
@@ -173,7 +163,6 @@ def add_replay(subparsers: Subparsers) -> None:
     )
     run_target.add(parser)
     parser.add_argument("--record", metavar="FILE", type=Path, help="the record of an earlier run (--report json=FILE)")
-    parser.set_defaults(run=run_replay)
 
 
 def run_replay(args: argparse.Namespace) -> int:
@@ -232,15 +221,16 @@ def trace(entry: Entry) -> str:
 
 def add_report(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "report",
-        help="write reports of an earlier run from its record",
-        description="Write reports from a record (`check --report json=FILE`). Without --report: print the terminal's "
+        run_report,
+        "write reports of an earlier run from its record",
+        "Write reports from a record (`check --report json=FILE`). Without --report: print the terminal's "
         "output. The exit status is that of the run.",
     )
     parser.add_argument("record", metavar="RECORD.json", type=Path)
-    parser.add_argument("--report", metavar="KIND=FILE,...", action="append", default=[], help=", ".join(RENDER))
-    parser.set_defaults(run=run_report)
+    several(parser, "--report", metavar="KIND=FILE,...", help=", ".join(RENDER))
 
 
 def run_report(args: argparse.Namespace) -> int:
@@ -256,15 +246,15 @@ def run_report(args: argparse.Namespace) -> int:
 
 def add_diff(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "diff",
-        help="compare two runs",
-        description="Compare two records. Exit status: 0 no new failure, 1 new failures, 2 a record is unreadable or "
-        "incomplete.",
+        run_diff,
+        "compare two runs",
+        "Compare two records. Exit status: 0 no new failure, 1 new failures, 2 a record is unreadable or incomplete.",
     )
     parser.add_argument("before", metavar="A.json", type=Path)
     parser.add_argument("after", metavar="B.json", type=Path)
-    parser.set_defaults(run=run_diff)
 
 
 def run_diff(args: argparse.Namespace) -> int:

@@ -13,13 +13,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 import yaml
 
 from corrigible.conformance.checks import CHECKS
 from corrigible.conformance.checks.http.generated_request import base_path, load, parsed, plan
+from corrigible.conformance.command import Subparsers, several, subcommand
 from corrigible.conformance.model.outcome import CouldNotTell, Missing, NotApplicable, UsageError
 from corrigible.conformance.report.terminal import one_line
 from corrigible.conformance.suite.requirement import book
@@ -29,9 +30,6 @@ from corrigible.conformance.validators.openapi import Description
 from corrigible.schema.exchange import Json
 
 from .run_target import headers_of
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _REFUSED: Final = frozenset({400, 422})
 """The statuses that say that a request is what is wrong, and not who asks, how often, or whether a thing is there."""
@@ -82,10 +80,12 @@ class Found:
 
 def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "init",
-        help="write the config that `conformance check` needs to judge an API",
-        description="Read an API's OpenAPI description, try which requests it refuses and accepts, and write a config "
+        run,
+        "write the config that `conformance check` needs to judge an API",
+        "Read an API's OpenAPI description, try which requests it refuses and accepts, and write a config "
         "for `conformance check --config`. Reads are sent; a POST, PUT or PATCH only with an empty JSON object where "
         "the description requires members, and only with --yes or after a question. Never DELETE. Without URL "
         "nothing is sent.",
@@ -98,16 +98,14 @@ def add(subparsers: Subparsers) -> None:
         "--out", metavar="FILE", type=Path, default=Path("conformance.yaml"), help="the config; default: %(default)s"
     )
     parser.add_argument("--requests", metavar="N", type=int, default=100, help="maximum number; default: %(default)s")
-    parser.add_argument(
+    several(
+        parser,
         "--header",
         metavar="'NAME: VALUE'",
-        action="append",
-        default=[],
         help="header of every request, such as credentials; it is not written into the config; may be repeated",
     )
     parser.add_argument("--dry-run", action="store_true", help="print what would be sent, and send nothing")
     parser.add_argument("--yes", action="store_true", help="send the writes without a question")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from corrigible.conformance.command import lift_hotpot, lift_results, lift_tasks
+from corrigible.conformance.command import Subparsers, lift_hotpot, lift_results, lift_tasks, several, subcommand
 from corrigible.conformance.command.lift_options import add_agents, add_shared, local_plan, plans, resolve
 from corrigible.conformance.command.lift_results import claims_of
 from corrigible.conformance.lift.arms import Arm
@@ -21,9 +21,6 @@ from corrigible.conformance.lift.serve import EpisodeService, ExternalAgent, Ser
 from corrigible.conformance.lift.task import TASKS, TaskError
 from corrigible.conformance.model.outcome import UsageError
 from corrigible.schema.exchange import Json
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def dry_run(plan: Plan, args: argparse.Namespace) -> int:
@@ -60,21 +57,20 @@ ARMS: Final = (Arm.TRADITIONAL, Arm.VERBOSE, Arm.REFLECTIVE, Arm.PATCHES)
 
 def add_serve(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "serve",
-        help="measure an agent of your own",
-        description="Hand out episodes over HTTP: POST /episodes answers a prompt and a base URL; the agent calls the"
+        serve,
+        "measure an agent of your own",
+        "Hand out episodes over HTTP: POST /episodes answers a prompt and a base URL; the agent calls the"
         " API there, POSTs /episodes/ID/finish, and is scored by the end state. Arms are assigned at random, balanced,"
         " and hidden from the agent. Run it again with the same --out to continue.",
     )
     add_shared(parser)
     parser.add_argument("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1; default: a free one")
     parser.add_argument("--agent", default="external", metavar="NAME", help="the agent's name in the log")
-    parser.add_argument(
-        "--arm", action="append", default=[], metavar="NAME,...", help=f"arms to assign; default: {', '.join(ARMS)}"
-    )
+    several(parser, "--arm", metavar="NAME,...", help=f"arms to assign; default: {', '.join(ARMS)}")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="maximum time of an episode; default: 600")
-    parser.set_defaults(run=serve)
 
 
 def serve(args: argparse.Namespace) -> int:
@@ -135,25 +131,18 @@ def add(subparsers: Subparsers) -> None:
 
 
 def _add_run(inner: Subparsers) -> None:
-    parser = inner.add_parser(
+    parser = subcommand(
+        inner,
         "run",
-        help="play episodes",
-        description="Play every episode that the log in DIR lacks; run it again to continue after a stop."
+        _run,
+        "play episodes",
+        "Play every episode that the log in DIR lacks; run it again to continue after a stop."
         " Options override the plan file. Exit status: 0 ran, 1 an agent that follows the feedback did harm,"
         " 2 could not run, or not to the end.",
     )
     add_shared(parser)
-    parser.add_argument(
-        "--arm", action="append", default=[], metavar="NAME,...", help=f"arms to play: {', '.join(Arm)}"
-    )
-    parser.add_argument(
-        "--agent",
-        "--agents",
-        action="append",
-        default=[],
-        metavar="NAME,...",
-        help="scripted agents; `scripted`: all of them",
-    )
+    several(parser, "--arm", metavar="NAME,...", help=f"arms to play: {', '.join(Arm)}")
+    several(parser, "--agent", "--agents", metavar="NAME,...", help="scripted agents; `scripted`: all of them")
     parser.add_argument("--concurrency", type=int, metavar="N", help="number of simultaneous episodes; default: 2")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="maximum time of an episode; default: 120")
     parser.add_argument(
@@ -167,7 +156,6 @@ def _add_run(inner: Subparsers) -> None:
     parser.add_argument("--tokens", type=Path, metavar="FILE", help="with --dry-run: write the tokens of every task")
     parser.add_argument("--quiet", action="store_true", help="print no summary")
     add_agents(parser)
-    parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -7,18 +7,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, get_args
+from typing import Final, get_args
 
-from corrigible.conformance.command import lift_options
+from corrigible.conformance.command import Subparsers, lift_options, several
 from corrigible.conformance.lift.hotpot.game import OWN, DataFile, Question, read
 from corrigible.conformance.lift.hotpot.log import Sample, Strategy
 from corrigible.conformance.lift.hotpot.player import SCRIPTS, Player, ScriptedPlayer
 from corrigible.conformance.lift.hotpot.run import Rules
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _STRATEGIES: Final = get_args(Strategy)
 _DEFAULT_STRATEGIES: Final = ("free", "structured")
@@ -40,17 +37,12 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
     scripts = "; ".join(f"{name}: {what}" for name, (what, _) in SCRIPTS.items())
-    parser.add_argument(
-        "--agent",
-        action="append",
-        default=[],
-        metavar="NAME,...",
-        help=f"scripts that know the answers, to try the harness ({scripts})",
+    several(
+        parser, "--agent", metavar="NAME,...", help=f"scripts that know the answers, to try the harness ({scripts})"
     )
-    parser.add_argument(
+    several(
+        parser,
         "--strategy",
-        action="append",
-        default=[],
         metavar="NAME,...",
         help=f"reflection between trials: {', '.join(_STRATEGIES)}; default: {','.join(_DEFAULT_STRATEGIES)}",
     )

@@ -17,6 +17,7 @@ import yaml
 
 from corrigible.conformance.audit.audit import audit, document, gather
 from corrigible.conformance.audit.subject import command
+from corrigible.conformance.command import several
 from corrigible.conformance.command.audit import report
 from corrigible.conformance.lift.agents.model import named
 from corrigible.conformance.lift.agents.protocol import Agent
@@ -39,27 +40,12 @@ def add_shared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("lift"), metavar="DIR", help="folder of the log; default: lift"
     )
-    parser.add_argument(
-        "--domain",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="API to play; default: all whose servers can start here; repeatable",
+    several(
+        parser, "--domain", metavar="NAME", help="API to play; default: all whose servers can start here; repeatable"
     )
-    parser.add_argument(
-        "--task",
-        action="append",
-        default=[],
-        metavar="PATTERN",
-        help="only tasks with this id, or domain/id; repeatable",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        action="append",
-        default=[],
-        metavar="N",
-        help="seed of one repetition of every task; default: 0; repeatable",
+    several(parser, "--task", metavar="PATTERN", help="only tasks with this id, or domain/id; repeatable")
+    several(
+        parser, "--seed", type=int, metavar="N", help="seed of one repetition of every task; default: 0; repeatable"
     )
     parser.add_argument(
         "--engine",
@@ -113,10 +99,9 @@ def _audited(planned: ResolvedPlan, folder: Path, out: Path) -> ResolvedPlan:
 def add_agents(parser: argparse.ArgumentParser) -> None:
     """Add the options of models that call an API."""
     group = add_models(parser)
-    group.add_argument(
+    several(
+        group,
         "--strategy",
-        action="append",
-        default=[],
         metavar="NAME,...",
         help=f"reflection between calls: {', '.join(STRATEGIES)}; default: none",
     )
@@ -133,9 +118,7 @@ def add_agents(parser: argparse.ArgumentParser) -> None:
 def add_models(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Add the options of models, whatever they are asked for, and return their group."""
     group = parser.add_argument_group("models", "keys come from the environment; they are neither logged nor recorded")
-    group.add_argument(
-        "--model", action="append", default=[], metavar="PROVIDER:NAME", help=f"PROVIDER: {', '.join(PROVIDERS)}"
-    )
+    several(group, "--model", metavar="PROVIDER:NAME", help=f"PROVIDER: {', '.join(PROVIDERS)}")
     group.add_argument(
         "--base-url", default="", metavar="URL", help="base URL of the provider's API or of a local server"
     )
@@ -145,10 +128,9 @@ def add_models(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         metavar="NAME",
         help="start a small model on this machine, and play with it: smollm2 (needs corrigible[local]); slow, and weak",
     )
-    group.add_argument(
+    several(
+        group,
         "--set",
-        action="append",
-        default=[],
         metavar="NAME=VALUE",
         help="any other setting: mode=json, temperature=0, max_tokens=8192, extra={reasoning_effort: low}",
     )

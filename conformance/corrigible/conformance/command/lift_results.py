@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from corrigible.conformance.command import Subparsers, subcommand
 from corrigible.conformance.lift.arms import Arm
 from corrigible.conformance.lift.hotpot import log
 from corrigible.conformance.lift.log import Episode, compare, read
@@ -18,8 +19,6 @@ from corrigible.conformance.model.outcome import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from corrigible.conformance.lift.report.summary import Summary
-
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
     from corrigible.conformance.lift.reproduction import Table
 
 
@@ -57,10 +56,12 @@ def claims_of(folder: Path) -> list[str]:
 
 def add_report(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "report",
-        help="show the results of a run",
-        description="Compute every figure from the log of a run, and print it; write it as JSON or as one page with all"
+        run_report,
+        "show the results of a run",
+        "Compute every figure from the log of a run, and print it; write it as JSON or as one page with all"
         " episodes step by step. Nothing but the log is read. Exit status: 0 reported, 2 the log cannot be read.",
     )
     parser.add_argument(
@@ -73,7 +74,6 @@ def add_report(subparsers: Subparsers) -> None:
         metavar="A:B",
         help="compare these arms instead of those declared before the run; the report says so",
     )
-    parser.set_defaults(run=run_report)
 
 
 def run_report(args: argparse.Namespace) -> int:
@@ -122,10 +122,12 @@ INSPECT: Final = "inspect"
 
 def add_export(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "export",
-        help="write the figures of a run as CSV, LaTeX, SVG and PDF, or a log for Inspect AI",
-        description="Write the figures of a run for a publication: CSV of episodes, rates, comparisons and ways,"
+        run_export,
+        "write the figures of a run as CSV, LaTeX, SVG and PDF, or a log for Inspect AI",
+        "Write the figures of a run for a publication: CSV of episodes, rates, comparisons and ways,"
         " LaTeX tables (booktabs), figures as SVG, and as PDF where svglib is installed (corrigible[pdf]). Nothing but"
         " the log is read. Exit status: 0 written, 2 not.",
     )
@@ -137,7 +139,6 @@ def add_export(subparsers: Subparsers) -> None:
         help=f"also write each agent's episodes of each arm as a log of Inspect AI, to FOLDER/{INSPECT}:"
         f" `inspect view --log-dir FOLDER/{INSPECT}` shows them",
     )
-    parser.set_defaults(run=run_export)
 
 
 def run_export(args: argparse.Namespace) -> int:
@@ -192,10 +193,12 @@ def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def add_compare(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "compare",
-        help="show where two logs differ",
-        description="Compare two logs in everything but times. Exit status: 0 they agree, 1 they differ, "
+        run_compare,
+        "show where two logs differ",
+        "Compare two logs in everything but times. Exit status: 0 they agree, 1 they differ, "
         "2 one of them cannot be read.",
     )
     parser.add_argument("first", metavar="DIR", type=Path)
@@ -203,7 +206,6 @@ def add_compare(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--most", type=int, default=50, metavar="N", help="maximum number of differences shown; default: 50"
     )
-    parser.set_defaults(run=run_compare)
 
 
 def run_compare(args: argparse.Namespace) -> int:
@@ -227,10 +229,12 @@ _PLAN: Final = frozenset({".yaml", ".yml"})
 
 def add_reproduce(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "reproduce",
-        help="compute a paper's figures, or a committed run's report, again, and compare",
-        description="A paper: compute its tables and figures from the counts that it prints. A plan, or the folder of a"
+        run_reproduce,
+        "compute a paper's figures, or a committed run's report, again, and compare",
+        "A paper: compute its tables and figures from the counts that it prints. A plan, or the folder of a"
         f" run: compute the report from its log, and compare it with {REPORT} beside the log; with --play, play the"
         " plan again, and compare how the episodes end. Exit status: 0 all match, 1 something does not, 2 nothing to"
         " compare.",
@@ -243,7 +247,6 @@ def add_reproduce(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--play", type=Path, metavar="DIR", help="play the plan again into DIR; a local model is started"
     )
-    parser.set_defaults(run=run_reproduce)
 
 
 def run_reproduce(args: argparse.Namespace) -> int:
@@ -339,14 +342,15 @@ def _lift(*words: str) -> int:
 
 def add_paper(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "paper",
-        help="recompute two papers' figures from their counts",
-        description='From the counts that "Structure Beats Verbosity for AI Agent Recovery" prints, recompute its'
+        run_paper,
+        "recompute two papers' figures from their counts",
+        'From the counts that "Structure Beats Verbosity for AI Agent Recovery" prints, recompute its'
         " tables 2 and 4 and its Acme intervals; then show what remains if repeats of a task do not count as"
         " independent. Last, the figures of the paper on structure snowballing, from its counts.",
     )
-    parser.set_defaults(run=run_paper)
 
 
 def run_paper(args: argparse.Namespace) -> int:
@@ -359,10 +363,12 @@ def run_paper(args: argparse.Namespace) -> int:
 
 def add_power(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "power",
-        help="compute how many tasks a comparison needs",
-        description="Compute how many tasks are needed to show a difference between two arms; with --tasks, also which"
+        run_power,
+        "compute how many tasks a comparison needs",
+        "Compute how many tasks are needed to show a difference between two arms; with --tasks, also which"
         " difference that many tasks can show. Repeats of a task do not count. McNemar's test, one pair per task.",
     )
     parser.add_argument(
@@ -384,7 +390,6 @@ def add_power(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--power", type=float, default=0.8, help="probability that the difference is found; default: %(default)s"
     )
-    parser.set_defaults(run=run_power)
 
 
 def run_power(args: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from corrigible.conformance.command import Subparsers, several, subcommand
 from corrigible.conformance.lift.ending import ENDINGS, read_endings
 from corrigible.conformance.lift.environment import environments
 from corrigible.conformance.lift.resolved_plan import task_files
@@ -16,21 +17,21 @@ from corrigible.conformance.lift.task import TASKS, Task, TaskError
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
     from corrigible.conformance.lift.scorer_audit import Finding
 
 
 def add_tasks(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "tasks",
-        help="list the tasks, and check their files",
-        description="Read every task file, and list its tasks. Exit status: 0 fine, 2 a file is wrong.",
+        run_tasks,
+        "list the tasks, and check their files",
+        "Read every task file, and list its tasks. Exit status: 0 fine, 2 a file is wrong.",
     )
     parser.add_argument("domain", nargs="*", metavar="DOMAIN", help="only tasks of these APIs; default: all")
     parser.add_argument("--task-files", type=Path, default=TASKS, metavar="FOLDER", help="default: the suite's own")
     parser.add_argument("--prompts", action="store_true", help="print the prompts, too")
-    parser.set_defaults(run=run_tasks)
 
 
 def run_tasks(args: argparse.Namespace) -> int:
@@ -71,18 +72,19 @@ _AT_ONCE: Final = 2
 
 def add_audit_scorers(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "audit-scorers",
-        help="play right and wrong endings of every task, and check how they are scored",
-        description="Each task has endings that its scorer must accept (other wording, other legal values, another"
+        run_audit_scorers,
+        "play right and wrong endings of every task, and check how they are scored",
+        "Each task has endings that its scorer must accept (other wording, other legal values, another"
         " order) and endings that it must refuse, and an impossible one has ways around that must lead nowhere. Play"
         " them all against the real servers, from the refusal on. Exit status: 0 all are scored as they must be, 1 one"
         " is not, 2 a file is wrong or a server does not start.",
     )
     parser.add_argument("domain", nargs="*", metavar="DOMAIN", help="only tasks of these APIs; default: all that start")
-    parser.add_argument("--task", action="append", default=[], metavar="PATTERN", help="only tasks with this id")
+    several(parser, "--task", metavar="PATTERN", help="only tasks with this id")
     parser.add_argument("--task-files", type=Path, default=TASKS, metavar="FOLDER", help="default: the suite's own")
-    parser.set_defaults(run=run_audit_scorers)
 
 
 def run_audit_scorers(args: argparse.Namespace) -> int:

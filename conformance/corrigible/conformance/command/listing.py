@@ -7,30 +7,28 @@ import inspect
 import sys
 from collections.abc import Iterator, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING
 
 from corrigible.conformance.checks import CHECKS
+from corrigible.conformance.command import Subparsers, subcommand
 from corrigible.conformance.model.outcome import PROFILES, ROLES, UsageError, did_you_mean
 from corrigible.conformance.suite.requirement import Requirement, book, traceability, traceability_table
 from corrigible.conformance.suite.subject import Check
 
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
-
 
 def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "list",
-        help="list the checks, or the requirements with their checks",
-        description="List the checks. With --traceability: the requirements and the checks of each; exit status 1 if a "
+        run,
+        "list the checks, or the requirements with their checks",
+        "List the checks. With --traceability: the requirements and the checks of each; exit status 1 if a "
         "MUST has no check.",
     )
     parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
     parser.add_argument("--traceability", action="store_true", help="list the requirements and the checks of each")
     parser.add_argument("--role", help="only checks for this role")
     parser.add_argument("--profile", help="only checks of this profile")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -80,15 +78,16 @@ def _markdown(checks: Sequence[Check]) -> str:
 
 def add_explain(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "explain",
-        help="explain a requirement or a check",
-        description="Print a requirement, its reason and its checks; or what a check does.",
+        run_explain,
+        "explain a requirement or a check",
+        "Print a requirement, its reason and its checks; or what a check does.",
     )
     parser.add_argument(
         "id", metavar="ID", help="a requirement such as SRF-TRN-03, or a check such as transparency/status-kept"
     )
-    parser.set_defaults(run=run_explain)
 
 
 def run_explain(args: argparse.Namespace) -> int:

@@ -9,17 +9,15 @@ import sys
 import threading
 from contextlib import ExitStack
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from corrigible.conformance.command import Subparsers, subcommand
 from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.model.paths import SUITE
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
 from corrigible.conformance.transport.http1 import HttpRequest, curl
 from corrigible.schema.exchange import Json
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 class Scenario(NamedTuple):
@@ -52,16 +50,17 @@ SCENARIOS: Final = (
 
 def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = subcommand(
+        subparsers,
         "serve-reference",
-        help="run the reference API",
-        description="Run the API that the suite puts behind proxies, on 127.0.0.1, and print requests to try.",
+        run,
+        "run the reference API",
+        "Run the API that the suite puts behind proxies, on 127.0.0.1, and print requests to try.",
     )
     parser.add_argument("--port", metavar="N", type=int, default=0, help="default: a free one")
     parser.add_argument(
         "--grpc-port", metavar="N", type=int, help="also serve the gRPC API, on this port; 0: a free one"
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from corrigible.conformance.checks.http.generated_request import load as load_description
+from corrigible.conformance.command import several
 from corrigible.conformance.model.outcome import PROFILES, ROLES, Role, UsageError, did_you_mean
 from corrigible.conformance.model.paths import SUITE
 from corrigible.conformance.suite.config import Config, SubjectConfig, load
@@ -115,9 +116,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "project's proxy",
     )
     parser.add_argument("--consumer", metavar="COMMAND", help="command of a reader that takes requests on stdin")
-    parser.add_argument(
-        "--pack", metavar="NAME_OR_PATH", action="append", default=[], help="a rule pack; may be repeated"
-    )
+    several(parser, "--pack", metavar="NAME_OR_PATH", help="a rule pack; may be repeated")
     parser.add_argument(
         "--spec",
         metavar="FILE",
@@ -133,11 +132,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also generate PUT, PATCH and DELETE, and send corrected writes: only for an API whose data may be lost",
     )
-    parser.add_argument(
+    several(
+        parser,
         "--header",
         metavar="'NAME: VALUE'",
-        action="append",
-        default=[],
         help="header of every generated request, such as credentials; may be repeated",
     )
     parser.add_argument("--seed", metavar="N", type=int, help="seed of the random choices; default: 0")
