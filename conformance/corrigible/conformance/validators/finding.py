@@ -115,7 +115,7 @@ class AnnotatedError:
 
     def finding(self, requirement: str, sentence: str, expected: Json, got: Json, *place: str | int) -> Finding:
         """Return what is wrong with a suggestion; `place` is its index, and what is below it."""
-        return self.finding(requirement, sentence, expected, got, *place)
+        return Finding(requirement, sentence, expected, got, self.sent, place=of_suggestion(*place))
 
     @property
     def suggestions(self) -> list[tuple[int, Mapping[str, Json]]]:
