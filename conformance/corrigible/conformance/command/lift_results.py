@@ -342,7 +342,7 @@ def _lift(*words: str) -> int:
 
 def add_paper(subparsers: Subparsers) -> None:
     """Add the command's options."""
-    parser = subcommand(
+    subcommand(
         subparsers,
         "paper",
         run_paper,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -50,18 +50,25 @@ class Row:
         return next((state for state in ("broken", "unknown", "advice", "met") if state in states), "none")
 
 
-def render(record: Record) -> str:
-    """Return the page. Everything in it that a subject said is escaped, and shown where it is not visible."""
+def html(template: str, filters: Mapping[str, Callable[..., object]], **context: object) -> str:
+    """Return a page of conformance, by the path of its template. Every text that is put into it is escaped."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("corrigible.conformance", "report"),
+        loader=jinja2.PackageLoader("corrigible.conformance", "."),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(visible=visible, coded=_coded)
+    environment.filters.update(filters)
+    return environment.get_template(template).render(context)
+
+
+def render(record: Record) -> str:
+    """Return the page. Everything in it that a subject said is escaped, and shown where it is not visible."""
     columns = list(dict.fromkeys(entry.column for entry in record.entries))
-    return environment.get_template("page.html.jinja").render(
+    return html(
+        "report/page.html.jinja",
+        {"visible": visible, "coded": _coded},
         record=record,
         head=record.head,
         tones=_TONES,

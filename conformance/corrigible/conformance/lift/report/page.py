@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import jinja2
 from markupsafe import Markup, escape
 
 from corrigible.conformance.lift.arms import Arm
@@ -26,6 +25,7 @@ from corrigible.conformance.lift.report.terminal import START
 from corrigible.conformance.lift.stats.comparison import Comparison
 from corrigible.conformance.lift.stats.estimate import Estimate
 from corrigible.conformance.lift.stats.group import POOLED, Rate, name_of, split
+from corrigible.conformance.report.page import html
 from corrigible.conformance.report.terminal import visible
 from corrigible.schema.exchange import Json
 
@@ -422,16 +422,10 @@ _ALL: Final = "all together"
 
 def render(summary: Summary, episodes: Sequence[Episode], *, limit: int = LIMIT) -> str:
     """Return the page. `episodes` are those that the summary is of; their texts are escaped or compressed."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("corrigible.conformance.lift", "report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(visible=visible, p=p_text, points=points_of, percent=_percent, span=_span)
     prompts = {task: task_facts.get("prompt", "") for task, task_facts in summary.manifest.tasks.items()}
-    return environment.get_template("page.html.jinja").render(
+    return html(
+        "lift/report/page.html.jinja",
+        {"visible": visible, "p": p_text, "points": points_of, "percent": _percent, "span": _span},
         summary=summary,
         manifest=summary.manifest,
         views=[_view(section) for section in summary.sections],
