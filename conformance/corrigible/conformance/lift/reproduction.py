@@ -4,7 +4,7 @@ Of "Structure Beats Verbosity for AI Agent Recovery", table 2 gives the cells; 5
 pooled over three models. Of adv_ctx_003 and adv_ctx_004 the paper says two things (5.4.1 against 6.2.5): the totals of
 table 2, and the list of tasks where Traditional is above zero, fit 5.4.1 only, and fix adv_ctx_004, which has no figure
 of its own. The paper on "structure snowballing" compares free text with constrained reflection of Qwen3-8B.
-Pure: reads no file. Knows: papers, reports, plans, logs. Does not know: how a plan is played.
+Reads `papers.yaml`. Knows: papers, reports, plans, logs. Does not know: how a plan is played.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
-from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -36,6 +35,8 @@ from corrigible.conformance.lift.stats.estimate import (
     newcombe,
     wilson,
 )
+from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.yaml_file import load_yaml
 
 Verdict = Literal["match", "mismatch", "not given"]
 
@@ -100,49 +101,18 @@ def rendered(tables: Sequence[Table]) -> Iterator[str]:
 
 ARMS: Final = ("traditional", "verbose", "reflective")
 
+_PAPERS: Final = load_yaml((SUITE / "lift" / "papers.yaml").read_text(encoding="utf-8"))
+_FIRST: Final = _PAPERS["structure_beats_verbosity"]
+_MODELS: Final[Mapping[str, Mapping[str, Any]]] = _FIRST["models"]
 RECIPE: Final = {
-    "claude-haiku-4-5": {"traditional": Counts(3, 30), "verbose": Counts(18, 30), "reflective": Counts(29, 30)},
-    "claude-sonnet-4-6": {"traditional": Counts(5, 30), "verbose": Counts(14, 30), "reflective": Counts(26, 30)},
-    "gpt-4o-mini": {"traditional": Counts(6, 30), "verbose": Counts(15, 30), "reflective": Counts(19, 30)},
+    model: {arm: Counts(n, 30) for arm, n in printed["successes"].items()} for model, printed in _MODELS.items()
 }
-"""Table 2."""
-
-TOKENS_PER_SUCCESS: Final = {
-    "claude-haiku-4-5": {"traditional": 26_603, "verbose": 3_597, "reflective": 2_049},
-    "claude-sonnet-4-6": {"traditional": 19_237, "verbose": 5_387, "reflective": 2_504},
-    "gpt-4o-mini": {"traditional": 9_471, "verbose": 3_548, "reflective": 3_665},
-}
-"""Table 3, as billed by the providers."""
-
-EFFICIENCY: Final = {
-    "claude-haiku-4-5": (1.76, 1.05, 3.09),
-    "claude-sonnet-4-6": (2.15, 1.26, 3.99),
-    "gpt-4o-mini": (0.97, 0.47, 2.11),
-}
-"""Table 3: tokens per success of Verbose over those of Reflective, with the paper's bootstrap over attempts."""
-
-FACTORS: Final = {"claude-haiku-4-5": 1.8, "claude-sonnet-4-6": 2.2, "gpt-4o-mini": 1.0}
-"""Table 1: the same factors, as it rounds them."""
-MODEL_SWAP: Final = 200
-"""Table 1: GPT-4 to gpt-4o-mini, "illustrative", by vendors' prices that the paper does not print."""
-
-ACME: Final = {"traditional": Counts(41, 90), "verbose": Counts(43, 90), "reflective": Counts(90, 90)}
-"""5.5.3, three models together."""
-
-RECIPE_TASKS: Final = {
-    # task: traditional, verbose, reflective of nine attempts each
-    "adv_ctx_001": (3, 1, 9),
-    "adv_ctx_002": (2, 6, 9),
-    "adv_ctx_003": (0, 0, 3),
-    "adv_ctx_004": (3, 7, 9),
-    "adv_ctx_005": (6, 9, 9),
-    "adv_cascade_001": (0, 3, 8),
-    "adv_combo_001": (0, 0, 7),
-    "adv_scale_001": (0, 8, 6),
-    "adv_scale_002": (0, 4, 5),
-    "adv_scale_003": (0, 9, 9),
-}
+EFFICIENCY: Final = {model: tuple(printed["efficiency"]) for model, printed in _MODELS.items()}
+FACTORS: Final = {model: printed["factor"] for model, printed in _MODELS.items()}
+ACME: Final = {arm: Counts(n, 90) for arm, n in _FIRST["acme"]["successes"].items()}
+RECIPE_TASKS: Final[Mapping[str, Sequence[int]]] = _FIRST["tasks"]
 ATTEMPTS: Final = 9
+MODEL_SWAP: Final[int] = _FIRST["model_swap"]
 
 
 def recipe_observations() -> list[Observation]:
@@ -158,13 +128,13 @@ def recipe_observations() -> list[Observation]:
 def attempt_tokens(model: str, arm: str) -> float:
     """Return the mean tokens of an attempt: what table 3 says of a success, times the successes of table 2."""
     cell = RECIPE[model][arm]
-    return TOKENS_PER_SUCCESS[model][arm] * cell.successes / cell.trials
+    return float(_MODELS[model]["tokens"][arm] * cell.successes / cell.trials)
 
 
 def efficiency(model: str) -> float:
     """Return tokens per success of verbose over those of reflective, by table 3."""
-    tokens = TOKENS_PER_SUCCESS[model]
-    return tokens["verbose"] / tokens["reflective"]
+    tokens = _MODELS[model]["tokens"]
+    return float(tokens["verbose"] / tokens["reflective"])
 
 
 def efficiency_by_counts(model: str, *, seed: int = 0, resamples: int = 10_000) -> tuple[float, float, float]:
@@ -181,32 +151,6 @@ def efficiency_by_counts(model: str, *, seed: int = 0, resamples: int = 10_000) 
 
 
 _PAIRS: Final = (("reflective", "traditional"), ("reflective", "verbose"), ("verbose", "traditional"))
-_RATES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "claude-haiku-4-5": ("10.0", "60.0", "96.7", "86.7", "36.7"),
-        "claude-sonnet-4-6": ("16.7", "46.7", "86.7", "70.0", "40.0"),
-        "gpt-4o-mini": ("20.0", "50.0", "63.3", "43.3", "13.3"),
-    }
-)
-"""Table 2, in percent: the three arms, and reflective less traditional and less verbose."""
-_TESTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
-    {
-        "claude-haiku-4-5": (("261.0", "2.4e-12"), ("19.3", "0.0011"), ("13.5", "9.4e-5")),
-        "claude-sonnet-4-6": (("32.5", "7.0e-8"), ("7.4", "0.0022"), ("4.4", "0.025")),
-        "gpt-4o-mini": (("6.9", "0.0014"), ("1.7", "0.435"), ("4.0", "0.029")),
-    }
-)
-"""Table 4: odds ratio and p, in the order of `_PAIRS`."""
-_ACME: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
-    {
-        "traditional": ("45.6", "35.7", "55.8"),
-        "verbose": ("47.8", "37.8", "58.0"),
-        "reflective": ("100.0", "95.9", "100.0"),
-    }
-)
-"""5.5.3, in percent, with Wilson's intervals."""
-_ACME_TESTS: Final = ("3.75e-19", "3.64e-18", "0.881")
-"""In the order of `_PAIRS`."""
 
 
 def recipe_tables() -> list[Table]:
@@ -240,13 +184,12 @@ def _factors() -> Iterator[Figure]:
 
 
 def _rates() -> Iterator[Figure]:
-    for model, printed in _RATES.items():
-        cells = RECIPE[model]
+    for model, cells in RECIPE.items():
         shares = {arm: 100 * cells[arm].successes / cells[arm].trials for arm in ARMS}
         reflective = shares["reflective"]
         computed = (*shares.values(), reflective - shares["traditional"], reflective - shares["verbose"])
         names = (*ARMS, "less traditional", "less verbose")
-        for name, text, value in zip(names, printed, computed, strict=True):
+        for name, text, value in zip(names, _MODELS[model]["rates"], computed, strict=True):
             yield Figure(f"{model} {name}", text, value)
 
 
@@ -258,41 +201,31 @@ def _tokens() -> Iterator[Figure]:
 
 
 def _tests() -> Iterator[Figure]:
-    for model, printed in _TESTS.items():
-        cells = RECIPE[model]
-        for (first, second), (odds_text, p_text) in zip(_PAIRS, printed, strict=True):
+    for model, cells in RECIPE.items():
+        for (first, second), (odds_text, p_text) in zip(_PAIRS, _MODELS[model]["tests"], strict=True):
             odds, p = fisher(cells[first], cells[second])
             yield Figure(f"{model} {first} - {second} OR", odds_text, odds)
             yield Figure(f"{model} {first} - {second} p", p_text, p)
 
 
 def _acme() -> Iterator[Figure]:
-    for arm, (value_text, low_text, high_text) in _ACME.items():
+    for arm, (value_text, low_text, high_text) in _FIRST["acme"]["rates"].items():
         share = wilson(ACME[arm])
         assert share.value is not None and share.low is not None and share.high is not None
         yield Figure(arm, value_text, 100 * share.value)
         yield Figure(f"{arm} 95 %, low", low_text, 100 * share.low)
         yield Figure(f"{arm} 95 %, high", high_text, 100 * share.high)
-    for (first, second), text in zip(_PAIRS, _ACME_TESTS, strict=True):
+    for (first, second), text in zip(_PAIRS, _FIRST["acme"]["tests"], strict=True):
         yield Figure(f"{first} - {second} p", text, fisher(ACME[first], ACME[second])[1])
 
 
-TABLE: Final = Paired(both=27, first_only=11, second_only=23, neither=39)
-"""Table 2. First: constrained; second: the baseline in free text."""
-P: Final = 0.059
-"""Section 5.1, McNemar."""
-FIRST_DIAGNOSES: Final = {"FORMATTING_MISMATCH": 96, "RETRIEVAL_FOCUS": 4}
-"""Table 3."""
-DEATH_LOOPS: Final = 58
-"""Section 5.3: of FORMATTING_MISMATCH."""
-TOKENS: Final = {"TT": 2850.0, "TF": 4005.5}
-"""Section 5.2: mean thinking tokens. Those of FT and FF stand in a figure only."""
-POOLS: Final = (55, 45)
-"""Section 4.2: questions of pools A and B. A baseline that solved all of pool A would have 55 right, table 2 has 50."""
-
-
-_TRANSITIONS: Final = (("TT", "27"), ("TF", "23"), ("FT", "11"), ("FF", "39"))
-"""Table 2 of its appendix, in percent of the questions."""
+_SECOND: Final = _PAPERS["structure_snowballing"]
+TABLE: Final = Paired(**_SECOND["table"])
+FIRST_DIAGNOSES: Final[Mapping[str, int]] = _SECOND["first_diagnoses"]
+DEATH_LOOPS: Final[int] = _SECOND["death_loops"]
+TOKENS: Final[Mapping[str, float]] = _SECOND["tokens"]
+POOLS: Final[tuple[int, int]] = tuple(_SECOND["pools"])
+P: Final[float] = _SECOND["p"]
 
 
 def snowballing_tables() -> list[Table]:
@@ -310,7 +243,10 @@ def snowballing_tables() -> list[Table]:
             [
                 Figure("right, free text", "50.0", 100 * before / table.n),
                 Figure("right, constrained", "38.0", 100 * after / table.n),
-                *(Figure(name, printed, 100 * cells[name] / table.n) for name, printed in _TRANSITIONS),
+                *(
+                    Figure(name, printed, 100 * cells[name] / table.n)
+                    for name, printed in _SECOND["transitions"].items()
+                ),
                 Figure("McNemar p, with continuity correction", str(P), test.corrected),
             ],
             (
@@ -409,8 +345,8 @@ def _table_1() -> Iterator[str]:
 def _table_3() -> Iterator[str]:
     yield "Table 3: tokens per success as printed, and what they come to for an attempt with the successes of table 2"
     yield f"  {'model':<20}" + "".join(f"{arm:>24}" for arm in ARMS)
-    for model, cells in TOKENS_PER_SUCCESS.items():
-        shown = (f"{cells[arm]:,} ({attempt_tokens(model, arm):,.0f})" for arm in ARMS)
+    for model, printed in _MODELS.items():
+        shown = (f"{printed['tokens'][arm]:,} ({attempt_tokens(model, arm):,.0f})" for arm in ARMS)
         yield f"  {model:<20}" + "".join(f"{one:>24}" for one in shown)
     yield "  Verbose over reflective: the paper's bootstrap over attempts, and ours (seed 0) from the counts alone"
     for model, (value, low, high) in EFFICIENCY.items():

@@ -17,7 +17,7 @@ from typing import Final, Literal
 from urllib.parse import parse_qs, urlsplit
 
 from corrigible.conformance.lift.agents.protocol import Briefing, Ending, Response
-from corrigible.conformance.lift.agents.reflection import SCHEMA, WORDS
+from corrigible.conformance.lift.agents.reflection import SCHEMA, WORDS, prompts
 from corrigible.model.conversation import DECODER, Reply, Tool
 from corrigible.schema.document import (
     CREDENTIALS,
@@ -37,81 +37,9 @@ Vocabulary = Literal["none", "sentence", "words"]
 _LONGEST_ANSWER: Final = 32_000
 """Characters of an answer that are shown, in every arm alike."""
 
-_TASK: Final = (
-    "You call an API until what somebody wants of it is done. Your credentials are added to every call. An answer is"
-    " shown to you as JSON: status, headers, body. You have at most {attempts} calls; those that only read, and"
-    " work, do not count. Do nothing that is not wanted."
-)
-_TOOLS: Final = (
-    "Make one call at a time with the tool call_api. Use the tool finish when it is done, when it cannot be done, or"
-    " when you would need something that only the person can give. Always answer with one of the two tools."
-)
-_JSON: Final = (
-    "Make one call at a time. Answer with one JSON object and nothing else, either\n{call}\nor, when it is done, when"
-    " it cannot be done, or when you would need something that only the person can give,\n"
-    '{{"tool": "finish", "outcome": "done" | "impossible" | "needs_input" | "gave_up", "reason": "..."}}'
-)
-_CALL: Final = (
-    '{"tool": "call_api", "method": "...", "path": "/...", "query": {}, "headers": {}, "body": {} or null,'
-    ' "wait_seconds": 0}'
-)
-_RPC: Final = '{"tool": "call_api", "method": "/package.Service/Method", "headers": {}, "body": {}, "wait_seconds": 0}'
-_SENTENCE: Final = "An answer that refuses a call may carry a member `recovery_feedback`."
-_VOCABULARY: Final = (
-    f"{_SENTENCE} Its `suggestions` are ways to go on: `action` says what kind ({', '.join(BaseAction)}, or one of the"
-    " API's own), `parameters` holds values for the next call, `patch` (RFC 6902) edits the last call, written as"
-    " {method, path, query, headers, body}, and `steps` are calls to make before it. Suggestions of one group with the"
-    " relation one_of are alternatives."
-)
-
-_GIVEN: Final = "One call has been made already, and counts:"
-_REFUSED: Final = "One call has been made already, and was refused. It does not count. Go on from there. The call:"
-
-_FINISH: Final = Tool(
-    "finish",
-    "Stop calling, and say how it went.",
-    {
-        "type": "object",
-        "properties": {
-            "outcome": {"type": "string", "enum": ["done", "impossible", "needs_input", "gave_up"]},
-            "reason": {"type": "string"},
-        },
-        "required": ["outcome", "reason"],
-        "additionalProperties": False,
-    },
-)
-_WAIT: Final = {"type": ["number", "null"], "description": "how long to wait before the call; usually 0"}
-_HTTP_CALL: Final = Tool(
-    "call_api",
-    "Send one HTTP request to the API and get its answer.",
-    {
-        "type": "object",
-        "properties": {
-            "method": {"type": "string", "description": "GET, POST, PUT, PATCH, DELETE"},
-            "path": {"type": "string", "description": "starts with /, without the query"},
-            "query": {"type": ["object", "null"], "description": "parameters by name"},
-            "headers": {"type": ["object", "null"], "description": "without credentials"},
-            "body": {"type": ["object", "array", "null"], "description": "the decoded body, never a string"},
-            "wait_seconds": _WAIT,
-        },
-        "required": ["method", "path"],
-    },
-)
-_GRPC_CALL: Final = Tool(
-    "call_api",
-    "Call one method of the gRPC service and get its answer. The status is the gRPC code.",
-    {
-        "type": "object",
-        "properties": {
-            "method": {"type": "string", "description": "the full name: /package.Service/Method"},
-            "headers": {"type": ["object", "null"], "description": "metadata, without credentials"},
-            "body": {"type": "object", "description": "the message in proto-JSON"},
-            "wait_seconds": _WAIT,
-        },
-        "required": ["method", "body"],
-    },
-)
-
+_API: Final[Mapping[str, str]] = prompts("api")
+_VOCABULARY: Final = f"{_API['sentence']} {_API['vocabulary'].format(actions=', '.join(BaseAction))}"
+_TOOLS: Final = {name: Tool(**tool) for name, tool in prompts("tools").items()}
 
 _MEMBERS_LAST: Final = ("query", "headers", "wait_seconds")
 """In constrained answers: a small model puts all that it has into the first free object, and the body counts."""
@@ -127,7 +55,7 @@ def is_grpc(request: Request) -> bool:
 
 def tools(request: Request) -> tuple[Tool, ...]:
     """Return the two tools."""
-    return (_GRPC_CALL if is_grpc(request) else _HTTP_CALL, _FINISH)
+    return (_TOOLS["grpc" if is_grpc(request) else "http"], _TOOLS["finish"])
 
 
 def form(request: Request) -> Mapping[str, Json]:
@@ -147,7 +75,7 @@ def form(request: Request) -> Mapping[str, Json]:
 def _bounds(tool: Tool, request: Request) -> dict[str, Json]:
     """Return members that are bounded where decoding is constrained: a small model finds no end by itself."""
     bounded: dict[str, Json] = {"type": "string", "maxLength": 300}
-    if tool.name == _FINISH.name:
+    if tool.name == "finish":
         return {"reason": bounded}
     if is_grpc(request):
         return {"method": bounded}
@@ -162,10 +90,13 @@ def _bounds(tool: Tool, request: Request) -> dict[str, Json]:
 
 def system(briefing: Briefing, mode: Mode, vocabulary: Vocabulary) -> str:
     """Return the instructions."""
-    instructions = _TOOLS if mode == "tools" else _JSON.format(call=_RPC if is_grpc(briefing.request) else _CALL)
-    lines = [_TASK.format(attempts=briefing.attempts), instructions]
+    call = _API["rpc" if is_grpc(briefing.request) else "call"]
+    lines = [
+        _API["task"].format(attempts=briefing.attempts),
+        _API["tools"] if mode == "tools" else _API["json"].format(call=call),
+    ]
     if vocabulary != "none":
-        lines.append(_SENTENCE if vocabulary == "sentence" else _VOCABULARY)
+        lines.append(_API["sentence"] if vocabulary == "sentence" else _VOCABULARY)
     return "\n\n".join(lines)
 
 
@@ -176,12 +107,12 @@ def opening(briefing: Briefing) -> str:
 
 def given(request: Request, response: Response) -> str:
     """Return what is told of a first call that the model did not write."""
-    return _told(_GIVEN, request, response)
+    return _told(_API["given"], request, response)
 
 
 def refused(request: Request, response: Response) -> str:
     """Return what is told of the refusal that the episode starts at."""
-    return _told(_REFUSED, request, response)
+    return _told(_API["refused"], request, response)
 
 
 def _told(words: str, request: Request, response: Response) -> str:
@@ -213,19 +144,10 @@ def answer(response: Response) -> str:
 
 def digest() -> str:
     """Return the hash of everything that is said to a model by this suite."""
-    schemas = (_FINISH.schema, _HTTP_CALL.schema, _GRPC_CALL.schema, SCHEMA)
-    texts = [
-        _TASK,
-        _TOOLS,
-        _JSON,
-        _CALL,
-        _RPC,
-        _VOCABULARY,
-        _GIVEN,
-        _REFUSED,
-        *WORDS,
-        *(json.dumps(schema) for schema in schemas),
-    ]
+    said = [_API[name] for name in ("task", "tools", "json", "call", "rpc")]
+    told = [_VOCABULARY, _API["given"], _API["refused"]]
+    schemas = [*(_TOOLS[name].schema for name in ("finish", "http", "grpc")), SCHEMA]
+    texts = [*said, *told, *WORDS, *map(json.dumps, schemas)]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 

@@ -16,6 +16,8 @@ from difflib import SequenceMatcher
 from typing import Any, Final, Protocol
 
 from corrigible.conformance.lift.log import Reflection
+from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.schema.exchange import Json
 
 
@@ -30,35 +32,14 @@ class Category:
     """As the model is told."""
 
 
-CATEGORIES: Final = (
-    Category(
-        "WRONG_TARGET",
-        "RETRIEVAL_FOCUS",
-        "the call went to the wrong operation, path or object, or changed another part than the one complained about",
-    ),
-    Category(
-        "MISSING_LINK",
-        "BRIDGE_FAILURE",
-        "the right operation, but what ties it to something else was missing or stale: an id, a version, a token, "
-        "a precondition that must hold first",
-    ),
-    Category(
-        "INVENTED_VALUE",
-        "HALLUCINATION",
-        "a member or value that neither the task, nor the description, nor any answer stated",
-    ),
-    Category(
-        "WRONG_INFERENCE",
-        "INFERENCE_ERROR",
-        "everything needed was known, but the conclusion was wrong: a limit, a calculation, members that contradict "
-        "each other, a rule about states",
-    ),
-    Category(
-        "FORMAT_MISMATCH",
-        "FORMATTING_MISMATCH",
-        "the right content in the wrong form: the name of a member, its type, its place, its encoding",
-    ),
-)
+def prompts(part: str) -> Any:
+    """Return the texts and schemas of a part of what is said to models."""
+    return _PROMPTS[part]
+
+
+_PROMPTS: Final = load_yaml((SUITE / "lift" / "prompts.yaml").read_text(encoding="utf-8"))
+_SAID: Final = prompts("reflection")
+CATEGORIES: Final = tuple(Category(**one) for one in _SAID["categories"])
 NAMES: Final = tuple(category.name for category in CATEGORIES)
 
 
@@ -150,27 +131,11 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     one.name: one for one in (NoReflection(), Free(), Structured(), Adaptive())
 }
 
-_ASKED: Final = "You look back at calls of an API that did not lead to what was wanted, so that the next one does."
-FREE: Final = "Say in a few sentences what went wrong and what the next call should do differently."
-STRUCTURED: Final = (
-    "Name the first error of the sequence of calls, and only that one: later ones often follow from it. Give its"
-    " category, the number of the call it was made in, and one rule that corrects it in the next call. Categories:\n"
-    + "\n".join(f"- {one.name}: {one.meaning}" for one in CATEGORIES)
-)
-LIFTED: Final = (
-    "The last correction was the same as the one before, and did not help. Put the categories aside. Go back to what is"
-    " wanted, question what you took for granted, and say in a few sentences what the next call should do instead."
-)
-SCHEMA: Final[Mapping[str, Json]] = {
-    "type": "object",
-    "properties": {
-        "error_type": {"type": "string", "enum": list(NAMES)},
-        "first_error_in_call": {"type": "integer"},
-        "correction_rule": {"type": "string"},
-    },
-    "required": ["error_type", "first_error_in_call", "correction_rule"],
-    "additionalProperties": False,
-}
+_ASKED: Final[str] = _SAID["asked"]
+FREE: Final[str] = _SAID["free"]
+LIFTED: Final[str] = _SAID["lifted"]
+STRUCTURED: Final = "\n".join([_SAID["structured"], *(f"- {one.name}: {one.meaning}" for one in CATEGORIES)])
+SCHEMA: Final[Mapping[str, Json]] = _SAID["schema"]
 WORDS: Final = (_ASKED, FREE, STRUCTURED, LIFTED)
 """All that is said, for the hash of an agent."""
 

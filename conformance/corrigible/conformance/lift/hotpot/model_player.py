@@ -11,13 +11,9 @@ from typing import Final, Literal
 from corrigible.conformance.lift.agents.model import ModelAgent, identity
 from corrigible.conformance.lift.hotpot.log import Tokens
 from corrigible.conformance.lift.hotpot.player import (
-    ACTOR,
     BOUNDED_REFLECTION_SCHEMA,
-    CONSTRAINED,
-    JUDGE,
-    JUDGE_SCHEMA,
+    PROMPTS,
     REFLECTION_SCHEMA,
-    REFLECTOR,
     STEP_SCHEMA,
     WORDS,
     Said,
@@ -67,17 +63,17 @@ class ModelPlayer:
 
     def act(self, view: View) -> Said:
         if not self._agent.settings.constrained:
-            return self._ask(ACTOR, actor_prompt(view), view.number)
-        said = self._ask(CONSTRAINED, actor_prompt(view), view.number, STEP_SCHEMA)
+            return self._ask(PROMPTS["actor"], actor_prompt(view), view.number)
+        said = self._ask(PROMPTS["constrained"], actor_prompt(view), view.number, STEP_SCHEMA)
         return Said(as_step(said.text), said.tokens)
 
     def reflect(self, view: View, form: Literal["free", "structured", "lifted"]) -> Said:
         schema = BOUNDED_REFLECTION_SCHEMA if self._agent.settings.constrained else REFLECTION_SCHEMA
         text = reflector_prompt(view, form)
-        return self._ask(REFLECTOR, text, view.number, schema if form == "structured" else None)
+        return self._ask(PROMPTS["reflector"], text, view.number, schema if form == "structured" else None)
 
     def judge(self, question: str, gold: str, answer: str) -> Said:
-        return self._ask(JUDGE, judge_prompt(question, gold, answer), 0, JUDGE_SCHEMA)
+        return self._ask(PROMPTS["judge"], judge_prompt(question, gold, answer), 0, PROMPTS["judge_schema"])
 
     def _ask(self, system: str, text: str, number: int, schema: Mapping[str, Json] | None = None) -> Said:
         agent = self._agent

@@ -11,22 +11,15 @@ import json
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final, Literal, Protocol, get_args
 
+from corrigible.conformance.lift.agents.reflection import prompts
 from corrigible.conformance.lift.hotpot.game import Question, Verb, is_exact
 from corrigible.conformance.lift.hotpot.log import Reflection, Step, Tokens, Trial
 from corrigible.schema.exchange import Json
 
-ERROR_TYPES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "RETRIEVAL_FOCUS": "the wrong paragraph or sentence was taken at first",
-        "BRIDGE_FAILURE": "the right place was found, but not the entity in it that leads to the next step",
-        "HALLUCINATION": "a fact or detail that is not in the paragraphs",
-        "INFERENCE_ERROR": "the information was found, but the conclusion or calculation from it is wrong",
-        "FORMATTING_MISMATCH": "the conclusion is right, but not written in the form that is asked for",
-    }
-)
+PROMPTS: Final[Mapping[str, Any]] = prompts("hotpot")
+ERROR_TYPES: Final[Mapping[str, str]] = PROMPTS["error_types"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,74 +64,16 @@ class Player(Protocol):
     def judge(self, question: str, gold: str, answer: str) -> Said: ...
 
 
-ACTOR: Final = (
-    "You answer a question from paragraphs. In each step write one line that starts with `Thought:` and one line that"
-    " starts with `Action:`, and stop. Actions: Search[title] opens the paragraph with that title; Lookup[words] shows"
-    " the next sentence of the open paragraph with these words; Finish[answer] answers. The answer is a name, a date, a"
-    " number or a few words, or yes or no, without a sentence around it."
-)
-CONSTRAINED: Final = (
-    "You answer a question from paragraphs. In each step give a short thought, one action, and its argument. Actions:"
-    " Search opens the paragraph with the title that is its argument; Lookup shows the next sentence of the open"
-    " paragraph with the words of its argument; Finish answers with its argument. The answer is a name, a date, a"
-    " number or a few words, or yes or no, without a sentence around it."
-)
-"""Said in place of ACTOR where decoding is constrained to STEP_SCHEMA."""
-REFLECTOR: Final = "You look back at a failed trial to answer a question, so that the next trial succeeds."
-FREE: Final = "Say in a few sentences what went wrong and what the next trial should do differently."
-LIFTED: Final = (
-    "The last correction named the same kind of error as the one before, and did not help. Put the categories aside, go"
-    " back to the question, and say in a few sentences what the next trial should do instead."
-)
-STRUCTURED: Final = (
-    "Name the first fatal error of the trial, and only that one: later ones often follow from it. Give its type, the"
-    " number of the step it was made in, and one rule that corrects it in the next trial. Types:\n"
-    + "\n".join(f"- {name}: {meaning}" for name, meaning in ERROR_TYPES.items())
-)
-JUDGE: Final = (
-    "You compare an answer with the right answer to a question. They are equivalent if they mean the same, whatever the"
-    " wording; nothing else counts."
-)
-STEP_SCHEMA: Final[Mapping[str, Json]] = {
-    "type": "object",
-    "properties": {
-        "thought": {"type": "string", "maxLength": 110},
-        "action": {"type": "string", "enum": list(get_args(Verb))},
-        "argument": {"type": "string", "maxLength": 60},
-    },
-    "required": ["thought", "action", "argument"],
-    "additionalProperties": False,
-}
-_REFLECTION: Final[Mapping[str, Json]] = {
-    "error_type": {"type": "string", "enum": list(ERROR_TYPES)},
-    "first_error_in_step": {"type": "integer"},
-    "correction_rule": {"type": "string"},
-}
-REFLECTION_SCHEMA: Final[Mapping[str, Json]] = {
-    "type": "object",
-    "properties": dict(_REFLECTION),
-    "required": ["error_type", "first_error_in_step", "correction_rule"],
-    "additionalProperties": False,
-}
+_STRUCTURED: Final = "\n".join([PROMPTS["structured"], *(f"- {name}: {text}" for name, text in ERROR_TYPES.items())])
+STEP_SCHEMA: Final[Mapping[str, Json]] = PROMPTS["step_schema"]
+REFLECTION_SCHEMA: Final[Mapping[str, Json]] = PROMPTS["reflection_schema"]
 BOUNDED_REFLECTION_SCHEMA: Final[Mapping[str, Json]] = {
     **REFLECTION_SCHEMA,
-    "properties": {
-        **_REFLECTION,
-        "first_error_in_step": {"type": "integer", "minimum": 1, "maximum": 50},
-        "correction_rule": {"type": "string", "maxLength": 140},
-    },
+    "properties": {**REFLECTION_SCHEMA["properties"], **PROMPTS["bounds"]},
 }
-"""For grammars: a small model that repeats itself would else write to the limit of tokens, and be cut off. The longest
-answer has to fit even if each character is a token, as in `1.1.1.1`."""
-JUDGE_SCHEMA: Final[Mapping[str, Json]] = {
-    "type": "object",
-    "properties": {"equivalent": {"type": "boolean"}},
-    "required": ["equivalent"],
-    "additionalProperties": False,
-}
-_PROMPTS: Final = (ACTOR, CONSTRAINED, REFLECTOR, FREE, LIFTED, STRUCTURED, JUDGE)
-_SCHEMAS: Final = (STEP_SCHEMA, REFLECTION_SCHEMA, BOUNDED_REFLECTION_SCHEMA, JUDGE_SCHEMA)
-WORDS: Final = hashlib.sha256(json.dumps([_PROMPTS, _SCHEMAS]).encode()).hexdigest()
+_TEXTS: Final = [PROMPTS[name] for name in ("actor", "constrained", "reflector", "free", "lifted")]
+_SCHEMAS: Final = [STEP_SCHEMA, REFLECTION_SCHEMA, BOUNDED_REFLECTION_SCHEMA, PROMPTS["judge_schema"]]
+WORDS: Final = hashlib.sha256(json.dumps([[*_TEXTS, _STRUCTURED, PROMPTS["judge"]], _SCHEMAS]).encode()).hexdigest()
 """The hash of all that a model is told."""
 
 
@@ -160,7 +95,7 @@ def reflector_prompt(view: View, form: Literal["free", "structured", "lifted"]) 
     parts.append("The trial ended without an answer." if answer is None else f"The answer {answer!r} is wrong.")
     if view.memory:
         parts.append("Your earlier reflections, in order:\n" + _memory(view.memory))
-    parts.append({"free": FREE, "structured": STRUCTURED, "lifted": LIFTED}[form])
+    parts.append(_STRUCTURED if form == "structured" else PROMPTS[form])
     return "\n\n".join(parts)
 
 
