@@ -151,9 +151,13 @@ def digest() -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
-_PIECES: Final = re.compile(r"[^\W\d_]{1,8}|\d{1,3}|[^\w\s]{1,3}")
-"""Up to eight letters, three digits or three marks: of prompts and answers of APIs there are 0.95 to 1.03 times as many
-pieces as tokens of OpenAI's o200k_base. Other models' counts differ as well; the ratio of two arms hardly does."""
+_PIECES: Final = re.compile(
+    r"[A-Z]?[a-z]{1,8}|[A-Z]{1,4}|[\u3040-\u9fff\uac00-\ud7af]{1,2}|[\U00010000-\U0010ffff]|[^\W\d_]{1,4}|\d{1,3}"
+    r"|[^\w\s]{1,3}"
+)
+"""Up to eight letters of a word, three digits or three marks; a capital starts a piece, so that base64 falls to pieces.
+For one API there are 0.9 to 1.1 times as many pieces as tokens of OpenAI's o200k_base. Other models' counts differ as
+well; the ratio of two arms hardly does."""
 
 
 def tokens(text: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -15,7 +15,7 @@ from rich.text import Text
 from corrigible.conformance.lift.log import FAITHFUL
 from corrigible.conformance.lift.report.summary import Section, Summary, p_text, points_of
 from corrigible.conformance.lift.stats.comparison import Comparison
-from corrigible.conformance.lift.stats.conduct import Uptake, Way
+from corrigible.conformance.lift.stats.conduct import Way
 from corrigible.conformance.lift.stats.estimate import Estimate
 from corrigible.conformance.lift.stats.group import POOLED, Effort, Rate
 from corrigible.conformance.report.terminal import one_line
@@ -71,19 +71,9 @@ def _section(console: Console, section: Section) -> None:
         ("the same, as papers do: repeats of a task count as independent", _as_papers(section.comparisons)),
         ("Success by domain, %", _within(section.domains, section)),
         ("Success by what a repair needs beyond the answer, %", _within(section.needs, section)),
-        ("Succeeded after a first refusal", _grid(section, section.efforts, _recovered)),
-        ("Attempts to success, mean over tasks", _grid(section, section.efforts, _attempts)),
-        ("Calls to resolution (reads and failed ones too), mean over tasks", _grid(section, section.ways, _calls)),
-        ("Of these, reads + refused writes", _grid(section, section.ways, _reads)),
-        ("Seconds of an episode that succeeded, mean over tasks", _grid(section, section.ways, _seconds)),
-        ("Wrong turns: writes that the prompt did not ask for, an episode", _grid(section, section.ways, _wrong)),
-        ("Possible tasks that the agent gave up on", _grid(section, section.ways, _stops)),
-        ("Said to be done, and not so", _grid(section, section.ways, _said)),
-        ("Questions at the right place: a person had to act", _grid(section, section.ways, _asked)),
+        *((title, _grid(section, getattr(section, figures), text)) for title, figures, text in _CELLS),
         (f"Calls to resolution, {section.primary[0]} over {section.primary[1]}", _ratios(section)),
-        ("Suggestions followed, of those that another call came after", _grid(section, section.uptakes, _uptake)),
-        ("Tokens of a refused answer (estimated), mean over tasks", _grid(section, section.efforts, _answer_tokens)),
-        ("Tokens per success", _grid(section, section.efforts, _tokens)),
+        *((title, _grid(section, getattr(section, figures), text)) for title, figures, text in _MORE_CELLS),
         ("Reflections", _deaths(section)),
         (
             "Strategies of one model; pool A: attempts where the first got there late; B: solved where it never did",
@@ -165,28 +155,6 @@ def _success(rate: Rate) -> str | None:
     if rate.success.value is None:
         return None
     return f"{percent(rate.success.value)}\n{interval(rate.success)}\n{rate.successes}/{rate.success.n}"
-
-
-def _recovered(effort: Effort) -> str | None:
-    share = effort.recovered.value
-    return None if share is None else f"{percent(share)}\nof {effort.refused}"
-
-
-def _attempts(effort: Effort) -> str | None:
-    return None if effort.attempts.value is None else f"{effort.attempts.value:.1f}"
-
-
-def _uptake(uptake: Uptake) -> str | None:
-    share = uptake.followed.value
-    return None if share is None else f"{percent(share)}\nof {uptake.offered}"
-
-
-def _answer_tokens(effort: Effort) -> str | None:
-    return None if effort.answer_tokens is None else f"{effort.answer_tokens:,.0f}"
-
-
-def _tokens(effort: Effort) -> str | None:
-    return None if effort.tokens is None or effort.tokens_per_success is None else f"{effort.tokens_per_success:,.0f}"
 
 
 def percent(value: float) -> str:
@@ -285,6 +253,14 @@ def _strategies(section: Section) -> Table | None:
     return table
 
 
+def _share(share: Estimate, n: int) -> str | None:
+    return None if share.value is None else f"{percent(share.value)}\nof {n}"
+
+
+def _number(value: float | None, form: str) -> str | None:
+    return None if value is None else format(value, form)
+
+
 def _calls(way: Way) -> str | None:
     return None if way.calls.value is None else f"{way.calls.value:.1f}\n{interval(way.calls, 1, 1)}"
 
@@ -295,28 +271,39 @@ def _reads(way: Way) -> str | None:
     return f"{way.reads.value:.1f} + {way.refused.value:.1f}"
 
 
-def _seconds(way: Way) -> str | None:
-    return None if way.seconds.value is None else f"{way.seconds.value:.2g}"
+def _tokens(effort: Effort) -> str | None:
+    return None if effort.tokens is None else _number(effort.tokens_per_success, ",.0f")
 
 
-def _wrong(way: Way) -> str | None:
-    return None if way.wrong_turns.value is None else f"{way.wrong_turns.value:.2f}"
-
-
-def _stops(way: Way) -> str | None:
-    return _share_of(way.false_stops)
-
-
-def _said(way: Way) -> str | None:
-    return _share_of(way.false_done)
-
-
-def _asked(way: Way) -> str | None:
-    return _share_of(way.asked)
-
-
-def _share_of(share: Estimate) -> str | None:
-    return None if share.value is None else f"{percent(share.value)}\nof {share.n}"
+_CELLS: Final[tuple[tuple[str, str, Callable[[Any], str | None]], ...]] = (
+    ("Succeeded after a first refusal", "efforts", lambda one: _share(one.recovered, one.refused)),
+    ("Attempts to success, mean over tasks", "efforts", lambda one: _number(one.attempts.value, ".1f")),
+    ("Calls to resolution (reads and failed ones too), mean over tasks", "ways", _calls),
+    ("Of these, reads + refused writes", "ways", _reads),
+    ("Seconds of an episode that succeeded, mean over tasks", "ways", lambda one: _number(one.seconds.value, ".2g")),
+    (
+        "Wrong turns: writes that the prompt did not ask for, an episode",
+        "ways",
+        lambda one: _number(one.wrong_turns.value, ".2f"),
+    ),
+    ("Possible tasks that the agent gave up on", "ways", lambda one: _share(one.false_stops, one.false_stops.n)),
+    ("Said to be done, and not so", "ways", lambda one: _share(one.false_done, one.false_done.n)),
+    ("Questions at the right place: a person had to act", "ways", lambda one: _share(one.asked, one.asked.n)),
+)
+"""Tables of agents and arms: the title, where the section has their figures, and what a cell says of one."""
+_MORE_CELLS: Final[tuple[tuple[str, str, Callable[[Any], str | None]], ...]] = (
+    (
+        "Suggestions followed, of those that another call came after",
+        "uptakes",
+        lambda one: _share(one.followed, one.offered),
+    ),
+    (
+        "Tokens of a refused answer (estimated), mean over tasks",
+        "efforts",
+        lambda one: _number(one.answer_tokens, ",.0f"),
+    ),
+    ("Tokens per success", "efforts", _tokens),
+)
 
 
 def _ratios(section: Section) -> Table | None:
