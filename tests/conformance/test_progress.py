@@ -17,7 +17,7 @@ from .made import entry
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = """
-from corrigible.conformance.report.progress import progress
+from corrigible.conformance.report.terminal import progress
 from tests.conformance.made import entry
 with progress(2) as heard:
     heard(entry("a/x"))

@@ -19,12 +19,11 @@ from corrigible.conformance.lift.hotpot.report import (
     compare,
     diagnoses,
     is_death_loop,
-    mcnemar_test,
     overall,
     pairs_of,
-    transition,
 )
 from corrigible.conformance.lift.hotpot.run import Rules, play
+from corrigible.conformance.lift.stats.comparison import mcnemar_test, transition
 
 from .fake_provider import FakeProvider, Trouble
 from .wire_formats import Heard, Speaks
@@ -141,7 +140,7 @@ def test_pools_are_what_the_baseline_made_of_them() -> None:
     now = [sample(n, won=n != 2, types=["HALLUCINATION"], trials=2) for n in range(4)]
     result = compare(pairs_of(before, now))
     assert (result.pool_a, result.pool_a_solved.value) == (2, 0.5)
-    assert tuple(one.value for one in result.pool_a_trials) == (4, 2)
+    assert tuple(one.value for one in result.pool_a_attempts) == (4, 2)
     assert (result.pool_b, result.pool_b_solved.value) == (1, 1.0)
     assert (result.table.n, result.pools.n) == (4, 3)
 

@@ -18,9 +18,9 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from corrigible.conformance.lift.hotpot.report import mcnemar_test
 from corrigible.conformance.lift.log import Episode, Manifest, differing
 from corrigible.conformance.lift.plan import Plan
+from corrigible.conformance.lift.stats.comparison import mcnemar_test
 from corrigible.conformance.lift.stats.estimate import (
     Counts,
     Estimate,

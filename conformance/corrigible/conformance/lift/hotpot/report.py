@@ -8,24 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Final
 
-import scipy
-
 from corrigible.conformance.lift.hotpot.log import Manifest, Sample, Strategy
-from corrigible.conformance.lift.stats.estimate import (
-    Counts,
-    Estimate,
-    Paired,
-    bootstrapped_mean,
-    mcnemar,
-    newcombe,
-    wilson,
-)
+from corrigible.conformance.lift.stats.comparison import TRANSITIONS, Mean, Strategies, Tried, compare_strategies
+from corrigible.conformance.lift.stats.estimate import Counts, Estimate, Paired, wilson
 
-TRANSITIONS: Final = ("TT", "TF", "FT", "FF")
-"""Right or wrong under the baseline, then under the strategy."""
 UNREADABLE: Final = "(unreadable)"
 BASELINES: Final[tuple[Strategy, ...]] = ("free", "none")
 """Whichever was played, in this order, is what the others are compared with."""
@@ -52,24 +41,6 @@ class Overall:
 
 
 @dataclass(frozen=True, slots=True)
-class McNemar:
-    """Two-sided p of McNemar's test."""
-
-    exact: float
-    corrected: float
-    """By chi-squared with continuity correction, as the paper's p is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """A mean with its standard error; None where there is too little."""
-
-    value: float | None
-    error: float | None
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """Samples whose first structured reflection named one type."""
 
@@ -78,28 +49,6 @@ class Diagnosis:
     solved: int
     death_loops: int
     failed_otherwise: int
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A strategy and the baseline, over the questions that both were played on."""
-
-    table: Paired
-    """Both, only the strategy, only the baseline, neither."""
-    difference: Estimate
-    test: McNemar
-    tokens: dict[str, Mean]
-    """By transition: tokens that the model wrote under the strategy."""
-    pool_a: int
-    """Questions that the baseline solved after a failed trial."""
-    pool_a_solved: Estimate
-    pool_a_trials: tuple[Estimate, Estimate]
-    """Of those that both solved: trials of the baseline, and of the strategy."""
-    pool_b: int
-    """Questions that the baseline never solved."""
-    pool_b_solved: Estimate
-    pools: Paired
-    """The table over pools A and B alone, as the paper's is."""
 
 
 def overall(samples: Sequence[Sample]) -> Overall:
@@ -120,14 +69,6 @@ def overall(samples: Sequence[Sample]) -> Overall:
     )
 
 
-def mcnemar_test(table: Paired) -> McNemar:
-    """Return both forms of the test: exact, and with the continuity correction of Edwards."""
-    if not table.first_only + table.second_only:
-        return McNemar(1.0, 1.0)
-    chi_squared = (abs(table.first_only - table.second_only) - 1) ** 2 / (table.first_only + table.second_only)
-    return McNemar(mcnemar(table), float(scipy.stats.chi2.sf(chi_squared, 1)))
-
-
 def is_death_loop(sample: Sample) -> bool:
     """Whether a sample failed with one and the same type named in all of its structured reflections, two at least."""
     named = sample.error_types
@@ -146,51 +87,20 @@ def diagnoses(samples: Sequence[Sample]) -> list[Diagnosis]:
     return result
 
 
-def transition(before: Sample, now: Sample) -> str:
-    """Return TT, TF, FT or FF."""
-    return ("T" if before.won else "F") + ("T" if now.won else "F")
-
-
 def pairs_of(baseline: Sequence[Sample], strategy: Sequence[Sample]) -> list[tuple[Sample, Sample]]:
     """Return the samples of the same question. A question with an error on either side is left out."""
     before = {one.question: one for one in baseline if one.outcome != "error"}
     return [(before[one.question], one) for one in strategy if one.outcome != "error" and one.question in before]
 
 
-def compare(pairs: Sequence[tuple[Sample, Sample]], *, seed: int = 0) -> Comparison:
-    """Compare a strategy with the baseline."""
-    table = _table(pairs)
-    pool_a = [(before, now) for before, now in pairs if before.won and len(before.trials) > 1]
-    pool_b = [(before, now) for before, now in pairs if not before.won]
-    both = [(before, now) for before, now in pool_a if now.won]
-    return Comparison(
-        table,
-        newcombe(table),
-        mcnemar_test(table),
-        {name: mean_tokens([now for b, now in pairs if transition(b, now) == name]) for name in TRANSITIONS},
-        len(pool_a),
-        wilson(Counts(len(both), len(pool_a))),
-        (
-            bootstrapped_mean([len(before.trials) for before, _ in both], seed=seed),
-            bootstrapped_mean([len(now.trials) for _, now in both], seed=seed),
-        ),
-        len(pool_b),
-        wilson(Counts(sum(now.won for _, now in pool_b), len(pool_b))),
-        _table([*pool_a, *pool_b]),
-    )
+def compare(pairs: Sequence[tuple[Sample, Sample]], *, seed: int = 0) -> Strategies:
+    """Compare a strategy with the baseline; tokens are those that were written."""
+    return compare_strategies([(_tried(before), _tried(now)) for before, now in pairs], seed=seed)
 
 
-def _table(pairs: Sequence[tuple[Sample, Sample]]) -> Paired:
-    counted = Counter(transition(before, now) for before, now in pairs)
-    return Paired(counted["TT"], counted["FT"], counted["TF"], counted["FF"])
-
-
-def mean_tokens(samples: Sequence[Sample]) -> Mean:
-    """Return the mean of the tokens that were written; unknown where a sample has no bill."""
-    tokens = [one.tokens.output for one in samples if one.tokens is not None]
-    if not tokens or len(tokens) < len(samples):
-        return Mean(None, None, len(samples))
-    return Mean(fmean(tokens), stdev(tokens) / len(tokens) ** 0.5 if len(tokens) > 1 else None, len(tokens))
+def _tried(sample: Sample) -> Tried:
+    written = sample.tokens.output if sample.tokens is not None else None
+    return Tried(sample.question, sample.won, len(sample.trials), written)
 
 
 def render(manifest: Manifest, samples: Sequence[Sample]) -> str:
@@ -275,7 +185,7 @@ def _comparison(
     )
     shown = ", ".join(f"{name} {_mean(result.tokens[name])}" for name in TRANSITIONS)
     yield f"    tokens written under {strategy}, mean (standard error): {shown}"
-    ours, theirs = result.pool_a_trials[1], result.pool_a_trials[0]
+    ours, theirs = result.pool_a_attempts[1], result.pool_a_attempts[0]
     yield (
         f"    pool A ({baseline} right after a failed trial): {result.pool_a}; {strategy} right"
         f" {_share(result.pool_a_solved)}; trials where both are: {baseline} {_number(theirs.value, '.2f')},"

@@ -5,16 +5,23 @@ The clustered difference and its sign-flip test decide; they come first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean, stdev
+from typing import Final, Protocol
+
+import scipy
 
 from corrigible.conformance.lift.log import Episode
 from corrigible.conformance.lift.stats.estimate import (
     Clustering,
+    Counts,
     Difference,
     Estimate,
     Observation,
     Paired,
+    bootstrapped_mean,
     by_task,
     clustered_difference,
     clustering,
@@ -29,7 +36,7 @@ from corrigible.conformance.lift.stats.estimate import (
     token_ratio,
     wilson,
 )
-from corrigible.conformance.lift.stats.group import POOLED, Group, name_of, observations
+from corrigible.conformance.lift.stats.group import POOLED, Group, name_of, observations, split
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +134,114 @@ def _errors(episodes: Sequence[Episode], arm: str) -> int:
 def _clustering(observations: Sequence[Observation], arm: str) -> Clustering | None:
     inside = by_task(observation for observation in observations if observation.arm == arm)
     return clustering([[observation.success for observation in group] for group in inside.values()])
+
+
+TRANSITIONS: Final = ("TT", "TF", "FT", "FF")
+"""Right or wrong under the baseline, then under the strategy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A task or question under one strategy of reflection."""
+
+    task: str
+    won: bool
+    attempts: int
+    tokens: int | None
+    """None: no bill."""
+
+
+@dataclass(frozen=True, slots=True)
+class McNemar:
+    """Two-sided p of McNemar's test."""
+
+    exact: float
+    corrected: float
+    """By chi-squared with continuity correction, as the paper's p is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean with its standard error; None where there is too little."""
+
+    value: float | None
+    error: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Strategies:
+    """A strategy and the baseline, over all that both were played on."""
+
+    table: Paired
+    """Both, only the strategy, only the baseline, neither."""
+    difference: Estimate
+    test: McNemar
+    tokens: dict[str, Mean]
+    """By transition: tokens under the strategy."""
+    pool_a: int
+    """Those that the baseline solved after a failed attempt."""
+    pool_a_solved: Estimate
+    pool_a_attempts: tuple[Estimate, Estimate]
+    """Of those that both solved: attempts of the baseline, and of the strategy; mean over tasks."""
+    pool_b: int
+    """Those that the baseline never solved."""
+    pool_b_solved: Estimate
+    pools: Paired
+    """The table over pools A and B alone, as the paper's is."""
+
+
+def mcnemar_test(table: Paired) -> McNemar:
+    """Return both forms of the test: exact, and with the continuity correction of Edwards."""
+    if not table.first_only + table.second_only:
+        return McNemar(1.0, 1.0)
+    chi_squared = (abs(table.first_only - table.second_only) - 1) ** 2 / (table.first_only + table.second_only)
+    return McNemar(mcnemar(table), float(scipy.stats.chi2.sf(chi_squared, 1)))
+
+
+def compare_strategies(pairs: Sequence[tuple[Tried, Tried]], *, seed: int = 0) -> Strategies:
+    """Compare a strategy with the baseline, which stands first in a pair."""
+    table = _table(pairs)
+    pool_a = [(before, now) for before, now in pairs if before.won and before.attempts > 1]
+    pool_b = [(before, now) for before, now in pairs if not before.won]
+    both = [(before, now) for before, now in pool_a if now.won]
+    return Strategies(
+        table,
+        newcombe(table),
+        mcnemar_test(table),
+        {name: _mean_tokens([now for before, now in pairs if transition(before, now) == name]) for name in TRANSITIONS},
+        len(pool_a),
+        wilson(Counts(len(both), len(pool_a))),
+        (_attempts([before for before, _ in both], seed), _attempts([now for _, now in both], seed)),
+        len(pool_b),
+        wilson(Counts(sum(now.won for _, now in pool_b), len(pool_b))),
+        _table([*pool_a, *pool_b]),
+    )
+
+
+class _Judged(Protocol):
+    @property
+    def won(self) -> bool: ...
+
+
+def transition(before: _Judged, now: _Judged) -> str:
+    """Return TT, TF, FT or FF."""
+    return ("T" if before.won else "F") + ("T" if now.won else "F")
+
+
+def _table(pairs: Sequence[tuple[Tried, Tried]]) -> Paired:
+    counted = Counter(transition(before, now) for before, now in pairs)
+    return Paired(counted["TT"], counted["FT"], counted["TF"], counted["FF"])
+
+
+def _mean_tokens(tried: Sequence[Tried]) -> Mean:
+    """Return the mean of tokens; unknown where there is no bill of one."""
+    tokens = [one.tokens for one in tried if one.tokens is not None]
+    if not tokens or len(tokens) < len(tried):
+        return Mean(None, None, len(tried))
+    return Mean(fmean(tokens), stdev(tokens) / len(tokens) ** 0.5 if len(tokens) > 1 else None, len(tokens))
+
+
+def _attempts(tried: Sequence[Tried], seed: int) -> Estimate:
+    tasks = split(tried, lambda one: one.task).values()
+    return bootstrapped_mean([fmean(one.attempts for one in inside) for inside in tasks], seed=seed)

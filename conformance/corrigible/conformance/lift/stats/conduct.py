@@ -20,14 +20,13 @@ import numpy as np
 
 from corrigible.conformance.lift.arms import WRONG_ON_PURPOSE
 from corrigible.conformance.lift.log import ADVISED, UNOBTAINABLE, Episode, Reflection, Turn
+from corrigible.conformance.lift.stats import comparison
 from corrigible.conformance.lift.stats.estimate import (
     RESAMPLES,
     Counts,
     Estimate,
     Paired,
     bootstrapped_mean,
-    mcnemar,
-    newcombe,
     sign_flip,
     wilson,
 )
@@ -442,45 +441,31 @@ def _pairs(before: Sequence[Episode], after: Sequence[Episode]) -> list[tuple[Ep
 def _strategy_comparison(
     model: str, baseline: str, strategy: str, pairs: Sequence[tuple[Episode, Episode]], seed: int
 ) -> StrategyComparison:
-    by_change: dict[str, list[Episode]] = {
-        name: [now for before, now in pairs if (_won(before), _won(now)) == outcomes]
-        for name, outcomes in {
-            "success to success": (True, True),
-            "success to failure": (True, False),
-            "failure to success": (False, True),
-            "failure to failure": (False, False),
-        }.items()
-    }
-    same, worse, better, none = (len(inside) for inside in by_change.values())
-    table = Paired(same, better, worse, none)
-    late_pairs = [(before, now) for before, now in pairs if _won(before) and before.attempts > 1]
-    solved_late = [(before, now) for before, now in late_pairs if _won(now)]
-    never_before = [now for before, now in pairs if not _won(before)]
+    shared = comparison.compare_strategies([(_tried(before), _tried(now)) for before, now in pairs], seed=seed)
     return StrategyComparison(
         model,
         baseline,
         strategy,
-        table,
-        newcombe(table),
-        mcnemar(table),
-        tuple(OutcomeChange(name, len(inside), _mean_tokens(inside)) for name, inside in by_change.items()),
-        len(late_pairs),
-        wilson(Counts(len(solved_late), len(late_pairs))),
-        (_attempts([before for before, _ in solved_late], seed), _attempts([now for _, now in solved_late], seed)),
-        len(never_before),
-        wilson(Counts(sum(map(_won, never_before)), len(never_before))),
+        shared.table,
+        shared.difference,
+        shared.test.exact,
+        tuple(OutcomeChange(_CHANGES[name], mean.n, mean.value) for name, mean in shared.tokens.items()),
+        shared.pool_a,
+        shared.pool_a_solved,
+        shared.pool_a_attempts,
+        shared.pool_b,
+        shared.pool_b_solved,
     )
 
 
-def _won(episode: Episode) -> bool:
-    return episode.outcome == "success"
+_CHANGES: Final = {
+    "TT": "success to success",
+    "TF": "success to failure",
+    "FT": "failure to success",
+    "FF": "failure to failure",
+}
 
 
-def _mean_tokens(episodes: Sequence[Episode]) -> float | None:
-    tokens = [episode.spent.input + episode.spent.output for episode in episodes if episode.spent is not None]
-    return fmean(tokens) if tokens and len(tokens) == len(episodes) else None
-
-
-def _attempts(episodes: Sequence[Episode], seed: int) -> Estimate:
-    tasks = split(episodes, name_of).values()
-    return bootstrapped_mean([fmean(episode.attempts for episode in inside) for inside in tasks], seed=seed)
+def _tried(episode: Episode) -> comparison.Tried:
+    billed = episode.spent.input + episode.spent.output if episode.spent is not None else None
+    return comparison.Tried(name_of(episode), episode.outcome == "success", episode.attempts, billed)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import comb
 from statistics import fmean
-from typing import Final, get_args
+from typing import Final, TypeVar, get_args
 
 from corrigible.conformance.lift.agents.prompt import tokens
 from corrigible.conformance.lift.arms import Arm
@@ -142,9 +142,12 @@ def calls(episode: Episode) -> list[Turn]:
     return [turn for turn in episode.turns if not turn.step]
 
 
-def split(episodes: Iterable[Episode], by: Callable[[Episode], str]) -> dict[str, list[Episode]]:
-    """Return the episodes, grouped by a key and sorted by it."""
-    parts: dict[str, list[Episode]] = {}
+_Grouped = TypeVar("_Grouped")
+
+
+def split(episodes: Iterable[_Grouped], by: Callable[[_Grouped], str]) -> dict[str, list[_Grouped]]:
+    """Return episodes, or what is known of each, grouped by a key and sorted by it."""
+    parts: dict[str, list[_Grouped]] = {}
     for episode in episodes:
         parts.setdefault(by(episode), []).append(episode)
     return dict(sorted(parts.items()))
