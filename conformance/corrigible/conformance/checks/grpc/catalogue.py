@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Any, Final
 
@@ -14,17 +14,17 @@ _GRPC: Final = frozenset({"grpc"})
 
 
 def _in(module: str, name: str) -> Callable[[Subject], Iterable[Finding]]:
-    """Return a check of a module that may not be there."""
+    """Return a check of a module that may not be there. It gets the two ways to call, open."""
 
-    def run(subject: Subject) -> Iterable[Finding]:
+    def run(subject: Subject) -> Iterator[Finding]:
         try:
             module_checks: Any = import_module(f".{module}", __package__)
         except ModuleNotFoundError as missing:
             if (missing.name or "").partition(".")[0] not in ("grpc", "google", "grpc_reflection"):
                 raise
             raise CouldNotTell("the profile grpc needs grpcio: pip install 'corrigible[grpc]'") from None
-        findings: Iterable[Finding] = getattr(module_checks, name)(subject)
-        return findings
+        with import_module(".call", __package__).calling(subject) as calls:
+            yield from getattr(module_checks, name)(calls)
 
     return run
 

@@ -21,7 +21,6 @@ from corrigible.conformance.checks.grpc.call import (
     PREFERENCE,
     Attempt,
     Calls,
-    calling,
     differences,
     following,
     grpcurl,
@@ -36,7 +35,6 @@ from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.reference import grpc_shop
 from corrigible.conformance.reference.grpc_shop import PRODUCTS, Shop, Violation, bad_request, error_info, path, request
 from corrigible.conformance.reference.grpc_upstream import Answer, Received, refusal
-from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.grpc import GrpcCall, GrpcResult
 from corrigible.conformance.validators.finding import ABSENT, AnnotatedError, Finding, patch_of
 from corrigible.conformance.validators.trust import forms, hidden
@@ -61,14 +59,13 @@ _SHORT: Final = frozenset(
 )
 
 
-def contract(*requirements: str) -> Callable[[Subject], Iterable[Finding]]:
+def contract(*requirements: str) -> Callable[[Calls], Iterable[Finding]]:
     """Return a check that lets the judges of feedback look at every refusal."""
     required = frozenset(requirements)
 
-    def run(subject: Subject) -> Iterator[Finding]:
-        with calling(subject) as calls:
-            for sent, result in _annotated(calls):
-                yield from _findings_of(calls, sent, result, required)
+    def run(calls: Calls) -> Iterator[Finding]:
+        for sent, result in _annotated(calls):
+            yield from _findings_of(calls, sent, result, required)
 
     return run
 
@@ -111,90 +108,81 @@ def _secrets(call: GrpcCall) -> tuple[str, ...]:
     return (str(call.value("authorization")).removeprefix("Bearer "), _SECRET)
 
 
-def feedback_present(subject: Subject) -> Iterable[Finding]:
+def feedback_present(calls: Calls) -> Iterable[Finding]:
     """A message that the shop finds invalid gets feedback where the caller asks for it."""
-    with calling(subject) as calls:
-        for attempt in tried(calls):
-            if attempt.got.code == 3 and attempt.got.feedback is None:
-                sentence = f"{attempt.case.title[0].upper()}{attempt.case.title[1:]} is refused, and no feedback comes."
-                yield calls.finding("SRF-COR-01", sentence, attempt.sent, "feedback", ABSENT)
+    for attempt in tried(calls):
+        if attempt.got.code == 3 and attempt.got.feedback is None:
+            sentence = f"{attempt.case.title[0].upper()}{attempt.case.title[1:]} is refused, and no feedback comes."
+            yield calls.finding("SRF-COR-01", sentence, attempt.sent, "feedback", ABSENT)
 
 
-def every_error(subject: Subject) -> Iterable[Finding]:
+def every_error(calls: Calls) -> Iterable[Finding]:
     """Several complaints get as many suggestions, or groups."""
-    with calling(subject) as calls:
-        for attempt in tried(calls):
-            suggestions: Json = (attempt.got.feedback or {}).get("suggestions", [])
-            groups = {(s.get("group") or {}).get("id", index) for index, s in enumerate(suggestions)}
-            if attempt.got.feedback is not None and len(groups) < attempt.case.errors:
-                sentence = f"For {attempt.case.title} there are fewer suggestions than complaints."
-                yield calls.finding("SRF-COR-11", sentence, attempt.sent, attempt.case.errors, len(groups))
+    for attempt in tried(calls):
+        suggestions: Json = (attempt.got.feedback or {}).get("suggestions", [])
+        groups = {(s.get("group") or {}).get("id", index) for index, s in enumerate(suggestions)}
+        if attempt.got.feedback is not None and len(groups) < attempt.case.errors:
+            sentence = f"For {attempt.case.title} there are fewer suggestions than complaints."
+            yield calls.finding("SRF-COR-11", sentence, attempt.sent, attempt.case.errors, len(groups))
 
 
-def same_again(subject: Subject) -> Iterable[Finding]:
+def same_again(calls: Calls) -> Iterable[Finding]:
     """Two callers with the same call get the same."""
-    with calling(subject) as calls:
-        for first, other in zip(tried(calls), tried(calls), strict=True):
-            before, after = (_without_loop(side.got.feedback) for side in (first, other))
-            if before != after:
-                sentence = f"Two new callers meet {first.case.title} in the same way, and are told different things."
-                yield calls.finding("SRF-COR-10", sentence, first.sent, before, after)
+    for first, other in zip(tried(calls), tried(calls), strict=True):
+        before, after = (_without_loop(side.got.feedback) for side in (first, other))
+        if before != after:
+            sentence = f"Two new callers meet {first.case.title} in the same way, and are told different things."
+            yield calls.finding("SRF-COR-10", sentence, first.sent, before, after)
 
 
 def _without_loop(feedback: Mapping[str, Json] | None) -> Json:
     return None if feedback is None else {name: value for name, value in feedback.items() if name != "loop"}
 
 
-def other_modes(subject: Subject) -> Iterable[Finding]:
+def other_modes(calls: Calls) -> Iterable[Finding]:
     """Who does not ask for feedback gets none, and is refused all the same."""
-    with calling(subject) as calls:
-        for case in CASES:
-            native = calls.direct.send(calls.sent(case.method, case.document, mode=None))
-            for mode in ("none", "traditional", "verbose"):
-                result = calls.through(call := calls.sent(case.method, case.document, mode=mode))
-                if result.feedback is not None:
-                    sentence = f"{case.title[0].upper()}{case.title[1:]} gets feedback in the mode {mode}."
-                    yield calls.finding("SRF-COR-08", sentence, call, None, dict(result.feedback))
-                if (result.code, reasons(result)) != (native.code, reasons(native)):
-                    sentence = f"In the mode {mode}, {case.title} is refused otherwise."
-                    sides = ([result.code, *sorted(reasons(result))] for result in (native, result))
-                    yield calls.finding("SRF-COR-09", sentence, call, *sides)
+    for case in CASES:
+        native = calls.direct.send(calls.sent(case.method, case.document, mode=None))
+        for mode in ("none", "traditional", "verbose"):
+            result = calls.through(call := calls.sent(case.method, case.document, mode=mode))
+            if result.feedback is not None:
+                sentence = f"{case.title[0].upper()}{case.title[1:]} gets feedback in the mode {mode}."
+                yield calls.finding("SRF-COR-08", sentence, call, None, dict(result.feedback))
+            if (result.code, reasons(result)) != (native.code, reasons(native)):
+                sentence = f"In the mode {mode}, {case.title} is refused otherwise."
+                sides = ([result.code, *sorted(reasons(result))] for result in (native, result))
+                yield calls.finding("SRF-COR-09", sentence, call, *sides)
 
 
-def none_honoured(subject: Subject) -> Iterable[Finding]:
+def none_honoured(calls: Calls) -> Iterable[Finding]:
     """In the mode none everything is the upstream's, byte by byte; a word nobody knows is as none said."""
-    with calling(subject) as calls:
-        for case in CASES:
-            call = calls.sent(case.method, case.document, mode="none")
-            direct = calls.direct.send(calls.sent(case.method, case.document, mode="none"))
-            through = calls.target.send(call)
-            if direct.trailing != through.trailing:
-                sentence = (
-                    f"With recovery-feedback: none, the trailers of a refusal ({case.title}) are not the upstream's."
-                )
-                expected, actual = ([one.hex() for one in side.details] for side in (direct, through))
-                yield calls.finding("SRF-NEG-01", sentence, call, expected, actual)
+    for case in CASES:
+        call = calls.sent(case.method, case.document, mode="none")
+        direct = calls.direct.send(calls.sent(case.method, case.document, mode="none"))
+        through = calls.target.send(call)
+        if direct.trailing != through.trailing:
+            sentence = f"With recovery-feedback: none, the trailers of a refusal ({case.title}) are not the upstream's."
+            expected, actual = ([one.hex() for one in side.details] for side in (direct, through))
+            yield calls.finding("SRF-NEG-01", sentence, call, expected, actual)
 
 
-def unknown_words(subject: Subject) -> Iterable[Finding]:
+def unknown_words(calls: Calls) -> Iterable[Finding]:
     """A mode that there is not is as if nothing was asked for."""
-    with calling(subject) as calls:
-        for case in CASES[:3]:
-            plain = calls.through(calls.sent(case.method, case.document, mode=None))
-            for word in ("loud", "", "reflective!"):
-                result = calls.through(call := calls.sent(case.method, case.document, mode=word))
-                if (plain.code, _without_loop(plain.feedback)) != (result.code, _without_loop(result.feedback)):
-                    sentence = f"The metadata recovery-feedback: {word} means nothing, and still changes the answer."
-                    expected, actual = _without_loop(plain.feedback), _without_loop(result.feedback)
-                    yield calls.finding("SRF-NEG-05", sentence, call, expected, actual)
+    for case in CASES[:3]:
+        plain = calls.through(calls.sent(case.method, case.document, mode=None))
+        for word in ("loud", "", "reflective!"):
+            result = calls.through(call := calls.sent(case.method, case.document, mode=word))
+            if (plain.code, _without_loop(plain.feedback)) != (result.code, _without_loop(result.feedback)):
+                sentence = f"The metadata recovery-feedback: {word} means nothing, and still changes the answer."
+                expected, actual = _without_loop(plain.feedback), _without_loop(result.feedback)
+                yield calls.finding("SRF-NEG-05", sentence, call, expected, actual)
 
 
-def mended(subject: Subject) -> Iterable[Finding]:
+def mended(calls: Calls) -> Iterable[Finding]:
     """What a reader makes of the feedback is not refused for the same reason again."""
-    with calling(subject) as calls:
-        for attempt in tried(calls):
-            if attempt.got.feedback is not None and attempt.got.code:
-                yield from _repair_findings(calls, attempt)
+    for attempt in tried(calls):
+        if attempt.got.feedback is not None and attempt.got.code:
+            yield from _repair_findings(calls, attempt)
 
 
 def _repair_findings(calls: Calls, attempt: Attempt) -> Iterator[Finding]:
@@ -234,37 +222,33 @@ def _led(outcome: Next | Terminal | NeedsInput) -> Json:
             return {"ask": outcome.reason}
 
 
-def intent_flagged(subject: Subject) -> Iterable[Finding]:
+def intent_flagged(calls: Calls) -> Iterable[Finding]:
     """Less, or over what somebody else wrote: that is not what was asked for."""
-    with calling(subject) as calls:
-        for attempt in tried(calls):
-            suggestions: Json = (attempt.got.feedback or {}).get("suggestions", [])
-            edits = [s for s in suggestions if patch_of(s) or s.get("parameters")]
-            if (
-                attempt.case.flagged
-                and len(edits) >= attempt.case.errors
-                and not any((s.get("safety") or {}).get("changes_intent") for s in edits)
-            ):
-                sentence = (
-                    f"For {attempt.case.title} another value is suggested than was asked for, without a word about it."
-                )
-                yield calls.finding(
-                    "SRF-OPS-09", sentence, attempt.sent, {"changes_intent": True}, edits[0].get("safety")
-                )
+    for attempt in tried(calls):
+        suggestions: Json = (attempt.got.feedback or {}).get("suggestions", [])
+        edits = [s for s in suggestions if patch_of(s) or s.get("parameters")]
+        if (
+            attempt.case.flagged
+            and len(edits) >= attempt.case.errors
+            and not any((s.get("safety") or {}).get("changes_intent") for s in edits)
+        ):
+            sentence = (
+                f"For {attempt.case.title} another value is suggested than was asked for, without a word about it."
+            )
+            yield calls.finding("SRF-OPS-09", sentence, attempt.sent, {"changes_intent": True}, edits[0].get("safety"))
 
 
-def numbers_typed(subject: Subject) -> Iterable[Finding]:
+def numbers_typed(calls: Calls) -> Iterable[Finding]:
     """Integers are integers, and those of 64 bits text, wherever a message is edited."""
-    with calling(subject) as calls:
-        for sent, result in _annotated(calls):
-            method: Any = grpc_shop.METHODS[sent.method]
-            for index, suggestion in enumerate((result.feedback or {}).get("suggestions", ())):
-                places = [("/body", suggestion.get("parameters", {}))]
-                places += [(str(op.get("path")), op["value"]) for op in patch_of(suggestion) if "value" in op]
-                for pointer, value in places:
-                    for place, expected, actual in _mistyped(method.input_type, pointer, value):
-                        sentence = f"Suggestion {index} has another type at {place} than canonical proto-JSON."
-                        yield calls.finding("SRF-GRP-05", sentence, sent, expected, actual)
+    for sent, result in _annotated(calls):
+        method: Any = grpc_shop.METHODS[sent.method]
+        for index, suggestion in enumerate((result.feedback or {}).get("suggestions", ())):
+            places = [("/body", suggestion.get("parameters", {}))]
+            places += [(str(op.get("path")), op["value"]) for op in patch_of(suggestion) if "value" in op]
+            for pointer, value in places:
+                for place, expected, actual in _mistyped(method.input_type, pointer, value):
+                    sentence = f"Suggestion {index} has another type at {place} than canonical proto-JSON."
+                    yield calls.finding("SRF-GRP-05", sentence, sent, expected, actual)
 
 
 def _mistyped(message: Any, pointer: str, value: Json) -> Iterator[tuple[str, str, Json]]:
@@ -306,61 +290,58 @@ def _exhausted(seconds: int) -> Any:
     return refusal(8, "rate limit exceeded", wait)
 
 
-def waits_mirrored(subject: Subject) -> Iterable[Finding]:
+def waits_mirrored(calls: Calls) -> Iterable[Finding]:
     """RetryInfo is what the feedback says of waiting, and nobody is told to write twice."""
-    with calling(subject) as calls:
-        annotated_count = 0
-        for name, seconds in (("GetOrder", 7), ("CreateOrder", 7), ("WatchOrder", 61)):
-            call = calls.sent(name, {"name": "orders/1"})
-            result = calls.through(call, _exhausted(seconds))
-            if result.feedback is None:
-                continue
-            annotated_count += 1
-            retry: Json = result.feedback.get("retry") or {}
-            after = retry.get("after_seconds")
-            if result.feedback.get("recovery") != "terminal" and after != seconds:
-                sentence = "The refusal says in RetryInfo when to come back; the feedback says something else."
-                yield calls.finding("SRF-RTY-01", sentence, call, seconds, after)
-            if call.method not in _READING and retry.get("same_request") is True:
-                sentence = "The feedback says to repeat a call that writes: it may happen twice."
-                yield calls.finding("SRF-RTY-02", sentence, call, {"same_request": False}, dict(retry))
-        if not annotated_count:
-            raise NotApplicable("nothing is said about calls that are refused for their number")
+    annotated_count = 0
+    for name, seconds in (("GetOrder", 7), ("CreateOrder", 7), ("WatchOrder", 61)):
+        call = calls.sent(name, {"name": "orders/1"})
+        result = calls.through(call, _exhausted(seconds))
+        if result.feedback is None:
+            continue
+        annotated_count += 1
+        retry: Json = result.feedback.get("retry") or {}
+        after = retry.get("after_seconds")
+        if result.feedback.get("recovery") != "terminal" and after != seconds:
+            sentence = "The refusal says in RetryInfo when to come back; the feedback says something else."
+            yield calls.finding("SRF-RTY-01", sentence, call, seconds, after)
+        if call.method not in _READING and retry.get("same_request") is True:
+            sentence = "The feedback says to repeat a call that writes: it may happen twice."
+            yield calls.finding("SRF-RTY-02", sentence, call, {"same_request": False}, dict(retry))
+    if not annotated_count:
+        raise NotApplicable("nothing is said about calls that are refused for their number")
 
 
-def failed_look_ups(subject: Subject) -> Iterable[Finding]:
+def failed_look_ups(calls: Calls) -> Iterable[Finding]:
     """Where the look-up that a suggestion needs is refused, the native refusal comes."""
-    with calling(subject) as calls:
-        # An order that is not there any more when it is looked for: the shop refuses, and so does every look-up.
-        stale = grpc_shop.error_info("STALE_VERSION", order="orders/77")
-        large = grpc_shop.error_info("REFUND_TOO_LARGE", order="orders/77")
-        for sent, answer in (
-            (calls.sent("UpdateOrder", {"name": "orders/77", "version": "2"}), refusal(10, "changed", stale)),
-            (calls.sent("RefundOrder", {"order": "orders/77", "amountCents": "9"}), refusal(9, "too much", large)),
-        ):
-            pair = calls.both(sent, answer)
-            for part, expected, actual in differences(pair):
-                if part in ("code", "message"):
-                    sentence = f"Nothing can be looked up for a refusal, and its {part} changes."
-                    yield calls.finding("SRF-TRN-08", sentence, sent, expected, actual)
+    # An order that is not there any more when it is looked for: the shop refuses, and so does every look-up.
+    stale = grpc_shop.error_info("STALE_VERSION", order="orders/77")
+    large = grpc_shop.error_info("REFUND_TOO_LARGE", order="orders/77")
+    for sent, answer in (
+        (calls.sent("UpdateOrder", {"name": "orders/77", "version": "2"}), refusal(10, "changed", stale)),
+        (calls.sent("RefundOrder", {"order": "orders/77", "amountCents": "9"}), refusal(9, "too much", large)),
+    ):
+        pair = calls.both(sent, answer)
+        for part, expected, actual in differences(pair):
+            if part in ("code", "message"):
+                sentence = f"Nothing can be looked up for a refusal, and its {part} changes."
+                yield calls.finding("SRF-TRN-08", sentence, sent, expected, actual)
 
 
-def vectors(subject: Subject) -> Iterable[Finding]:
+def vectors(calls: Calls) -> Iterable[Finding]:
     """What the vectors of this profile say natively leads a reader to what they allow, where anything is said."""
-    with calling(subject) as calls:
-        for exchange in vector.exchange("grpc"):
-            message = grpc_shop.request(exchange.request.method, exchange.request.body or {})
-            call = calls.signed(GrpcCall(exchange.request.method, (message,)))
-            details = [_detail(document) for document in exchange.answer.get("details", ())]
-            result = calls.through(call, refusal(exchange.answer["code"], exchange.answer["message"], *details))
-            if result.feedback is None:
-                continue
-            # How a number is written is SRF-GRP-05's matter; here it counts where it leads.
-            if problem := vector.leads_to(exchange.allowed, _whole(result.feedback), exchange.request):
-                sentence = f"{exchange.id}: {problem}."
-                yield calls.finding(
-                    "SRF-COR-14", sentence, call, [dict(way) for way in exchange.allowed], dict(result.feedback)
-                )
+    for exchange in vector.exchange("grpc"):
+        message = grpc_shop.request(exchange.request.method, exchange.request.body or {})
+        call = calls.signed(GrpcCall(exchange.request.method, (message,)))
+        details = [_detail(document) for document in exchange.answer.get("details", ())]
+        result = calls.through(call, refusal(exchange.answer["code"], exchange.answer["message"], *details))
+        if result.feedback is None:
+            continue
+        # How a number is written is SRF-GRP-05's matter; here it counts where it leads.
+        if problem := vector.leads_to(exchange.allowed, _whole(result.feedback), exchange.request):
+            sentence = f"{exchange.id}: {problem}."
+            yield calls.finding(
+                "SRF-COR-14", sentence, call, [dict(way) for way in exchange.allowed], dict(result.feedback)
+            )
 
 
 def _whole(value: Json) -> Json:
@@ -388,28 +369,27 @@ _ROUNDS: Final = 4
 _TURNS: Final = 4
 
 
-def no_word_obeyed(subject: Subject) -> Iterable[Finding]:
+def no_word_obeyed(calls: Calls) -> Iterable[Finding]:
     """Payloads in messages, details, names of fields and metadata: none of them in the feedback."""
-    with calling(subject) as calls:
-        annotated_count = 0
-        for number, payload in enumerate(payloads()):
-            text, marks = payload.text, payload.markers
-            if _IDENTIFIER.fullmatch(text):
-                continue  # a name may be repeated as one
-            for label, answer in _share(number, [*_poisoned(text)]):
-                result = calls.through(call := calls.sent("CreateOrder", _ORDER), answer)
-                if result.feedback is None:
-                    continue
-                annotated_count += 1
-                whole = json.dumps(result.feedback, ensure_ascii=False)
-                if any(mark in whole for mark in marks):
-                    sentence = f"Text that the upstream put into {label} stands in the feedback."
-                    yield calls.finding("SRF-SEC-01", sentence, call, "none of it", dict(result.feedback))
-                if names := [name for text in _texts(result.feedback) for name in hidden(text)]:
-                    sentence = f"Characters that nobody sees came from {label} into the feedback."
-                    yield calls.finding("SRF-SEC-02", sentence, call, "visible characters", names)
-        if not annotated_count:
-            raise NotApplicable("no refusal with free text gets feedback")
+    annotated_count = 0
+    for number, payload in enumerate(payloads()):
+        text, marks = payload.text, payload.markers
+        if _IDENTIFIER.fullmatch(text):
+            continue  # a name may be repeated as one
+        for label, answer in _share(number, [*_poisoned(text)]):
+            result = calls.through(call := calls.sent("CreateOrder", _ORDER), answer)
+            if result.feedback is None:
+                continue
+            annotated_count += 1
+            whole = json.dumps(result.feedback, ensure_ascii=False)
+            if any(mark in whole for mark in marks):
+                sentence = f"Text that the upstream put into {label} stands in the feedback."
+                yield calls.finding("SRF-SEC-01", sentence, call, "none of it", dict(result.feedback))
+            if names := [name for text in _texts(result.feedback) for name in hidden(text)]:
+                sentence = f"Characters that nobody sees came from {label} into the feedback."
+                yield calls.finding("SRF-SEC-02", sentence, call, "visible characters", names)
+    if not annotated_count:
+        raise NotApplicable("no refusal with free text gets feedback")
 
 
 def _share(number: int, places: list[tuple[str, Answer]]) -> list[tuple[str, Answer]]:
@@ -469,44 +449,42 @@ def _texts(value: Json) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def secrets_stay(subject: Subject) -> Iterable[Finding]:
+def secrets_stay(calls: Calls) -> Iterable[Finding]:
     """Credentials in metadata, and a secret field, even where the refusal is about it."""
     token, key, field = _SECRETS
     places = ("items[0].sku", "access_token", "accessToken", "")
-    with calling(subject) as calls:
-        for place in places:
-            reason = "UNKNOWN_PRODUCT" if place.endswith("sku") else "NOT_VALID"
-            refusal_answer = refusal(3, "no", bad_request(Violation(place, reason, "must be another one")))
-            document = {**_ORDER, "accessToken": field}
-            metadata = (("authorization", f"Bearer {token}"), ("x-api-key", key), ("cookie", f"session={key}"))
-            message = request(path("CreateOrder"), document)
-            call = GrpcCall(path("CreateOrder"), (message,), (*metadata, (PREFERENCE, "reflective")))
-            result = calls.through(call, refusal_answer)
-            whole = json.dumps(dict(result.feedback or {}), ensure_ascii=False)
-            for secret, label in zip(_SECRETS, ("the authorization", "an API key", "a secret field"), strict=True):
-                if any(form in whole for form in forms(secret)):
-                    sentence = f"The feedback repeats {label} of the call."
-                    yield calls.finding("SRF-SEC-05", sentence, call, "nothing of it", "it stands in the feedback")
+    for place in places:
+        reason = "UNKNOWN_PRODUCT" if place.endswith("sku") else "NOT_VALID"
+        refusal_answer = refusal(3, "no", bad_request(Violation(place, reason, "must be another one")))
+        document = {**_ORDER, "accessToken": field}
+        metadata = (("authorization", f"Bearer {token}"), ("x-api-key", key), ("cookie", f"session={key}"))
+        message = request(path("CreateOrder"), document)
+        call = GrpcCall(path("CreateOrder"), (message,), (*metadata, (PREFERENCE, "reflective")))
+        result = calls.through(call, refusal_answer)
+        whole = json.dumps(dict(result.feedback or {}), ensure_ascii=False)
+        for secret, label in zip(_SECRETS, ("the authorization", "an API key", "a secret field"), strict=True):
+            if any(form in whole for form in forms(secret)):
+                sentence = f"The feedback repeats {label} of the call."
+                yield calls.finding("SRF-SEC-05", sentence, call, "nothing of it", "it stands in the feedback")
 
 
-def look_ups(subject: Subject) -> Iterable[Finding]:
+def look_ups(calls: Calls) -> Iterable[Finding]:
     """What the subject asks on its own, it asks as the caller, and it only reads."""
-    with calling(subject) as calls:
-        sent = calls.sent("RefundOrder", {"order": "orders/1", "amountCents": "9000"})
-        before = len(calls.upstream.calls)
-        calls.through(sent)
-        for call in calls.upstream.calls[before:]:
-            if call.method == sent.method or call.method.startswith("/grpc."):
-                continue
-            if call.value("authorization") != sent.value("authorization"):
-                sentence = f"{call.method} was looked up with other credentials than the caller's."
-                yield calls.finding("SRF-SEC-07", sentence, sent, "the caller's", "another's, or none")
-            if not call.method.rpartition("/")[2].startswith(("Get", "List")):
-                sentence = f"{call.method} was called on the way to feedback, and it writes."
-                yield calls.finding("SRF-SEC-07", sentence, sent, "calls that only read", call.method)
+    sent = calls.sent("RefundOrder", {"order": "orders/1", "amountCents": "9000"})
+    before = len(calls.upstream.calls)
+    calls.through(sent)
+    for call in calls.upstream.calls[before:]:
+        if call.method == sent.method or call.method.startswith("/grpc."):
+            continue
+        if call.value("authorization") != sent.value("authorization"):
+            sentence = f"{call.method} was looked up with other credentials than the caller's."
+            yield calls.finding("SRF-SEC-07", sentence, sent, "the caller's", "another's, or none")
+        if not call.method.rpartition("/")[2].startswith(("Get", "List")):
+            sentence = f"{call.method} was called on the way to feedback, and it writes."
+            yield calls.finding("SRF-SEC-07", sentence, sent, "calls that only read", call.method)
 
 
-def no_oracle(subject: Subject) -> Iterable[Finding]:
+def no_oracle(calls: Calls) -> Iterable[Finding]:
     """What the caller may not list is not told him by way of feedback."""
 
     def closed(received: Received) -> Answer:
@@ -514,20 +492,18 @@ def no_oracle(subject: Subject) -> Iterable[Finding]:
             return _unsold(received)
         return Answer(7, "the products are none of your business")
 
-    with calling(subject) as calls:
-        result = calls.through(call := calls.sent("CreateOrder", _ORDER), closed)
-        whole = json.dumps(dict(result.feedback or {}), ensure_ascii=False)
-        if leaked := [name for name in PRODUCTS if name in whole]:
-            sentence = "The caller may not list the products, and the feedback names some."
-            yield calls.finding("SRF-SEC-06", sentence, call, [], leaked)
+    result = calls.through(call := calls.sent("CreateOrder", _ORDER), closed)
+    whole = json.dumps(dict(result.feedback or {}), ensure_ascii=False)
+    if leaked := [name for name in PRODUCTS if name in whole]:
+        sentence = "The caller may not list the products, and the feedback names some."
+        yield calls.finding("SRF-SEC-06", sentence, call, [], leaked)
 
 
-def loops_end(subject: Subject) -> Iterable[Finding]:
+def loops_end(calls: Calls) -> Iterable[Finding]:
     """A caller who does what he is told, and is refused for the same reason, hears by the fourth time that it ends."""
-    with calling(subject) as calls:
-        yield from _loop(calls, ())
-        yield from _loop(calls, (("recovery-feedback-caller", "somebody"),))
-        yield from _unknown(calls)
+    yield from _loop(calls, ())
+    yield from _loop(calls, (("recovery-feedback-caller", "somebody"),))
+    yield from _unknown(calls)
 
 
 def _unsold(received: Received) -> Answer:
