@@ -24,7 +24,6 @@ _LONG = 2000
 
 
 def add(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "audit",

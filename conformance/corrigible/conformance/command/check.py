@@ -30,7 +30,6 @@ require("conformance check", "conformance")  # some checks import the rest of it
 
 
 def add(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "check",
@@ -149,7 +148,6 @@ def coloured() -> bool:
 
 
 def add_replay(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "replay",
@@ -220,7 +218,6 @@ def trace(entry: Entry) -> str:
 
 
 def add_report(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "report",
@@ -245,7 +242,6 @@ def run_report(args: argparse.Namespace) -> int:
 
 
 def add_diff(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "diff",
@@ -258,7 +254,6 @@ def add_diff(subparsers: Subparsers) -> None:
 
 
 def run_diff(args: argparse.Namespace) -> int:
-    """Print, and return the exit status."""
     before, after = read(args.before), read(args.after)
     comparison = compare(before, after)
     sys.stdout.write(render_comparison(comparison, before, after))

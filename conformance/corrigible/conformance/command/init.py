@@ -79,7 +79,6 @@ class Found:
 
 
 def add(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "init",

@@ -56,7 +56,6 @@ ARMS: Final = (Arm.TRADITIONAL, Arm.VERBOSE, Arm.REFLECTIVE, Arm.PATCHES)
 
 
 def add_serve(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "serve",

@@ -23,7 +23,6 @@ _EVALUATORS: Final = ("exact", "f1", "judge")
 
 
 def add(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subparsers.add_parser(
         "hotpot",
         help="play HotpotQA with reflection, free or structured, between trials",

@@ -55,7 +55,6 @@ def claims_of(folder: Path) -> list[str]:
 
 
 def add_report(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "report",
@@ -121,7 +120,6 @@ INSPECT: Final = "inspect"
 
 
 def add_export(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "export",
@@ -192,7 +190,6 @@ def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def add_compare(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "compare",
@@ -209,7 +206,6 @@ def add_compare(subparsers: Subparsers) -> None:
 
 
 def run_compare(args: argparse.Namespace) -> int:
-    """Print, and return the exit status."""
     first, second = read(args.first), read(args.second)
     differences = compare(first, second)
     for difference in differences[: args.most]:
@@ -228,7 +224,6 @@ _PLAN: Final = frozenset({".yaml", ".yml"})
 
 
 def add_reproduce(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "reproduce",
@@ -250,7 +245,6 @@ def add_reproduce(subparsers: Subparsers) -> None:
 
 
 def run_reproduce(args: argparse.Namespace) -> int:
-    """Print, and return the exit status."""
     if args.what in (*PAPERS, ALL):
         if args.play is not None:
             raise UsageError("--play belongs to a plan: a paper's episodes are not here")
@@ -341,7 +335,6 @@ def _lift(*words: str) -> int:
 
 
 def add_paper(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     subcommand(
         subparsers,
         "paper",
@@ -354,7 +347,6 @@ def add_paper(subparsers: Subparsers) -> None:
 
 
 def run_paper(args: argparse.Namespace) -> int:
-    """Print, and return the exit status."""
     from corrigible.conformance.lift.reproduction import paper_lines
 
     print("\n".join(paper_lines()))
@@ -362,7 +354,6 @@ def run_paper(args: argparse.Namespace) -> int:
 
 
 def add_power(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "power",
@@ -393,7 +384,6 @@ def add_power(subparsers: Subparsers) -> None:
 
 
 def run_power(args: argparse.Namespace) -> int:
-    """Print, and return the exit status."""
     from corrigible.conformance.lift.stats.estimate import detectable, power_of, tasks_needed
 
     shares: list[float] = args.discordance or [0.3, 0.4]

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 def add_tasks(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "tasks",
@@ -35,7 +34,6 @@ def add_tasks(subparsers: Subparsers) -> None:
 
 
 def run_tasks(args: argparse.Namespace) -> int:
-    """Print, and return the exit status."""
     try:
         files = task_files(args.task_files)
     except TaskError as problem:
@@ -71,7 +69,6 @@ _AT_ONCE: Final = 2
 
 
 def add_audit_scorers(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "audit-scorers",

@@ -16,7 +16,6 @@ from corrigible.conformance.suite.subject import Check
 
 
 def add(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "list",
@@ -32,7 +31,6 @@ def add(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print, and return the exit status."""
     if args.traceability:
         traced = traceability(CHECKS)
         if args.markdown:
@@ -77,7 +75,6 @@ def _markdown(checks: Sequence[Check]) -> str:
 
 
 def add_explain(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "explain",
@@ -91,7 +88,6 @@ def add_explain(subparsers: Subparsers) -> None:
 
 
 def run_explain(args: argparse.Namespace) -> int:
-    """Print, and return the exit status."""
     print(explanation(args.id, CHECKS))
     return 0
 

@@ -49,7 +49,6 @@ SCENARIOS: Final = (
 
 
 def add(subparsers: Subparsers) -> None:
-    """Add the command's options."""
     parser = subcommand(
         subparsers,
         "serve-reference",

@@ -37,7 +37,6 @@ _COLOURS: Final = {Verdict.CONFORMS: "brightgreen", Verdict.DOES_NOT: "red"}
 
 
 def badge(record: Record) -> str:
-    """Return the document."""
     head, foot = record.head, record.foot
     message = f"{level_text(head, record.entries)} {head.scope}"
     if foot.verdict is Verdict.DOES_NOT:
@@ -52,7 +51,6 @@ def badge(record: Record) -> str:
 
 
 def junit(record: Record) -> str:
-    """Return the document."""
     head = record.head
     root = Xml.Element("testsuites", {"name": f"conformance {head.contract} {head.level}"} | _numbers(record.entries))
     for column in dict.fromkeys(entry.column for entry in record.entries):
@@ -147,7 +145,6 @@ _MARK = {Standing.MET: "holds", Standing.BROKEN: "**broken**", Standing.UNKNOWN:
 
 
 def markdown(record: Record) -> str:
-    """Return the document."""
     return "\n".join(_lines(record)) + "\n"
 
 
@@ -240,7 +237,6 @@ SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif(record: Record) -> str:
-    """Return the document."""
     failed_entries = [entry for entry in record.entries if entry.flaws]
     used = list(dict.fromkeys(flaw.requirement for entry in failed_entries for flaw in entry.flaws))
     index = {requirement: number for number, requirement in enumerate(used)}
