@@ -84,8 +84,8 @@ class Documents:
             self._drop(next(iter(self._kept)))
         if document.name in self._kept:
             self._drop(document.name)
-        owned = self._owned.get(document.owner, ())
-        if len(owned) >= OF_ONE:
+        owned = self._owned.get(document.owner)
+        if owned is not None and len(owned) >= OF_ONE:
             self._drop(owned[0])
         if self._size + document.size <= OF_ALL:
             self._size += document.size
