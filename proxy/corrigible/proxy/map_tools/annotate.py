@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from corrigible.adapters.mapping.annotation import Proposal, proposals_of, read_proposals
-from corrigible.adapters.mapping.map_file import read_map
-from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
+from corrigible.adapters.mapping.map_index import read_map
+from corrigible.adapters.mapping.sqlite_index import SqliteIndex
 from corrigible.rules.errors import CorrigibleError
 
 from .annotation_desk import AnnotationDesk

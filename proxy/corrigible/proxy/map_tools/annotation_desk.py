@@ -12,12 +12,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from corrigible.adapters.mapping.agreement import agreements
 from corrigible.adapters.mapping.annotation import (
     Annotation,
     Name,
     Proposal,
     Verdict,
+    agreements,
     corrected,
     latest,
     read_annotations,

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from corrigible.adapters.mapping.evaluate.toolbench_queries import is_queries, read_queries
+from corrigible.adapters.mapping.evaluation import is_queries, read_queries
 from corrigible.adapters.mapping.mapping import MapFile
-from corrigible.adapters.mapping.plan.prompt import Asked
-from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
+from corrigible.adapters.mapping.plan_text import Asked
+from corrigible.adapters.mapping.sqlite_index import SqliteIndex
 from corrigible.rules.errors import CorrigibleError, suggest_spelling
 
 from . import embedding_option, input_option, model_option

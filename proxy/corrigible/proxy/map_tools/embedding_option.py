@@ -7,9 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from corrigible.adapters.mapping.store.endpoint import KEY, EndpointEmbedder
-from corrigible.adapters.mapping.store.seam import Embedder
-from corrigible.adapters.mapping.store.wordllama import WordLlamaEmbedder
+from corrigible.adapters.mapping.store import KEY, Embedder, EndpointEmbedder, WordLlamaEmbedder
 from corrigible.rules.errors import CorrigibleError
 
 _CHOICES: Final = "none, wordllama, endpoint:MODEL"

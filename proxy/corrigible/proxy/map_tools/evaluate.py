@@ -7,16 +7,24 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from corrigible.adapters.mapping.build.profile import Profile
-from corrigible.adapters.mapping.evaluate.annotated_truth import annotated_truths
-from corrigible.adapters.mapping.evaluate.baseline import Baseline, baseline, by_descriptions, by_names, by_vectors
-from corrigible.adapters.mapping.evaluate.mapping_score import MappingScore, score
-from corrigible.adapters.mapping.evaluate.truth import Truth, read_truth
-from corrigible.adapters.mapping.map_file import read_map
+from corrigible.adapters.mapping.evaluation import (
+    Baseline,
+    MappingScore,
+    Truth,
+    annotated_truths,
+    baseline,
+    by_descriptions,
+    by_names,
+    by_vectors,
+    read_truth,
+    score,
+)
+from corrigible.adapters.mapping.likeness import Profile
+from corrigible.adapters.mapping.map_index import read_map
 from corrigible.adapters.mapping.mapping import OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.store.seam import Embedder, indexed_text
-from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
+from corrigible.adapters.mapping.sqlite_index import SqliteIndex
+from corrigible.adapters.mapping.store import Embedder, indexed_text
 from corrigible.rules.errors import CorrigibleError
 
 from . import embedding_option, input_option, model_option, plan, query_score

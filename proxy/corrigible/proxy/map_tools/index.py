@@ -7,11 +7,10 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from corrigible.adapters.mapping.source.api_document import ApiDocument
-from corrigible.adapters.mapping.source.spec_file import read_spec
-from corrigible.adapters.mapping.store.milvus import PREFIX, MilvusVectors
-from corrigible.adapters.mapping.store.seam import Embedder, VectorStore
-from corrigible.adapters.mapping.store.sqlite_index import write_sqlite
+from corrigible.adapters.mapping.operation import ApiDocument
+from corrigible.adapters.mapping.spec_file import read_spec
+from corrigible.adapters.mapping.sqlite_index import write_sqlite
+from corrigible.adapters.mapping.store import PREFIX, Embedder, MilvusVectors, VectorStore
 from corrigible.rules.errors import CorrigibleError
 
 from . import embedding_option

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from corrigible.adapters.mapping.annotation import read_annotations
-from corrigible.adapters.mapping.consensus import Consensus, OperationPair, consensus
+from corrigible.adapters.mapping.annotation import Consensus, OperationPair, consensus, read_annotations
 
 
 def add_index(parser: argparse.ArgumentParser, content: str = "as `corrigible map index` wrote it") -> None:

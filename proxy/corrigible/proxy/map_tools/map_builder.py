@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from corrigible.adapters.mapping.build.builder import Builder
-from corrigible.adapters.mapping.build.candidates import Probe
-from corrigible.adapters.mapping.consensus import Consensus, OperationPair, judged_mappings
+from corrigible.adapters.mapping.annotation import Consensus, OperationPair, judged_mappings
+from corrigible.adapters.mapping.builder import Builder
+from corrigible.adapters.mapping.likeness import Probe
 from corrigible.adapters.mapping.mapping import MapFile, OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.plan.prompt import Asked
-from corrigible.adapters.mapping.store.seam import OperationIndex
+from corrigible.adapters.mapping.plan_text import Asked
+from corrigible.adapters.mapping.store import OperationIndex
 
 from .model_option import Model
 from .refiner import questions, refined

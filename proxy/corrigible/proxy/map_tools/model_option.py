@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from corrigible.adapters.mapping.plan.prompt import Asked
+from corrigible.adapters.mapping.plan_text import Asked
 from corrigible.model.address import UnusableProvider
 from corrigible.model.conversation import ModelMessage, Question, Reply, Sampling, UserMessage
 from corrigible.model.provider import PROVIDERS, Provider, endpoint

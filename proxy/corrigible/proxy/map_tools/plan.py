@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from corrigible.adapters.mapping.map_file import read_map
+from corrigible.adapters.mapping.map_index import read_map
 from corrigible.adapters.mapping.mapping import OperationMapping
-from corrigible.adapters.mapping.plan.prompt import STYLES
-from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
+from corrigible.adapters.mapping.plan_text import STYLES
+from corrigible.adapters.mapping.sqlite_index import SqliteIndex
 from corrigible.rules.errors import CorrigibleError
 
 from . import embedding_option, input_option, model_option

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from corrigible.adapters.mapping import plan_text as prompt
 from corrigible.adapters.mapping.mapping import OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.plan import prompt
-from corrigible.adapters.mapping.plan.answer import UnreadableAnswer, chosen, read_answer
-from corrigible.adapters.mapping.plan.lexical import MOST, Search, clauses, propose
-from corrigible.adapters.mapping.plan.prompt import Asked
+from corrigible.adapters.mapping.plan_text import (
+    MOST,
+    Asked,
+    Search,
+    UnreadableAnswer,
+    chosen,
+    clauses,
+    propose,
+    read_answer,
+)
 from corrigible.model.conversation import Reply
 from corrigible.model.provider_client import ProviderError
 

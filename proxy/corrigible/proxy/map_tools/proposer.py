@@ -8,7 +8,7 @@ from typing import Final
 from corrigible.adapters.mapping.annotation import Proposal
 from corrigible.adapters.mapping.mapping import OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.store.seam import OperationIndex
+from corrigible.adapters.mapping.store import OperationIndex
 
 from .map_builder import TOGETHER, builders, key_of
 

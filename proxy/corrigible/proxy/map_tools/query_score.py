@@ -7,12 +7,11 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 
-from corrigible.adapters.mapping.evaluate.sequence_score import Averages, SequenceScore, score_sequences
-from corrigible.adapters.mapping.evaluate.toolbench_queries import Call, Query, read_queries
+from corrigible.adapters.mapping.evaluation import Averages, Call, Query, SequenceScore, read_queries, score_sequences
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.plan.lexical import Search
-from corrigible.adapters.mapping.store.seam import Hit, OperationIndex
-from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
+from corrigible.adapters.mapping.plan_text import Search
+from corrigible.adapters.mapping.sqlite_index import SqliteIndex
+from corrigible.adapters.mapping.store import Hit, OperationIndex
 
 from . import embedding_option, model_option
 from .plan import mappings_for

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from corrigible.adapters.mapping.build.builder import Builder, Pair
+from corrigible.adapters.mapping.builder import Builder, Pair
 from corrigible.adapters.mapping.mapping import Equivalence, Evidence, OperationMapping
-from corrigible.adapters.mapping.plan.answer import UnreadableAnswer, judged, read_answer
-from corrigible.adapters.mapping.plan.prompt import Asked, mapping_question, mapping_reflection
+from corrigible.adapters.mapping.plan_text import (
+    Asked,
+    UnreadableAnswer,
+    judged,
+    mapping_question,
+    mapping_reflection,
+    read_answer,
+)
 from corrigible.model.provider_client import ProviderError
 
 from .model_option import Model

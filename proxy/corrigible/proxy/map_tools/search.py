@@ -6,8 +6,8 @@ import argparse
 import json
 from pathlib import Path
 
-from corrigible.adapters.mapping.store.seam import LEXICAL, Hit
-from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
+from corrigible.adapters.mapping.sqlite_index import SqliteIndex
+from corrigible.adapters.mapping.store import LEXICAL, Hit
 from corrigible.rules.errors import CorrigibleError
 
 from . import embedding_option

@@ -7,16 +7,20 @@ operations by number, so that nothing but a listed operation can be chosen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from corrigible.adapters.mapping.mapping import Equivalence, OperationMapping
-from corrigible.adapters.mapping.operation import CanonicalOperation
 from corrigible.schema.exchange import Json
 
+from .mapping import Equivalence, OperationMapping
+from .operation import CanonicalOperation
+from .store import Hit
+
 STYLES: Final = ("few-shot", "chain-of-thought", "react", "reflection")
-_LONGEST: Final = 200
+_LONGEST_LINE: Final = 200
 _MOST_NAMES: Final = 12
 
 SEQUENCE_SYSTEM: Final = """\
@@ -164,7 +168,7 @@ def _listed(candidates: Sequence[CanonicalOperation], first: int = 1) -> str:
 def _described(one: CanonicalOperation) -> str:
     arguments = dict.fromkeys(field.name for field in one.arguments if field.pointer.count("/") == 2)
     results = dict.fromkeys(field.name for field in one.results if field.pointer.replace("/*", "").count("/") == 2)
-    said = _line(one.summary or one.description, _LONGEST)
+    said = _line(one.summary or one.description, _LONGEST_LINE)
     parts = [f"[{_line(one.api, 80)}] {one.method} {_line(one.path, 200)} ({_line(one.name, 100)})"]
     parts.append(f": {said}" if said else "")
     parts += [
@@ -177,3 +181,79 @@ def _described(one: CanonicalOperation) -> str:
 
 def _line(text: str, longest: int) -> str:
     return " ".join(text.split())[:longest]
+
+
+_LONGEST_REASONING: Final = 500
+
+
+class UnreadableAnswer(Exception):
+    """An answer is not of the form that was asked for."""
+
+
+def read_answer(text: str) -> Mapping[str, Json]:
+    """Return the JSON object of an answer; a fence around it is none of it. Raises UnreadableAnswer."""
+    inner = text.strip()
+    if inner.startswith("```"):
+        inner = inner.strip("`").removeprefix("json").strip()
+    try:
+        document = json.loads(inner)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise UnreadableAnswer("no JSON object")
+    return document
+
+
+def chosen(document: Mapping[str, Json], count: int) -> tuple[list[int], int]:
+    """Return the numbers of calls that are listed, from 0, and how many are not. Raises UnreadableAnswer."""
+    numbers = document.get("calls")
+    if not isinstance(numbers, list):
+        raise UnreadableAnswer("`calls` is no list")
+    listed = [one - 1 for one in numbers if isinstance(one, int) and not isinstance(one, bool) and 1 <= one <= count]
+    return listed, len(numbers) - len(listed)
+
+
+def judged(document: Mapping[str, Json], count: int) -> dict[int, str]:
+    """Return the candidates that are taken for the same, from 0, with the reasoning. Raises UnreadableAnswer."""
+    mappings = document.get("mappings")
+    if not isinstance(mappings, list):
+        raise UnreadableAnswer("`mappings` is no list")
+    found: dict[int, str] = {}
+    for one in mappings:
+        number = one.get("candidate") if isinstance(one, Mapping) else None
+        if isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= count:
+            found.setdefault(number - 1, " ".join(str(one.get("reasoning", "")).split())[:_LONGEST_REASONING])
+    return found
+
+
+Search = Callable[[str, int], Sequence[Hit]]
+
+_CLAUSE: Final = re.compile(
+    r"(?<=[.!?;])\s+|,?\s+(?:and\s+)?(?:then|afterwards|after that|finally|also|additionally)\b,?\s*|,\s+and\s+"
+    r"|\s+and\s+(?=(?:[a-z]+ly\s+)?[a-z]+\s+(?:the|a|an|all|my|its|their|me|it)\b)",
+    re.IGNORECASE,
+)
+"""Where one wish ends and the next one begins."""
+_SHORTEST: Final = 2
+"""Words of a wish."""
+_WEAK: Final = 0.35
+"""A wish whose best operation has less than this share of the best one's score is no wish."""
+MOST: Final = 12
+"""Calls of a sequence."""
+
+
+def clauses(utterance: str) -> list[str]:
+    """Split what is asked into single wishes."""
+    parts = (part.strip(" ,.;!?") for part in _CLAUSE.split(utterance[:4_000]))
+    return [part for part in parts if len(part.split()) >= _SHORTEST][: 4 * MOST] or [utterance]
+
+
+def propose(utterance: str, search: Search) -> list[Hit]:
+    """Return the best operation for each wish, each once, in the order of the wishes."""
+    best = [hits[0] for clause in clauses(utterance) if (hits := search(clause, 1))]
+    strongest = max((hit.score for hit in best), default=0.0)
+    chosen: dict[tuple[str, str], Hit] = {}
+    for hit in best:
+        if hit.score >= _WEAK * strongest:
+            chosen.setdefault((hit.operation.api, hit.operation.key), hit)
+    return list(chosen.values())[:MOST]

@@ -7,17 +7,131 @@ A pair of objects or lists says that the whole goes there, but for what has an e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from corrigible.adapters.mapping.mapping import FieldMapping
-from corrigible.adapters.mapping.places import may_carry
-from corrigible.adapters.mapping.words import name_words, stem, text_words
+from corrigible.rules.pointer import segments
 
-from .field_tree import ITEM, Node, tree
-from .profile import VARIABLE, Profile, Rarity
-from .unit import is_number_text, unit_conversion, without_unit
+from .likeness import VARIABLE, Profile, Rarity
+from .mapping import Constant, Equivalence, FieldMapping, OperationMapping, OperationName, ValueMapping
+from .operation import CanonicalOperation, Field, name_words, stem, text_words
+from .places import may_carry, target_problem
+
+ITEM = "*"
+
+
+@dataclass(slots=True)
+class Node:
+    """One place; `field` is None where only deeper places are described."""
+
+    name: str
+    pointer: str
+    field: Field | None = None
+    children: dict[str, Node] = dataclasses.field(default_factory=dict)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return name_words(self.name)
+
+    @property
+    def type(self) -> str:
+        """JSON Schema's word, also where only the members tell it; empty where nothing does."""
+        if self.field is not None and self.field.type:
+            return self.field.type
+        return "" if not self.children else "array" if set(self.children) == {ITEM} else "object"
+
+    @property
+    def item(self) -> Node | None:
+        return self.children.get(ITEM)
+
+
+def tree(fields: Iterable[Field], place: str) -> Node:
+    """Return the fields whose pointers begin with `/place`."""
+    root = Node(place, f"/{place}")
+    for one in fields:
+        head, *path = segments(one.pointer)
+        if head != place:
+            continue
+        node = root
+        raw = one.pointer.split("/")
+        for depth, name in enumerate(path):
+            node = node.children.setdefault(name, Node(name, "/".join(raw[: depth + 3])))
+        node.field = one
+    return root
+
+
+_NAMES: Final = {
+    **dict.fromkeys(("ms", "milli", "millis", "millisecond", "msec"), "milliseconds"),
+    **dict.fromkeys(("second", "sec", "secs"), "seconds"),
+    **dict.fromkeys(("minute", "mins"), "minutes"),
+    **dict.fromkeys(("cent",), "cents"),
+    **dict.fromkeys(("dollar", "euro", "usd", "eur"), "whole money"),
+    **dict.fromkeys(("byte",), "bytes"),
+    **dict.fromkeys(("kb", "kib"), "kilobytes"),
+}
+"""The last word of a name, without its ending, and the unit."""
+_SAID: Final = (
+    (re.compile(r"\bmilliseconds since\b", re.I), "unix milliseconds"),
+    (re.compile(r"\bseconds since\b|\bunix time(?:stamp)?\b", re.I), "unix seconds"),
+    (re.compile(r"\bin (?:milli-?seconds|ms)\b", re.I), "milliseconds"),
+    (re.compile(r"\bin seconds\b", re.I), "seconds"),
+    (re.compile(r"\bin minutes\b", re.I), "minutes"),
+    (re.compile(r"\bin cents\b", re.I), "cents"),
+    (re.compile(r"\bsmallest (?:currency )?unit\b|\bminor units?\b", re.I), "smallest unit of the currency"),
+    (re.compile(r"\bin (?:US )?dollars\b|\bin euros\b|\bmajor units?\b", re.I), "whole money"),
+    (re.compile(r"\bin bytes\b", re.I), "bytes"),
+    (re.compile(r"\bin (?:kilobytes|KB|KiB)\b", re.I), "kilobytes"),
+)
+_FORMATS: Final = {"unix-time": "unix seconds", "date-time": "date-time", "date": "date"}
+CONVERTED: Final = {
+    ("milliseconds", "seconds"): "milliseconds to seconds",
+    ("seconds", "milliseconds"): "seconds to milliseconds",
+    ("unix milliseconds", "unix seconds"): "milliseconds to seconds",
+    ("unix seconds", "unix milliseconds"): "seconds to milliseconds",
+    ("minutes", "seconds"): "minutes to seconds",
+    ("seconds", "minutes"): "seconds to minutes",
+    ("cents", "whole money"): "hundredths to units",
+    ("whole money", "cents"): "units to hundredths",
+    ("unix seconds", "date-time"): "unix time to date-time",
+    ("date-time", "unix seconds"): "date-time to unix time",
+}
+"""Of two units, the name of what converts one to the other without loss (`conversion.CONVERSIONS`)."""
+
+
+def unit_of(field: Field) -> str:
+    """Return the unit; empty where nothing tells it."""
+    if field.format in _FORMATS:
+        return _FORMATS[field.format]
+    if field.type not in ("integer", "number", "") and not is_number_text(field):
+        return ""
+    words = name_words(field.name)
+    if words and words[-1] in _NAMES:
+        return _NAMES[words[-1]]
+    return next((unit for pattern, unit in _SAID if pattern.search(field.description)), "")
+
+
+def is_number_text(field: Field) -> bool:
+    """Whether a number is written as text: 64 bits in proto-JSON."""
+    return field.type == "string" and field.format in ("int64", "uint64")
+
+
+def without_unit(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words of a name without the unit at its end."""
+    return words[:-1] if len(words) > 1 and words[-1] in _NAMES else words
+
+
+def unit_conversion(source: Field, target: Field) -> str | None:
+    """Return what converts values of one field for another: empty for nothing, None where nothing can."""
+    one, other = unit_of(source), unit_of(target)
+    if one == other or not (one and other):
+        return ""
+    if is_number_text(source) or is_number_text(target):
+        return None  # conversions of units take and give numbers
+    return CONVERTED.get((one, other))
+
 
 _SYNONYMS: Final = (
     *(frozenset({"per page", "limit", "page size", "pagesize", "max result", "max item", "page limit", "count"}),),
@@ -348,3 +462,101 @@ def _conversion(one: Node, other: Node) -> str | None:
     if one.field is not None and other.field is not None and not one.children and not other.children:
         return unit_conversion(one.field, other.field)
     return ""
+
+
+_GROUP_VERSION: Final = re.compile(r"/(?:api|apis/([^/{}]+))/(v\d+(?:(?:alpha|beta)\d+)?)(?:/|$)")
+"""The paths of Kubernetes and of what extends it; there a body names its version again."""
+_VERSION_FIELD: Final = "/body/apiVersion"
+
+
+def compared(source: Profile, target: Profile, rarity: Rarity, score: float) -> OperationMapping:
+    """Return the mapping of one operation to another, without its evidence."""
+    arguments, results = argument_map(source, target, rarity), result_map(source, target, rarity)
+    constants = _constants(source, target, arguments)
+    pairs = tuple(_renamed(pair, source, target) for pair in arguments.pairs)
+    return OperationMapping(
+        source=named(source.operation),
+        target=named(target.operation),
+        equivalence=_class(source, target, arguments, results, constants),
+        score=round(score, 4),
+        arguments=pairs,
+        constants=tuple(constants),
+        results=tuple(results.pairs),
+        lost_arguments=tuple(arguments.lost),
+        lost_results=tuple(results.lost),
+        needed=tuple(_needed(target, arguments, {one.target for one in constants})),
+    )
+
+
+def named(operation: CanonicalOperation) -> OperationName:
+    return OperationName(api=operation.api, method=operation.method, path=operation.path)
+
+
+def _class(
+    source: Profile, target: Profile, arguments: FieldMap, results: FieldMap, constants: Sequence[Constant]
+) -> Equivalence:
+    if arguments.lost or results.lost or source.operation.left_out:
+        return Equivalence.WEAKER
+    if target.effect == "put" and source.effect in ("create", "update"):
+        return Equivalence.STRONGER  # it also replaces what is there
+    changed = constants or any(
+        pair.conversion or pair.source != pair.target for pair in (*arguments.pairs, *results.pairs)
+    )
+    if changed or (source.operation.method, source.path) != (target.operation.method, target.path):
+        return Equivalence.SAME_WITH_CONVERSION
+    return Equivalence.SAME
+
+
+def _constants(source: Profile, target: Profile, arguments: FieldMap) -> list[Constant]:
+    """Return what the target needs and only one value fits, and the version that its path names."""
+    constants = [
+        Constant(target=one.pointer, value=_typed(one))
+        for one in target.operation.arguments
+        if one.required and len(one.enum) == 1 and one.pointer not in arguments.matched and one.pointer.count("/") == 2
+        if not target_problem(one.pointer)
+    ]
+    told, here = _version(target), _version(source)
+    if told and told != here:
+        constants.append(Constant(target=_VERSION_FIELD, value=told))
+    return constants
+
+
+def _renamed(pair: FieldMapping, source: Profile, target: Profile) -> FieldMapping:
+    """Return a pair; of the version in a body with what it is called in the target."""
+    told, here = _version(target), _version(source)
+    if pair.target != _VERSION_FIELD or pair.source != _VERSION_FIELD or not told or not here or told == here:
+        return pair
+    return pair.model_copy(update={"values": (ValueMapping(source=here, target=told),)})
+
+
+def _version(profile: Profile) -> str:
+    """Return the group and version of a path whose body names them again, empty where it has none: `batch/v1`."""
+    found = _GROUP_VERSION.search(profile.path)
+    if found is None or all(one.pointer != _VERSION_FIELD for one in profile.operation.arguments):
+        return ""
+    group, version = found.groups()
+    return f"{group}/{version}" if group else version
+
+
+def _typed(field: Field) -> str | int | bool:
+    (value,) = field.enum
+    match field.type:
+        case "boolean":
+            return value == "true"
+        case "integer" if value.lstrip("-").isdigit():
+            return int(value)
+    return value
+
+
+def _needed(target: Profile, arguments: FieldMap, fixed: set[str]) -> list[str]:
+    """Return the required arguments of the target that nothing goes to; below optional ones nothing is required."""
+    optional = tuple(f"{one.pointer}/" for one in target.operation.arguments if not one.required)
+    return [
+        one.pointer
+        for one in target.operation.arguments
+        if one.required
+        and one.pointer not in arguments.matched
+        and one.pointer not in fixed
+        and not any(matched.startswith(f"{one.pointer}/") for matched in arguments.matched)
+        and not one.pointer.startswith(optional)
+    ]

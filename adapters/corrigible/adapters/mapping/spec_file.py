@@ -1,5 +1,6 @@
-"""ToolBench's JSON as canonical operations: a tool's file, and the APIs that a file of queries lists.
+"""Any file or folder that describes APIs, by what is in it.
 
+ToolBench's JSON as canonical operations: a tool's file, and the APIs that a file of queries lists.
 A tool's file (`toolenv/tools/<category>/<tool>.json`) has `tool_name` and `api_list` with `name`, `url`, `method`,
 `required_parameters` and `optional_parameters`. A file of queries (`instruction/G1_query.json`) has the same of each
 API without its URL, with `api_name` and `template_response`.
@@ -16,13 +17,13 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from corrigible.adapters.mapping.operation import CanonicalOperation, Field
+from corrigible.adapters.openapi.document.source_files import SourceFiles
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.pointer import escape
 from corrigible.schema.exchange import Json
 
-from .api_document import ApiDocument
-from .schema_fields import shortened
+from .openapi_operations import read_openapi, shortened
+from .operation import ApiDocument, CanonicalOperation, Field
 
 _TYPES: Final = {
     **dict.fromkeys(("string", "str", "text", "enum", "date (yyyy-mm-dd)", "time (24-hour hh:mm)"), "string"),
@@ -165,3 +166,35 @@ def _text(value: Json) -> str:
 
 def _list(value: Json) -> Sequence[Json]:
     return value if isinstance(value, list) else ()
+
+
+def read_spec(path: Path, api: str = "") -> list[ApiDocument]:
+    """Read a file, or a folder of `.proto` files or of descriptions. Raises AuthoringError with file and line.
+
+    `api`: what the API is called; of ToolBench's files, and of folders with several, the files say it.
+    """
+    if path.is_dir():
+        return _folder(path, api)
+    if path.suffix in (".proto", ".binpb", ".desc", ".pb", ".protoset"):
+        from .proto_operations import read_protos
+
+        return [read_protos(path, api)]
+    if path.suffix == ".json" and is_toolbench(_json(path)):
+        return read_toolbench(path)
+    return [read_openapi(path, api)]
+
+
+def _json(path: Path) -> object:
+    document: object = SourceFiles(path).native
+    return document
+
+
+def _folder(path: Path, api: str) -> list[ApiDocument]:
+    if any(path.rglob("*.proto")):
+        from .proto_operations import read_protos
+
+        return [read_protos(path, api)]
+    files = sorted(one for one in path.rglob("*") if one.suffix in (".json", ".yaml", ".yml", ".binpb"))
+    if not files:
+        raise AuthoringError(Place(path, 0), "no description in this folder")
+    return [document for one in files for document in read_spec(one)]

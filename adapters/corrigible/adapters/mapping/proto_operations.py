@@ -8,15 +8,14 @@ from typing import Any, Final
 
 from google.protobuf import descriptor_pb2
 
-from corrigible.adapters.mapping.operation import CanonicalOperation, Field
 from corrigible.adapters.protobuf.descriptors import Descriptors, load
 from corrigible.adapters.protobuf.field_schema import field_schema, is_map, is_opaque, value_schema
 from corrigible.adapters.protobuf.validation_rules import Constraints
 from corrigible.rules.pointer import escape
 from corrigible.rules.schema_repair.repair import AS_TEXT
 
-from .api_document import ApiDocument
-from .schema_fields import MOST, Body, shortened
+from .openapi_operations import MOST, Body, shortened
+from .operation import ApiDocument, CanonicalOperation, Field
 
 _DEEPEST: Final = 14
 _LONGEST: Final = 1_500

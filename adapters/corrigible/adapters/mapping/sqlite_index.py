@@ -6,23 +6,116 @@ candidates, and all of its words rank them (BM25 over the fields of an operation
 
 from __future__ import annotations
 
+import hashlib
 import math
 import sqlite3
+import zlib
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from corrigible.adapters.mapping.mapping import ApiOfMap
-from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.source.api_document import ApiDocument
-from corrigible.adapters.mapping.words import joined, name_words, text_words
+from .mapping import ApiOfMap
+from .operation import ApiDocument, CanonicalOperation, Field, joined, name_words, text_words
+from .store import LEXICAL, Embedder, Hit, StoreError, VectorStore, indexed_text
 
-from .field_lists import FieldLists
-from .seam import LEXICAL, Embedder, Hit, StoreError, VectorStore, indexed_text
-from .vector_table import VectorTable
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_KEPT: Final = 200
+"""Lists that are kept unpacked."""
+
+
+class FieldLists:
+    """The table `field_lists`."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        self._written: dict[bytes, int] = {}
+        self._read: OrderedDict[int, tuple[Field, ...]] = OrderedDict()
+
+    def write(self, fields: Sequence[Field]) -> int:
+        """Return the number under which a list is stored."""
+        rows = [(one.pointer, one.type, one.format, one.description, one.required, one.enum) for one in fields]
+        data = orjson.dumps(rows)
+        key = hashlib.sha256(data).digest()
+        if key not in self._written:
+            packed = zlib.compress(data, 1)
+            row = self._database.execute("INSERT INTO field_lists VALUES (NULL, ?)", (packed,))
+            self._written[key] = int(row.lastrowid or 0)
+        return self._written[key]
+
+    def read(self, number: int) -> tuple[Field, ...]:
+        """Return the list of a number."""
+        if number in self._read:
+            self._read.move_to_end(number)
+            return self._read[number]
+        (packed,) = self._database.execute("SELECT data FROM field_lists WHERE id = ?", (number,)).fetchone()
+        fields = tuple(
+            Field.model_construct(
+                pointer=pointer, type=kind, format=form, description=said, required=required, enum=tuple(enum)
+            )
+            for pointer, kind, form, said, required, enum in orjson.loads(zlib.decompress(packed))
+        )
+        self._read[number] = fields
+        if len(self._read) > _KEPT:
+            self._read.popitem(last=False)
+        return fields
+
+
+_TABLE = "CREATE TABLE IF NOT EXISTS vectors (id INTEGER PRIMARY KEY, data BLOB NOT NULL)"
+
+
+class VectorTable:
+    """The table `vectors`; in memory from the first search on."""
+
+    address = ""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        self._loaded: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
+
+    def write(self, rows: Sequence[tuple[int, str, Sequence[float]]]) -> None:
+        np = _numpy()
+        self._database.execute(_TABLE)
+        packed = ((number, np.asarray(vector, np.float32).tobytes()) for number, _, vector in rows)
+        self._database.executemany("INSERT INTO vectors VALUES (?, ?)", packed)
+
+    def nearest(self, vector: Sequence[float], limit: int, api: str) -> list[tuple[int, float]]:
+        np = _numpy()
+        if self._loaded is None:
+            rows = self._database.execute("SELECT id, data FROM vectors ORDER BY id").fetchall()
+            matrix = np.frombuffer(b"".join(data for _, data in rows), np.float32).reshape(len(rows), -1)
+            self._loaded = np.array([number for number, _ in rows], np.int64), matrix
+        numbers, matrix = self._loaded
+        asked = np.asarray(vector, np.float32)
+        if len(asked) != matrix.shape[1]:
+            raise StoreError(f"a vector of {len(asked)} numbers cannot be compared with those of {matrix.shape[1]}")
+        scores = matrix @ asked
+        if api:
+            rows = self._database.execute("SELECT id FROM operations WHERE api = ?", (api,)).fetchall()
+            among = np.isin(numbers, [number for (number,) in rows])
+            numbers, scores = numbers[among], scores[among]
+        count = min(limit, len(scores))
+        if not count:
+            return []
+        best = np.argpartition(-scores, count - 1)[:count]
+        order = sorted(best, key=lambda at: (-scores[at], numbers[at]))
+        return [(int(numbers[at]), round(float(scores[at]), 6)) for at in order]
+
+
+def _numpy() -> ModuleType:
+    try:
+        import numpy
+    except ImportError:
+        raise StoreError("vectors need numpy: pip install 'corrigible[map]'") from None
+    return numpy
+
 
 _FORMAT: Final = "corrigible index 1"
 _SCHEMA: Final = """
@@ -169,7 +262,7 @@ class SqliteIndex:
 
 def vector_store(address: str) -> VectorStore:
     """Open the vectors at an address that an index keeps. Raises StoreError."""
-    from .milvus import PREFIX, MilvusVectors
+    from .store import PREFIX, MilvusVectors
 
     return MilvusVectors(address.removeprefix(PREFIX))
 

@@ -10,14 +10,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from corrigible.adapters.mapping.mapping import Equivalence, Evidence, OperationMapping
-from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.words import text_words
-
-from .candidates import Candidates, Probe, container
-from .equivalence import compared
-from .likeness import Comparison, Signs, likeness
-from .profile import VARIABLE, Profile, Rarity
+from .field_map import compared
+from .likeness import VARIABLE, Candidates, Comparison, Probe, Profile, Rarity, Signs, container, likeness
+from .mapping import Equivalence, Evidence, OperationMapping
+from .operation import CanonicalOperation, text_words
 
 ACCEPTED: Final = 0.15
 """The likeness from which a target is a substitute."""
