@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from corrigible.adapters.openapi.document.source_files import SourceFiles
+from corrigible.adapters.openapi.source_files import SourceFiles
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.pointer import escape
 from corrigible.schema.exchange import Json

@@ -9,8 +9,7 @@ from typing import Any, Final
 from google.protobuf import descriptor_pb2
 
 from corrigible.adapters.protobuf.descriptors import Descriptors, load
-from corrigible.adapters.protobuf.field_schema import field_schema, is_map, is_opaque, value_schema
-from corrigible.adapters.protobuf.validation_rules import Constraints
+from corrigible.adapters.protobuf.field_schema import Constraints, field_schema, is_map, is_opaque, value_schema
 from corrigible.rules.pointer import escape
 from corrigible.rules.schema_repair.repair import AS_TEXT
 

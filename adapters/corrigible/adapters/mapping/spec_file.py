@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from corrigible.adapters.openapi.document.source_files import SourceFiles
+from corrigible.adapters.openapi.source_files import SourceFiles
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.pointer import escape
 from corrigible.schema.exchange import Json

@@ -10,14 +10,46 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from corrigible.adapters.openapi.document.source_files import SourceFiles
 from corrigible.rules.schema_repair.first_violation import is_fully_checked
 from corrigible.rules.schema_repair.json_schema import SHAPED, TOLD, is_shaped, told_values
 from corrigible.rules.schema_repair.local_time import LOCAL
 from corrigible.rules.schema_repair.told_in_prose import HELD, MEANT, told_in_prose
 from corrigible.schema.exchange import Json
 
-from .joi import of_joi
+from .source_files import SourceFiles
+
+_BOUNDS: Final = {"greater": "exclusiveMinimum", "less": "exclusiveMaximum", "multiple": "multipleOf"}
+_SIGNS: Final = {"positive": "exclusiveMinimum", "negative": "exclusiveMaximum"}
+_FORMATS: Final = {"email": "email", "uri": "uri", "guid": "uuid", "hostname": "hostname"}
+_HEX: Final = "^[0-9a-fA-F]+$"
+
+
+def of_joi(node: Mapping[str, Json]) -> dict[str, Any]:
+    """Return the keywords of JSON Schema for what joi demands of a number or a text; nothing of what has none."""
+    out: dict[str, Any] = {}
+    constraint, form = node.get("x-constraint"), node.get("x-format")
+    if isinstance(constraint, Mapping):
+        if constraint.get("sign") in _SIGNS:
+            out[_SIGNS[constraint["sign"]]] = 0
+        for name, keyword in _BOUNDS.items():
+            bound = constraint.get(name)
+            if isinstance(bound, int | float) and not isinstance(bound, bool) and (name != "multiple" or bound > 0):
+                out[keyword] = bound
+        length = constraint.get("length")
+        if isinstance(length, int) and not isinstance(length, bool) and length >= 0 and node.get("type") == "string":
+            out |= {"minLength": length, "maxLength": length}
+    if isinstance(form, Mapping) and node.get("type") == "string":
+        # An object has options: `relativeOnly` of a URI makes it another kind of text.
+        for name, known in _FORMATS.items():
+            if form.get(name) is True:
+                out["format"] = known
+        if form.get("isoDate"):
+            out["anyOf"] = [{"format": "date-time"}, {"format": "date"}]
+        is_hex = form.get("hex")
+        if is_hex is True or (isinstance(is_hex, Mapping) and not is_hex.get("prefix")):
+            out["pattern"] = _HEX
+    return out
+
 
 _TYPES: Final = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
 _NUMBERS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")

@@ -1,29 +1,177 @@
-"""From an OpenAPI description to its compiled form: the request side, documented errors, media types of successes."""
+"""From an OpenAPI description to its compiled form: the request side, documented errors, media types of successes.
+
+The body of a media type whose form RFC 6902 gives, where a description has another kind of value for it.
+Descriptions that are made from code have `type: string` or `type: object` for a JSON patch, because that is what the
+framework has. What is sent under the media type is a list of operations all the same.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from corrigible.adapters.openapi.document.source_files import SourceFiles
-from corrigible.adapters.openapi.document.swagger2 import is_swagger2
-from corrigible.adapters.openapi.document.validation import problems
-from corrigible.adapters.openapi.schema.recursive_choice import Widths
+from corrigible.adapters.operation import COMMON_BASE
 from corrigible.rules.errors import AuthoringError, Place
-from corrigible.rules.schema_repair.json_schema import TOLD, told_values
+from corrigible.rules.schema_repair.json_schema import TOLD, parts, told_values, types
+from corrigible.rules.schema_repair.patch_kind import is_json_patch_media
 from corrigible.rules.schema_repair.told_in_prose import told_in_prose
 from corrigible.rules.schema_repair.told_names import told_names
 from corrigible.schema.exchange import Json
 
 from .compiled_file import encode_compiled
-from .error_codes import Codes
-from .patch_body import with_form_of_patch
+from .schema_path import Widths
 from .schema_translator import Schemas
-from .thing_named import thing_named
-from .told_base import told_base
+from .source_files import SourceFiles, is_swagger2
+from .validation import problems
+
+_OPERATION: Final[Mapping[str, Json]] = {
+    "type": "object",
+    "properties": {
+        "op": {"type": "string", "enum": ["add", "remove", "replace", "move", "copy", "test"]},
+        "path": {"type": "string", "format": "json-pointer"},
+        "from": {"type": "string", "format": "json-pointer"},
+        "value": {},
+    },
+    "required": ["op", "path"],
+}
+
+
+def with_form_of_patch(media: str, schema: Json, definitions: Sequence[Json]) -> Json:
+    """Return the schema of the body of a PATCH, which under a media type of JSON patches is a list of operations.
+
+    An object without members may be what a framework calls any JSON: nothing is said of it then. One with members is
+    left as it is, since some frameworks list this media type for every body that they read.
+    """
+    if not is_json_patch_media(media) or not isinstance(schema, Mapping):
+        return schema
+    root = {"$defs": {f"s{number}": inner for number, inner in enumerate(definitions)}}
+    described = [*parts(schema, root)]
+    kinds = {kind for part in described for kind in types(part)}
+    if kinds == {"string"}:
+        return {"type": "array", "items": dict(_OPERATION)}
+    is_bare = kinds == {"object"} and not any(name in part for part in described for name in _OF_MEMBERS)
+    return {} if is_bare else schema
+
+
+_OF_MEMBERS: Final = ("properties", "additionalProperties", "patternProperties", "required")
+
+
+_CODES: Final = ("code", "error_code", "errorCode", "reason")
+_DEEPEST: Final = 4
+
+
+class Codes:
+    """The lists of codes found so far; answers name theirs by its place in `lists`."""
+
+    def __init__(self, files: SourceFiles) -> None:
+        self.lists: list[list[str]] = []
+        self._files = files
+        self._known: dict[tuple[Path, str], frozenset[str]] = {}
+
+    def of(self, response: Json, file: Path) -> int | None:
+        """Return the place of the list of codes that an answer's schema allows, None where it names none."""
+        content = response.get("content") if isinstance(response, Mapping) else None
+        codes: set[str] = set()
+        for media in content.values() if isinstance(content, Mapping) else ():
+            if isinstance(media, Mapping):
+                codes |= self._in(media.get("schema"), file, 0)
+        if not codes:
+            return None
+        listed = sorted(codes)
+        if listed not in self.lists:
+            self.lists.append(listed)
+        return self.lists.index(listed)
+
+    def _in(self, schema: Json, file: Path, depth: int) -> frozenset[str]:
+        if not isinstance(schema, Mapping) or depth > _DEEPEST:
+            return frozenset()
+        if "$ref" in schema:
+            target = self._files.find(schema["$ref"], file)
+            if target is None:
+                return frozenset()
+            place = (target.file, target.pointer)
+            if place not in self._known:
+                self._known[place] = frozenset()  # one that leads back to itself adds nothing
+                self._known[place] = self._in(target.value, target.file, depth + 1)
+            return self._known[place]
+        out: set[str] = set()
+        members = schema.get("properties")
+        for name, inner in members.items() if isinstance(members, Mapping) else ():
+            resolved, _ = self._files.dereferenced(inner, file)
+            if name in _CODES and isinstance(resolved, Mapping):
+                listed = [resolved["const"]] if "const" in resolved else resolved.get("enum") or ()
+                out |= {code for code in listed if isinstance(code, str) and code}
+            if not isinstance(resolved, Mapping) or resolved.get("type") in (None, "object", "array"):
+                out |= self._in(inner, file, depth + 1)
+        for key in ("allOf", "anyOf", "oneOf"):
+            for inner in schema.get(key) or ():
+                out |= self._in(inner, file, depth)
+        out |= self._in(schema.get("items"), file, depth + 1)
+        return frozenset(out)
+
+
+_READ: Final = 200
+"""Letters of a description that are looked at."""
+_NAMED: Final = re.compile(
+    r"(?:the |an? )?(?:unique )?(?:name|id|identifier|uuid|slug) of (?:the |an? |this )?(?:[a-z][\w-]{0,40} ){0,3}?"
+    r"(?P<thing>[a-z][a-z-]{1,40})"
+    r"(?=[.,;:]| ?\(|\s*$"
+    r"| (?:to|that|which|for|in|of|on|from|with|whose|being|you|this|the|as|by|under|is|must|should)\b)",
+    re.IGNORECASE,
+)
+
+
+def thing_named(description: Json) -> str:
+    """Return the noun of what is named, in lower case; empty where a description does not begin with that."""
+    told = _NAMED.match(description[:_READ].strip()) if isinstance(description, str) else None
+    return "" if told is None else told["thing"].lower()
+
+
+_SENTENCE: Final = re.compile(
+    r"(?i)\ball (?:[\w-]+ ){0,3}?(?:routes?|paths?|endpoints?|urls?|requests?)"
+    r"(?: (?:are|is|have|has|must|should|be|use|the|a|common|base|of|our|this|api|here|below|listed|described)){0,6}"
+    r" (?:prefixed (?:with|by)|start with|begin with|relative to|prefix)\W{0,4}"
+    r"(/[a-z][\w-]{0,30}(?:/[a-z0-9][\w-]{0,30}(?:\.\d{1,3})?){0,2})"
+)
+_COMMAND: Final = re.compile(r"(?:^|\W)(?:curl|wget|GET|POST|PUT|PATCH|DELETE)\s")
+_ADDRESS: Final = re.compile(r"https?://[^\s'\"`<>)\]]{1,300}")
+_LONGEST_TEXT: Final = 4000
+
+
+def told_base(document: Mapping[str, Json]) -> str:
+    """Return the path that all paths have before them: "All API routes are prefixed with /v1/", `curl http://a/v1/users`.
+
+    Empty without one, and where paths begin with it already: they are written in full.
+    """
+    info = document.get("info")
+    text = info.get("description") if isinstance(info, Mapping) else None
+    paths = document.get("paths")
+    if not isinstance(text, str) or not isinstance(paths, Mapping):
+        return ""
+    text = text[:_LONGEST_TEXT]
+    sentence = _SENTENCE.search(text)
+    base = sentence[1] if sentence is not None else _base_of_examples(text, paths)
+    return "" if any(str(one).startswith(base) for one in paths) else base
+
+
+def _base_of_examples(text: str, paths: Mapping[str, Json]) -> str:
+    """Return what the addresses of all commands have before a path of the description; empty where they differ."""
+    bases = set(_bases_in_text(text, [str(one) for one in paths if "{" not in str(one)]))
+    base = bases.pop() if len(bases) == 1 else ""
+    return base if COMMON_BASE.fullmatch(base) else ""
+
+
+def _bases_in_text(text: str, paths: list[str]) -> Iterator[str]:
+    for line in text.splitlines():
+        for address in _ADDRESS.findall(line) if _COMMAND.search(line) else ():
+            called = urlsplit(address).path.rstrip("/")
+            described = max((one for one in paths if len(one) > 1 and called.endswith(one)), key=len, default="")
+            if described:
+                yield called.removesuffix(described)
+
 
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 _SUPPORTED = re.compile(r"3\.[012](?:\.|$)")

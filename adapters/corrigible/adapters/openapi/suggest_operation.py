@@ -1,25 +1,145 @@
-"""Suggestions for paths and methods that no operation has."""
+"""Suggestions for paths and methods that no operation has.
+
+A word at the end of a path that a variable of another operation takes, though it was meant as a word.
+| the request            | the description has                              | is asked for          |
+|------------------------|--------------------------------------------------|-----------------------|
+| `POST /flows/7/enable` | `GET /flows/{id}/{version}`, `POST .../activate` | one of those words    |
+| `GET /types/schema`    | `DELETE /types/{id}`, `GET /types/schema/{name}` | the name that follows |
+
+Names of an API's fields inside of a query: `sort=titel:asc`, `filters[titel][$eq]=x`.
+No schema of a query lists them; the bodies that the same path takes have them.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from rapidfuzz.distance import OSA
 
-from corrigible.adapters.operation import Operations
+from corrigible.adapters.operation import Node, Operations
 from corrigible.rules.budget import spend
-from corrigible.rules.safety.nearness import is_plural, is_slip
+from corrigible.rules.pointer import escape
+from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, nearest
+from corrigible.rules.safety.other_word import may_be_other_word
+from corrigible.rules.schema_repair.json_schema import literal_pattern
 from corrigible.rules.schema_repair.route import ELSEWHERE
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json
 
-from .near_paths import SHORTEST_WORD, is_other_number, parts_of, walk
-from .word_in_path import LONGEST, name_left_out, nodes_after, words_instead
+LONGEST: Final = 40
+"""Segments: no longer path is taken for a misspelling."""
+_MOST_WORDS: Final = 8
+_PATH_WORD: Final = re.compile(r"[A-Za-z][A-Za-z_-]{2,40}")
 
-_MOST: Final = 5
+
+def nodes_after(root: Node, parts: list[str]) -> list[Node]:
+    """Return where some segments lead."""
+    nodes = [root]
+    for part in [part for part in parts if part][:LONGEST]:
+        spend(len(nodes))
+        nodes = [inner for node in nodes for inner in (node.literal.get(part), node.variable) if inner is not None]
+    return nodes
+
+
+def words_instead(root: Node, method: str, path: str) -> SchemaViolation | None:
+    """Return the paths that have the method, and another word than this one behind the name of a thing."""
+    *before, word = [part for part in path.split("/") if part] or [""]
+    if len(before) < 2 or len(before) > LONGEST or _PATH_WORD.fullmatch(word) is None:
+        return None
+    things = [node.variable for node in nodes_after(root, before[:-1]) if node.variable is not None]
+    if any(word in node.literal for node in things):
+        return None
+    words = dict.fromkeys(one for node in things for one, inner in node.literal.items() if method in inner.operations)
+    plain = "/" + "/".join(before)
+    others = [f"{plain}/{one}" for one in words][:_MOST_WORDS]
+    return SchemaViolation("/path", "around", {"type": "string", "enum": others}, path) if others else None
+
+
+def name_left_out(root: Node, method: str, path: str) -> SchemaViolation | None:
+    """Return the path with one name more, where this one ends with a word that only leads there."""
+    *before, word = [part for part in path.split("/") if part] or [""]
+    if not word or len(before) > LONGEST:
+        return None
+    ends = [node.literal[word] for node in nodes_after(root, before) if word in node.literal]
+    is_one_more = any(end.variable is not None and method in end.variable.operations for end in ends)
+    if not is_one_more or any(end.operations for end in ends):
+        return None
+    pattern = f"^{literal_pattern(path.rstrip('/'))}/[^/]+$"
+    return SchemaViolation("/path", "around", {"type": "string", "pattern": pattern}, path)
+
+
+SHORTEST_WORD: Final = 4
+
+
+class Candidate(NamedTuple):
+    cost: int
+    path: str
+
+
+def walk(root: Node, parts: list[str], method: str, budget: int) -> Iterator[Candidate]:
+    """Yield concrete paths that have the method, with at most so many segments respelt."""
+    open_: list[tuple[Node, int, int, tuple[str, ...]]] = [(root, 0, 0, ())]
+    while open_:
+        node, at, cost, walked = open_.pop()
+        spend(1 + len(node.literal) if cost < budget else 1)
+        if at == len(parts):
+            if method in node.operations:
+                yield Candidate(cost, "/" + "/".join(walked))
+            continue
+        part = parts[at]
+        if method in node.tail:
+            yield Candidate(cost, "/" + "/".join((*walked, *parts[at:])))
+        if node.variable is not None:
+            open_.append((node.variable, at + 1, cost, (*walked, part)))
+        for key, (pattern, inner) in node.mixed.items():
+            if pattern.fullmatch(part):
+                open_.append((inner, at + 1, cost, (*walked, part)))
+            elif cost < budget and (extended := _extended(part, key)):
+                open_.append((inner, at + 1, cost + 1, (*walked, extended)))
+        if part in node.literal:
+            open_.append((node.literal[part], at + 1, cost, (*walked, part)))
+        if cost < budget:
+            for literal, inner in node.literal.items():
+                if literal != part and is_near(part, literal):
+                    open_.append((inner, at + 1, cost + 1, (*walked, literal)))
+
+
+def _extended(part: str, key: str) -> str:
+    """Return a segment as `orders.{format}` or `{id}.json` wants it, with its extension; empty where it is not near."""
+    name, dot, ending = key.rpartition(".")
+    have, dotted, extension = part.rpartition(".")
+    if not dot or ending not in ("{}", "json", "xml") or name.count("{}") != (name == "{}"):
+        return ""
+    if not dotted:
+        have, extension = part, "json" if ending == "{}" else ending
+    if name == "{}":
+        return f"{have}.{extension}" if not dotted else ""
+    return f"{name}.{extension}" if have == name or is_near(have, name) else ""
+
+
+def parts_of(path: str) -> list[str]:
+    return path.strip("/").split("/")
+
+
+def is_other_number(parts: list[str], others: list[str]) -> bool:
+    """Whether two paths differ in one word, of which one is the plural of the other's."""
+    different = [(one, two) for one, two in zip(parts, others, strict=False) if one != two]
+    return len(parts) == len(others) and len(different) == 1 and is_plural(*different[0])
+
+
+def is_near(part: str, literal: str) -> bool:
+    """Whether a segment is a misspelling of another: case, separators, number, one letter in four, its last words."""
+    if is_same(part, literal) or is_plural(part, literal):
+        return True
+    if len(part) >= SHORTEST_WORD and re.search(rf"[_-]{re.escape(part)}s?$", literal) is not None:
+        return True
+    return min(len(part), len(literal)) >= 4 and part[0] == literal[0] and is_slip(part, literal)
+
+
+_MOST_SUGGESTED: Final = 5
 _MOST_AROUND: Final = 8
 _VERSION = re.compile(r"v\d+[\w.-]{0,6}", re.IGNORECASE)
 _COMMON = re.compile(r"api|rest|v\d+[\w.-]{0,6}", re.IGNORECASE)
@@ -211,7 +331,7 @@ class OperationSuggester:
         ]
         plain = path.rstrip("/")
         others = [f"{plain}/{word}" for word in dict.fromkeys(words)]
-        return SchemaViolation("/path", "path", {"enum": others[:_MOST]}, path) if others else None
+        return SchemaViolation("/path", "path", {"enum": others[:_MOST_SUGGESTED]}, path) if others else None
 
     def _others(self, path: str) -> list[str]:
         """Return the methods of a path; where some have it as it is written, not those that take a word for a value."""
@@ -262,7 +382,7 @@ class OperationSuggester:
         if not others and plain != "/":
             others.append(plain + slash)
         others = [other for other in others if other != path]
-        return SchemaViolation("/path", "base", {"enum": others[:_MOST]}, path) if others else None
+        return SchemaViolation("/path", "base", {"enum": others[:_MOST_SUGGESTED]}, path) if others else None
 
     def alternatives(self, method: str, path: str, value: str) -> SchemaViolation | None:
         """Return the methods of a path as it is written, or the paths near to one whose parameter has an invalid value.
@@ -307,7 +427,7 @@ class OperationSuggester:
             node, is_shared = node.literal[part], is_shared or _COMMON.fullmatch(part) is None
         if not others:
             return None
-        if len(others) > _MOST:
+        if len(others) > _MOST_SUGGESTED:
             *_, name = others.values()
             return SchemaViolation("/path", "reference", {"type": "string", "not": {"const": name}}, name)
         return SchemaViolation("/path", "path", {"enum": list(others)}, path)
@@ -359,7 +479,7 @@ class OperationSuggester:
         if len(near) == 1 and self._is_only_longer(method, near[0], plain):
             return SchemaViolation("/path", "base", {"enum": near}, path)
         near.sort(key=lambda candidate: OSA.distance(path, candidate))
-        return SchemaViolation("/path", "path", {"enum": near[:_MOST]}, path)
+        return SchemaViolation("/path", "path", {"enum": near[:_MOST_SUGGESTED]}, path)
 
     def _takes_anything(self, method: str, candidate: str, length: int) -> bool:
         """Whether a path below another beginning fits only because variables take all its segments that were sent."""
@@ -437,3 +557,58 @@ def _exchanged(parts: list[str], others: list[str]) -> list[str]:
     if len(parts) != len(others):
         return []
     return [unquote(part) for part, other in zip(parts, others, strict=True) if part != other]
+
+
+_QUERY_WORD: Final = re.compile(r"[A-Za-z_$][\w$]{2,63}")
+_ABOUT_ORDER: Final = re.compile(
+    r"(?i)\bsort|\border(?:ing\b|[ _]by\b| (?:parameter|value|field|key|clause)\b)|\b(?:invalid|bad|unknown) order\b"
+)
+_ORDERING: Final = re.compile(r"(?i)sort|order(?:[_-]?by|ing)?$")
+"""Names of parameters that say by what a list is ordered."""
+_DIRECTIONS: Final = {"ascending": "asc", "descending": "desc", "asc": "ascending", "desc": "descending"}
+_MOST_NAMES: Final = 64
+"""Parameters, and words of a message, that are looked at."""
+_LONGEST: Final = 2000
+
+
+def misspelt_words(query: Mapping[str, Json], fields: Sequence[str], message: str) -> Iterator[SchemaViolation]:
+    """Yield the only word of a query that is nearly called like one field, and that a message is about.
+
+    Or the only direction of an order that is written out, where the message lists the short form, or the other way.
+    The message repeats the word, or is about the order of a list, and the word is in the parameter for that.
+    """
+    told = set(_QUERY_WORD.findall(message[:_LONGEST])[:_MOST_NAMES])
+    listed, is_of_order = frozenset(told), _ABOUT_ORDER.search(message[:_LONGEST]) is not None
+    if is_of_order:
+        ordering = [value for name, value in list(query.items())[:_MOST_NAMES] if _ORDERING.search(name) is not None]
+        told |= {word for value in ordering if isinstance(value, str) for word in _QUERY_WORD.findall(value[:_LONGEST])}
+    spend(1 + len(query) + len(told))
+    meant = {word: near for word in told - {*fields} if (near := _field(word, fields))}
+    # A message about the order lists how directions are called.
+    directions = {word: other for word, other in _DIRECTIONS.items() if is_of_order and other in listed}
+    meant |= {word: other for word, other in directions.items() if word in told - listed}
+    found: list[SchemaViolation] = []
+    own = {near for word, near in meant.items() if word in str(query.get(near, ""))[:_LONGEST]}
+    meant = {word: near for word, near in meant.items() if near not in own}  # what `kinds` holds is not called like it
+    for name, value in list(query.items())[:_MOST_NAMES] if meant else ():
+        for word, near in meant.items():
+            head, bracket, rest = name.partition("[")
+            if bracket and f"[{word}]" in f"[{rest}":
+                other = head + f"[{rest}".replace(f"[{word}]", f"[{near}]", 1)
+                closed = {"type": "object", "properties": {other: {}}}
+                found.append(SchemaViolation(f"/query/{escape(name)}", "additionalProperties", closed, value, (other,)))
+            elif isinstance(value, str) and len(value) <= _LONGEST and _QUERY_WORD.findall(value).count(word) == 1:
+                other = re.sub(rf"(?<![\w$]){re.escape(word)}(?![\w$])", near, value)
+                schema = {"type": "string", "enum": [other]}
+                found.append(SchemaViolation(f"/query/{escape(name)}", "enum", schema, value))
+    if len(found) == 1:
+        yield found[0]
+
+
+def _field(word: str, fields: Sequence[str]) -> str:
+    """Return the field that a word is a slip of; nothing where it is rather another word: `publisher`, `published`."""
+    near = nearest(word, fields)
+    if len(near) != 1 or not (is_same(word, near[0]) or is_slip(word, near[0])):
+        return ""
+    is_other_form = word[:-1] == near[0][:-1] and may_be_other_word(word, near[0])
+    return "" if is_other_form else near[0]
