@@ -73,10 +73,7 @@ ORDER = {
         *("tool", "tool_list", "argument_repair", "tool_words", "toolset"),
         *("provider_object", "openai", "anthropic", "langchain"),
     ],
-    "model": [
-        *("usage", "conversation", "rate_limiter", "provider_client", "address"),
-        *("openai", "openai_chat", "openai_responses", "anthropic", "provider"),
-    ],
+    "model": ["conversation", "provider_client", "openai", "anthropic", "provider"],
     "rules": [
         *(
             "errors",

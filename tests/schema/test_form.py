@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrigible.client.form_edit import edited_form
-from corrigible.schema.document import form_pairs
-from corrigible.schema.form import by_name, fields, nested, parameter_segments, paths
+from corrigible.schema.document import by_name, fields, form_pairs, nested, parameter_segments, paths
 
 
 @pytest.mark.parametrize(

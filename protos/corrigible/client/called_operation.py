@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from corrigible.schema.document import scalar_text
+from corrigible.schema.document import parameter_segments, scalar_text
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.form import parameter_segments
 
 from .credential_name import alike, plain
 

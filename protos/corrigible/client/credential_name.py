@@ -14,8 +14,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from corrigible.schema.cache import cached
-from corrigible.schema.document import CREDENTIALS, is_credential_name
-from corrigible.schema.form import parameter_segments
+from corrigible.schema.document import CREDENTIALS, is_credential_name, parameter_segments
 from corrigible.schema.printable import without_unseen
 
 _DECODINGS: Final = 3

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote_plus
 
-from corrigible.schema.document import scalar_text
+from corrigible.schema.document import fields, parameter_segments, paths, scalar_text
 from corrigible.schema.exchange import Json
-from corrigible.schema.form import fields, parameter_segments, paths
 
 Path = tuple[str, ...]
 

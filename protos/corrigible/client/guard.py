@@ -15,9 +15,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
-from corrigible.schema.document import readings, scalar_text
+from corrigible.schema.document import fields, readings, scalar_text
 from corrigible.schema.exchange import Json
-from corrigible.schema.form import fields
 from corrigible.schema.printable import without_unseen
 
 from .credential_name import (

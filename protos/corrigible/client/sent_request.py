@@ -15,9 +15,17 @@ from enum import Enum
 from typing import Any, Final, NoReturn
 from urllib.parse import quote, urlencode, urljoin, urlsplit, urlunsplit
 
-from corrigible.schema.document import UNDOCUMENTED, form_pairs, is_credential_name, query_pairs, readings
+from corrigible.schema.document import (
+    UNDOCUMENTED,
+    by_name,
+    fields,
+    form_pairs,
+    is_credential_name,
+    nested,
+    query_pairs,
+    readings,
+)
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.form import by_name, fields, nested
 
 from .credential_name import alike, is_given, is_secret_parameter, is_signature, is_signature_header, redirects_header
 from .credentials import credential_values, values_in_address

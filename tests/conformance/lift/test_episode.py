@@ -18,7 +18,7 @@ from corrigible.conformance.lift.episode.play import play
 from corrigible.conformance.lift.log.record import Episode, Reflection
 from corrigible.conformance.lift.tasks.task import TaskFile
 from corrigible.conformance.transport.process import ServerProcess
-from corrigible.model.usage import Usage
+from corrigible.model.conversation import Usage
 from corrigible.schema.exchange import Json, Request
 
 WORLD = Environment(why="w", upstream="u", proxy="p", callers={"owner": {"authorization": "Bearer key-12345678"}})

@@ -33,7 +33,7 @@ from corrigible.conformance.lift.run.resolve import ResolvedPlan, resolve_plan
 from corrigible.conformance.lift.run.worker_pool import RunProgress, feedback_caused_harm, run
 from corrigible.conformance.lift.tasks.task import TASKS
 from corrigible.conformance.model.usage_error import UsageError
-from corrigible.model.usage import Usage
+from corrigible.model.conversation import Usage
 from corrigible.schema.exchange import Json
 
 FIX = "1.625"

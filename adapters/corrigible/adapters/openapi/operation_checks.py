@@ -21,8 +21,8 @@ from corrigible.rules.schema_repair.repair_value import repair_value
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.value_place import Place
 from corrigible.rules.schema_repair.wire_text import read
+from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.form import parameter_segments
 
 from .schema_checks import Path, SchemaChecker, Spot
 from .schema_path import declared, small

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 from corrigible.proxy.http.feedback_store import DOCUMENTS
-from corrigible.schema.record import record
+from corrigible.schema.exchange import record
 
 from .log_file import LogFile
 

@@ -12,10 +12,9 @@ from corrigible.adapters.mapping.map_index import read_map
 from corrigible.adapters.mapping.sqlite_index import SqliteIndex
 from corrigible.rules.errors import CorrigibleError
 
-from .annotation_desk import AnnotationDesk
-from .annotation_server import AnnotationServer
+from .annotation_server import AnnotationDesk, AnnotationServer
 from .build import read_utterances
-from .proposer import described, proposals_for
+from .map_builder import described, proposals_for
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

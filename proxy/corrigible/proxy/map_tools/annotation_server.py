@@ -15,19 +15,212 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import secrets
 import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from pathlib import Path
+from types import TracebackType
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from corrigible.adapters.mapping.annotation import (
+    Annotation,
+    Name,
+    Proposal,
+    Verdict,
+    agreements,
+    corrected,
+    latest,
+    read_annotations,
+)
+from corrigible.adapters.mapping.conversion import CONVERSIONS
+from corrigible.adapters.mapping.mapping import Equivalence, FieldMapping
+from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.exchange import Json
 
-from .annotation_desk import AnnotationDesk, BadJudgement, Judgement
+try:
+    import fcntl
+except ImportError:  # Windows: nobody keeps a second process from the file
+    fcntl = None  # type: ignore[assignment]
+
+
+class JournalInUse(CorrigibleError):
+    """Another process writes to the file."""
+
+
+class Journal:
+    """An open file of lines. Lines are only added."""
+
+    def __init__(self, path: Path) -> None:
+        """Open it, and make it where it is not there. Raises JournalInUse and OSError."""
+        self.path = path
+        self._lock = threading.Lock()
+        is_new = not path.exists()
+        self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._drop_torn_line()
+            if is_new:
+                _sync_folder(path.parent)
+        except BlockingIOError:
+            os.close(self._file)
+            raise JournalInUse(f"{path}: another process writes to it") from None
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def _drop_torn_line(self) -> None:
+        """Cut a last line without its end: its writer was ended before it could say that the line is kept."""
+        data = self.path.read_bytes()
+        if data and not data.endswith(b"\n"):
+            os.ftruncate(self._file, data.rfind(b"\n") + 1)
+            os.fsync(self._file)
+
+    def add(self, line: str) -> None:
+        """Write a line, and return when it is on the disk. Raises OSError, and then the file is as it was."""
+        data = f"{line}\n".encode()
+        with self._lock:
+            size = os.fstat(self._file).st_size
+            try:
+                written = os.write(self._file, data)
+                if written != len(data):
+                    raise OSError("the disk took only a part of it")
+                os.fsync(self._file)
+            except OSError:
+                with suppress(OSError):
+                    os.ftruncate(self._file, size)
+                raise
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _sync_folder(folder: Path) -> None:
+    with suppress(OSError):
+        file = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+
+class BadJudgement(CorrigibleError):
+    """What was sent cannot be kept."""
+
+
+class Judgement(BaseModel):
+    """What the page sends."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    annotator: Name
+    number: int = Field(ge=0)
+    """Which proposal."""
+    key: str
+    """Its key, so that a page of an earlier run does not judge another one."""
+    verdict: Verdict
+    equivalence: Equivalence | None = None
+    arguments: tuple[FieldMapping, ...] = Field(default=(), max_length=2000)
+    note: str = Field(default="", max_length=4000)
+
+
+class AnnotationDesk:
+    """One run of the page."""
+
+    def __init__(self, proposals: Sequence[Proposal], file: Path, now: Callable[[], str]) -> None:
+        """`now` gives the time, ISO 8601. Raises AuthoringError, JournalInUse and OSError."""
+        keys = {proposal.key: proposal for proposal in proposals}
+        self.proposals = tuple(keys.values())
+        self._now = now
+        self._journal = Journal(file)
+        try:
+            self._annotations = read_annotations(file)
+        except BaseException:
+            self._journal.close()
+            raise
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        self._journal.close()
+
+    def judge(self, judgement: Judgement) -> Annotation:
+        """Keep a judgement. Raises BadJudgement, and OSError where the disk does not take it."""
+        if judgement.number >= len(self.proposals) or self.proposals[judgement.number].key != judgement.key:
+            raise BadJudgement("no such proposal: load the page anew")
+        proposal = self.proposals[judgement.number]
+        right = None
+        if judgement.verdict is Verdict.ACCEPT:
+            right = proposal.mapping
+        elif judgement.verdict is Verdict.CORRECT:
+            unknown = next(
+                (one.conversion for one in judgement.arguments if one.conversion not in ("", *CONVERSIONS)), None
+            )
+            if unknown is not None:
+                raise BadJudgement(f'no conversion is called "{unknown}"; there are: {", ".join(CONVERSIONS)}')
+            for one in judgement.arguments:
+                for pointer in (one.source, one.target):
+                    if not pointer.startswith("/"):
+                        raise BadJudgement(f'"{pointer}" is no place such as /body/name')
+            right = corrected(
+                proposal.mapping, judgement.arguments, judgement.equivalence or proposal.mapping.equivalence
+            )
+        annotation = Annotation(
+            annotator=judgement.annotator,
+            at=self._now(),
+            verdict=judgement.verdict,
+            utterance=proposal.utterance,
+            proposed=proposal.mapping,
+            mapping=right,
+            note=judgement.note,
+        )
+        line = annotation.model_dump_json(exclude_defaults=False)
+        with self._lock:
+            self._journal.add(line)
+            self._annotations.append(annotation)
+        return annotation
+
+    def said(self, annotator: str) -> dict[str, Json]:
+        """Return what one annotator has said, by the numbers of the proposals. What others say is not shown."""
+        with self._lock:
+            said = latest(self._annotations)
+        out: dict[str, Json] = {}
+        for number, proposal in enumerate(self.proposals):
+            one = said.get((annotator, proposal.key))
+            if one is not None:
+                document = one.model_dump(mode="json", include={"verdict", "mapping", "note"})
+                out[str(number)] = document
+        return out
+
+    def agreement(self) -> list[Mapping[str, Any]]:
+        """Return how far each two annotators agree."""
+        with self._lock:
+            annotations = list(self._annotations)
+        keys = {proposal.key for proposal in self.proposals}
+        return [one._asdict() for one in agreements(one for one in annotations if one.key in keys)]
+
+    def export(self) -> str:
+        """Return what counts, a line each, in the order in which it was said."""
+        with self._lock:
+            counting = list(latest(self._annotations).values())
+        return "".join(f"{one.model_dump_json()}\n" for one in counting)
+
 
 HOST: Final = "127.0.0.1"
 _LARGEST: Final = 1 << 20

@@ -16,7 +16,7 @@ from corrigible.adapters.mapping.plan_text import Asked
 from corrigible.adapters.mapping.sqlite_index import SqliteIndex
 from corrigible.rules.errors import CorrigibleError, suggest_spelling
 
-from . import embedding_option, input_option, model_option
+from . import options
 from .map_builder import MOST_APIS, build_map, first_questions, known_pairs
 
 _SHOWN: Final = 3
@@ -31,7 +31,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "(same, same with conversion, weaker, stronger, related), score, evidence, and what becomes of each field. "
         "The same index gives the same map.",
     )
-    input_option.add_index(parser)
+    options.add_index(parser)
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="the map, as JSON")
     parser.add_argument("--from", dest="sources", action="append", default=[], metavar="API", help="default: all")
     parser.add_argument("--to", dest="targets", action="append", default=[], metavar="API", help="default: all")
@@ -41,20 +41,22 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="FILE",
         help="what users ask for, one a line, or ToolBench's queries: operations that one finds together are compared",
     )
-    input_option.add_annotations(
+    options.add_annotations(
         parser,
         "what they accepted or corrected is taken as judged, rejected ones are left out; the majority counts, and a tie"
         " makes `related`",
     )
-    embedding_option.add(parser)
-    model_option.add(parser, "--refine", "let this model judge the candidates: by examples, then by criticising itself")
+    options.add_embedding(parser)
+    options.add_model(
+        parser, "--refine", "let this model judge the candidates: by examples, then by criticising itself"
+    )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    said = input_option.agreed(args)
-    model = model_option.model(args)
-    index = SqliteIndex(args.index, embedding_option.embedder(args))
+    said = options.agreed(args)
+    model = options.model(args)
+    index = SqliteIndex(args.index, options.embedder(args))
     began = time.perf_counter()
     try:
         names = [one.name for one in index.apis()]
@@ -87,7 +89,7 @@ def _dry_run(questions: Iterator[Asked]) -> int:
     for question in questions:
         count += 1
         if count <= _SHOWN:
-            model_option.print_question(question)
+            options.print_question(question)
     print(f"--- {count} operations would be asked about, with {2 * count} requests; {min(count, _SHOWN)} are shown")
     return 0
 

@@ -13,7 +13,7 @@ from corrigible.adapters.mapping.sqlite_index import write_sqlite
 from corrigible.adapters.mapping.store import PREFIX, Embedder, MilvusVectors, VectorStore
 from corrigible.rules.errors import CorrigibleError
 
-from . import embedding_option
+from . import options
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -30,7 +30,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="a file or a folder, and what to call the API; else title and version say it",
     )
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="the index, written anew")
-    embedding_option.add(parser)
+    options.add_embedding(parser)
     parser.add_argument(
         "--vectors",
         default="",
@@ -41,7 +41,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    embedder = embedding_option.embedder(args)
+    embedder = options.embedder(args)
     vectors = _vectors(args.vectors, embedder)
     began = time.perf_counter()
     documents = list(_once(document for spec in args.specs for document in read_specs(spec)))

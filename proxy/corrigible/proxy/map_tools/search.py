@@ -10,7 +10,7 @@ from corrigible.adapters.mapping.sqlite_index import SqliteIndex
 from corrigible.adapters.mapping.store import LEXICAL, Hit
 from corrigible.rules.errors import CorrigibleError
 
-from . import embedding_option
+from . import options
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -27,14 +27,14 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--api", default="", metavar="NAME", help="of this API only")
     parser.add_argument("--by", choices=("words", "vectors"), help="default: vectors where --embedding names some")
     parser.add_argument("--json", action="store_true", help="print one JSON object per operation and line")
-    embedding_option.add(parser)
+    options.add_embedding(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     if args.limit < 1:
         raise CorrigibleError(f"--limit {args.limit}: at least 1")
-    embedder = embedding_option.embedder(args)
+    embedder = options.embedder(args)
     if args.by == "vectors" and embedder is None:
         raise CorrigibleError("--by vectors: --embedding says what makes them")
     index = SqliteIndex(args.index, embedder)

@@ -26,8 +26,8 @@ from corrigible.client.guard import is_secret_name
 from corrigible.proxy.access_log.entry import REDACTED, redact
 from corrigible.rules.pointer import escape, is_among
 from corrigible.rules.schema_repair.suggestion import is_secret
+from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Json
-from corrigible.schema.form import parameter_segments
 from corrigible.schema.printable import without_unseen
 
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from corrigible.conformance.lift.environment.response import Response
 from corrigible.conformance.lift.log.record import Reflection
-from corrigible.model.usage import Usage
+from corrigible.model.conversation import Usage
 from corrigible.schema.exchange import Json, Request
 
 Kind = Literal["scripted", "model", "external"]

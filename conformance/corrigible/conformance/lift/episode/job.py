@@ -13,7 +13,7 @@ from corrigible.conformance.lift.log.record import Reflection
 from corrigible.conformance.lift.plan import Start
 from corrigible.conformance.lift.tasks.asked import Asked
 from corrigible.conformance.lift.tasks.task import Task, TaskFile
-from corrigible.model.usage import Usage
+from corrigible.model.conversation import Usage
 from corrigible.schema.exchange import Json
 
 from .score import PlayedCall

@@ -22,7 +22,7 @@ from corrigible.conformance.lift.environment.response import Response
 from corrigible.conformance.lift.log.record import UNOBTAINABLE, Episode
 from corrigible.conformance.lift.tasks.task import Kept, Read, Setup, Task, TaskFile, fill
 from corrigible.conformance.model.usage_error import UsageError
-from corrigible.model.usage import Usage
+from corrigible.model.conversation import Usage
 from corrigible.schema.exchange import Json, Request
 
 from .job import EpisodeState, Job

@@ -33,11 +33,10 @@ from corrigible.model.conversation import (
     Reply,
     Sampling,
     ToolResult,
+    Usage,
     UserMessage,
 )
-from corrigible.model.provider_client import Endpoint, ProviderClient, ProviderError
-from corrigible.model.rate_limiter import RateLimiter
-from corrigible.model.usage import Usage
+from corrigible.model.provider_client import Endpoint, ProviderClient, ProviderError, RateLimiter
 from corrigible.schema.exchange import Json, Request
 
 from . import prompt

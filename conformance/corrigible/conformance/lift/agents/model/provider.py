@@ -12,10 +12,8 @@ from urllib.parse import urlsplit
 from corrigible.conformance.lift.agents.reflection.strategy import STRATEGIES
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.conformance.model.usage_error import UsageError, did_you_mean
-from corrigible.model.address import UnusableProvider
 from corrigible.model.provider import PROVIDERS, Provider, endpoint
-from corrigible.model.provider_client import Endpoint
-from corrigible.model.rate_limiter import rate_limiter_for
+from corrigible.model.provider_client import Endpoint, UnusableProvider, rate_limiter_for
 
 from .loop import ModelAgent
 from .settings import Settings, settings

@@ -1,4 +1,7 @@
-"""`--model` and what belongs to it: which model is asked, what that may cost, and what it did cost."""
+"""The options that the verbs of `corrigible map` share: what is compared, what people said, vectors, and models.
+
+`--model` and what belongs to it say which model is asked, what that may cost, and what it did cost.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,15 @@ import os
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
 
+from corrigible.adapters.mapping.annotation import Consensus, OperationPair, consensus, read_annotations
 from corrigible.adapters.mapping.plan_text import Asked
-from corrigible.model.address import UnusableProvider
-from corrigible.model.conversation import ModelMessage, Question, Reply, Sampling, UserMessage
+from corrigible.adapters.mapping.store import KEY, Embedder, EndpointEmbedder, WordLlamaEmbedder
+from corrigible.model.conversation import ModelMessage, Question, Reply, Sampling, Usage, UserMessage
 from corrigible.model.provider import PROVIDERS, Provider, endpoint
-from corrigible.model.provider_client import ProviderClient
-from corrigible.model.rate_limiter import RateLimiter
-from corrigible.model.usage import Usage
+from corrigible.model.provider_client import ProviderClient, RateLimiter, UnusableProvider
 from corrigible.rules.errors import CorrigibleError, suggest_spelling
 from corrigible.schema.exchange import Json
 
@@ -23,7 +27,7 @@ _MOST_TOKENS = 4_096
 """Of one answer."""
 
 
-def add(parser: argparse.ArgumentParser, option: str, what: str) -> None:
+def add_model(parser: argparse.ArgumentParser, option: str, what: str) -> None:
     group = parser.add_argument_group("models", "keys come from the environment; they are neither printed nor written")
     group.add_argument(option, dest="model", default="", metavar="PROVIDER:MODEL", help=what)
     group.add_argument(
@@ -121,3 +125,58 @@ def _price(text: str | None) -> tuple[float, float] | None:
 def print_question(question: Asked, tell: Callable[[str], None] = print) -> None:
     """Print a question as it would be asked."""
     tell(f"--- system\n{question.system}\n--- user\n{question.text}\n--- schema\n{json.dumps(question.schema)}")
+
+
+_CHOICES: Final = "none, wordllama, endpoint:MODEL"
+
+
+def add_embedding(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--embedding",
+        default="none",
+        metavar="NAME",
+        help="what makes vectors: none (default: words only), wordllama (a small model that comes as a package, extra "
+        "`map`), or endpoint:MODEL of a server that speaks OpenAI's POST /embeddings",
+    )
+    parser.add_argument(
+        "--base-url",
+        default="",
+        metavar="URL",
+        help=f"of that server, as http://127.0.0.1:11434/v1; its key is in {KEY}",
+    )
+
+
+def embedder(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> Embedder | None:
+    """Return the embedder that the options name; None for none. Raises CorrigibleError."""
+    kind, _, model = str(args.embedding).partition(":")
+    if kind == "endpoint" and model:
+        if not args.base_url:
+            raise CorrigibleError(f"--embedding {args.embedding}: where is it? --base-url URL")
+        return EndpointEmbedder(args.base_url, model, environ.get(KEY, "").strip())
+    if args.base_url:
+        raise CorrigibleError("--base-url belongs to --embedding endpoint:MODEL")
+    if kind == "wordllama" and not model:
+        return WordLlamaEmbedder()
+    if args.embedding != "none":
+        raise CorrigibleError(f"--embedding {args.embedding}: there are {_CHOICES}")
+    return None
+
+
+def add_index(parser: argparse.ArgumentParser, content: str = "as `corrigible map index` wrote it") -> None:
+    parser.add_argument("--index", required=True, type=Path, metavar="FILE", help=content)
+
+
+def add_annotations(parser: argparse.ArgumentParser, effect: str) -> None:
+    parser.add_argument(
+        "--annotations",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help=f"what people said, as `corrigible map annotate` wrote it: {effect}",
+    )
+
+
+def agreed(args: argparse.Namespace) -> dict[OperationPair, Consensus]:
+    """Return what most people said of each pair. Raises CorrigibleError for a file that cannot be read."""
+    return consensus(one for file in args.annotations for one in read_annotations(file))
