@@ -30,13 +30,10 @@ MAY_IMPORT = {
     "conformance": {"schema", "model"},
 }
 PURE = [
-    *(
-        ("client", f"{name}.py")
-        for name in ("guard", "explanation", "difference", "form_edit", "answer", "policy", "decision")
-    ),
+    *(("client", f"{name}.py") for name in ("guard", "explanation", "answer", "policy", "decision")),
     ("client", "sent_request.py"),
-    *(("client", f"{name}.py") for name in ("path_template", "credentials", "native_message")),
-    *(("client", f"{name}.py") for name in ("tool", "tool_list", "argument_repair", "tool_words")),
+    *(("client", f"{name}.py") for name in ("credentials", "native_message")),
+    *(("client", f"{name}.py") for name in ("tool", "tool_list", "tool_words")),
     ("client", "correction.py"),
     ("rules", "**/*.py"),
     ("proxy", "core/**/*.py"),
@@ -67,10 +64,10 @@ EXEMPT = {
 }
 ORDER = {
     "client": [
-        *("path_template", "credential_name", "guard", "credentials", "native_message", "explanation", "form_edit"),
-        *("sent_request", "difference", "answer", "policy", "called_operation", "decision", "correction", "driver"),
+        *("guard", "credentials", "native_message", "sent_request", "explanation"),
+        *("answer", "policy", "called_operation", "decision", "correction", "driver"),
         *("httpx", "requests", "stripe", "github", "grpc"),
-        *("tool", "tool_list", "argument_repair", "tool_words", "toolset"),
+        *("tool", "tool_list", "tool_words", "toolset"),
         *("provider_object", "openai", "anthropic", "langchain"),
     ],
     "model": ["conversation", "provider_client", "openai", "anthropic", "provider"],

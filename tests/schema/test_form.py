@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrigible.client.form_edit import edited_form
+from corrigible.client.sent_request import edited_form
 from corrigible.schema.document import by_name, fields, form_pairs, nested, parameter_segments, paths
 
 
