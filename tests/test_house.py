@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import subprocess
 from collections.abc import Iterator
@@ -239,3 +240,11 @@ def test_every_lock_pins_what_it_installs_by_content() -> None:
         text = lock.read_text(encoding="utf-8")
         entries = text.count('"node_modules/')
         assert entries == text.count('"integrity": "sha512-') > 0, lock
+
+
+def test_modules_of_the_typescript_client_import_each_other_in_no_circle() -> None:
+    """Types count as well: who reads one module should not have to read all."""
+    folder = ROOT / "protos" / "typescript" / "src"
+    imports = {file.name: re.findall(r'from "\./(\w+\.ts)"', file.read_text("utf-8")) for file in folder.glob("*.ts")}
+
+    assert set(graphlib.TopologicalSorter(imports).static_order()) == set(imports)
