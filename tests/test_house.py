@@ -69,7 +69,7 @@ ORDER = {
         *("answer", "policy", "called_operation", "decision", "correction", "driver"),
         *("httpx", "requests", "stripe", "github", "grpc"),
         *("tool", "tool_list", "tool_words", "toolset"),
-        *("provider_object", "openai", "anthropic", "langchain"),
+        *("agents", "langchain"),
     ],
     "model": ["conversation", "provider_client", "openai", "anthropic", "provider"],
     "rules": [

@@ -24,12 +24,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Final, Literal, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from corrigible.rules.errors import AuthoringError, Place
 
 from .conversion import CONVERSIONS
-from .mapping import Equivalence, Evidence, FieldMapping, MapFile, OperationMapping, OperationName
+from .mapping import Equivalence, Evidence, FieldMapping, FileModel, MapFile, OperationMapping, OperationName
 
 Model = TypeVar("Model", bound=BaseModel)
 Name = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -47,10 +47,8 @@ class Verdict(StrEnum):
     """The target is no substitute for the source."""
 
 
-class Proposal(BaseModel):
+class Proposal(FileModel):
     """A mapping to be judged."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     mapping: OperationMapping
     utterance: str = ""
@@ -67,10 +65,8 @@ class Proposal(BaseModel):
         return json.dumps(names, ensure_ascii=False, separators=(",", ":"))
 
 
-class Annotation(BaseModel):
+class Annotation(FileModel):
     """What one annotator said of one proposal."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal["corrigible annotation 1"] = "corrigible annotation 1"
     annotator: Name

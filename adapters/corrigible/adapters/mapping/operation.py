@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
-from .mapping import ApiOfMap
+from .mapping import ApiOfMap, FileModel
 
 
-class Field(BaseModel):
+class Field(FileModel):
     """One argument or result of an operation."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     pointer: str
     """Where it stands: `/path/name`, `/query/name`, `/header/name`, `/body/a/b`, and of results `/result/a/b`.
@@ -38,10 +34,8 @@ class Field(BaseModel):
         return next((part for part in reversed(self.pointer.split("/")) if part != "*"), "")
 
 
-class CanonicalOperation(BaseModel):
+class CanonicalOperation(FileModel):
     """One operation of one API."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     api: str
     """The name of the API with its version, unique in an index: `kubernetes 1.20`."""

@@ -29,7 +29,7 @@ from types import TracebackType
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from corrigible.adapters.mapping.annotation import (
     Annotation,
@@ -42,7 +42,7 @@ from corrigible.adapters.mapping.annotation import (
     read_annotations,
 )
 from corrigible.adapters.mapping.conversion import CONVERSIONS
-from corrigible.adapters.mapping.mapping import Equivalence, FieldMapping
+from corrigible.adapters.mapping.mapping import Equivalence, FieldMapping, FileModel
 from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.exchange import Json
 
@@ -125,10 +125,8 @@ class BadJudgement(CorrigibleError):
     """What was sent cannot be kept."""
 
 
-class Judgement(BaseModel):
+class Judgement(FileModel):
     """What the page sends."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     annotator: Name
     number: int = Field(ge=0)
