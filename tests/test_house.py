@@ -246,4 +246,4 @@ def test_modules_of_the_typescript_client_import_each_other_in_no_circle() -> No
     """Types count as well: who reads one module should not have to read all."""
     folder = ROOT / "protos" / "typescript" / "src"
     imports = {file.name: re.findall(r'from "\./(\w+\.ts)"', file.read_text("utf-8")) for file in folder.glob("*.ts")}
-    assert set(graphlib.TopologicalSorter(imports).static_order()) == set(imports)
+    assert set(graphlib.TopologicalSorter(imports).static_order()) >= set(imports)

@@ -249,9 +249,7 @@ def overrides_header(name: str) -> bool:
 def names_method(name: str) -> bool:
     """Whether a parameter or a member names the method of the request, whatever the body is: `_method`."""
     return any(
-        letters in _METHODS
-        or (letters in ("method", "methodoverride", "httpmethod", "verb") and not part[:1].isalpha())
-        for part, letters in _parts(name)
+        letters in _METHODS or (letters in _MARKED_METHODS and not part[:1].isalpha()) for part, letters in _parts(name)
     )
 
 

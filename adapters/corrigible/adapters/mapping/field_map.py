@@ -290,10 +290,6 @@ def _lost(node: Node, matched: set[str]) -> list[str]:
     return lost
 
 
-_Named = tuple[tuple[str, ...], Node]
-"""A deeper member, and the words of its path."""
-
-
 class _Matcher:
     def __init__(self, found: FieldMap, rarity: Rarity) -> None:
         self._found, self._rarity = found, rarity

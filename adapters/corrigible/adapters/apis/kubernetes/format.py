@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from corrigible.adapters.apis.kubernetes.admission_errors import read_forbidden, read_webhook
-from corrigible.adapters.apis.kubernetes.decode_errors import read_bad_request
-from corrigible.adapters.apis.kubernetes.status_errors import (
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Json
+
+from .admission_errors import read_forbidden, read_webhook
+from .decode_errors import read_bad_request
+from .status_errors import (
     MOST_COMPLAINTS,
     MOST_TEXT,
     Refusal,
@@ -22,8 +25,6 @@ from corrigible.adapters.apis.kubernetes.status_errors import (
     listed,
     text,
 )
-from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Exchange, Json
 
 OWN_CAUSE = "RecoveryFeedback"
 """The reason of causes that carry feedback: no error of the server."""
