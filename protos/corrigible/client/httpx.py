@@ -202,6 +202,9 @@ def _taken(response: httpx.Response) -> Calls[bytes | None]:
     except Exception as problem:  # as the caller would see it, who may want what came before
         response.stream = body.resumed(parts, problem)
         return None
+    except BaseException:  # a cancellation: nobody gets the response, so nobody else closes it
+        yield body.close
+        raise
     if size > MOST_BYTES:
         response.stream = body.resumed(parts)
         return None
