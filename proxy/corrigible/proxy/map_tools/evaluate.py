@@ -36,7 +36,7 @@ from corrigible.adapters.mapping.store import Embedder, Hit, OperationIndex, ind
 from corrigible.rules.errors import CorrigibleError
 
 from . import options
-from .map_builder import build_map
+from .build import build_map
 from .plan import Plan, add_style, candidates, first_question, lexical_plan, mappings_for, model_plan
 
 _WIDER = 200
