@@ -31,7 +31,7 @@ _IMPORTS: Final = (
     *(f"from {module} import main" for module in _COMMANDS.values()),
     "from corrigible.proxy.demo.recipe_service import serve",
     "from corrigible.adapters.demo.acme.service import serve",
-    "from corrigible.adapters.apis.etcd.launch import launch",
+    "from corrigible.adapters.apis.etcd.sandbox import launch",
     "from corrigible.adapters.apis.kubernetes.launch import launch",
 )
 """Code with one of these is ours."""
@@ -58,7 +58,7 @@ parser("proxy"), parser("pack"), parser("sandbox"), parser("description"), parse
 import corrigible.proxy.mitm.server, corrigible.proxy.asgi
 import corrigible.proxy.envoy.engine, corrigible.proxy.command.correction_job
 import corrigible.adapters.demo.recipe.service, corrigible.adapters.demo.acme.service
-import corrigible.adapters.apis.kubernetes.launch, corrigible.adapters.apis.etcd.launch
+import corrigible.adapters.apis.kubernetes.launch, corrigible.adapters.apis.etcd.sandbox
 from corrigible.conformance.cli import parser
 parser("check"), parser("lift")
 from tests._support import waiting

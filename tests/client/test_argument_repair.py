@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.client.argument_repair import mended
-from corrigible.client.tool import Tool
+from corrigible.client.tool import Tool, mended
 from corrigible.client.tool_list import tools_of
 
 ISSUE = {

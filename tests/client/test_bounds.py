@@ -21,10 +21,9 @@ from hypothesis import strategies as st
 
 from corrigible.client import explanation
 from corrigible.client.answer import MOST_BYTES, Answer, feedback_in
-from corrigible.client.difference import changes, pointer
-from corrigible.client.explanation import explain
+from corrigible.client.explanation import changes, explain, pointer
 from corrigible.client.httpx import AsyncCorrigibleTransport, CorrigibleTransport, explain_refusal
-from corrigible.client.path_template import path_values
+from corrigible.client.policy import path_values
 from corrigible.client.tool_list import tools_of
 from corrigible.client.toolset import Toolset
 

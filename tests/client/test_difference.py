@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.client.difference import difference
+from corrigible.client.explanation import difference
 from corrigible.schema import Request
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -509,3 +511,34 @@ def test_what_is_given_for_every_call_stands_in_no_text_and_in_no_question(given
     text = tools.call("createParcel", {"body": {"size": 3}}).text
     assert "Sk9Zq" not in text and "bad (hidden)" in text
     assert ["Not by (hidden)." in one and "Sk9Zq" not in one for one in asked] == [True]
+
+
+class Endless(httpx.AsyncByteStream):
+    """A body that begins and never ends."""
+
+    def __init__(self) -> None:
+        self.begun, self.is_closed = asyncio.Event(), False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield b"{"
+        self.begun.set()
+        await asyncio.Event().wait()
+
+    async def aclose(self) -> None:
+        self.is_closed = True
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_call_that_is_cancelled_closes_what_it_reads(status: int) -> None:
+    async def cancelled() -> bool:
+        body = Endless()
+        answer = httpx.Response(status, stream=body)
+        tools = Toolset(DESCRIPTION, "http://127.0.0.1:1", async_transport=httpx.MockTransport(lambda _: answer))
+        call = asyncio.create_task(tools.acall("read", {"id": "re_1"}))
+        await body.begun.wait()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        return body.is_closed
+
+    assert asyncio.run(cancelled())

@@ -15,7 +15,7 @@ from corrigible.rules.pointer import (
     segments,
     through_arrays,
 )
-from corrigible.schema.form import parameter_segments
+from corrigible.schema.document import parameter_segments
 
 DOCUMENT = {"a": [{"b": None}, [1, 2]], "": 0, "x/y": {"~": 1}, "0": "zero"}
 

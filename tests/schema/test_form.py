@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrigible.client.form_edit import edited_form
-from corrigible.schema.document import form_pairs
-from corrigible.schema.form import by_name, fields, nested, parameter_segments, paths
+from corrigible.client.sent_request import edited_form
+from corrigible.schema.document import by_name, fields, form_pairs, nested, parameter_segments, paths
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pickle
 from dataclasses import replace
 
-from corrigible.schema.exchange import Exchange, Request
-from corrigible.schema.record import record
+from corrigible.schema.exchange import Exchange, Request, record
 
 
 @record

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from corrigible.schema.carrier import ADVICE, MESSAGE, MOST, PLACE, stripped
 from corrigible.schema.feedback import SCHEMA
-from corrigible.schema.relayed import ADVICE, MESSAGE, MOST, PLACE, stripped
 
 SAFETY = {"side_effects": "certain", "changes_intent": True, "requires_confirmation": True}
 PUT = {"op": "replace", "path": "/body/spec/replicas", "value": 3}

@@ -12,11 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from corrigible.schema.document import scalar_text
+from corrigible.schema.credential_name import alike, plain
+from corrigible.schema.document import parameter_segments, scalar_text
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.form import parameter_segments
-
-from .credential_name import alike, plain
 
 Place = tuple[str, ...]
 """`("body", "params", "name")`: names and indexes that lead to a value."""

@@ -22,8 +22,7 @@ from corrigible.schema.word import IdempotencyKey
 from .answer import Answer, feedback_in, feedback_links, linked_feedback, prefix_of
 from .credentials import without
 from .decision import Ask, Confirm, Given, NotSent, decide
-from .difference import difference
-from .explanation import explain
+from .explanation import difference, explain
 from .native_message import cut, native_message, quoted
 from .policy import Policy
 from .sent_request import KEY, NotSendable, SentRequest

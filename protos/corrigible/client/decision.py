@@ -20,8 +20,17 @@ from corrigible.schema.reader import Choice, NeedsInput, Next, Terminal, apply
 from corrigible.schema.word import Applicability, FeedbackType, IdempotencyKey, PatchVerb, Relation
 
 from .called_operation import another_operation, another_step
-from .difference import difference, differing
-from .explanation import KEY_POINTER, LONGEST_VALUE, RequestWords, call_line, explain, literal, request_line
+from .explanation import (
+    KEY_POINTER,
+    LONGEST_VALUE,
+    RequestWords,
+    call_line,
+    difference,
+    differing,
+    explain,
+    literal,
+    request_line,
+)
 from .guard import same_place
 from .policy import OnRefusal, Policy, Proposal, Question
 from .sent_request import KEY

@@ -15,12 +15,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
-from corrigible.schema.document import readings, scalar_text
-from corrigible.schema.exchange import Json
-from corrigible.schema.form import fields
-from corrigible.schema.printable import without_unseen
-
-from .credential_name import (
+from corrigible.schema.credential_name import (
     alike,
     counts,
     is_given,
@@ -33,6 +28,9 @@ from .credential_name import (
     overrides_header,
     plain,
 )
+from corrigible.schema.document import fields, readings, scalar_text
+from corrigible.schema.exchange import Json
+from corrigible.schema.printable import without_unseen
 
 Place = tuple[str, ...]
 """`("query", "api_key")`: the part of a request, and the names and indexes that lead to a value."""

@@ -8,9 +8,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, Unpack
+from functools import partial
+from typing import Any, Final, Unpack
 
 import httpx
 
@@ -18,7 +19,7 @@ from corrigible.schema.content_encoding import Start, decoded_start
 
 from .answer import MOST_BYTES, Answer, may_refuse, unpacked
 from .correction import Outcome, explained
-from .driver import run, run_async
+from .driver import Calls, corrected, drive, drive_async
 from .policy import Policy, PolicyMembers, policy_of
 from .sent_request import NotSendable, SentRequest
 
@@ -51,17 +52,8 @@ class CorrigibleTransport(httpx.BaseTransport):
         self._transport = transport or httpx.HTTPTransport()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if _is_small(request) and isinstance(request.stream, httpx.SyncByteStream):
-            request.read()
-        response = self._transport.handle_request(request)
-        if not may_refuse(response.status_code, response.headers.multi_items()):
-            return response
-
-        def send(again: SentRequest) -> Answer:
-            with _unwritten():
-                return _read(self._transport.handle_request(_request(again, request)))
-
-        return _response(run(_sent(request), _read(response), self._policy, send))
+        read = request.read if isinstance(request.stream, httpx.SyncByteStream) else None
+        return drive(_exchange(request, read, self._transport.handle_request, self._policy))
 
     def close(self) -> None:
         self._transport.close()
@@ -81,20 +73,31 @@ class AsyncCorrigibleTransport(httpx.AsyncBaseTransport):
         self._transport = transport or httpx.AsyncHTTPTransport()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if _is_small(request) and isinstance(request.stream, httpx.AsyncByteStream):
-            await request.aread()
-        response = await self._transport.handle_async_request(request)
-        if not may_refuse(response.status_code, response.headers.multi_items()):
-            return response
-
-        async def send(again: SentRequest) -> Answer:
-            with _unwritten():
-                return await _read_async(await self._transport.handle_async_request(_request(again, request)))
-
-        return _response(await run_async(_sent(request), await _read_async(response), self._policy, send))
+        read = request.aread if isinstance(request.stream, httpx.AsyncByteStream) else None
+        return await drive_async(_exchange(request, read, self._transport.handle_async_request, self._policy))
 
     async def aclose(self) -> None:
         await self._transport.aclose()
+
+
+def _exchange(
+    request: httpx.Request, read: Callable[[], Any] | None, handle: Callable[[httpx.Request], Any], policy: Policy
+) -> Calls[httpx.Response]:
+    """Yield the calls of a request and of its corrections: `read` takes its body, `handle` sends it."""
+    if _is_small(request) and read is not None:
+        yield read
+    response: httpx.Response = yield partial(handle, request)
+    if not may_refuse(response.status_code, response.headers.multi_items()):
+        return response
+
+    def send(again: SentRequest) -> Calls[Answer]:
+        with _unwritten():
+            return (yield from _read((yield partial(handle, _request(again, request)))))
+
+    outcome = yield from corrected(_sent(request), (yield from _read(response)), policy, send)
+    response = outcome.answer.native  # type: ignore[assignment]  # of this library
+    response.extensions[EXTENSION] = outcome
+    return response
 
 
 class ExplainedResponse(httpx.Response):
@@ -115,56 +118,35 @@ class ExplainedResponse(httpx.Response):
 
 def explain_refusal(response: httpx.Response) -> None:
     """Raise an error that shows the correction: `httpx.Client(event_hooks={"response": [explain_refusal]})`."""
-    if may_refuse(response.status_code, response.headers.multi_items()):
-        _raise_if_explained(response, _taken(response))
+    drive(_explained(response))
 
 
 async def explain_refusal_async(response: httpx.Response) -> None:
     """The same for `httpx.AsyncClient`."""
-    if may_refuse(response.status_code, response.headers.multi_items()):
-        _raise_if_explained(response, await _taken_async(response))
+    await drive_async(_explained(response))
 
 
-def start_of(response: httpx.Response, most: int) -> Start:
-    """Return the first bytes of a body, unpacked, and close the response: no more of it is read."""
-    assert isinstance(response.stream, httpx.SyncByteStream)
-    raw = bytearray()
-    try:
-        for part in response.stream:
-            raw += part
-            if len(raw) > most:
-                break
-    finally:
-        response.close()
-    return _unpacked_start(response, bytes(raw), most)
-
-
-async def start_of_async(response: httpx.Response, most: int) -> Start:
-    """Do the same for an asynchronous client's response."""
-    assert isinstance(response.stream, httpx.AsyncByteStream)
-    raw = bytearray()
-    try:
-        async for part in response.stream:
-            raw += part
-            if len(raw) > most:
-                break
-    finally:
-        await response.aclose()
-    return _unpacked_start(response, bytes(raw), most)
-
-
-def _unpacked_start(response: httpx.Response, raw: bytes, most: int) -> Start:
-    try:
-        return decoded_start(response.headers.multi_items(), raw, most)
-    except ValueError:  # broken, or in a coding that is not known here
-        return Start(raw[:most], is_whole=len(raw) <= most)
-
-
-def _raise_if_explained(response: httpx.Response, raw: bytes | None) -> None:
-    outcome = explained(_sent(response.request), _answer(response, raw))
+def _explained(response: httpx.Response) -> Calls[None]:
+    if not may_refuse(response.status_code, response.headers.multi_items()):
+        return
+    outcome = explained(_sent(response.request), _answer(response, (yield from _taken(response))))
     if outcome.explanation:
         start = f"{response.status_code} {response.reason_phrase} for url '{response.url}'"
         raise httpx.HTTPStatusError(outcome.error_text(start), request=response.request, response=response)
+
+
+def start_of(response: httpx.Response, most: int) -> Calls[Start]:
+    """Return the first bytes of a body, unpacked, and close the response: no more of it is read."""
+    body, raw = _Body(response.stream), bytearray()
+    try:
+        while len(raw) <= most and (part := (yield body.next)) is not None:
+            raw += part
+    finally:
+        yield response.close if body.is_sync else response.aclose
+    try:
+        return decoded_start(response.headers.multi_items(), bytes(raw), most)
+    except ValueError:  # broken, or in a coding that is not known here
+        return Start(bytes(raw[:most]), is_whole=len(raw) <= most)
 
 
 def _is_small(request: httpx.Request) -> bool:
@@ -199,100 +181,96 @@ def _unwritten() -> Iterator[None]:
         raise NotSendable(type(problem).__name__) from problem
 
 
-def _read(response: httpx.Response) -> Answer:
+def _read(response: httpx.Response) -> Calls[Answer]:
     if not may_refuse(response.status_code, response.headers.multi_items()):
         return Answer(response.status_code, native=response)
-    return _answer(response, _taken(response))
+    return _answer(response, (yield from _taken(response)))
 
 
-async def _read_async(response: httpx.Response) -> Answer:
-    if not may_refuse(response.status_code, response.headers.multi_items()):
-        return Answer(response.status_code, native=response)
-    return _answer(response, await _taken_async(response))
-
-
-def _taken(response: httpx.Response) -> bytes | None:
+def _taken(response: httpx.Response) -> Calls[bytes | None]:
     """Return a body as it came, which the response keeps.
 
     None if it is too long or breaks off: the response goes on where the reading has ended, for the caller.
     """
     if response.is_closed:  # it has been read already
         return response.content if len(response.content) <= MOST_BYTES else None
-    stream, parts = response.stream, list[bytes]()
-    assert isinstance(stream, httpx.SyncByteStream)
-    rest, size = iter(stream), 0
+    body, parts, size = _Body(response.stream), list[bytes](), 0
     try:
-        for part in rest:
+        while size <= MOST_BYTES and (part := (yield body.next)) is not None:
             parts.append(part)
             size += len(part)
-            if size > MOST_BYTES:
-                response.stream = _Resumed(parts, rest, stream)
-                return None
     except Exception as problem:  # as the caller would see it, who may want what came before
-        response.stream = _Resumed(parts, _failing(problem), stream)
+        response.stream = body.resumed(parts, problem)
         return None
-    stream.close()
+    except BaseException:  # a cancellation: nobody gets the response, so nobody else closes it
+        yield body.close
+        raise
+    if size > MOST_BYTES:
+        response.stream = body.resumed(parts)
+        return None
+    yield body.close
     response.stream = httpx.ByteStream(b"".join(parts))
     return b"".join(parts)
 
 
-async def _taken_async(response: httpx.Response) -> bytes | None:
-    if response.is_closed:
-        return response.content if len(response.content) <= MOST_BYTES else None
-    stream, parts = response.stream, list[bytes]()
-    assert isinstance(stream, httpx.AsyncByteStream)
-    rest, size = aiter(stream), 0
-    try:
-        async for part in rest:
-            parts.append(part)
-            size += len(part)
-            if size > MOST_BYTES:
-                response.stream = _ResumedAsync(parts, rest, stream)
-                return None
-    except Exception as problem:
-        response.stream = _ResumedAsync(parts, _failing_async(problem), stream)
-        return None
-    await stream.aclose()
-    response.stream = httpx.ByteStream(b"".join(parts))
-    return b"".join(parts)
+class _Body:
+    """The stream of a response, part by part; None is its end."""
+
+    def __init__(self, stream: object) -> None:
+        self.next: Callable[[], Any]
+        self.close: Callable[[], Any]
+        self.is_sync = isinstance(stream, httpx.SyncByteStream)
+        if isinstance(stream, httpx.SyncByteStream):
+            self.next, self.close = partial(next, iter(stream), None), stream.close
+        else:
+            assert isinstance(stream, httpx.AsyncByteStream)
+            self.next, self.close = partial(anext, aiter(stream), None), stream.aclose
+
+    def resumed(self, parts: list[bytes], problem: Exception | None = None) -> _Resumed | _ResumedAsync:
+        """Return a stream with the parts that have been read, and then the rest, or the problem with the rest."""
+        return (_Resumed if self.is_sync else _ResumedAsync)(parts, self, problem)
 
 
-class _Resumed(httpx.SyncByteStream):
-    """A body of which the first parts have been read."""
+class _Resumed(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body of which the first parts have been read. Where its rest is at hand, both kinds of clients may read it."""
 
-    def __init__(self, parts: list[bytes], rest: Iterator[bytes], stream: httpx.SyncByteStream) -> None:
-        self._parts, self._rest, self._stream = parts, rest, stream
+    def __init__(self, parts: list[bytes], body: _Body, problem: Exception | None = None) -> None:
+        self._parts, self._body, self._problem = parts, body, problem
 
     def __iter__(self) -> Iterator[bytes]:
         yield from self._parts
-        yield from self._rest
+        if self._problem is not None:
+            raise self._problem
+        while (part := self._body.next()) is not None:
+            yield part
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for part in self:
+            yield part
 
     def close(self) -> None:
-        self._stream.close()
+        self._body.close()
+
+    async def aclose(self) -> None:
+        self._body.close()
 
 
 class _ResumedAsync(httpx.AsyncByteStream):
-    def __init__(self, parts: list[bytes], rest: AsyncIterator[bytes], stream: httpx.AsyncByteStream) -> None:
-        self._parts, self._rest, self._stream = parts, rest, stream
+    """The same where the rest has to be awaited."""
+
+    def __init__(self, parts: list[bytes], body: _Body, problem: Exception | None = None) -> None:
+        self._parts, self._body, self._problem = parts, body, problem
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for part in self._parts:
             yield part
-        async for part in self._rest:
+        if self._problem is not None:
+            raise self._problem
+        while (part := await self._body.next()) is not None:
             yield part
 
     async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-def _failing(problem: Exception) -> Iterator[bytes]:
-    yield b""
-    raise problem
-
-
-async def _failing_async(problem: Exception) -> AsyncIterator[bytes]:
-    yield b""
-    raise problem
+        await self._body.close()
 
 
 def _answer(response: httpx.Response, raw: bytes | None) -> Answer:
@@ -306,10 +284,3 @@ def _answer(response: httpx.Response, raw: bytes | None) -> Answer:
         response.status_code, headers=response.headers, stream=httpx.ByteStream(raw), extensions=response.extensions
     )
     return Answer(response.status_code, headers, body, unread)
-
-
-def _response(outcome: Outcome) -> httpx.Response:
-    response = outcome.answer.native
-    assert isinstance(response, httpx.Response)
-    response.extensions[EXTENSION] = outcome
-    return response

@@ -9,7 +9,6 @@ is the `Outcome`: the explanation, the feedback, what was corrected.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
 from typing import Any
 
 import requests
@@ -79,14 +78,10 @@ def _sent(request: requests.PreparedRequest) -> SentRequest:
 def _request(sent: SentRequest, before: requests.PreparedRequest) -> requests.PreparedRequest:
     request = before.copy()
     request.method, request.url, request.body = sent.method, sent.url, sent.body or None
-    request.headers = requests.structures.CaseInsensitiveDict(_joined(sent))
+    request.headers = requests.structures.CaseInsensitiveDict(dict(sent.headers))
     if "content-length" not in request.headers:
         request.prepare_content_length(request.body)
     return request
-
-
-def _joined(sent: SentRequest) -> Mapping[str, str]:
-    return dict(sent.headers)
 
 
 def _text(value: str | bytes) -> str:

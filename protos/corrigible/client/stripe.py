@@ -9,7 +9,8 @@ sends it, with its `Idempotency-Key`, version and account.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Unpack
 
 import stripe
@@ -17,7 +18,7 @@ from stripe._http_client import new_default_http_client, new_http_client_async_f
 
 from .answer import MOST_BYTES, Answer, may_refuse
 from .correction import Outcome
-from .driver import run, run_async
+from .driver import Calls, corrected, drive, drive_async
 from .policy import Policy, PolicyMembers, policy_of
 from .sent_request import NotSendable, SentRequest
 
@@ -41,27 +42,14 @@ class CorrigibleHTTPClient(stripe.HTTPClient):
     def request(
         self, method: str, url: str, headers: Mapping[str, str] | None, post_data: Any = None, **options: Any
     ) -> _Answered:
-        answered = self._client.request(method, url, headers, post_data, **options)
-        if not may_refuse(answered[1], answered[2].items()):
-            return answered
-
-        def send(again: SentRequest) -> Answer:
-            return _answer(self._client.request(*_arguments(again), **options))
-
-        return _explained(run(_sent(method, url, headers, post_data), _answer(answered), self._policy, send))
+        send = partial(self._client.request, **options)
+        return drive(_exchange(send, self._policy, method, url, headers or {}, post_data))
 
     async def request_async(
         self, method: str, url: str, headers: Mapping[str, str] | None, post_data: Any = None, **options: Any
     ) -> _Answered:
-        answered = await self._client.request_async(method, url, headers or {}, post_data, **options)
-        if not may_refuse(answered[1], answered[2].items()):
-            return answered
-
-        async def send(again: SentRequest) -> Answer:
-            return _answer(await self._client.request_async(*_arguments(again), **options))
-
-        sent = _sent(method, url, headers, post_data)
-        return _explained(await run_async(sent, _answer(answered), self._policy, send))
+        send = partial(self._client.request_async, **options)
+        return await drive_async(_exchange(send, self._policy, method, url, headers or {}, post_data))
 
     def request_stream(self, *arguments: Any, **options: Any) -> _Answered:
         """Stream an answer. What is streamed is never corrected."""
@@ -80,9 +68,24 @@ class CorrigibleHTTPClient(stripe.HTTPClient):
         await self._client.close_async()  # type: ignore[no-untyped-call]
 
 
-def _sent(method: str, url: str, headers: Mapping[str, str] | None, post_data: Any) -> SentRequest:
+def _exchange(
+    send: Callable[..., Any], policy: Policy, method: str, url: str, headers: Mapping[str, str], post_data: Any
+) -> Calls[_Answered]:
+    """Yield the calls of a request and of its corrections."""
+    answered: _Answered = yield partial(send, method, url, headers, post_data)
+    if not may_refuse(answered[1], answered[2].items()):
+        return answered
+
+    def again(request: SentRequest) -> Calls[Answer]:
+        return _answer((yield partial(send, *_arguments(request))))
+
+    sent = _sent(method, url, headers, post_data)
+    return _explained((yield from corrected(sent, _answer(answered), policy, again)))
+
+
+def _sent(method: str, url: str, headers: Mapping[str, str], post_data: Any) -> SentRequest:
     body = post_data.encode() if isinstance(post_data, str) else post_data or b""
-    fields = tuple((name, str(value)) for name, value in (headers or {}).items())
+    fields = tuple((name, str(value)) for name, value in headers.items())
     return SentRequest(method.upper(), url, fields, body if isinstance(body, bytes) else None)
 
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from corrigible.schema.document import is_credential_name, pointer_parts
 from corrigible.schema.printable import without_unseen
 
-from .path_template import IN_BRACES
+from .policy import IN_BRACES
 from .tool import BODY, FORM, Parameter, Tool
 
 _METHODS: Final = ("get", "put", "post", "delete", "patch")

@@ -20,10 +20,9 @@ from corrigible.schema.word import Ask, PatchVerb
 
 from .correction import SentAgain
 from .decision import MOST_STEPS
-from .difference import Place, changes
-from .explanation import call_line, literal, name_line, question, request_line
+from .explanation import Place, call_line, changes, literal, name_line, question, request_line
 from .native_message import named_lists, offered
-from .path_template import PathTemplates, path_values
+from .policy import PathTemplates, path_values
 from .sent_request import KEY
 from .tool import BODY, Tool
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode, urlsplit
@@ -25,17 +26,16 @@ from corrigible.schema.reader import NeedsInput, Next, Terminal
 from corrigible.schema.word import FeedbackType, Relation
 
 from .answer import MOST_BYTES, Answer
-from .argument_repair import as_text, mended, nearest
 from .correction import Outcome, log
 from .credentials import CUT, given_values, without
 from .decision import MOST_STEPS, is_only_choice, of_all
+from .driver import Calls, drive, drive_async
 from .explanation import explain
 from .guard import decodings, spellings
-from .httpx import EXTENSION, AsyncCorrigibleTransport, CorrigibleTransport, start_of, start_of_async
+from .httpx import EXTENSION, AsyncCorrigibleTransport, CorrigibleTransport, start_of
 from .native_message import document_of, native_message, other_members, quoted
-from .path_template import PathTemplates
-from .policy import Policy
-from .tool import ArgumentProblem, Tool, names_line
+from .policy import PathTemplates, Policy
+from .tool import ArgumentProblem, Tool, as_text, mended, names_line, nearest
 from .tool_list import credential_names, tools_of
 from .tool_words import Called, ToolCall, ToolsByPath, ToolWords
 
@@ -122,16 +122,8 @@ class Toolset:
         if isinstance(prepared, ToolResult):
             return prepared
         transport = CorrigibleTransport(self._policy, transport=self._transport)
-        try:
-            with httpx.Client(transport=transport) as client:
-                # `client.send` would write the address to the log of httpx, with a key in its query.
-                response = transport.handle_request(self._native(prepared, client))
-                start = start_of(response, MOST_BYTES)
-        except ArgumentProblem as problem:
-            return ToolResult(str(problem), is_error=True)
-        except httpx.HTTPError as problem:
-            return self._unanswered(name, problem)
-        return self._result(prepared, response, start)
+        with httpx.Client(transport=transport) as client:
+            return drive(self._exchange(prepared, client, transport.handle_request))
 
     async def acall(self, name: str, arguments: Mapping[str, Json] | str) -> ToolResult:
         """The same without blocking."""
@@ -139,14 +131,23 @@ class Toolset:
         if isinstance(prepared, ToolResult):
             return prepared
         transport = AsyncCorrigibleTransport(self._policy, transport=self._async_transport)
+        async with httpx.AsyncClient(transport=transport) as client:
+            return await drive_async(self._exchange(prepared, client, transport.handle_async_request))
+
+    def _exchange(
+        self,
+        prepared: _Prepared,
+        client: httpx.Client | httpx.AsyncClient,
+        handle: Callable[[httpx.Request], Any],
+    ) -> Calls[ToolResult]:
         try:
-            async with httpx.AsyncClient(transport=transport) as client:
-                response = await transport.handle_async_request(self._native(prepared, client))
-                start = await start_of_async(response, MOST_BYTES)
+            # `client.send` would write the address to the log of httpx, with a key in its query.
+            response = yield partial(handle, self._native(prepared, client))
+            start = yield from start_of(response, MOST_BYTES)
         except ArgumentProblem as problem:
             return ToolResult(str(problem), is_error=True)
         except httpx.HTTPError as problem:
-            return self._unanswered(name, problem)
+            return self._unanswered(prepared.tool.name, problem)
         return self._result(prepared, response, start)
 
     def without_credentials(self, value: Json) -> Json:

@@ -13,8 +13,7 @@ from typing import Final
 
 from corrigible.schema.exchange import Json
 
-from .conversation import ModelMessage, Question, Reply, Sampling, ToolCall, ToolResult, UserMessage, Why
-from .usage import Usage
+from .conversation import ModelMessage, Question, Reply, Sampling, ToolCall, ToolResult, Usage, UserMessage, Why
 
 _WHY: Final[Mapping[str, Why]] = {
     "tool_use": "tool",

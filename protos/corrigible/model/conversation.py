@@ -12,7 +12,26 @@ from typing import Final, Literal
 
 from corrigible.schema.exchange import Json
 
-from .usage import Usage
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Of one answer, or of several together."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    """Of the input."""
+    calls: int = 0
+    """Requests on the wire, repeated ones included."""
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cached + other.cached,
+            self.calls + other.calls,
+        )
+
 
 Why = Literal["tool", "end", "length", "refusal"]
 """Why a model stopped: to call a tool, by itself, at the limit of tokens, because it (or a filter) would not."""

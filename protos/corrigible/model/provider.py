@@ -11,10 +11,9 @@ from typing import Final
 
 from corrigible.schema.exchange import Json
 
-from . import anthropic, openai_chat, openai_responses
-from .address import UnusableProvider, address, checked, is_loopback
+from . import anthropic, openai
 from .conversation import Question, Reply, Sampling
-from .provider_client import Endpoint
+from .provider_client import Endpoint, UnusableProvider, address, checked, is_loopback
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +41,15 @@ _ALL: Final = (
     ),
     Provider(
         "openai", "openai-chat-completions/v1", _OPENAI, "/chat/completions", "OPENAI_API_KEY",
-        True, True, openai_chat.headers, openai_chat.encode, openai_chat.decode,
+        True, True, openai.headers, openai.encode, openai.decode,
     ),
     Provider(
         "openai-responses", "openai-responses/v1", _OPENAI, "/responses", "OPENAI_API_KEY",
-        True, False, openai_chat.headers, openai_responses.encode, openai_responses.decode,
+        True, False, openai.headers, openai.encode_responses, openai.decode_responses,
     ),
     Provider(  # a key of its own, so that OpenAI's goes to nobody else
         "compatible", "openai-chat-completions/v1", "", "/chat/completions", "COMPATIBLE_API_KEY",
-        False, True, openai_chat.headers, openai_chat.encode_compatible, openai_chat.decode,
+        False, True, openai.headers, openai.encode_compatible, openai.decode,
     ),
 )  # fmt: skip
 PROVIDERS: Final[Mapping[str, Provider]] = {one.name: one for one in _ALL}

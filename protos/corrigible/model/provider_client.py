@@ -5,25 +5,79 @@ Knows: HTTP, what may be repeated. Does not know: conversations, which provider 
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import math
 import random
 import re
 import ssl
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Final
+from urllib.parse import urlsplit
 
 import httpx
 
 from corrigible.schema.exchange import Json
 
 from .conversation import DECODER
-from .rate_limiter import RateLimiter
+
+MINUTE: Final = 60.0
+
+
+class RateLimiter:
+    """Requests, and tokens, of the last minute. Usable from several threads."""
+
+    def __init__(
+        self,
+        requests: float | None = None,
+        tokens: float | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._requests, self._tokens = requests, tokens
+        self._clock, self._sleep = clock, sleep
+        self._lock = threading.Lock()
+        self._next = 0.0
+        self._spent: deque[tuple[float, int]] = deque()
+
+    def enter(self) -> None:
+        """Wait until a request may go out. Requests are spread evenly: a burst would only be refused."""
+        while (wait := self._wait()) > 0:
+            self._sleep(wait)
+
+    def billed(self, tokens: int) -> None:
+        """Count what a request turned out to cost."""
+        with self._lock:
+            self._spent.append((self._clock(), tokens))
+
+    def _wait(self) -> float:
+        with self._lock:
+            now = self._clock()
+            while self._spent and self._spent[0][0] <= now - MINUTE:
+                self._spent.popleft()
+            if self._tokens is not None and sum(tokens for _, tokens in self._spent) >= self._tokens:
+                return self._spent[0][0] + MINUTE - now
+            if self._requests is None:
+                return 0.0
+            if now < self._next:
+                return self._next - now
+            self._next = now + MINUTE / self._requests
+            return 0.0
+
+
+@cache
+def rate_limiter_for(address: str, requests: float | None, tokens: float | None) -> RateLimiter:
+    """Return the one rate of a provider's address: agents that ask the same provider share it."""
+    return RateLimiter(requests, tokens)
+
 
 REPEATED: Final = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 """529 is Anthropic's status for overload; 409 is a lock timeout."""
@@ -165,3 +219,38 @@ def _retry_after(headers: httpx.Headers) -> float | None:
         return max((parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds(), 0.0)
     except (TypeError, ValueError):
         return None
+
+
+class UnusableProvider(Exception):
+    """What was said about a provider cannot be used; the message is for users."""
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL leads to this machine."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def checked(url: str, *, has_key: bool) -> str:
+    """Return a base URL without a slash at its end. Raises UnusableProvider where a key would leave in the open."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UnusableProvider(f"{url}: a base URL starts with http:// or https://")
+    if parts.username is not None or parts.password is not None:
+        raise UnusableProvider("a base URL holds no credentials: name an environment variable with key_env")
+    if parts.scheme == "http" and has_key and not is_loopback(url):
+        raise UnusableProvider(f"{url}: the key would be sent unencrypted")
+    return url.rstrip("/")
+
+
+def address(url: str) -> str:
+    """Return where a URL leads, for reports: a port of this machine is different each time."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    port = f":{parts.port}" if parts.port is not None and not is_loopback(url) else ""
+    return f"{parts.scheme}://{host}{port}{parts.path}"

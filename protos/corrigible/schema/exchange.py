@@ -6,11 +6,22 @@ Knows: methods, paths, decoded bodies. Does not know: sockets, HTTP libraries, r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar, dataclass_transform
 
-from .record import record
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True)
+def record(cls: type[T]) -> type[T]:
+    """Make a frozen dataclass with slots, for what is made for each exchange.
+
+    That nothing assigns to it is what mypy says, not the interpreter: a guard at run time makes an instance of eight
+    fields cost six times as much (1.2 for 0.2 microseconds).
+    """
+    return dataclass(slots=True, unsafe_hash=True)(cls)
+
 
 Json = Any
 """A decoded JSON value. `Any` on purpose: it enters here and is narrowed one function later."""

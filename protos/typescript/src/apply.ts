@@ -1,7 +1,7 @@
 // The next request (SPEC.md, section 4).
 
 import { Inapplicable, edited, fits, stepsOf } from "./edit.ts";
-import type { Request } from "./edit.ts";
+import type { Request } from "./form.ts";
 import { together } from "./find.ts";
 import { Unreadable, need } from "./read.ts";
 import type { Feedback, Placeholder, Suggestion } from "./read.ts";

@@ -1,7 +1,7 @@
 // Values of credentials in texts, however they are written: escaped, in base64 or hexadecimal, between what nobody sees.
 
-import { seen } from "./explain.ts";
 import { unescaped } from "./form.ts";
+import { seen } from "./json.ts";
 
 const HIDDEN = "(hidden)";
 /** Characters of a value that is looked for in texts: a shorter one is part of other words. */

@@ -1,5 +1,6 @@
 // Edits of the request document (SPEC.md, section 2 and 4.6 to 4.9).
 
+import type { Request } from "./form.ts";
 import { isPath } from "./guard.ts";
 import { bare, clone, isObject, own } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -7,18 +8,6 @@ import type { Operation, Suggestion } from "./read.ts";
 
 /** An edit does not fit the request. */
 export class Inapplicable extends Error {}
-
-export interface Request {
-  /** In capitals. */
-  method: string;
-  /** Without the query. */
-  path: string;
-  query: JsonObject;
-  headers: JsonObject;
-  body: Json;
-  /** Whether the body is sent as a form, where every scalar is text. */
-  form?: boolean;
-}
 
 const ROUTING = ["host", "content-length", "transfer-encoding", "connection", "upgrade"]; // [4.9]
 const SECRET = ["authorization", "cookie", "proxy-authorization"];

@@ -1,49 +1,14 @@
-// Feedback as a few lines of text, for a model or a person.
+// Feedback as a few lines of text, for a model or a person; and what would be sent, which a person agrees to.
 
-import type { Request } from "./edit.ts";
-import { at, own, writeJson } from "./json.ts";
-import type { Json } from "./json.ts";
-import { line } from "./proposal.ts";
+import type { Next } from "./apply.ts";
+import type { Request } from "./form.ts";
+import { LONGEST, at, isObject, literal, literalLength, named, own, plain, seen, writeJson } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 import type { Feedback, Operation, Placeholder, Suggestion } from "./read.ts";
 
 /** Where the key of idempotency is, about which no model decides. */
 const KEY = "/headers/idempotency-key";
-/** Characters of a value that is shown whole. */
-export const LONGEST = 1000;
 const LONGEST_TEXT = 20_000;
-// Controls, formats (zero-width, bidirectional, tags), what is not assigned or private, selectors, fillers: nobody sees them, a model does.
-const INVISIBLE = /(?!\n|\p{Extended_Pictographic})[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Variation_Selector}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]/gu;
-// Emoji and scripts keep the one that shapes what stands beside it.
-const SHAPING = /(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic})|(?<=(?![\u0000-\u00a8])\p{Extended_Pictographic})\ufe0f|\ufe0f(?=\u20e3)|(?<=[\u0600-\u1fff])[\u200c\u200d](?=[\u0600-\u1fff])/gu;
-
-function unseen(text: string, replaced: (one: string) => string): string {
-  const kept = new Set([...text.matchAll(SHAPING)].map(({ index }) => index));
-  return text.replaceAll(INVISIBLE, (one, at: number) => (kept.has(at) ? one : replaced(one)));
-}
-
-/** A text without what nobody sees. */
-export const seen = (text: string): string => unseen(text, () => "");
-
-/** JSON in which what nobody sees is escaped, so that it stays the same value. */
-const escaped = (text: string): string =>
-  unseen(text, (one) => one.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`));
-
-export const plain = (text: string): string => text.split(/\s+/).filter(Boolean).join(" ");
-
-/** A name, a place or a path: as JSON where it has what could be taken for more text, or what nobody sees. */
-export const named = (text: string): string =>
-  (/^[\p{L}\p{M}\p{N}_.~/@$*+=,:()[\]%&!'-]+$/u.test(text) && seen(text) === text ? text : escaped(writeJson(text)));
-
-const whole = (value: Json | undefined): string => (value === undefined ? "" : escaped(writeJson(value)));
-
-/** How many characters a value takes where it is shown. */
-export const literalLength = (value: Json): number => whole(value).length;
-
-/** JSON on one line; what is cut says so. */
-export function literal(value: Json | undefined): string {
-  const text = whole(value);
-  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}... (cut, ${text.length} characters)`;
-}
 
 /** What is wrong, the literal edit (`path: old -> new`), what to ask, to confirm or to wait for. */
 export function explain(feedback: Feedback, request?: Request): string {
@@ -130,4 +95,50 @@ function question({ pointer, ask, schema }: Placeholder): string {
   const choices = at(schema, "enum");
   const allowed = Array.isArray(choices) ? `, one of ${choices.map(literal).join(", ")}` : schema ? ` of the schema ${literal(schema)}` : "";
   return `${named(pointer)}: ${ask === "user" ? "ask the user for a value" : "give a value"}${allowed}`;
+}
+
+/** How many places that change, or that requests which come first set, a person can be shown. */
+const MOST = 40;
+
+/** The steps, the method and the path, and each value that changes; or why a person cannot be shown all of it. */
+export function proposed({ request, steps, waitSeconds }: Next, before: Request): { text: string } | { problem: string } {
+  const lines = [Number(waitSeconds) > 0 ? `To be sent after ${waitSeconds} s:` : "To be sent:"];
+  const values = steps.flatMap(({ query, headers, body }): Json[] => [query, headers, body]);
+  for (const step of steps) lines.push(`  first ${line(step)}`);
+  const [call, called] = [request, before].map(({ method, path }) => `${named(method)} ${named(path)}`) as [string, string];
+  lines.push(call === called ? `  ${call}` : `  ${call}, instead of ${called}`);
+  const [old, now] = [before, request].map((one) => new Map(leaves(content(one), ""))) as [Map<string, Json>, Map<string, Json>];
+  const changes: string[] = [];
+  const change = (place: string, was: Json | undefined, is: Json | undefined): void => {
+    values.push(was ?? null, is ?? null);
+    changes.push(`    ${named(place)}: ${was === undefined ? "" : `${literal(was)} `}-> ${is === undefined ? "(removed)" : literal(is)}`);
+  };
+  for (const [place, value] of now) if (!old.has(place) || writeJson(old.get(place)!) !== writeJson(value)) change(place, old.get(place), value);
+  const filled = [...now.keys()];
+  for (const [place, value] of old) {
+    const isFilled = typeof value === "object" && value !== null && filled.some((other) => other.startsWith(`${place}/`));
+    if (!now.has(place) && !isFilled) change(place, value, undefined);
+  }
+  const places = changes.length + steps.reduce((sum, step) => sum + [...leaves(content(step), "")].length, 0);
+  if (places > MOST) return { problem: `the correction changes ${places} places, more than the ${MOST} that a person can be shown` };
+  const cut = values.map(literalLength).find((length) => length > LONGEST);
+  if (cut !== undefined) return { problem: `the correction has a value of ${cut} characters, more than the ${LONGEST} that a person can be shown` };
+  return { text: [...lines, ...changes].join("\n") };
+}
+
+const content = ({ query, headers, body }: Request): JsonObject => ({ query, headers, body });
+
+/** A request as one line. */
+export function line({ method, path, query, headers, body }: Pick<Request, "method" | "path" | "query" | "headers" | "body">): string {
+  const asked = Object.keys(query).length > 0 ? ` query ${literal(query)}` : "";
+  const headed = Object.keys(headers).length > 0 ? ` headers ${literal(headers)}` : "";
+  return `${named(method)} ${named(path)}${asked}${headed}${body === null ? "" : ` body ${literal(body)}`}`;
+}
+
+function* leaves(value: Json, place: string): Generator<[string, Json]> {
+  if (isObject(value) && (Object.keys(value).length > 0 || ["", "/query", "/headers"].includes(place))) {
+    for (const name of Object.keys(value)) yield* leaves(value[name]!, `${place}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`);
+  } else if (Array.isArray(value) && value.length > 0) {
+    for (const [index, item] of value.entries()) yield* leaves(item, `${place}/${index}`);
+  } else if (value !== null || place !== "/body") yield [place, value];
 }

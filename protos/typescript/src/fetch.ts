@@ -3,15 +3,14 @@
 import { apply } from "./apply.ts";
 import type { Next, Outcome } from "./apply.ts";
 import { hiding } from "./credentials.ts";
-import type { Request as Document } from "./edit.ts";
-import { explain } from "./explain.ts";
+import type { Request as Document } from "./form.ts";
+import { explain, proposed } from "./explain.ts";
 import { find } from "./find.ts";
 import { byName, formPairs, nested, queryPairs } from "./form.ts";
 import { Guard, anotherContent, hasDots, isListed, isPlain, samePlace, withoutSlash } from "./guard.ts";
 import type { Written } from "./guard.ts";
 import { bare, isObject, parseJson, writeJson } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
-import { proposed } from "./proposal.ts";
 import { readFeedback } from "./read.ts";
 import type { Feedback, Suggestion } from "./read.ts";
 

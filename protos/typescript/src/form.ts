@@ -3,6 +3,19 @@
 import { bare, isObject, own } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
 
+/** A request as a document. */
+export interface Request {
+  /** In capitals. */
+  method: string;
+  /** Without the query. */
+  path: string;
+  query: JsonObject;
+  headers: JsonObject;
+  body: Json;
+  /** Whether the body is sent as a form, where every scalar is text. */
+  form?: boolean;
+}
+
 export const segments = (name: string): string[] => {
   const head = name.indexOf("[");
   return head < 0 ? [name] : [name.slice(0, head), ...[...name.slice(head).matchAll(/\[([^[\]]*)\]/g)].map((found) => found[1]!)];

@@ -2,10 +2,9 @@
 // though its method and path stay.
 
 import { LONG, SHORTEST, finder, readings } from "./credentials.ts";
-import { seen } from "./explain.ts";
 import { segments, unescaped } from "./form.ts";
-import type { Request } from "./edit.ts";
-import { isObject, own, writeJson } from "./json.ts";
+import type { Request } from "./form.ts";
+import { isObject, own, seen, writeJson } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
 import {
   counts, isCoding, isCondition, isOfForm, isOfParts, isReal, isSecretHeader, isSecretName, isSecretParameter, isTrial, isUndocumented, letters, overridesHeader,

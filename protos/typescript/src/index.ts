@@ -2,7 +2,7 @@
 
 export { apply } from "./apply.ts";
 export type { NeedsInput, Next, Options, Outcome, Terminal } from "./apply.ts";
-export type { Request } from "./edit.ts";
+export type { Request } from "./form.ts";
 export { explain } from "./explain.ts";
 export { correcting } from "./fetch.ts";
 export type { CorrectedResponse, Policy, Recovery } from "./fetch.ts";

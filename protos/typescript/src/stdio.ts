@@ -8,7 +8,7 @@ import { find } from "./find.ts";
 import { own, parseJson, writeJson } from "./json.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { Unreadable, readFeedback } from "./read.ts";
-import type { Request } from "./edit.ts";
+import type { Request } from "./form.ts";
 
 function outcomeAsJson(outcome: Outcome): JsonObject {
   switch (outcome.kind) {

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from corrigible.adapters.base import Adapter, Described
 from corrigible.adapters.formats.mapped import MappedFormat
-from corrigible.adapters.mapping.map_file import map_files, maps_of_pack, read_map
-from corrigible.adapters.mapping.map_index import MapIndex, Maps
+from corrigible.adapters.mapping.map_index import MapIndex, Maps, map_files, maps_of_pack, read_map
 from corrigible.adapters.operation import Operations
 from corrigible.adapters.registry import adapter_for
 from corrigible.proxy.core.api_profile import ApiProfile

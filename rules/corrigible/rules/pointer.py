@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from corrigible.schema.document import BODILESS
+from corrigible.schema.document import BODILESS, parameter_segments
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.form import parameter_segments
 
 MISSING = object()
 """Stands where nothing is: `None` is a value."""

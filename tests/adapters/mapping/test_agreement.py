@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.mapping.agreement import agreements, cohens_kappa
-from corrigible.adapters.mapping.annotation import Annotation
+from corrigible.adapters.mapping.annotation import Annotation, agreements, cohens_kappa
 from corrigible.adapters.mapping.mapping import OperationMapping
 
 

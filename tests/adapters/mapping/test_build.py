@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.mapping.build.builder import Builder
-from corrigible.adapters.mapping.build.equivalence import compared
-from corrigible.adapters.mapping.build.profile import Profile, Rarity
+from corrigible.adapters.mapping.builder import Builder
 from corrigible.adapters.mapping.conversion import CONVERSIONS, convert
+from corrigible.adapters.mapping.field_map import compared
+from corrigible.adapters.mapping.likeness import Profile, Rarity
 from corrigible.adapters.mapping.mapping import Equivalence, OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation, Field
 from corrigible.rules.pointer import MISSING

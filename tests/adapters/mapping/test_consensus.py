@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.mapping.annotation import Annotation, read_annotations
-from corrigible.adapters.mapping.consensus import consensus, judged_mappings
+from corrigible.adapters.mapping.annotation import Annotation, consensus, judged_mappings, read_annotations
 from corrigible.adapters.mapping.mapping import OperationMapping
 from corrigible.rules.errors import AuthoringError
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.mapping.map_file import map_files, maps_of_pack, read_map
-from corrigible.adapters.mapping.map_index import MapIndex, origin_of
+from corrigible.adapters.mapping.map_index import MapIndex, map_files, maps_of_pack, origin_of, read_map
 from corrigible.adapters.mapping.mapping import MapFile
 from corrigible.adapters.registry import adapter_for
 from corrigible.rules.errors import AuthoringError

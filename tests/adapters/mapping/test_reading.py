@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.source.spec_file import read_spec
+from corrigible.adapters.mapping.spec_file import read_spec
 from corrigible.rules.errors import AuthoringError
 
 STRANGERS = Path(__file__).parents[2] / "strangers"

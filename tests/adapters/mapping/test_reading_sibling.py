@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.mapping.reading_sibling import reading_sibling, sibling_path
-from corrigible.adapters.mapping.rewriting import rewritten
+from corrigible.adapters.mapping.rewriting import reading_sibling, rewritten, sibling_path
 from corrigible.adapters.operation import Operations
 from corrigible.schema.exchange import Request
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corrigible.adapters.mapping.difference import edit_operations
 from corrigible.adapters.mapping.mapping import (
     Constant,
     Equivalence,
@@ -18,8 +17,8 @@ from corrigible.adapters.mapping.mapping import (
     OperationName,
     ValueMapping,
 )
-from corrigible.adapters.mapping.path_template import pattern_of
-from corrigible.adapters.mapping.rewriting import Rewritten, rewritten
+from corrigible.adapters.mapping.places import pattern_of
+from corrigible.adapters.mapping.rewriting import Rewritten, edit_operations, rewritten
 from corrigible.rules.pointer import MISSING, resolve
 from corrigible.schema.edit import after_edit, same_json
 from corrigible.schema.exchange import Request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.adapters.mapping.evaluate.sequence_score import Averages, common_length, score_sequences
+from corrigible.adapters.mapping.evaluation import Averages, common_length, score_sequences
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.apis.github.openapi import description as github_description
-from corrigible.adapters.apis.stripe.openapi import description as stripe_description
+from corrigible.adapters.apis.github.adapter import description as github_description
+from corrigible.adapters.apis.stripe.adapter import description as stripe_description
 from corrigible.adapters.openapi import generate
 from corrigible.adapters.openapi.description import Description, read
 from corrigible.adapters.openapi.load import load

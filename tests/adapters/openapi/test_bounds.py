@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from corrigible.adapters.openapi.description import Description
 from corrigible.adapters.openapi.load import load
-from corrigible.adapters.openapi.request.bounds import HIGHEST_PRICE, price, written_out
+from corrigible.adapters.openapi.schema_checks import HIGHEST_PRICE, price, written_out
 from corrigible.rules.budget import Exhausted, count_values
 from corrigible.rules.errors import AuthoringError
 from corrigible.schema.exchange import Json, Request
@@ -141,8 +141,8 @@ def test_who_opens_a_description_takes_its_child_along(tmp_path: Path) -> None:
     """The child is stopped in its tracks, its parent killed: then it is gone as soon as it runs again."""
     program = """
         import sys
-        from corrigible.adapters.openapi.compile.child_process import run_child
-        waits = "import sys, time; from corrigible.adapters.openapi.compile.child_process import confine; " \\
+        from corrigible.adapters.openapi.compiled_file import run_child
+        waits = "import sys, time; from corrigible.adapters.openapi.compiled_file import confine; " \\
             "import os; confine(int(sys.argv[-1])); open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(300)"
         run_child([sys.executable, "-c", waits, sys.argv[1]], "--while-open")
     """

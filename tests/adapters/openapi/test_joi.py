@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.openapi.compile.joi import of_joi
-from corrigible.adapters.openapi.compile.schema_translator import checkable
+from corrigible.adapters.openapi.schema_translator import checkable, of_joi
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.adapters.openapi import generate
-from corrigible.adapters.openapi.compile.compiled_file import NotCompiled
+from corrigible.adapters.openapi import generate, validation
+from corrigible.adapters.openapi.compiled_file import NotCompiled
 from corrigible.adapters.openapi.description import read
-from corrigible.adapters.openapi.document import validation
 from corrigible.adapters.openapi.load import load
 from corrigible.rules.errors import AuthoringError
 from corrigible.schema.exchange import Request

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.openapi.compile.patch_body import with_form_of_patch
+from corrigible.adapters.openapi.compiler import with_form_of_patch
 
 MEDIA = "application/vnd.images.v2.1-json-patch"
 REFERENCE = {"$ref": "#/$defs/s0"}

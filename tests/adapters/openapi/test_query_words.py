@@ -9,7 +9,7 @@ import pytest
 
 from corrigible.adapters.openapi.description import Description
 from corrigible.adapters.openapi.load import load
-from corrigible.adapters.openapi.request.query_words import misspelt_words
+from corrigible.adapters.openapi.suggest_operation import misspelt_words
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.schema.edit import after_edit
 from corrigible.schema.exchange import Request

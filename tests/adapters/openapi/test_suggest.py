@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.adapters.openapi.request.suggest_operation import OperationSuggester
+from corrigible.adapters.openapi.suggest_operation import OperationSuggester
 from corrigible.adapters.operation import Operations
 
 KNOWN = Operations(

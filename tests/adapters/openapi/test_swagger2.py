@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from corrigible.adapters.openapi.description import Description
-from corrigible.adapters.openapi.document.source_files import SourceFiles
 from corrigible.adapters.openapi.load import load
+from corrigible.adapters.openapi.source_files import SourceFiles
 from corrigible.schema.exchange import Json, Request
 
 SWAGGER = """

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from corrigible.adapters.openapi.compile.thing_named import thing_named
+from corrigible.adapters.openapi.compiler import thing_named
 from corrigible.adapters.openapi.load import load
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.openapi.compile.told_base import told_base
+from corrigible.adapters.openapi.compiler import told_base
 
 PATHS: dict[str, Any] = {"/barns": {}, "/barns/json": {}, "/barns/{barn}": {}, "/": {}}
 

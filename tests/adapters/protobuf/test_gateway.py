@@ -10,8 +10,8 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool
 
 from corrigible.adapters.protobuf.descriptors import Descriptors
+from corrigible.adapters.protobuf.field_schema import Constraints, gateway_paths
 from corrigible.adapters.protobuf.service_description import ProtobufDescription
-from corrigible.adapters.protobuf.validation_rules import Constraints, gateway_paths
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.api_profile import match_operation
 from corrigible.proxy.core.decision import Annotate, Decision

@@ -6,8 +6,7 @@ import pytest
 from google.protobuf import descriptor_pb2
 
 from corrigible.adapters.protobuf.descriptors import Descriptors
-from corrigible.adapters.protobuf.near_methods import may_write, near_names
-from corrigible.adapters.protobuf.service_description import ProtobufDescription
+from corrigible.adapters.protobuf.service_description import ProtobufDescription, may_write, near_names
 from corrigible.rules.schema_repair.route import UNSURE
 
 

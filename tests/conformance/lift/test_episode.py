@@ -16,7 +16,7 @@ from corrigible.conformance.lift.http_client import Unreachable
 from corrigible.conformance.lift.log import Episode, Reflection
 from corrigible.conformance.lift.task import TaskFile
 from corrigible.conformance.transport.process import ServerProcess
-from corrigible.model.usage import Usage
+from corrigible.model.conversation import Usage
 from corrigible.schema.exchange import Json, Request
 
 WORLD = Environment(why="w", upstream="u", proxy="p", callers={"owner": {"authorization": "Bearer key-12345678"}})

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from corrigible.conformance.lift.agents.protocol import Move, Response, Send, Stop
-from corrigible.model import anthropic, openai_responses
+from corrigible.model import anthropic, openai
 from corrigible.model.conversation import (
     ModelMessage,
     Question,
@@ -156,8 +156,8 @@ def test_encrypted_thoughts_go_back_with_the_id_of_their_call_and_others_with_ne
     sent = {name: call[name] for name in ("type", "call_id", "name", "arguments")}
     for kept, thought in ((True, {"encrypted_content": "ZW5j"}), (False, {})):
         reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], **thought}
-        reply = openai_responses.decode({"status": "completed", "output": [reasoning, call]})
-        document = openai_responses.encode(
+        reply = openai.decode_responses({"status": "completed", "output": [reasoning, call]})
+        document = openai.encode_responses(
             Question("", (UserMessage("x"), ModelMessage(reply), ToolResult("c", "y"))), SAMPLING
         )
         assert document["input"][1:-1] == ([reasoning, {**sent, "id": "fc_1"}] if kept else [sent])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corrigible.model.rate_limiter import RateLimiter
+from corrigible.model.provider_client import RateLimiter
 
 
 class Clock:

@@ -29,7 +29,7 @@ from corrigible.conformance.lift.resolved_plan import ResolvedPlan, code_files, 
 from corrigible.conformance.lift.run import EnvironmentPool, RunProgress, feedback_caused_harm, run
 from corrigible.conformance.lift.task import TASKS
 from corrigible.conformance.model.outcome import UsageError
-from corrigible.model.usage import Usage
+from corrigible.model.conversation import Usage
 from corrigible.schema.exchange import Json
 
 FIX = "1.625"

@@ -11,8 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from corrigible.adapters.apis.kubernetes.adapter import ADAPTER
-from corrigible.adapters.apis.kubernetes.api_call import calls_of
+from corrigible.adapters.apis.kubernetes.adapter import ADAPTER, calls_of
 from corrigible.adapters.base import Adapter
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.command.relay_key import read_key

@@ -11,8 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from corrigible.adapters.apis.kubernetes.adapter import ADAPTER
-from corrigible.adapters.apis.kubernetes.admission_review import may_refuse, present
+from corrigible.adapters.apis.kubernetes.adapter import ADAPTER, may_refuse, present
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode

@@ -9,8 +9,7 @@ from urllib.parse import urlencode
 import pytest
 
 from corrigible.proxy.http.request_reader import read_request
-from corrigible.schema.document import query_pairs
-from corrigible.schema.form import nested
+from corrigible.schema.document import nested, query_pairs
 
 FORM = [("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")]
 

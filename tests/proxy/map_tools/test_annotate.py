@@ -201,7 +201,7 @@ class TestCrashes:
         assert out.read_text() == "{}\n"
 
     def test_a_full_disk_is_told_and_leaves_no_half_line(self, tmp_path: Path) -> None:
-        from corrigible.proxy.map_tools.journal import Journal
+        from corrigible.proxy.map_tools.annotate import Journal
 
         resource = pytest.importorskip("resource", exc_type=ImportError)
         file = tmp_path / "lines"

@@ -13,12 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.source.api_document import ApiDocument
-from corrigible.adapters.mapping.source.spec_file import read_spec
-from corrigible.adapters.mapping.store.endpoint import EndpointEmbedder
-from corrigible.adapters.mapping.store.seam import LEXICAL, StoreError, unit
-from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex, write_sqlite
+from corrigible.adapters.mapping.operation import ApiDocument, CanonicalOperation
+from corrigible.adapters.mapping.spec_file import read_spec
+from corrigible.adapters.mapping.sqlite_index import SqliteIndex, write_sqlite
+from corrigible.adapters.mapping.store import LEXICAL, EndpointEmbedder, StoreError, unit
 from corrigible.proxy.cli import main
 from tests._support.catalogue import QUERIES, many
 
@@ -135,9 +133,9 @@ def test_vectors_may_be_kept_in_milvus(tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.source.api_document import ApiDocument
-from corrigible.adapters.mapping.store.milvus import MilvusVectors
-from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex, write_sqlite
+from corrigible.adapters.mapping.operation import ApiDocument
+from corrigible.adapters.mapping.store import MilvusVectors
+from corrigible.adapters.mapping.sqlite_index import SqliteIndex, write_sqlite
 class Letters:
     name = "letters"
     def vectors(self, texts):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.mapping.mapping import MapFile
-from corrigible.adapters.mapping.plan.lexical import clauses
+from corrigible.adapters.mapping.plan_text import clauses
 from corrigible.proxy.cli import main
 from tests.conformance.lift.fake_provider import FakeProvider, Trouble
 from tests.conformance.lift.wire_formats import Heard, Speaks

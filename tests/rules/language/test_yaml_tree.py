@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from corrigible.adapters.openapi.document.yaml12 import read_yaml
+from corrigible.adapters.openapi.source_files import read_yaml
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.language.yaml_source import read_source
 from corrigible.rules.language.yaml_tree import composed

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from corrigible.adapters.apis.github.adapter import ADAPTER
-from corrigible.adapters.apis.github.openapi import description
+from corrigible.adapters.apis.github.adapter import ADAPTER, description
 from corrigible.rules.language.expression import Expression
 from corrigible.rules.language.rule import TERMINAL, SuggestionSpec, Template
 from corrigible.rules.pack.load import Pack

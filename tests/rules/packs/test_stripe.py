@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from corrigible.adapters.apis.stripe.adapter import ADAPTER
-from corrigible.adapters.apis.stripe.openapi import description
+from corrigible.adapters.apis.stripe.adapter import ADAPTER, description
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pack.load import Pack
 from tests._support.built_in_packs import pack_of

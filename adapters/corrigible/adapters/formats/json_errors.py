@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import value_at
 from corrigible.rules.violation import Violation
+from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.form import parameter_segments
 
 from .ajv import read_error
 from .ajv_choice import of_one_alternative

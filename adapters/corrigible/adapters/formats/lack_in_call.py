@@ -146,7 +146,8 @@ def metadata_missing(message: str, request: Request) -> str:
     text = message[:_READ]
     told = _METADATA.search(text) if _MISSED.search(text) is not None else None
     name = next(filter(None, told.groups()), "").lower() if told is not None else ""
-    if not name or name in request.headers or is_secret(f"/headers/{name}", "x") or "auth" in name:
+    is_session = name.endswith(("session-id", "sessionid"))  # which an earlier call gave: it is asked for
+    if not name or name in request.headers or "auth" in name or (is_secret(f"/headers/{name}", "x") and not is_session):
         return ""
     return f"/headers/{escape(name)}"
 

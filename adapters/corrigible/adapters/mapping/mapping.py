@@ -8,6 +8,12 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
+class FileModel(BaseModel):
+    """A part of a file: fixed once it is read, without members of other names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
 class Equivalence(StrEnum):
     """What the target is to someone who wanted the source."""
 
@@ -23,10 +29,8 @@ class Equivalence(StrEnum):
     """Near, but no substitute."""
 
 
-class OperationName(BaseModel):
+class OperationName(FileModel):
     """An operation in a map: API, method and path template."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     api: str
     method: str
@@ -38,23 +42,19 @@ class OperationName(BaseModel):
         return f"{self.api} {self.method} {self.path}"
 
 
-class ValueMapping(BaseModel):
+class ValueMapping(FileModel):
     """A value that is called otherwise in the target, and means the same: `batch/v1` is `batch/v1beta1`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     source: str | int | float | bool | None
     target: str | int | float | bool | None
 
 
-class FieldMapping(BaseModel):
+class FieldMapping(FileModel):
     """Where the value of one field of the source goes.
 
     It holds for all that is below the field, where no mapping and no loss has a longer pointer: `/body` to `/body` is
     all of a body. Of several with one source, the first whose conversion accepts the value is taken.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     source: str
     """Pointer of `operation.Field`."""
@@ -67,13 +67,11 @@ class FieldMapping(BaseModel):
     score: float = Field(default=1.0, ge=0, le=1)
 
 
-class Constant(BaseModel):
+class Constant(FileModel):
     """A value that the target needs and that follows from the source's operation: `apiVersion: batch/v1`.
 
     It stands only where the caller's own values leave the place free; in a body of DELETE only where a body was sent.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     target: str
     """`*` is each item of the list that the rewritten request has there."""
@@ -82,10 +80,8 @@ class Constant(BaseModel):
     """Pointers of the source: where the caller sent one of them, the target does not need the value."""
 
 
-class Probe(BaseModel):
+class Probe(FileModel):
     """A read that shows whether the target is served, and what a value of the source belongs to."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     get: str
     """A path; `{name}` is a variable of the target's path, else of the source's."""
@@ -95,20 +91,16 @@ class Probe(BaseModel):
     """What stands there. Where it is `{name}` of a variable of the source's path, that value is no loss: it follows."""
 
 
-class Evidence(BaseModel):
+class Evidence(FileModel):
     """One reason for a mapping."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     kind: Literal["description", "fields", "path", "neighbours", "annotation", "model", "version", "dry run"]
     score: float = Field(default=1.0, ge=0, le=1)
     note: str = ""
 
 
-class OperationMapping(BaseModel):
+class OperationMapping(FileModel):
     """One operation as a substitute for another one, in this direction only."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     source: OperationName
     target: OperationName
@@ -129,10 +121,8 @@ class OperationMapping(BaseModel):
     """The target changes nothing though its method may: a search by POST. Of PUT, PATCH and DELETE that is an error."""
 
 
-class ApiOfMap(BaseModel):
+class ApiOfMap(FileModel):
     """An API that mappings name."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: str
     title: str = ""
@@ -143,10 +133,8 @@ class ApiOfMap(BaseModel):
     """The path before every path of its operations, `/api/v1`; templates do not have it."""
 
 
-class MapFile(BaseModel):
+class MapFile(FileModel):
     """`map.json`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     format: Literal["corrigible map 1"] = "corrigible map 1"
     method: str

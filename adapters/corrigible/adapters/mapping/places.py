@@ -6,7 +6,9 @@ Knows: names. Does not know: values, files, what is suggested.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
+from urllib.parse import quote
 
 from corrigible.rules.lookup_headers import makes_another_request
 from corrigible.rules.pointer import segments
@@ -78,3 +80,25 @@ def _header_problem(names: list[str]) -> str:
 def is_method_name(name: str) -> bool:
     """Whether servers take the value of a member of this name as the method of a call."""
     return _METHOD_NAME.fullmatch(name) is not None
+
+
+VARIABLE: Final = re.compile(r"\{\+?([^{}]+)\}")
+_UNQUOTED: Final = "!$&'()*+,;=:@~"
+
+
+def filled(template: str, values: Mapping[str, str]) -> tuple[str, bool]:
+    """Return a path with the values of its variables, and whether some are lacking."""
+    lacking = [name for name in VARIABLE.findall(template) if not values.get(name)]
+
+    def written(match: re.Match[str]) -> str:
+        value = values.get(match[1], "")
+        safe = f"{_UNQUOTED}/" if match[0].startswith("{+") else _UNQUOTED
+        return quote(value, safe=safe) if value else match[0]
+
+    return VARIABLE.sub(written, template), bool(lacking)
+
+
+def pattern_of(path: str) -> str:
+    """Return a regular expression of the paths that a template with some variables left stands for."""
+    literal = (re.sub(r"[.*+?^${}()|\[\]\\]", r"\\\g<0>", part) for part in VARIABLE.split(path)[::2])
+    return f"^{'[^/]+'.join(literal)}$"

@@ -2,6 +2,9 @@
 
 Every value that the caller sent has a fate: it is placed, or it is told as lost. Knows: mappings, requests. Does not
 know: which API it is, what is served, what is suggested.
+
+A read that is made by POST beside it: `GET /flow_runs` where the API has `POST /flow_runs/filter`.
+Made from the description alone, for one request.
 """
 
 from __future__ import annotations
@@ -11,16 +14,24 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from corrigible.adapters.operation import Operations
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
-from corrigible.schema.document import BODILESS, UNDOCUMENTED, is_credential_name, scalar_text
+from corrigible.rules.pointer import MISSING, escape, segments, to_pointer, value_at
+from corrigible.schema.document import (
+    BODILESS,
+    UNDOCUMENTED,
+    header_problem,
+    is_credential_name,
+    is_method,
+    is_path,
+    scalar_text,
+)
 from corrigible.schema.edit import same_json, same_text
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .conversion import convert
-from .mapping import Constant, FieldMapping, OperationMapping
-from .path_template import VARIABLE, filled
-from .places import is_credential_header
+from .mapping import Constant, Equivalence, Evidence, FieldMapping, OperationMapping, OperationName
+from .places import VARIABLE, filled, is_credential_header
 
 _ANY: Final = "*"
 _MOST_ASKED: Final = 8
@@ -417,3 +428,113 @@ def _finished(node: Any) -> Json:
     if node and all(isinstance(key, int) for key in node):
         return [_finished(node[key]) for key in sorted(node)]
     return {str(key): _finished(inner) for key, inner in node.items()}
+
+
+WORDS: Final = ("filter", "search", "query", "list")
+"""Last segments of paths whose POST reads many of what the path before names."""
+_CONVERSIONS: Final = {
+    "string": "",
+    "integer": "to integer",
+    "number": "to number",
+    "boolean": "to boolean",
+    "array": "to list",
+}
+
+
+def sibling_path(operations: Operations, request: Request) -> str:
+    """Return the path of the sibling of a read, as it is written; empty without one."""
+    if request.method != "GET" or request.body is not None or operations.ends_of_posts.isdisjoint(WORDS):
+        return ""
+    plain = request.path.rstrip("/")
+    spend(len(WORDS))
+    for word in WORDS:
+        if word not in operations.ends_of_posts:
+            continue
+        path = f"{plain}/{word}"
+        match = operations.find("POST", path)
+        if match is not None and word not in match[1].values():
+            return path
+    return ""
+
+
+def reading_sibling(request: Request, path: str, facts: Json) -> OperationMapping:
+    """Return the mapping to a sibling; `facts` are `{required, properties}` of what it takes.
+
+    What the query names goes into the body where the sibling has a member of that name and kind.
+    """
+    properties = facts.get("properties", {}) if isinstance(facts, Mapping) else {}
+    required = facts.get("required", ()) if isinstance(facts, Mapping) else ()
+    arguments = []
+    for name in request.query:
+        schema = properties.get(name)
+        conversion = _CONVERSIONS.get(_kind(schema)) if isinstance(schema, Mapping) else None
+        if conversion is not None:
+            arguments.append(FieldMapping(source=f"/query/{name}", target=f"/body/{name}", conversion=conversion))
+    return OperationMapping(
+        source=OperationName(api="", method="GET", path=request.path),
+        target=OperationName(api="", method="POST", path=path),
+        equivalence=Equivalence.SAME_WITH_CONVERSION,
+        score=0.5,
+        arguments=tuple(arguments),
+        needed=tuple(f"/body/{name}" for name in required),
+        evidence=(Evidence(kind="path", score=0.5, note="the description has the one beside the other"),),
+    )
+
+
+def _kind(schema: Mapping[str, Json]) -> str:
+    """Return JSON Schema's word for what a member takes, without null; empty where it may be several."""
+    kinds = schema.get("type")
+    if isinstance(kinds, list):
+        kinds = [one for one in kinds if one != "null"]
+        return str(kinds[0]) if len(kinds) == 1 else ""
+    if kinds is None:
+        choices = [one for name in ("anyOf", "oneOf") for one in schema.get(name, ()) if isinstance(one, Mapping)]
+        inner = {_kind(one) for one in choices if one.get("type") != "null"}
+        return inner.pop() if len(inner) == 1 else ""
+    return str(kinds)
+
+
+def is_sendable(before: Request, after: Request) -> bool:
+    """Whether readers take a request that was made of another one: its method or path, and the headers that changed."""
+    changed = {name: value for name, value in after.headers.items() if before.headers.get(name) != value}
+    is_named = is_method(after.method) and (after.path == before.path or is_path(after.path))
+    return is_named and header_problem(changed) is None
+
+
+def edit_operations(before: Request, after: Request, *, skip_path: bool = False) -> list[dict[str, Json]]:
+    """Return the operations of RFC 6902 that make one request another one, behind tests of method and path."""
+    ops: list[dict[str, Json]] = []
+    for place, old, new in (("/method", before.method, after.method), ("/path", before.path, after.path)):
+        if old or new:
+            ops.append({"op": "test", "path": place, "value": old})
+        if old != new and not (skip_path and place == "/path"):
+            ops.append({"op": "replace", "path": place, "value": new})
+    for place, old_part, new_part in (
+        ("/query", dict(before.query), dict(after.query)),
+        ("/headers", dict(before.headers), dict(after.headers)),
+        ("/body", before.body, after.body),
+    ):
+        ops += _differences(place, old_part, new_part)
+    return ops
+
+
+def _differences(place: str, old: Json, new: Json) -> Iterator[dict[str, Json]]:
+    spend()
+    if same_json(old, new):
+        return
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in old:
+            if name not in new:
+                yield {"op": "remove", "path": f"{place}/{escape(name)}"}
+        for name, value in new.items():
+            inner = f"{place}/{escape(name)}"
+            if name not in old:
+                yield {"op": "add", "path": inner, "value": value}
+            else:
+                yield from _differences(inner, old[name], value)
+    elif old is None and place == "/body":
+        yield {"op": "add", "path": place, "value": new}
+    elif new is None and place == "/body":
+        yield {"op": "replace", "path": place, "value": None}
+    else:
+        yield {"op": "replace", "path": place, "value": new}

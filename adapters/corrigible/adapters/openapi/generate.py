@@ -15,10 +15,10 @@ from pathlib import Path
 
 import orjson
 
-from corrigible.adapters.openapi.compile.child_process import confine
-from corrigible.adapters.openapi.compile.compiled_file import compress
-from corrigible.adapters.openapi.compile.compiler import compile_description
 from corrigible.rules.errors import AuthoringError
+
+from .compiled_file import compress, confine
+from .compiler import compile_description
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,13 +11,12 @@ from pathlib import Path
 import orjson
 
 from corrigible.adapters.cache import cache_folder
-from corrigible.adapters.openapi.compile.child_process import run_child
-from corrigible.adapters.openapi.compile.compiled_file import FORMAT, CompiledFile, NotCompiled
-from corrigible.adapters.openapi.compile.compiler import compile_description
-from corrigible.adapters.openapi.document.source_files import digest
 from corrigible.rules.errors import AuthoringError, Place
 
+from .compiled_file import FORMAT, CompiledFile, NotCompiled, run_child
+from .compiler import compile_description
 from .description import Description
+from .source_files import digest
 
 _TRANSLATION = 18
 """Of what schemas become, in the same format: what an earlier version left in the cache is not used."""

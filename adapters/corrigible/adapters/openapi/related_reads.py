@@ -6,7 +6,8 @@ Knows: methods and path templates. Does not know: answers, errors, what is sugge
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -15,7 +16,30 @@ from corrigible.rules.budget import spend
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import last_word, letters
 
-from .path_extension import split_extension, without_extension
+_TEMPLATE: Final = re.compile(
+    r"(?P<plain>[^ ]+ .*/(?:\{[^{}+/]+\}|[^{}/.]+))(?P<extension>\.(?:\{[^{}+/]+\}|json|xml))"
+)
+_PATH: Final = re.compile(r"(?P<plain>.*/[^/]+)(?P<extension>\.[A-Za-z][A-Za-z0-9]{1,7})")
+
+
+def without_extension(templates: Mapping[str, str]) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """Return the operations whose paths have no extension, and by their extension the others, without it."""
+    plain: dict[str, str] = {}
+    extended: dict[str, dict[str, str]] = {}
+    for key, name in templates.items():
+        match = _TEMPLATE.fullmatch(key)
+        if match is None:
+            plain[key] = name
+        else:
+            extended.setdefault(match["extension"], {})[match["plain"]] = name
+    return plain, extended
+
+
+def split_extension(path: str) -> tuple[str, str]:
+    """Return a path without its extension, and the extension with its dot, empty where it has none."""
+    match = _PATH.fullmatch(path)
+    return (path, "") if match is None else (match["plain"], match["extension"])
+
 
 _CHANGES: Final = ("PATCH", "PUT")
 _ENDINGS: Final = ("id", "ids", "name", "names", "key", "slug", "uuid", "ref", "code")

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from corrigible.adapters.openapi.request.operation_checks import OperationChecker, is_credential
 from corrigible.rules.schema_repair.json_schema import parts
 from corrigible.schema.exchange import Json
 
-from .description import Description
-from .operation_facts import member_names
+from .description import Description, member_names
+from .operation_checks import OperationChecker, is_credential
 
 _READ: Final = ("json", "yaml", "x-www-form-urlencoded", "multipart/form-data")
 """What the names of media types hold whose bodies are decoded."""

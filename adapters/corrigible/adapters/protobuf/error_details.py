@@ -97,18 +97,9 @@ def _pool() -> descriptor_pool.DescriptorPool:
             dependency=[duration_pb2.DESCRIPTOR.name],
         )
         for name in sorted(name for name in _MESSAGES if name.startswith(f"{package}.")):
-            parts = name.removeprefix(f"{package}.").split(".")
-            parent = (
-                next(
-                    (descriptor_proto for descriptor_proto in file.message_type if descriptor_proto.name == parts[0]),
-                    None,
-                )
-                if parts[1:]
-                else None
-            )
-            _describe(
-                file.message_type.add() if parent is None else parent.nested_type.add(), parts[-1], _MESSAGES[name]
-            )
+            outer, _, inner = name.removeprefix(f"{package}.").partition(".")
+            holder: Any = next((one.nested_type for one in file.message_type if inner and one.name == outer), None)
+            _describe((file.message_type if holder is None else holder).add(), inner or outer, _MESSAGES[name])
         pool.Add(file)
     return pool
 

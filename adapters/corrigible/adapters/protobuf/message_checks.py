@@ -16,8 +16,20 @@ from corrigible.rules.schema_repair.first_violation import duplicates, first_vio
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json
 
-from .field_schema import Schema, field_schema, is_map, is_opaque, kind_of, measured, octets, value_schema
-from .validation_rules import Constraints, Rules, is_judged_if_set, is_never_judged
+from .field_schema import (
+    Constraints,
+    Rules,
+    Schema,
+    field_schema,
+    is_judged_if_set,
+    is_map,
+    is_never_judged,
+    is_opaque,
+    kind_of,
+    measured,
+    octets,
+    value_schema,
+)
 
 _A_FIELD: Final = 4
 """Steps."""

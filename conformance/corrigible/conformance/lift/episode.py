@@ -34,7 +34,7 @@ from corrigible.conformance.lift.score import (
 )
 from corrigible.conformance.lift.task import Kept, Read, Setup, Task, TaskFile, fill
 from corrigible.conformance.model.outcome import UsageError
-from corrigible.model.usage import Usage
+from corrigible.model.conversation import Usage
 from corrigible.schema.exchange import Json, Request
 
 ATTEMPTS: Final = 5

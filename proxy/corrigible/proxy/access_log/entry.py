@@ -17,7 +17,8 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 from corrigible.proxy.http.feedback_store import DOCUMENTS
-from corrigible.schema.record import record
+from corrigible.schema.credential_name import is_secret_parameter, plain
+from corrigible.schema.exchange import record
 
 from .log_file import LogFile
 
@@ -57,8 +58,8 @@ _OPEN = frozenset({"intent_disambiguation", "confidence_signal"})
 
 
 def is_secret(name: str) -> bool:
-    """Whether what stands under this name is never written."""
-    return _SECRET_NAME.search(name) is not None
+    """Whether what stands under this name is never written, however often the name was escaped."""
+    return _SECRET_NAME.search(plain(name)) is not None or is_secret_parameter(name)
 
 
 class Verdict(StrEnum):
@@ -263,7 +264,7 @@ _PATH_PARAMETER = re.compile(r";([^/;=]*)=([^/;]*(?:;[^/;=]*(?=[/;]|$))*)")
 
 
 def _path_parameter(match: re.Match[str]) -> str:
-    return f";{match[1]}={REDACTED}" if match[2] and _is_secret_escaped(match[1]) else match[0]
+    return f";{match[1]}={REDACTED}" if match[2] and is_secret(match[1]) else match[0]
 
 
 def _pair(pair: str) -> str:
@@ -271,7 +272,7 @@ def _pair(pair: str) -> str:
     out = []
     for part in pair.split(";"):
         name, equals, value = part.partition("=")
-        if equals and value and _is_secret_escaped(name):
+        if equals and value and is_secret(name):
             out.append(f"{name}={REDACTED}")
             break
         out.append(_value(part))
@@ -284,20 +285,6 @@ def _value(text: str) -> str:
         return clean
     plain = unquote_plus(text)
     return text if redact(plain) == plain else text[: text.find("=") + 1] + REDACTED
-
-
-def _is_secret_escaped(name: str) -> bool:
-    """Whether a name is that of a secret, however often it was escaped: each server on the way undoes that once."""
-    for _ in range(_DECODINGS):
-        if is_secret(name):
-            return True
-        name, before = unquote_plus(name), name
-        if name == before:
-            return False
-    return is_secret(name)
-
-
-_DECODINGS = 3
 
 
 def _unless_a_card(match: re.Match[str]) -> str:

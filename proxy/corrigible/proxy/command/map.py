@@ -6,8 +6,8 @@ import argparse
 from importlib import import_module
 from typing import Final
 
-VERBS: Final = ("index", "search", "build", "plan", "evaluate", "annotate")
-"""Each is also the name of its module in `corrigible.proxy.map_tools`."""
+_MODULES: Final = ("index", "build", "plan", "evaluate", "annotate")
+"""Of `corrigible.proxy.map_tools`, each of which adds its verbs."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -17,5 +17,5 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Find operations that do the same, in other APIs or versions, and what becomes of each field.",
     )
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for name in VERBS:
+    for name in _MODULES:
         import_module(f"corrigible.proxy.map_tools.{name}").add(verbs)

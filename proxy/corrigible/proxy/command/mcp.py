@@ -99,7 +99,7 @@ def _end(number: int, frame: object) -> None:
 
 
 def _toolset(args: argparse.Namespace, file: Path) -> Toolset:
-    from corrigible.adapters.openapi.document.source_files import SourceFiles
+    from corrigible.adapters.openapi.source_files import SourceFiles
     from corrigible.client.toolset import Toolset
     from corrigible.proxy.asgi import ReflectiveMiddleware
     from corrigible.proxy.build import build_corrector, build_loops

@@ -12,7 +12,7 @@ import orjson
 
 from corrigible.adapters.mapping.map_index import FoundMappings, KnownMapping
 from corrigible.adapters.mapping.mapping import Equivalence
-from corrigible.adapters.mapping.reading_sibling import reading_sibling, sibling_path
+from corrigible.adapters.mapping.rewriting import reading_sibling, sibling_path
 from corrigible.rules.budget import use_reserve
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.errors import CorrigibleError

@@ -12,12 +12,10 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
-from corrigible.adapters.mapping.difference import edit_operations, is_sendable
-from corrigible.adapters.mapping.map_index import KnownMapping
-from corrigible.adapters.mapping.map_problems import READING_METHODS
+from corrigible.adapters.mapping.map_index import READING_METHODS, KnownMapping
 from corrigible.adapters.mapping.mapping import Constant, Equivalence, OperationMapping, Probe
-from corrigible.adapters.mapping.path_template import pattern_of
-from corrigible.adapters.mapping.rewriting import Rewritten, rewritten
+from corrigible.adapters.mapping.places import pattern_of
+from corrigible.adapters.mapping.rewriting import Rewritten, edit_operations, is_sendable, rewritten
 from corrigible.rules.budget import spend
 from corrigible.rules.engine.guarded_patch import PatchError, guarded, with_new_idempotency_key
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed

@@ -12,8 +12,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from corrigible.proxy.core.loop.detector import Loops, place_of
 from corrigible.rules.lookup import Lookup, LookupAnswer
-from corrigible.schema.exchange import Exchange, Json, Request
-from corrigible.schema.record import record
+from corrigible.schema.exchange import Exchange, Json, Request, record
 
 from .api_profile import Explanation, match_operation
 from .compact import compact

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Json
-from corrigible.schema.record import record
+from corrigible.schema.exchange import Json, record
 
 from .api_profile import RefusalCase
 

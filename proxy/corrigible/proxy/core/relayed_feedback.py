@@ -12,11 +12,10 @@ from typing import NamedTuple
 import orjson
 
 from corrigible.rules.errors import CorrigibleError
-from corrigible.schema.carrier import carried, seals
+from corrigible.schema.carrier import carried, seals, stripped
 from corrigible.schema.error import ContractError
 from corrigible.schema.exchange import Exchange, Json
 from corrigible.schema.feedback import parse
-from corrigible.schema.relayed import stripped
 from corrigible.schema.writer import validate
 
 from .api_profile import MatchedOperation, RefusalCase

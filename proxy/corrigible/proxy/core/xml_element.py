@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from corrigible.adapters.bodies.xml_request import Element, is_xml, read_elements
+from corrigible.adapters.bodies.request_form import Element, is_xml, read_elements
 from corrigible.rules.budget import spend
 from corrigible.rules.schema_repair.repair import Repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import httptools
 
-from corrigible.schema.record import record
+from corrigible.schema.exchange import record
 
 _PIPELINED: Final = 16
 """Requests of one connection that wait for an answer."""

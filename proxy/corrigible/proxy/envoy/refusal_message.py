@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from corrigible.proxy.http.messages import Headers, text_of
-from corrigible.schema.record import record
+from corrigible.schema.exchange import record
 
 SECTIONS: Final = b"corrigible-sections"
 """The header with the lengths of the sections."""

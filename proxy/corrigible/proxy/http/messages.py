@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from corrigible.schema.record import record
+from corrigible.schema.exchange import record
 
 from .feedback_store import Document
 

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 
 import orjson
 
-from corrigible.schema.document import UNDOCUMENTED
+from corrigible.schema.document import UNDOCUMENTED, by_name, fields, nested, paths
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.form import by_name, fields, nested, paths
 
 from .multipart_body import MEDIA_TYPE as MULTIPART
 from .multipart_body import as_members, read_multipart

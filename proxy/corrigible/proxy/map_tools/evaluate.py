@@ -4,23 +4,125 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from corrigible.adapters.mapping.build.profile import Profile
-from corrigible.adapters.mapping.evaluate.annotated_truth import annotated_truths
-from corrigible.adapters.mapping.evaluate.baseline import Baseline, baseline, by_descriptions, by_names, by_vectors
-from corrigible.adapters.mapping.evaluate.mapping_score import MappingScore, score
-from corrigible.adapters.mapping.evaluate.truth import Truth, read_truth
-from corrigible.adapters.mapping.map_file import read_map
+from corrigible.adapters.mapping.evaluation import (
+    Averages,
+    Baseline,
+    Call,
+    MappingScore,
+    Query,
+    SequenceScore,
+    Truth,
+    annotated_truths,
+    baseline,
+    by_descriptions,
+    by_names,
+    by_vectors,
+    read_queries,
+    read_truth,
+    score,
+    score_sequences,
+)
+from corrigible.adapters.mapping.likeness import Profile
+from corrigible.adapters.mapping.map_index import read_map
 from corrigible.adapters.mapping.mapping import OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation
-from corrigible.adapters.mapping.store.seam import Embedder, indexed_text
-from corrigible.adapters.mapping.store.sqlite_index import SqliteIndex
+from corrigible.adapters.mapping.plan_text import Search
+from corrigible.adapters.mapping.sqlite_index import SqliteIndex
+from corrigible.adapters.mapping.store import Embedder, Hit, OperationIndex, indexed_text
 from corrigible.rules.errors import CorrigibleError
 
-from . import embedding_option, input_option, model_option, plan, query_score
-from .map_builder import build_map
+from . import options
+from .build import build_map
+from .plan import Plan, add_style, candidates, first_question, lexical_plan, mappings_for, model_plan
+
+_WIDER = 200
+"""Hits among which the operations that a query itself offers are looked for."""
+
+
+def run_queries(args: argparse.Namespace) -> int:
+    """Score plans, and print one row for each method."""
+    model = options.model(args)
+    mappings = mappings_for(args)
+    queries = read_queries(args.queries)[: args.limit]
+    index = SqliteIndex(args.index, options.embedder(args))
+    try:
+        if args.dry_run and queries:
+            search = _search(index, queries[0])
+            listed = candidates(queries[0].utterance, search)
+            options.print_question(first_question(queries[0].utterance, listed, args.style))
+            return 0
+        rows = [("lexical", _scored(queries, index, lexical_plan))]
+        if model is not None:
+            asked = model
+
+            def planned(utterance: str, search: Search) -> Plan:
+                return model_plan(utterance, search, asked, args.style, mappings)
+
+            rows.append((f"{model.name}, {args.style}", _scored(queries, index, planned)))
+    finally:
+        index.close()
+        if model is not None:
+            model.close()
+    _print_plans(rows, as_json=args.json)
+    if model is not None:
+        print(model.told(), file=sys.stderr)
+    return 0
+
+
+def _scored(queries: Sequence[Query], index: OperationIndex, planned: Callable[[str, Search], Plan]) -> SequenceScore:
+    return score_sequences(
+        ([_call(one) for one in planned(query.utterance, _search(index, query)).calls], query.calls)
+        for query in queries
+    )
+
+
+def _call(one: CanonicalOperation) -> Call:
+    return one.api, one.name
+
+
+def _search(index: OperationIndex, query: Query) -> Search:
+    """Search the whole index, or the operations that a query offers."""
+    if not query.candidates:
+        return lambda text, limit: index.search(text, limit)
+    offered = set(query.candidates)
+
+    def among(text: str, limit: int) -> list[Hit]:
+        hits = [
+            hit
+            for api in sorted({api for api, _ in offered})
+            for hit in index.search(text, _WIDER, api=api)
+            if _call(hit.operation) in offered
+        ]
+        return sorted(hits, key=lambda hit: -hit.score)[:limit]
+
+    return among
+
+
+def _print_plans(rows: Sequence[tuple[str, SequenceScore]], *, as_json: bool) -> None:
+    if as_json:
+        for name, score in rows:
+            shares = {"sets": _shares(score.sets), "order": _shares(score.order)}
+            print(json.dumps({"method": name, "queries": score.examples, **shares}))
+        return
+    print(f"{rows[0][1].examples} queries with known calls")
+    print(f"{'':50} {'as sets':^20} {'in order':^20}")
+    print(f"{'':50}  prec. recall     F1   prec. recall     F1")
+    for name, score in rows:
+        print(f"{name:50} {_shown_averages(score.sets)} {_shown_averages(score.order)}")
+
+
+def _shares(found: Averages | None) -> dict[str, float] | None:
+    return None if found is None else {"precision": found.precision, "recall": found.recall, "f1": found.f1}
+
+
+def _shown_averages(found: Averages | None) -> str:
+    if found is None:
+        return f"{'-':>6} {'-':>6} {'-':>6}"
+    return f"{found.precision:6.4f} {found.recall:6.4f} {found.f1:6.4f}"
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,9 +133,9 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "alone and similar descriptions alone map, each at the threshold that suits it best on these very judgements; "
         "or score plans of calls by sets of queries, as sets and in order, always beside the plans without a model.",
     )
-    input_option.add_index(parser, "with the APIs that are judged")
+    options.add_index(parser, "with the APIs that are judged")
     parser.add_argument("--truth", nargs="+", type=Path, default=[], metavar="FILE", help="judged mappings")
-    input_option.add_annotations(parser, "the pairs that they judged are scored")
+    options.add_annotations(parser, "the pairs that they judged are scored")
     parser.add_argument("--json", action="store_true", help="print one JSON object per method and line")
     parser.add_argument(
         "--queries",
@@ -42,9 +144,9 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help='score plans instead, by ToolBench\'s queries or lines of {"utterance": ..., "calls": [["api", "name"]]}',
     )
     parser.add_argument("--limit", type=int, metavar="N", help="the first N queries only")
-    plan.add_style(parser)
-    embedding_option.add(parser)
-    model_option.add(parser, "--model", "score the plans of this model, too")
+    add_style(parser)
+    options.add_embedding(parser)
+    options.add_model(parser, "--model", "score the plans of this model, too")
     parser.set_defaults(run=run)
 
 
@@ -52,16 +154,16 @@ def run(args: argparse.Namespace) -> int:
     if args.queries is not None:
         if args.truth or args.annotations:
             raise CorrigibleError("--truth and --annotations score mappings, --queries plans: one of them")
-        return query_score.run(args)
+        return run_queries(args)
     if not args.truth and not args.annotations:
         raise CorrigibleError("nothing to score by: --truth FILE..., --annotations FILE... or --queries FILE")
     if args.model:
         raise CorrigibleError("--model belongs to --queries; for mappings there is `corrigible map build --refine`")
     truths = [read_truth(file) for file in args.truth]
-    truths += annotated_truths(input_option.agreed(args))
+    truths += annotated_truths(options.agreed(args))
     if not truths:
         raise CorrigibleError("nothing to score by: nobody judged anything, or of each pair as many say yes as no")
-    embedder = embedding_option.embedder(args)
+    embedder = options.embedder(args)
     index = SqliteIndex(args.index)
     try:
         known = [one.name for one in index.apis()]

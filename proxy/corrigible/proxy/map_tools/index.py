@@ -1,23 +1,28 @@
-"""`corrigible map index`: descriptions of APIs into an index of operations."""
+"""`corrigible map index` reads descriptions of APIs into an index of operations; `corrigible map search` finds them."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from corrigible.adapters.mapping.source.api_document import ApiDocument
-from corrigible.adapters.mapping.source.spec_file import read_spec
-from corrigible.adapters.mapping.store.milvus import PREFIX, MilvusVectors
-from corrigible.adapters.mapping.store.seam import Embedder, VectorStore
-from corrigible.adapters.mapping.store.sqlite_index import write_sqlite
+from corrigible.adapters.mapping.operation import ApiDocument
+from corrigible.adapters.mapping.spec_file import read_spec
+from corrigible.adapters.mapping.sqlite_index import SqliteIndex, write_sqlite
+from corrigible.adapters.mapping.store import LEXICAL, PREFIX, Embedder, Hit, MilvusVectors, VectorStore
 from corrigible.rules.errors import CorrigibleError
 
-from . import embedding_option
+from . import options
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    _add_index(verbs)
+    _add_search(verbs)
+
+
+def _add_index(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = verbs.add_parser(
         "index",
         help="read descriptions of APIs into an index of operations",
@@ -31,7 +36,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="a file or a folder, and what to call the API; else title and version say it",
     )
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="the index, written anew")
-    embedding_option.add(parser)
+    options.add_embedding(parser)
     parser.add_argument(
         "--vectors",
         default="",
@@ -42,7 +47,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    embedder = embedding_option.embedder(args)
+    embedder = options.embedder(args)
     vectors = _vectors(args.vectors, embedder)
     began = time.perf_counter()
     documents = list(_once(document for spec in args.specs for document in read_specs(spec)))
@@ -88,3 +93,56 @@ def _once(documents: Iterable[ApiDocument]) -> Iterator[ApiDocument]:
             raise CorrigibleError(f"two APIs are called {document.name!r}: name one of them, NAME=SPEC")
         seen.add(document.name)
         yield document
+
+
+def _add_search(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = verbs.add_parser(
+        "search",
+        help="find operations by words",
+        description="Find operations of an index by words, or by vectors if the index has some. Exit status 1: none.",
+    )
+    parser.add_argument("text", metavar="TEXT", help="what is wanted, in words")
+    parser.add_argument(
+        "--index", required=True, type=Path, metavar="FILE", help="as `corrigible map index --out` wrote it"
+    )
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="operations at most (default: 10)")
+    parser.add_argument("--api", default="", metavar="NAME", help="of this API only")
+    parser.add_argument("--by", choices=("words", "vectors"), help="default: vectors where --embedding names some")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per operation and line")
+    options.add_embedding(parser)
+    parser.set_defaults(run=search)
+
+
+def search(args: argparse.Namespace) -> int:
+    if args.limit < 1:
+        raise CorrigibleError(f"--limit {args.limit}: at least 1")
+    embedder = options.embedder(args)
+    if args.by == "vectors" and embedder is None:
+        raise CorrigibleError("--by vectors: --embedding says what makes them")
+    index = SqliteIndex(args.index, embedder)
+    try:
+        names = [one.name for one in index.apis()]
+        if args.api and args.api not in names:
+            raise CorrigibleError(f"--api {args.api}: not in this index; there are {', '.join(names[:20])}")
+        hits = index.search(args.text, args.limit, method=LEXICAL if args.by == "words" else "", api=args.api)
+    finally:
+        index.close()
+    for hit in hits:
+        print(json.dumps(_document(hit), ensure_ascii=False) if args.json else _line(hit))
+    if not args.json:
+        print(f"{len(hits)} operations by {hits[0].method}" if hits else "no operation has any of these words")
+    return 0 if hits else 1
+
+
+def _line(hit: Hit) -> str:
+    one = hit.operation
+    said = (one.summary or one.description).partition(". ")[0][:80]
+    return f"{hit.score:8.3f}  {one.api}  {one.key}{f'  {said}' if said else ''}"
+
+
+def _document(hit: Hit) -> dict[str, object]:
+    one = hit.operation
+    return {
+        **{"api": one.api, "method": one.method, "path": one.path, "name": one.name, "summary": one.summary},
+        **{"score": hit.score, "by": hit.method},
+    }

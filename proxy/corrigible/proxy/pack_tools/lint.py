@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.mapping.map_file import map_files, read_map
+from corrigible.adapters.mapping.map_index import map_files, read_map
 from corrigible.proxy.build import profile_of
 from corrigible.proxy.core.api_profile import ApiProfile, Explanation, match_operation, parse_errors
 from corrigible.rules.errors import AuthoringError, Place, suggest_spelling

@@ -36,8 +36,8 @@ from corrigible.rules.language.rule_model import CaseText
 from corrigible.rules.language.yaml_source import read_source
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pack.cases import exchange_of
+from corrigible.schema.document import by_name, fields
 from corrigible.schema.exchange import Exchange, Json, Request
-from corrigible.schema.form import by_name, fields
 from corrigible.schema.reader import Next, apply
 
 from .case_runner import answer_lookup, is_read

@@ -22,12 +22,11 @@ from urllib.parse import unquote, unquote_plus
 import orjson
 
 from corrigible.client.credentials import HIDDEN, without
-from corrigible.client.guard import is_secret_name
 from corrigible.proxy.access_log.entry import REDACTED, redact
 from corrigible.rules.pointer import escape, is_among
 from corrigible.rules.schema_repair.suggestion import is_secret
+from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Json
-from corrigible.schema.form import parameter_segments
 from corrigible.schema.printable import without_unseen
 
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -242,11 +241,7 @@ class PersonalData:
             return False
         own = any(is_among(name, self._secrets) for name in names)
         pointer = "".join(f"/{escape(name)}" for name in ("body", *names))
-        return (
-            own
-            or is_secret(pointer, value)
-            or (isinstance(value, str) and len(value) > 3 and is_secret_name(names[-1]))
-        )
+        return own or is_secret(pointer, value)
 
     def _learn_named(self, text: str, names: Sequence[str]) -> None:
         last = _last(names)

@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.loop.shared import SharedLoops
 from corrigible.rules.lookup import Lookup, LookupAnswer
-from corrigible.schema.record import record
+from corrigible.schema.exchange import record
 
 from .lookup_runner import Fetch, LookupBudget
 from .worker import Overloaded, WorkerLate, WorkerLost, Workers

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from corrigible.rules.language.mapping_model import ErrorFields, ErrorText, FieldText, PartText
 from corrigible.rules.pointer import MISSING, index_in, resolve, segments, to_pointer
+from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Json
-from corrigible.schema.form import parameter_segments
 
 _MOST: Final = 64
 """Elements of a list, and errors of an answer, that are read."""

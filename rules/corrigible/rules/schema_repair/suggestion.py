@@ -13,6 +13,7 @@ from corrigible.rules.pointer import MISSING, escape, resolve, segments, through
 from corrigible.rules.safety.decisive import READS
 from corrigible.rules.safety.protected_parts import is_plain_header, is_protected, is_the_senders
 from corrigible.schema.cache import cached
+from corrigible.schema.credential_name import counts, is_secret_name
 from corrigible.schema.document import BODILESS
 from corrigible.schema.exchange import Json, Request
 
@@ -28,11 +29,11 @@ class Proposal(NamedTuple):
     recovery: str = "correctable"
 
 
-_SECRET: Final = re.compile(
-    r"(?i)(?:^|[_.-]|(?<=[a-z])(?=[A-Z]))(?:(?-i:[sS])ecret|passw(?:or)?d|passphrase|token|credentials?|authorization|signature"
-    r"|cv[cv]2?|pin|ssn|iban)(?:_?value)?$|(?:api|private|access|secret|encryption)[_-]?key(?:_?value)?$|^encrypted"
+_PERSONAL: Final = re.compile(
+    r"(?i)(?:^|[_.a-z-])(?:token|cv[cv]2?|pin|ssn|iban)$|(?:secret|encryption)[_-]?key$|^encrypted"
 )
-"""Names of members whose text is never repeated. (`secret_scanning` is none: a switch.)"""
+"""Names of members whose text is never repeated either, besides those of credentials."""
+_VALUE: Final = re.compile(r"(?i)(?<=.)_?value$")
 
 
 def is_secret(pointer: str, value: Json) -> bool:
@@ -40,7 +41,8 @@ def is_secret(pointer: str, value: Json) -> bool:
     if not any(map(_may_be_secret, value if isinstance(value, list) else [value])):
         return False
     names = [part for part in segments(pointer)[1:] if not part.isdecimal()]
-    return bool(names) and _is_secret_name(names[-1])
+    is_count = bool(names) and not isinstance(value, str | list) and counts(names[-1])
+    return bool(names) and not is_count and _is_secret_name(names[-1])
 
 
 def _may_be_secret(value: Json) -> bool:
@@ -55,7 +57,8 @@ _LEAST_SECRET: Final = 100
 
 @cached(1024)
 def _is_secret_name(name: str) -> bool:
-    return _SECRET.search(name) is not None
+    plain = _VALUE.sub("", name)
+    return is_secret_name(plain) or _PERSONAL.search(plain) is not None
 
 
 _SWITCHES: Final = frozenset(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.adapters.apis.github.adapter import ADAPTER
-from corrigible.adapters.apis.github.generate_operations import SLASHED, UNWRITTEN, operations
-from corrigible.adapters.apis.github.openapi import description
+from corrigible.adapters.apis.generate_operations import SLASHED, UNWRITTEN, github_operations
+from corrigible.adapters.apis.github.adapter import ADAPTER, description
 from corrigible.schema.exchange import Request
 
 
@@ -80,7 +79,7 @@ def test_operations_are_written_with_their_paths_whole() -> None:
         "/repos/{owner}/{repo}/git/ref/{ref}": {"get": {"operationId": "ref"}},
         "/a": {"post": {"operationId": "a2"}, "get": {"operationId": "a1"}},
     }
-    written = operations({"paths": paths})
+    written = github_operations({"paths": paths})
     assert list(written.items()) == [
         ("GET /a", "a1"),
         ("POST /a", "a2"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.adapters.apis.kubernetes.admission_review import as_sent
+from corrigible.adapters.apis.kubernetes.adapter import as_sent
 from corrigible.schema.exchange import Json
 
 FILLED = {

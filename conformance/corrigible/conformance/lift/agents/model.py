@@ -33,7 +33,6 @@ from corrigible.conformance.lift.agents.reflection import (
 from corrigible.conformance.lift.log import Reflection
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
-from corrigible.model.address import UnusableProvider
 from corrigible.model.conversation import (
     PARALLEL,
     Entry,
@@ -42,12 +41,18 @@ from corrigible.model.conversation import (
     Reply,
     Sampling,
     ToolResult,
+    Usage,
     UserMessage,
 )
 from corrigible.model.provider import PROVIDERS, Provider, endpoint
-from corrigible.model.provider_client import Endpoint, ProviderClient, ProviderError
-from corrigible.model.rate_limiter import RateLimiter, rate_limiter_for
-from corrigible.model.usage import Usage
+from corrigible.model.provider_client import (
+    Endpoint,
+    ProviderClient,
+    ProviderError,
+    RateLimiter,
+    UnusableProvider,
+    rate_limiter_for,
+)
 from corrigible.schema.exchange import Json, Request
 
 

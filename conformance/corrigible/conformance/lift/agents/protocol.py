@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
 from corrigible.conformance.lift.log import Reflection
-from corrigible.model.usage import Usage
+from corrigible.model.conversation import Usage
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.exchange import Protocol as Carriage
 

@@ -1,1 +1,0 @@
-"""Which operations do the same, and what becomes of each field."""

@@ -1,1 +1,0 @@
-"""How right mappings and sequences are, by what people judged."""

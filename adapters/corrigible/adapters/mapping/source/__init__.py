@@ -1,1 +1,0 @@
-"""Reading descriptions of APIs as canonical operations."""

@@ -1,1 +1,0 @@
-"""Where canonical operations are kept, and how they are found again."""

@@ -1,1 +1,0 @@
-"""From a description to its compiled form, and the file that holds it."""

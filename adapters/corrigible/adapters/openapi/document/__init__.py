@@ -1,1 +1,0 @@
-"""An OpenAPI description as its author wrote it: files, YAML, `$ref`s, formal validity."""

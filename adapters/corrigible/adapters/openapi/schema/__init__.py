@@ -1,1 +1,0 @@
-"""Finding one's way in compiled JSON Schemas."""
