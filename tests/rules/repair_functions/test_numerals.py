@@ -12,7 +12,7 @@ from corrigible.rules.repair_functions.numerals import seconds, whole_number
 
 def call(text: str, **values: Any) -> Any:
     env = environment(frozenset(values))
-    return env.compile(text).evaluate(env.activation(values))
+    return env.compile(text).evaluate(values)
 
 
 @pytest.mark.parametrize(

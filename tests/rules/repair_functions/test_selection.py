@@ -16,7 +16,7 @@ ROWS = [{"mode": "100644", "type": "blob"}, {"mode": "100755", "type": "blob"}, 
 
 def call(text: str, **values: Any) -> Any:
     env = environment(frozenset(values))
-    return env.compile(text).evaluate(env.activation(values))
+    return env.compile(text).evaluate(values)
 
 
 @pytest.mark.parametrize(

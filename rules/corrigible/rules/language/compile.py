@@ -12,10 +12,18 @@ from typing import Any, Literal
 from corrigible.rules.errors import AuthoringError, gather, suggest_spelling
 from corrigible.rules.lookup import Templates, uncovered
 from corrigible.rules.pattern import Pattern
+from corrigible.schema.document import pointer_problem
 from corrigible.schema.vocabulary import Vocabulary
 
-from .compile_expression import ExpressionCompiler
-from .expression import RESERVED, Bindings, Environment, Expression, ExpressionError, environment
+from .expression import (
+    Environment,
+    Expression,
+    Functions,
+    environment,
+    unknown_captures,
+    unknown_members,
+    wrong_result,
+)
 from .rule import (
     ACTED,
     TERMINAL,
@@ -31,8 +39,8 @@ from .rule import (
     Template,
 )
 from .rule_model import Match, RuleText
-from .shorthand import Functions, without_literals, words
 from .suggestion_model import AskEachText, AskText, EachText, LookupText, SuggestionText
+from .syntax import RESERVED, ExpressionError, without_literals
 from .validate import checked
 from .yaml_source import Source, Trail
 
@@ -61,7 +69,6 @@ def compile_rule(
     finally:
         if lint is not None:
             lint += compiler.lint
-        environment(compiler.names - RESERVED).release()
 
 
 def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: Vocabulary) -> Rule:
@@ -70,9 +77,83 @@ def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: 
     return compile_rule(Source(path, text, {}), pack=pack, major=major, vocabulary=vocabulary)
 
 
+LONGEST_EXPRESSION = 200
+TOO_LONG = (
+    f"an expression of {{length}} characters, {LONGEST_EXPRESSION} are the most: move it to a let, a function of "
+    "pack.yaml or a Python function"
+)
+_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+
+
+class ExpressionCompiler:
+    def __init__(self, source: Source, functions: Functions) -> None:
+        self.source = source
+        self.functions = functions
+        self.errors: list[AuthoringError] = []
+        self.lint: list[AuthoringError] = []
+        """What works and is to be mended all the same."""
+        self.captures: frozenset[str] = frozenset()
+        """The names of the groups of `match.message`."""
+        self.expressions: list[Expression] = []
+
+    def _named(self, name: str, trail: Trail) -> None:
+        if name in environment().names:
+            self._wrong(trail, f'"{name}" hides a name that every rule has')
+        elif name in RESERVED:
+            self._wrong(trail, f'"{name}" is a word of CEL itself')
+        elif _NAME.fullmatch(name) is None:
+            self._wrong(trail, f'"{name}" is no name for CEL: letters, digits and "_"')
+
+    def _wrong(self, trail: Trail, problem: str) -> None:
+        self.errors.append(self.source.error(trail, problem))
+
+    def _doubt(self, trail: Trail, problem: str, kind: str) -> None:
+        self.lint.append(self.source.error(trail, problem, kind=kind))
+
+    def _cel(self, text: str, trail: Trail, scope: Environment, gives: str = "") -> Expression:
+        """Compile an expression; `gives` is what its value has to be, such as `a list`."""
+        try:
+            expression = scope.compile(text, self.functions)
+            self.expressions.append(expression)
+            if len(text) > LONGEST_EXPRESSION:
+                self._doubt(trail, TOO_LONG.format(length=len(text)), "long-expression")
+            if gives and (problem := wrong_result(expression, gives)) is not None:
+                self._doubt(trail, problem, "wrong-result")
+            for problem in unknown_captures(expression, self.captures):
+                self._doubt(trail, problem, "unknown-capture")
+            for problem in unknown_members(expression):
+                self._doubt(trail, problem, "unknown-member")
+            return expression
+        except ExpressionError as problem:
+            self._wrong(trail, str(problem))
+            return environment().compile("null")
+
+    def _condition(self, text: str | bool | None, trail: Trail, scope: Environment) -> Expression | None:
+        if text is None or text is True:
+            return None
+        return self._cel("false" if text is False else text, trail, scope, "a boolean")
+
+    def _template(self, value: Any, trail: Trail, scope: Environment) -> Template:
+        if isinstance(value, str):
+            return self._cel(value, trail, scope)
+        if isinstance(value, dict):
+            return {key: self._template(inner, (*trail, key), scope) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self._template(inner, (*trail, index), scope) for index, inner in enumerate(value)]
+        return value
+
+    def _pointer(self, text: str, trail: Trail, scope: Environment) -> str | Expression:
+        if not text.startswith("/"):
+            return self._cel(text, trail, scope, "a text")
+        if (problem := pointer_problem(text)) is not None:
+            self._wrong(trail, f'"{text}" {problem}')
+        elif text.endswith("/"):
+            self._doubt(trail, f'"{text}" ends with a slash: that is a member without a name', "trailing-slash")
+        return text
+
+
 _ROOT = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 """Names that are no members of anything."""
-_TABLE = re.compile(r"(?<![\w.])tables\b(?:\.([A-Za-z_]\w*))?")
 
 
 def _path(text: LookupText) -> tuple[str, str]:
@@ -127,15 +208,15 @@ class _Compiler(ExpressionCompiler):
             type=text.type,
             names=self.names,
             scope=scope,
-            bindings=Bindings(frozenset()),
+            uses=frozenset(),
             may_guess=False,
+            tables=None,
         )
         if (error := gather(sorted(self.errors, key=lambda e: e.place.line))) is not None:
             raise error
-        mentioned = frozenset(word for one in self.expressions for word in words(one.code))
-        tables = [match[1] for one in self.expressions for match in _TABLE.finditer(one.expanded)]
-        bindings = Bindings(mentioned & scope.names, None if None in tables else frozenset(tables))
-        return replace(rule, bindings=bindings, may_guess="nearest" in self.mentioned)
+        uses = frozenset(name for one in self.expressions for name in one.names)
+        tables = {name for one in self.expressions for root, name in one.members if root == "tables"}
+        return replace(rule, uses=uses, tables=None if "" in tables else frozenset(tables), may_guess="nearest" in uses)
 
     def _question(self, name: str, lookup_text: LookupText, scope: Environment) -> LookupSpec:
         begun = len(self.expressions)
@@ -151,8 +232,7 @@ class _Compiler(ExpressionCompiler):
                 (header.lower(), self._cel(value, (*trail, "headers", header), scope, "a text"))
                 for header, value in lookup_text.headers.items()
             ),
-            frozenset(word for one in self.expressions[begun:] for word in words(one.expanded))
-            & self.text.lookup.keys(),
+            frozenset(name for one in self.expressions[begun:] for name in one.names) & self.text.lookup.keys(),
         )
 
     def _order(self) -> None:

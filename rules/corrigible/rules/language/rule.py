@@ -10,7 +10,7 @@ from corrigible.rules.lookup import CALL
 from corrigible.rules.pattern import Pattern
 from corrigible.schema.exchange import Json
 
-from .expression import Activation, Bindings, Environment, Expression
+from .expression import Environment, Expression
 from .suggestion_model import PatchText, RetryText
 
 Template = Any
@@ -169,13 +169,12 @@ class Rule:
     """The names that look-ups and `let` add to the scope."""
     scope: Environment
 
-    bindings: Bindings
-    """What the runtime is handed of the scope for its expressions."""
+    uses: frozenset[str]
+    """The names in scope and the functions that its expressions use."""
+    tables: frozenset[str] | None
+    """The tables that they use, all of them where None."""
     may_guess: bool
     """It asks what is near: what it suggests may be a guess."""
-
-    def activation(self, scope: Mapping[str, Any]) -> Activation:
-        return Activation(scope, self.bindings)
 
     def branches(self) -> tuple[Branch, ...]:
         """Return what cases have to reach: each entry under `suggest`, and each member of a group that has an `if`."""

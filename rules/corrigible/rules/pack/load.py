@@ -11,13 +11,12 @@ from typing import Final
 
 from corrigible.rules.engine.pack_settings import PackSettings
 from corrigible.rules.errors import AuthoringError, Place, gather, suggest_spelling
-from corrigible.rules.language.compile import compile_rule
-from corrigible.rules.language.compile_expression import LONGEST_EXPRESSION, TOO_LONG
-from corrigible.rules.language.expression import FUNCTIONS as BUILT_IN
-from corrigible.rules.language.expression import RESERVED, SCOPE, ExpressionError, environment, share
+from corrigible.rules.language.compile import LONGEST_EXPRESSION, TOO_LONG, compile_rule
+from corrigible.rules.language.evaluator import PackFunction
+from corrigible.rules.language.expression import DEFINITIONS, SCOPE, Functions, environment
 from corrigible.rules.language.pack_model import PackText
 from corrigible.rules.language.rule import Rule
-from corrigible.rules.language.shorthand import Functions, PackFunction, ShorthandError, expand, signature
+from corrigible.rules.language.syntax import RESERVED, ExpressionError, signature
 from corrigible.rules.language.validate import checked
 from corrigible.rules.language.yaml_source import Source, read_source
 from corrigible.schema.error import VocabularyError
@@ -146,7 +145,6 @@ def _compiled(path: Path, lint: list[AuthoringError] | None, mistakes: list[Auth
     rules: dict[str, Rule] = {}
     major = text.version.partition(".")[0]
     sources = [_read(file) for file in rule_files(path)]
-    share(name for source in sources if isinstance(source, Source) for name in _added_names(source.data))
     for source in sources:
         if isinstance(source, AuthoringError):
             errors.append(source)
@@ -193,20 +191,6 @@ def _read(file: Path) -> Source | AuthoringError:
         return error
 
 
-def _added_names(data: Json) -> Iterator[str]:
-    """Yield the names that a rule adds to the scope of its expressions, whether or not the rule is right."""
-    if isinstance(data, dict):
-        for key, value in data.items():
-            if key in ("let", "lookup") and isinstance(value, dict):
-                yield from map(str, value)
-            elif key == "as" and isinstance(value, str):
-                yield value
-            yield from _added_names(value)
-    elif isinstance(data, list):
-        for value in data:
-            yield from _added_names(value)
-
-
 def load_tables(path: Path) -> dict[str, Json]:
     """Read every `tables/*.yaml`; a `-` in the file's name is `_` in expressions."""
     return {file.stem.replace("-", "_"): read_source(file).data for file in sorted((path / "tables").glob("*.yaml"))}
@@ -250,13 +234,12 @@ def _functions(manifest: Source, text: PackText, errors: list[AuthoringError], l
             continue
         name, parameters = parts
         taken_word = next((word for word in (name, *parameters) if word in RESERVED or word in SCOPE), None)
-        if taken_word is not None or name in BUILT_IN or name in functions:
+        if taken_word is not None or name in DEFINITIONS or name in functions:
             errors.append(manifest.error(trail, f'"{taken_word or name}" is a name that every rule has'))
             continue
         try:
-            body = expand(expression, functions)
-            environment(frozenset(parameters)).compile(body)
-        except (ExpressionError, ShorthandError) as problem:
+            body = environment().compiled(expression, dict(functions), parameters)
+        except ExpressionError as problem:
             errors.append(manifest.error(trail, str(problem)))
             continue
         if len(expression) > LONGEST_EXPRESSION:

@@ -13,11 +13,11 @@ import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from corrigible.rules.language.expression import SCOPE, environment
+from corrigible.rules.language.expression import SCOPE, environment, pack_functions
 from corrigible.rules.language.file_model import EXPRESSION, TEMPLATE
-from corrigible.rules.language.function_catalogue import STANDARD, Function, pack_functions
 from corrigible.rules.language.pack_model import PackText
 from corrigible.rules.language.rule_model import CaseText, RuleText
+from corrigible.rules.language.standard import STANDARD, Function
 
 _FILES: Final = (
     ("Rules", "rule", RuleText),
@@ -205,9 +205,9 @@ def _functions() -> Iterator[str]:
     yield "### Functions of CEL\n"
     yield "CEL's own functions and its extensions strings, math, optional and bindings. Operators: `+ - * / %`,"
     yield "`== != < <= > >=`, `&& || !`, `condition ? a : b`, `in`.\n"
-    for group in STANDARD:
-        yield f"#### {group.title}\n"
-        for standard in group.functions:
+    for title, group in STANDARD.items():
+        yield f"#### {title}\n"
+        for standard in group:
             (example,) = _examples(standard)
             yield f"- `{standard.signature}`: {standard.description + ' ' if standard.description else ''}{example[2:]}"
         yield ""
@@ -220,4 +220,4 @@ def _examples(function: Function) -> Sequence[str]:
 def evaluated(text: str) -> Any:
     """Return the value of an example."""
     scope = {"body": _VALUES, "request": {"body": _VALUES}}
-    return environment().compile(text).evaluate(environment().activation(scope))
+    return environment().compile(text).evaluate(scope)
