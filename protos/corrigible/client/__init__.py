@@ -25,3 +25,19 @@ __all__ = [
     "run",
     "run_async",
 ]
+_MODULES = [
+    "answer",
+    "anthropic",
+    "credentials",
+    "github",
+    "grpc",
+    "guard",
+    "httpx",
+    "langchain",
+    "openai",
+    "policy",
+    "requests",
+    "stripe",
+    "toolset",
+]
+"""Modules that others may import by their name; the rest is private."""

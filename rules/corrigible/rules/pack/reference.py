@@ -203,8 +203,10 @@ def _functions() -> Iterator[str]:
         yield from _examples(function)
         yield ""
     yield "### Functions of CEL\n"
-    yield "CEL's own functions and its extensions strings, math, optional and bindings. Operators: `+ - * / %`,"
-    yield "`== != < <= > >=`, `&& || !`, `condition ? a : b`, `in`.\n"
+    yield "These of CEL and its extensions strings, math, optional and bindings. Operators: `+ - * / %`,"
+    yield '`== != < <= > >=`, `&& || !`, `condition ? a : b`, `in`. Literals: texts (`\'a\'`, `r\'\\d\'`, `"""a"""`), integers'
+    yield "(`1`, `0x10`), doubles (`1.5`, `1e3`), `true`, `false`, `null`, lists, maps. `corrigible pack lint` refuses the rest of"
+    yield "CEL (bytes, unsigned numbers, timestamps, durations, messages), and says what to write instead.\n"
     for title, group in STANDARD.items():
         yield f"#### {title}\n"
         for standard in group:
