@@ -46,7 +46,10 @@ class Budget(NamedTuple):
 
 def _read() -> dict[str, Budget]:
     parts = tomllib.loads(FILE.read_text("utf-8")).get("part", {}) if FILE.is_file() else {}
-    return {name: Budget(one["lines"], one["modules"], *one["start"], one["reason"]) for name, one in parts.items()}
+    return {
+        name: Budget(one["lines"], one["modules"], one["start"][0], one["start"][1], one["reason"])
+        for name, one in parts.items()
+    }
 
 
 BUDGETS: Final = _read()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.language.expression import EvaluationError, environment
-from corrigible.rules.repair_functions.members import differing
+from corrigible.rules.repair_functions import differing
 
 
 @pytest.mark.parametrize(

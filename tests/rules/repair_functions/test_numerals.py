@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.language.expression import EvaluationError, environment
-from corrigible.rules.repair_functions.numerals import seconds, whole_number
+from corrigible.rules.repair_functions import seconds, whole_number
 
 
 def call(text: str, **values: Any) -> Any:

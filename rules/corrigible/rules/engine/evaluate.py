@@ -15,7 +15,7 @@ from corrigible.rules.budget import add_values, content_size
 from corrigible.rules.errors import RuleFault
 from corrigible.rules.language.evaluator import Values
 from corrigible.rules.language.expression import EvaluationError
-from corrigible.rules.language.rule import TERMINAL, Branch, Entry, LookupSpec, Rule
+from corrigible.rules.language.rule import TERMINAL, Branch, Entry, LookupSpec, PackSettings, Rule
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, allowed, brings_query
 from corrigible.rules.lookup_headers import LookupHeaders, is_value, lookup_headers
 from corrigible.rules.safety.loss import LookupResult
@@ -23,7 +23,6 @@ from corrigible.schema.exchange import Json, Request
 
 from .guarded_patch import PatchError
 from .lookup_path import may_be_value
-from .pack_settings import PackSettings
 from .suggestion_builder import SuggestionBuilder, filled
 
 Evaluation = Generator[Lookup, LookupAnswer, "RuleResult | None"]

@@ -18,6 +18,7 @@ from corrigible.rules.language.rule import (
     TERMINAL,
     Edit,
     Entry,
+    PackSettings,
     Placeholder,
     Rule,
     SuggestionGroup,
@@ -31,8 +32,6 @@ from corrigible.schema.exchange import Json, Request
 
 from .guarded_patch import changes_request, derive, guarded, with_new_idempotency_key
 from .lookup_path import encode_values, foreign_texts
-from .pace import is_wait, slower
-from .pack_settings import PackSettings
 
 _MOST_ALTERNATIVES = 5
 _MOST_TOGETHER = 32
@@ -330,3 +329,23 @@ def _operation(edit: Edit, values: Values) -> Operation:
     if edit.op in ("add", "replace", "test"):
         op["value"] = filled(edit.value, values)
     return op
+
+
+_LONGEST_WAIT = 10**9
+
+
+def is_wait(seconds: Json) -> bool:
+    """Whether it is a number of seconds to come: headers may say anything."""
+    return type(seconds) in (int, float) and 0 <= seconds <= _LONGEST_WAIT
+
+
+def slower(one: Mapping[str, Json] | None, other: Mapping[str, Json]) -> dict[str, Json]:
+    """Fold two paces into the more careful one."""
+    if one is None:
+        return dict(other)
+    longer = float(other.get("after_seconds") or 0) > float(one.get("after_seconds") or 0)
+    out = dict(other if longer else one)
+    out["same_request"] = bool(one.get("same_request") and other.get("same_request"))
+    if "new" in (one.get("idempotency_key"), other.get("idempotency_key")):
+        out["idempotency_key"] = "new"
+    return out

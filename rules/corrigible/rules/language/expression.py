@@ -30,7 +30,7 @@ from corrigible.rules.functions.builtin import (
 from corrigible.rules.functions.edits import edits
 from corrigible.rules.functions.quantity import quantity, quantity_text
 from corrigible.rules.pointer import parameter_pointer
-from corrigible.rules.repair_functions.registry import repair_functions
+from corrigible.rules.repair_functions import repair_functions
 from corrigible.rules.safety.nearness import nearest
 
 from .evaluator import WORDS, Compiled, Own, PackFunction, Values, compiled

@@ -9,13 +9,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from corrigible.rules.engine.pack_settings import PackSettings
 from corrigible.rules.errors import AuthoringError, Place, gather, suggest_spelling
 from corrigible.rules.language.compile import LONGEST_EXPRESSION, TOO_LONG, compile_rule
 from corrigible.rules.language.evaluator import PackFunction
 from corrigible.rules.language.expression import DEFINITIONS, SCOPE, Functions, environment
 from corrigible.rules.language.pack_model import PackText
-from corrigible.rules.language.rule import Rule
+from corrigible.rules.language.rule import PackSettings, Rule
 from corrigible.rules.language.syntax import RESERVED, ExpressionError, signature
 from corrigible.rules.language.validate import checked
 from corrigible.rules.language.yaml_source import Source, read_source
@@ -24,8 +23,7 @@ from corrigible.schema.exchange import Json
 from corrigible.schema.vocabulary import Vocabulary
 
 from .error_mapping import ErrorMapping, compile_error
-from .mapping_problems import mapping_problems
-from .operation_names import OperationNames, compile_operation
+from .operation_names import OperationNames, compile_operation, is_path
 
 MANIFEST = "pack.yaml"
 CASES = ".cases.yaml"
@@ -265,3 +263,28 @@ def _vocabulary(manifest: Source, text: PackText) -> Vocabulary:
         except VocabularyError as problem:
             raise manifest.error(trail, str(problem)) from None
     return vocabulary
+
+
+_CREDENTIALS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key"})
+"""Headers that are no part of a request or an answer as rules see them."""
+
+
+def mapping_problems(manifest: Source, text: PackText) -> Iterator[AuthoringError]:
+    for key in text.operations:
+        if not is_path(key) and not text.operation:
+            yield manifest.error(("operations", key), f'"{key}" is no method and path; a name needs "operation"')
+    is_single = isinstance(manifest.data.get("operation"), dict)
+    for index, source in enumerate(text.operation):
+        trail = ("operation", "header") if is_single else ("operation", index, "header")
+        if source.header is not None and source.header.lower() in _CREDENTIALS:
+            yield manifest.error(trail, f'"{source.header}" is a credential, which rules never see')
+    if text.error is None:
+        return
+    if text.error.refused and text.dialect is not None:
+        yield manifest.error(("error", "refused"), f'the dialect "{text.dialect}" says which successes are refusals')
+    known = set(text.operations.values())
+    for refused in text.error.refused:
+        for name in refused.operations:
+            if name not in known:
+                hint = suggest_spelling(name, known)
+                yield manifest.error(("error", "refused"), f'"{name}" is none of the operations of pack.yaml{hint}')

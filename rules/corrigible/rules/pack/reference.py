@@ -43,6 +43,12 @@ _NAMES: Final = """\
 
 Look-ups and `let`s add their own names.
 """
+_OF_CEL: Final = """\
+These of CEL and its extensions strings, math, optional and bindings. Operators: `+ - * / %`, `== != < <= > >=`,
+`&& || !`, `condition ? a : b`, `in`. Literals: texts (`'a'`, `r'\\d'`), integers (`1`, `0x10`), doubles (`1.5`, `1e3`),
+`true`, `false`, `null`, lists, maps. `corrigible pack lint` refuses the rest of CEL (bytes, unsigned numbers,
+timestamps, durations, messages), and says what to write instead.
+"""
 _VALUES: Final[Mapping[str, Any]] = {
     "currency": "eur",
     "amount": 500,
@@ -203,10 +209,7 @@ def _functions() -> Iterator[str]:
         yield from _examples(function)
         yield ""
     yield "### Functions of CEL\n"
-    yield "These of CEL and its extensions strings, math, optional and bindings. Operators: `+ - * / %`,"
-    yield '`== != < <= > >=`, `&& || !`, `condition ? a : b`, `in`. Literals: texts (`\'a\'`, `r\'\\d\'`, `"""a"""`), integers'
-    yield "(`1`, `0x10`), doubles (`1.5`, `1e3`), `true`, `false`, `null`, lists, maps. `corrigible pack lint` refuses the rest of"
-    yield "CEL (bytes, unsigned numbers, timestamps, durations, messages), and says what to write instead.\n"
+    yield f"{_OF_CEL}\n"
     for title, group in STANDARD.items():
         yield f"#### {title}\n"
         for standard in group:

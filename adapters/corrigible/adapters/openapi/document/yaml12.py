@@ -13,8 +13,7 @@ from typing import Any, Final
 import yaml
 
 from corrigible.rules.errors import AuthoringError, Place
-from corrigible.rules.language.yaml_source import read_source
-from corrigible.rules.language.yaml_tree import composed
+from corrigible.rules.language.yaml_source import composed, read_source
 
 DEEPEST: Final = 200
 _MOST: Final = 4_000_000
