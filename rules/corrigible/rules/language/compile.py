@@ -40,7 +40,7 @@ from .rule import (
 )
 from .rule_model import Match, RuleText
 from .suggestion_model import AskEachText, AskText, EachText, LookupText, SuggestionText
-from .syntax import RESERVED, ExpressionError, without_literals
+from .syntax import RESERVED, ExpressionError
 from .validate import checked
 from .yaml_source import Source, Trail
 
@@ -94,6 +94,8 @@ class ExpressionCompiler:
         """What works and is to be mended all the same."""
         self.captures: frozenset[str] = frozenset()
         """The names of the groups of `match.message`."""
+        self.later: set[str] = set()
+        """Names that are not known yet: a look-up or a `let` knows those before it."""
         self.expressions: list[Expression] = []
 
     def _named(self, name: str, trail: Trail) -> None:
@@ -115,6 +117,8 @@ class ExpressionCompiler:
         try:
             expression = scope.compile(text, self.functions)
             self.expressions.append(expression)
+            for name in sorted(self.later & expression.names):
+                self._wrong(trail, f'"{name}" is not known yet: it comes later')
             if len(text) > LONGEST_EXPRESSION:
                 self._doubt(trail, TOO_LONG.format(length=len(text)), "long-expression")
             if gives and (problem := wrong_result(expression, gives)) is not None:
@@ -152,10 +156,6 @@ class ExpressionCompiler:
         return text
 
 
-_ROOT = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
-"""Names that are no members of anything."""
-
-
 def _path(text: LookupText) -> tuple[str, str]:
     """Return the key under which a look-up gives its path, and the expression."""
     return ("post", text.post) if text.post is not None else ("get", text.get or "")
@@ -177,11 +177,11 @@ class _Compiler(ExpressionCompiler):
         self.lookups = lookups
         self.reading_posts = reading_posts
         self.names = frozenset(text.lookup) | frozenset(text.let)
+        self.later = set(self.names)
 
     def rule(self, pack: str, major: str, author: str | None) -> Rule:
         text, scope = self.text, environment(self.names - RESERVED)
         self._identity(pack)
-        self._order()
         if text.status == "stable":
             if text.author is None and author is None:
                 self._doubt(("status",), 'a stable rule needs "author", here or in pack.yaml', "header")
@@ -197,7 +197,7 @@ class _Compiler(ExpressionCompiler):
             match=self._match(text.match),
             when=self._condition(text.when, ("when",), environment()),
             lookups=tuple(self._question(name, lookup, scope) for name, lookup in text.lookup.items()),
-            lets=tuple((name, self._template(value, ("let", name), scope)) for name, value in text.let.items()),
+            lets=tuple((name, self._let(name, value, scope)) for name, value in text.let.items()),
             entries=tuple(self._entry(entry, ("suggest", index), scope) for index, entry in enumerate(text.suggest)),
             also_resolves=None
             if text.also_resolves is None
@@ -221,7 +221,8 @@ class _Compiler(ExpressionCompiler):
     def _question(self, name: str, lookup_text: LookupText, scope: Environment) -> LookupSpec:
         begun = len(self.expressions)
         trail, (key, path) = ("lookup", name), _path(lookup_text)
-        return LookupSpec(
+        self._path_of(name, lookup_text)
+        spec = LookupSpec(
             name,
             self._cel(path, (*trail, key), scope, "a text"),
             self._condition(lookup_text.condition, (*trail, "if"), scope),
@@ -234,43 +235,23 @@ class _Compiler(ExpressionCompiler):
             ),
             frozenset(name for one in self.expressions[begun:] for name in one.names) & self.text.lookup.keys(),
         )
+        self.later.discard(name)
+        return spec
 
-    def _order(self) -> None:
-        """A look-up knows the look-ups before it, a `let` every look-up and the `let`s before it."""
-        waiting = [*self.text.lookup, *self.text.let]
-        for name, lookup_text in self.text.lookup.items():
-            key, path = _path(lookup_text)
-            for part, text in (
-                (key, path),
-                ("if", lookup_text.condition),
-                ("body", lookup_text.body),
-                ("headers", lookup_text.headers),
-            ):
-                self._too_early(text, ("lookup", name, part), waiting)
-            waiting.pop(0)
-            if re.search(r"""[^/]/['"]\s*$""", path):
-                self._doubt(("lookup", name, key), "a path that ends with a slash is never looked up", "trailing-slash")
-            templates = self.lookups if lookup_text.post is None else self.reading_posts
-            beginning = uncovered(path, templates) if templates is not None else None
-            if beginning is not None:
-                wanted = f'"{beginning}"' if lookup_text.post is None else f'"POST {beginning}"'
-                self._wrong(("lookup", name, key), f"{wanted} fits none of the lookups of pack.yaml")
-        for name, value in self.text.let.items():
-            self._too_early(value, ("let", name), waiting)
-            waiting.pop(0)
+    def _let(self, name: str, value: Any, scope: Environment) -> Template:
+        template = self._template(value, ("let", name), scope)
+        self.later.discard(name)
+        return template
 
-    def _too_early(self, value: Any, trail: Trail, waiting: list[str]) -> None:
-        if isinstance(value, (dict, list)):
-            for inner in value.values() if isinstance(value, dict) else value:
-                self._too_early(inner, trail, waiting)
-        elif isinstance(value, str) and not set(waiting).isdisjoint(_ROOT.findall(without_literals(value))):
-            try:
-                Environment(environment(self.names - RESERVED).names - set(waiting)).compile(value, self.functions)
-            except ExpressionError as problem:
-                for name in waiting:
-                    if f"undeclared reference to '{name}" in str(problem):
-                        self._wrong(trail, f'"{name}" is not known yet: it comes later')
-                        return
+    def _path_of(self, name: str, lookup_text: LookupText) -> None:
+        key, path = _path(lookup_text)
+        if re.search(r"""[^/]/['"]\s*$""", path):
+            self._doubt(("lookup", name, key), "a path that ends with a slash is never looked up", "trailing-slash")
+        templates = self.lookups if lookup_text.post is None else self.reading_posts
+        beginning = uncovered(path, templates) if templates is not None else None
+        if beginning is not None:
+            wanted = f'"{beginning}"' if lookup_text.post is None else f'"POST {beginning}"'
+            self._wrong(("lookup", name, key), f"{wanted} fits none of the lookups of pack.yaml")
 
     def _identity(self, pack: str) -> None:
         owner, _, last = self.text.id.partition(".")
