@@ -10,9 +10,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from corrigible.proxy.cli import main
-from corrigible.rules.language.editor_schema import editor_schemas
 from corrigible.rules.language.expression import DEFINITIONS, EXAMPLES, environment
 from corrigible.rules.language.file_model import EXPRESSION
+from corrigible.rules.language.rule_model import editor_schemas
 from corrigible.rules.language.syntax import RESERVED, words
 from corrigible.rules.pack.reference import reference
 

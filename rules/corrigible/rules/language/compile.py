@@ -24,6 +24,7 @@ from .expression import (
     unknown_members,
     wrong_result,
 )
+from .file_model import checked
 from .rule import (
     ACTED,
     TERMINAL,
@@ -41,7 +42,6 @@ from .rule import (
 from .rule_model import Match, RuleText
 from .suggestion_model import AskEachText, AskText, EachText, LookupText, SuggestionText
 from .syntax import RESERVED, ExpressionError
-from .validate import checked
 from .yaml_source import Source, Trail
 
 

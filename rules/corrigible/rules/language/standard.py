@@ -268,7 +268,7 @@ class Function(NamedTuple):
     """None for a macro."""
 
 
-_SIGNATURE: Final = re.compile(r"(?:([\w? ]+)\.(\?)?)?(\w+)\((.*)\) -> ([\w ]+)(?:\(\w+\))?")
+_SIGNATURE: Final = re.compile(r"(?:([\w ]+)\.)?(\w+)\((.*)\) -> (\w+)")
 
 
 def _kinds(text: str) -> frozenset[str] | None:
@@ -276,21 +276,6 @@ def _kinds(text: str) -> frozenset[str] | None:
     if text == "any":
         return None
     return frozenset(text.replace("number", "int or double or uint").split(" or "))
-
-
-def _function(call: Callable[..., Any] | None, signature: str, description: str, example: str) -> Function:
-    match = _SIGNATURE.fullmatch(signature)
-    if match is None or call is None:
-        return Function("", signature, description, (example,))
-    owner, _, name, listed, gives = match.groups()
-    is_method = owner is not None and owner != "math"
-    arguments = listed.replace("[", "").replace("]", "").split(", ") if listed else []
-    kinds = [_kinds(one.rpartition(": ")[2]) for one in arguments]
-    kinds = [_kinds(owner), *kinds] if is_method else kinds
-    least = 1 if "..." in listed else len(kinds) - listed.count("[")
-    known = gives if gives in TYPES else ""
-    whole_name = name if owner != "math" else f"math.{name}"
-    return Function(whole_name, signature, description, (example,), tuple(kinds), least, known, is_method, call)
 
 
 def _long(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -304,111 +289,96 @@ def _long(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
+_CALLS: Final[Mapping[str, Callable[..., Any]]] = {
+    **{"size": len, "type": lambda value: TYPES[kind_of(value)], "dyn": lambda value: value},
+    **{"int": _int, "double": _double, "string": _string, "bool": _bool, "join": _join, "matches": _matches},
+    **{"contains": _long(lambda text, part: part in text), "charAt": _char_at, "replace": _replace, "split": _split},
+    **{"startsWith": _long(str.startswith), "endsWith": _long(str.endswith), "substring": _long(_substring)},
+    **{"indexOf": _long(_index_of), "lastIndexOf": _long(_last_index_of), "reverse": _long(lambda text: text[::-1])},
+    "trim": _long(lambda text: text.strip(_WHITE)),
+    "lowerAscii": _long(lambda text: text.translate(_LOWER)),
+    "upperAscii": _long(lambda text: text.translate(_UPPER)),
+    "greatest": _extreme(lambda one, best: one > best),
+    "least": _extreme(lambda one, best: one < best),
+    **{"ceil": _whole(math.ceil), "floor": _whole(math.floor), "trunc": _whole(math.trunc), "round": _rounded},
+    **{"abs": _absolute, "sign": _sign, "isNaN": math.isnan, "isInf": math.isinf, "isFinite": math.isfinite},
+    "sqrt": lambda number: math.nan if number < 0 else math.sqrt(as_double(number)),
+}
+"""What each function does; those without one are macros."""
+_TABLE: Final = """\
+# Values and conversions
+size(string or list or map) -> int | Characters, elements or members. | size(['a', 'b'])
+string or list or map.size() -> int | The same. | 'abc'.size()
+type(any) -> type | The type: `string`, `int`, `list`, ... | type(1) == int
+int(number or string or bool) -> int | Of a number, or a number as text. | int('12')
+double(number or string) -> double | Of a number or a number as text. | double('1.5')
+string(string or number or bool) -> string | The text of a scalar. | string(12)
+bool(bool or string) -> bool | Of `'true'` and `'false'`. | bool('true')
+dyn(any) -> any | The value, of a type that only it tells. | dyn(1)
+# Lists and maps
+has(a.b) -> bool | Whether the member exists. | has(request.body)
+a in list or map -> bool | Whether an element or a member exists. | 'a' in ['a', 'b']
+list.all(x, condition) -> bool | Whether the condition holds for all. | [1, 2].all(n, n > 0)
+list.exists(x, condition) -> bool | For one or more. | [1, 2].exists(n, n > 1)
+list.exists_one(x, condition) -> bool | For one alone. | [1, 2].exists_one(n, n > 1)
+list.filter(x, condition) -> list | Those for which it holds. | [1, 2, 3].filter(n, n > 1)
+list.map(x, value) -> list | A value for each. | [1, 2].map(n, n * 2)
+list.map(x, condition, value) -> list | The two in one. | [1, 2].map(n, n > 1, n * 2)
+list.join([separator: string]) -> string | The texts in one. | ['a', 'b'].join('-')
+# Texts
+string.matches(pattern: string) -> bool | Whether an RE2 pattern is found in it. | 'v12'.matches('^v[0-9]+$')
+string.contains(string) -> bool |  | 'abc'.contains('b')
+string.startsWith(string) -> bool |  | 'abc'.startsWith('a')
+string.endsWith(string) -> bool |  | 'abc'.endsWith('c')
+string.charAt(index: int) -> string | Empty at the end. | 'abc'.charAt(1)
+string.indexOf(string, [from: int]) -> int | -1 if it is not found. | 'abc'.indexOf('c')
+string.lastIndexOf(string, [to: int]) -> int |  | 'abab'.lastIndexOf('b')
+string.substring(from: int, [to: int]) -> string |  | 'abcd'.substring(1, 3)
+string.replace(old: string, new: string, [most: int]) -> string |  | 'a-b-c'.replace('-', '_')
+string.split(separator: string, [most: int]) -> list |  | 'a,b,c'.split(',')
+string.trim() -> string | Blanks go. | ' a '.trim()
+string.lowerAscii() -> string |  | 'ABC'.lowerAscii()
+string.upperAscii() -> string |  | 'abc'.upperAscii()
+string.reverse() -> string |  | 'abc'.reverse()
+# Numbers
+math.greatest(any, ...) -> number | Of arguments, or of a list. | math.greatest(1, 3, 2)
+math.least(any, ...) -> number |  | math.least([1, 3, 2])
+math.ceil(double) -> double |  | math.ceil(1.2)
+math.floor(double) -> double |  | math.floor(1.8)
+math.round(double) -> double | Halves go away from zero. | math.round(1.5)
+math.trunc(double) -> double |  | math.trunc(1.8)
+math.abs(number) -> number |  | math.abs(-1)
+math.sign(number) -> number | -1, 0 or 1. | math.sign(-2)
+math.sqrt(number) -> double |  | math.sqrt(4)
+math.isNaN(double) -> bool |  | math.isNaN(1.0)
+math.isInf(double) -> bool |  | math.isInf(1.0)
+math.isFinite(double) -> bool |  | math.isFinite(1.0)
+# Missing values and names
+a.?b.?c.orValue(default) -> any | Null counts as missing. | request.?body.?discount.orValue(0)
+a.?b.hasValue() -> bool |  | request.?body.?discount.hasValue()
+cel.bind(name, value, expression) -> any | A name inside of one expression. | cel.bind(n, 2, n * n)
+"""
+"""Signature, meaning and an example of each function, by group."""
+
+
+def _function(row: str) -> Function:
+    signature, description, example = row.split(" | ")
+    match = _SIGNATURE.fullmatch(signature)
+    call = _CALLS.get(match[2]) if match is not None else None
+    if match is None or call is None:
+        return Function("", signature, description, (example,))
+    owner, name, listed, gives = match.groups()
+    is_method = owner is not None and owner != "math"
+    arguments = listed.replace("[", "").replace("]", "").split(", ") if listed else []
+    kinds = [_kinds(one.rpartition(": ")[2]) for one in ([owner, *arguments] if is_method else arguments)]
+    least = 1 if "..." in listed else len(kinds) - listed.count("[")
+    whole_name = name if owner != "math" else f"math.{name}"
+    known = gives if gives in TYPES else ""
+    return Function(whole_name, signature, description, (example,), tuple(kinds), least, known, is_method, call)
+
+
 STANDARD: Final[Mapping[str, tuple[Function, ...]]] = {
-    title: tuple(_function(*row) for row in rows)
-    for title, rows in {
-        "Values and conversions": (
-            (len, "size(string or list or map) -> int", "Characters, elements or members.", "size(['a', 'b'])"),
-            (len, "string or list or map.size() -> int", "The same.", "'abc'.size()"),
-            (
-                lambda value: TYPES[kind_of(value)],
-                "type(any) -> type",
-                "The type: `string`, `int`, `list`, ...",
-                "type(1) == int",
-            ),
-            (_int, "int(number or string or bool) -> int", "Of a number, or a number as text.", "int('12')"),
-            (_double, "double(number or string) -> double", "Of a number or a number as text.", "double('1.5')"),
-            (_string, "string(string or number or bool) -> string", "The text of a scalar.", "string(12)"),
-            (_bool, "bool(bool or string) -> bool", "Of `'true'` and `'false'`.", "bool('true')"),
-            (lambda value: value, "dyn(any) -> any", "The value, of a type that only it tells.", "dyn(1)"),
-        ),
-        "Lists and maps": (
-            (None, "has(a.b) -> bool", "Whether the member exists.", "has(request.body)"),
-            (None, "a in list or map -> bool", "Whether an element or a member exists.", "'a' in ['a', 'b']"),
-            (None, "list.all(x, condition) -> bool", "Whether the condition holds for all.", "[1, 2].all(n, n > 0)"),
-            (None, "list.exists(x, condition) -> bool", "For one or more.", "[1, 2].exists(n, n > 1)"),
-            (None, "list.exists_one(x, condition) -> bool", "For one alone.", "[1, 2].exists_one(n, n > 1)"),
-            (None, "list.filter(x, condition) -> list", "Those for which it holds.", "[1, 2, 3].filter(n, n > 1)"),
-            (None, "list.map(x, value) -> list", "A value for each.", "[1, 2].map(n, n * 2)"),
-            (None, "list.map(x, condition, value) -> list", "The two in one.", "[1, 2].map(n, n > 1, n * 2)"),
-            (_join, "list.join([separator: string]) -> string", "The texts in one.", "['a', 'b'].join('-')"),
-        ),
-        "Texts": (
-            (
-                _matches,
-                "string.matches(pattern: string) -> bool",
-                "Whether an RE2 pattern is found in it.",
-                "'v12'.matches('^v[0-9]+$')",
-            ),
-            (_long(lambda text, part: part in text), "string.contains(string) -> bool", "", "'abc'.contains('b')"),
-            (_long(str.startswith), "string.startsWith(string) -> bool", "", "'abc'.startsWith('a')"),
-            (_long(str.endswith), "string.endsWith(string) -> bool", "", "'abc'.endsWith('c')"),
-            (_char_at, "string.charAt(index: int) -> string", "Empty at the end.", "'abc'.charAt(1)"),
-            (
-                _long(_index_of),
-                "string.indexOf(string, [from: int]) -> int",
-                "-1 if it is not found.",
-                "'abc'.indexOf('c')",
-            ),
-            (_long(_last_index_of), "string.lastIndexOf(string, [to: int]) -> int", "", "'abab'.lastIndexOf('b')"),
-            (_long(_substring), "string.substring(from: int, [to: int]) -> string", "", "'abcd'.substring(1, 3)"),
-            (
-                _replace,
-                "string.replace(old: string, new: string, [most: int]) -> string",
-                "",
-                "'a-b-c'.replace('-', '_')",
-            ),
-            (_split, "string.split(separator: string, [most: int]) -> list", "", "'a,b,c'.split(',')"),
-            (
-                _long(lambda text: text.strip(_WHITE)),
-                "string.trim() -> string",
-                "Blanks go.",
-                "' a '.trim()",
-            ),
-            (_long(lambda text: text.translate(_LOWER)), "string.lowerAscii() -> string", "", "'ABC'.lowerAscii()"),
-            (_long(lambda text: text.translate(_UPPER)), "string.upperAscii() -> string", "", "'abc'.upperAscii()"),
-            (_long(lambda text: text[::-1]), "string.reverse() -> string", "", "'abc'.reverse()"),
-        ),
-        "Numbers": (
-            (
-                _extreme(lambda one, best: one > best),
-                "math.greatest(any, ...) -> number",
-                "Of arguments, or of a list.",
-                "math.greatest(1, 3, 2)",
-            ),
-            (_extreme(lambda one, best: one < best), "math.least(any, ...) -> number", "", "math.least([1, 3, 2])"),
-            (_whole(math.ceil), "math.ceil(double) -> double", "", "math.ceil(1.2)"),
-            (_whole(math.floor), "math.floor(double) -> double", "", "math.floor(1.8)"),
-            (_rounded, "math.round(double) -> double", "Halves go away from zero.", "math.round(1.5)"),
-            (_whole(math.trunc), "math.trunc(double) -> double", "", "math.trunc(1.8)"),
-            (_absolute, "math.abs(number) -> number", "", "math.abs(-1)"),
-            (_sign, "math.sign(number) -> number", "-1, 0 or 1.", "math.sign(-2)"),
-            (
-                lambda number: math.nan if number < 0 else math.sqrt(as_double(number)),
-                "math.sqrt(number) -> double",
-                "",
-                "math.sqrt(4)",
-            ),
-            (math.isnan, "math.isNaN(double) -> bool", "", "math.isNaN(1.0)"),
-            (math.isinf, "math.isInf(double) -> bool", "", "math.isInf(1.0)"),
-            (math.isfinite, "math.isFinite(double) -> bool", "", "math.isFinite(1.0)"),
-        ),
-        "Missing values and names": (
-            (
-                None,
-                "a.?b.?c.orValue(default) -> any",
-                "Null counts as missing.",
-                "request.?body.?discount.orValue(0)",
-            ),
-            (None, "a.?b.hasValue() -> bool", "", "request.?body.?discount.hasValue()"),
-            (
-                None,
-                "cel.bind(name, value, expression) -> any",
-                "A name inside of one expression.",
-                "cel.bind(n, 2, n * n)",
-            ),
-        ),
-    }.items()
+    group.partition("\n")[0]: tuple(map(_function, group.splitlines()[1:])) for group in _TABLE.split("# ")[1:]
 }
 """The functions of CEL by group, as the reference of packs lists them."""
 CALLED: Final = {(one.name, one.is_method): one for group in STANDARD.values() for one in group if one.call is not None}

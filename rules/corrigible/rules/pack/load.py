@@ -13,10 +13,10 @@ from corrigible.rules.errors import AuthoringError, Place, gather, suggest_spell
 from corrigible.rules.language.compile import LONGEST_EXPRESSION, TOO_LONG, compile_rule
 from corrigible.rules.language.evaluator import PackFunction
 from corrigible.rules.language.expression import DEFINITIONS, SCOPE, Functions, environment
+from corrigible.rules.language.file_model import checked
 from corrigible.rules.language.pack_model import PackText
 from corrigible.rules.language.rule import PackSettings, Rule
 from corrigible.rules.language.syntax import RESERVED, ExpressionError, signature
-from corrigible.rules.language.validate import checked
 from corrigible.rules.language.yaml_source import Source, read_source
 from corrigible.schema.error import VocabularyError
 from corrigible.schema.exchange import Json
