@@ -272,7 +272,7 @@ class _Compiler:
         known = {one, other} - {""}
         if sign in ("&&", "||"):
             if known - {"bool"}:
-                self._refuse(sign, tree.at, *(known - {"bool"}))
+                self._refuse(sign, tree.at, *sorted(known - {"bool"}))
             return Part(_joined(left, right, decisive=sign == "||"), "bool")
         if sign in ("==", "!="):
             if len(known) == 2 and known != {"int", "double"}:
