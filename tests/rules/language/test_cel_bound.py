@@ -138,6 +138,16 @@ def test_any_expression_gives_a_small_value_or_an_error(text: str) -> None:
     assert UNITS_OF_VALUE * size.values + size.letters <= 2 * MOST_UNITS
 
 
+def test_names_that_need_each_other_do_not_run_out_of_stack() -> None:
+    needs = "+".join(["{0}", *"1" * 25])
+    text = "cel.bind(a0, 1, "
+    text += "".join(f"cel.bind(a{n + 1}, {needs.format(f'a{n}')}, " for n in range(45))
+    expression = ENV.compile(f"{text}a45{')' * 46}")
+    with pytest.raises(EvaluationError, match="nested too deep"):
+        expression.evaluate({})
+    assert ENV.compile("[1].exists(x, x == 1)").evaluate({})
+
+
 def test_functions_of_functions_do_not_double(tmp_path: Any) -> None:
     from corrigible.rules.errors import AuthoringError
     from corrigible.rules.pack.load import load_pack

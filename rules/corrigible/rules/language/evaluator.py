@@ -150,6 +150,13 @@ class _Compiler:
         words = " and ".join(WORDS[kind] for kind in kinds if kind)
         raise ExpressionError(at, f'no matching overload: "{sign}" does not take {words}{hint}')
 
+    def _of_kind(self, tree: cel.Tree, sign: str, at: int, *kinds: str, hint: str = "") -> Part:
+        """Return the evaluator of an operand. Raises ExpressionError where its value is surely of another kind."""
+        part = self.part(tree)
+        if part.kind and part.kind not in kinds:
+            self._refuse(sign, at, part.kind, hint=hint)
+        return part
+
     def _literal(self, tree: cel.Literal) -> Part:
         value = tree.value
         return Part(lambda _: value, _KINDS[type(value)])
@@ -222,9 +229,8 @@ class _Compiler:
         return self._of_scope(tree.name)
 
     def _index(self, tree: cel.Index) -> Part:
-        (owner, of), (index, kind) = self.part(tree.owner), self.part(tree.index)
-        if of not in ("", "list", "map") or kind not in ("", "string", "int", "double", "bool"):
-            self._refuse("[]", tree.at, of or kind)
+        owner = self._of_kind(tree.owner, "[]", tree.at, "list", "map").evaluate
+        index = self._of_kind(tree.index, "[]", tree.at, "string", "int", "double", "bool").evaluate
 
         def found(values: Values) -> Any:
             there, key = owner(values), index(values)
@@ -248,9 +254,8 @@ class _Compiler:
         return Part(found)
 
     def _unary(self, tree: cel.Unary) -> Part:
-        inner, kind = self.part(tree.operand)
-        if kind not in (("", "bool") if tree.sign == "!" else ("", "int", "double")):
-            self._refuse(tree.sign, tree.at, kind)
+        kinds = ("bool",) if tree.sign == "!" else ("int", "double")
+        inner, kind = self._of_kind(tree.operand, tree.sign, tree.at, *kinds)
 
         def denied(values: Values) -> bool:
             if type(value := inner(values)) is bool:
@@ -294,9 +299,7 @@ class _Compiler:
         return Part(_OPERATORS[sign](left, right), gives or next(iter(known), ""))
 
     def _choice(self, tree: cel.Choice) -> Part:
-        condition, kind = self.part(tree.condition)
-        if kind not in ("", "bool"):
-            self._refuse("?:", tree.at, kind, hint=" as a condition")
+        condition = self._of_kind(tree.condition, "?:", tree.at, "bool", hint=" as a condition").evaluate
         (then, one), (otherwise, other) = self.part(tree.then), self.part(tree.otherwise)
 
         def chosen(values: Values) -> Any:
@@ -322,15 +325,16 @@ class _Compiler:
         return Part(listed, "list")
 
     def _map(self, tree: cel.MapOf) -> Part:
-        entries = [(self.part(key), self.part(value).evaluate) for key, value in tree.entries]
-        for key, _ in entries:
-            if key.kind not in ("", "string", "int", "bool"):
-                self._refuse("{}", tree.at, key.kind, hint=" as the key of a map")
+        key_kinds, hint = ("string", "int", "bool"), " as the key of a map"
+        entries = [
+            (self._of_kind(key, "{}", tree.at, *key_kinds, hint=hint).evaluate, self.part(value).evaluate)
+            for key, value in tree.entries
+        ]
 
         def mapped(values: Values) -> dict[Any, Any]:
             found: dict[Any, Any] = {}
             for key_of, value_of in entries:
-                key, value = key_of.evaluate(values), value_of(values)
+                key, value = key_of(values), value_of(values)
                 if type(key) not in (str, int, bool):
                     raise Failed(f"Invalid map key type: '{kind_of(key)}'")
                 if key in found:
@@ -502,9 +506,7 @@ class _Compiler:
             raise ExpressionError(
                 at, f"{name} is called as list.{name}(x, ...): a name for the element, what is asked of it"
             )
-        items, kind = self.part(owner)
-        if kind not in ("", "list", "map"):
-            self._refuse(name, at, kind)
+        items = self._of_kind(owner, name, at, "list", "map").evaluate
         before = self.parts
         inner = [self._within(variable.name, one, later=False) for one in arguments[1:]]
         cost = max(1, (self.parts - before) // 16)

@@ -95,6 +95,8 @@ class Expression:
             return self._evaluate(values)
         except (Failed, Oversized) as problem:
             raise EvaluationError(f"{self.text}: {problem}") from problem
+        except RecursionError:  # names that are evaluated when they are needed may need each other
+            raise EvaluationError(f"{self.text}: nested too deep") from None
 
     def holds(self, values: Values) -> bool:
         """Return whether the expression is true; anything but a boolean is an EvaluationError."""
