@@ -49,6 +49,7 @@ docs: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/lint-imports .importlinter --no-cache --no-logo
 
 types: $(READY)
 	$(BIN)/mypy

@@ -16,7 +16,7 @@ import corrigible.client
 from corrigible.schema import Next, Request, apply
 
 HEAVY = {
-    *("cel-expr-python", "cryptography", "google-re2", "grpcio", "jsonschema", "jsonschema-rs", "mitmproxy", "numpy"),
+    *("cryptography", "google-re2", "grpcio", "jsonschema", "jsonschema-rs", "mitmproxy", "numpy"),
     *("orjson", "protobuf", "pyyaml", "rapidfuzz", "schemathesis", "scipy"),
 }
 VECTORS = files("corrigible.conformance").joinpath("vectors", "consumer", "comparison.json")

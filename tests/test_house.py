@@ -3,120 +3,21 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
+import importlib
 import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from importlinter.cli import lint_imports
+
+from tests.house import BUDGETS, SOURCE_ROOT, Budget, over_budget, shrunk
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE_ROOT = {
-    "schema": "protos",
-    "client": "protos",
-    "model": "protos",
-    "rules": "rules",
-    "adapters": "adapters",
-    "proxy": "proxy",
-    "conformance": "conformance",
-}
-MAY_IMPORT = {
-    "schema": set(),
-    "client": {"schema"},
-    "model": {"schema"},
-    "rules": {"schema"},
-    "adapters": {"schema", "rules"},
-    "proxy": {"schema", "client", "model", "rules", "adapters"},
-    "conformance": {"schema", "model"},
-}
-PURE = [
-    *(("client", f"{name}.py") for name in ("guard", "explanation", "answer", "policy", "decision")),
-    ("client", "sent_request.py"),
-    *(("client", f"{name}.py") for name in ("credentials", "native_message")),
-    *(("client", f"{name}.py") for name in ("tool", "tool_list", "tool_words")),
-    ("client", "correction.py"),
-    ("rules", "**/*.py"),
-    ("proxy", "core/**/*.py"),
-    ("proxy", "embed/**/*.py"),
-    ("proxy", "http/corrector.py"),
-    ("proxy", "grpc/corrector.py"),
-    ("proxy", "envoy/refusal_message.py"),
-    ("proxy", "envoy/told_entry.py"),
-    ("adapters", "bodies/**/*.py"),
-    ("adapters", "formats/**/*.py"),
-    *(("adapters", f"mapping/{name}.py") for name in ("operation", "mapping", "conversion", "map_index", "rewriting")),
-    *(("adapters", f"mapping/{name}.py") for name in ("builder", "field_map", "likeness")),
-    ("adapters", "apis/**/*format.py"),
-    ("adapters", "apis/**/*errors.py"),
-    ("adapters", "demo/*/format.py"),
-]
-IMPURE = {
-    *("asyncio", "grpc", "httpx", "mitmproxy", "os", "random", "secrets", "socket", "subprocess", "threading", "time"),
-    *("urllib.request", "uuid"),
-}
 CLOCKS = {"now", "utcnow", "today"}
-EXEMPT = {
-    "client/sent_request.py": {"uuid"},  # uuid5 of the old key and the content: no chance in it
-    "rules/budget.py": {"threading"},  # a thread-local: CEL calls our functions without room for an argument
-    "rules/language/cel_release.py": {"threading"},  # the same
-    "rules/language/expression.py": {"threading"},  # the same
-    "rules/functions/builtin.py": {"uuid"},  # uuid5 of a seed: no chance in it
-}
-ORDER = {
-    "client": [
-        *("guard", "credentials", "native_message", "sent_request", "explanation"),
-        *("answer", "policy", "called_operation", "decision", "correction", "driver"),
-        *("httpx", "requests", "stripe", "github", "grpc"),
-        *("tool", "tool_list", "tool_words", "toolset"),
-        *("agents", "langchain"),
-    ],
-    "model": ["conversation", "provider_client", "openai", "anthropic", "provider"],
-    "rules": [
-        *(
-            "errors",
-            "budget",
-            "pattern",
-            "violation",
-            "pointer",
-            "lookup",
-            "media_range",
-            "lookup_headers",
-            "functions",
-            "safety",
-            "repair_functions",
-            "language",
-        ),
-        *("engine", "schema_repair", "pack"),
-    ],
-    "adapters": [
-        *(
-            "operation",
-            "vocabulary",
-            "base",
-            "cache",
-            "bodies",
-            "sandbox",
-            "protobuf",
-            "openapi",
-            "mapping",
-            "formats",
-            "apis",
-            "demo",
-            "described",
-            "registry",
-        ),
-    ],
-    "proxy": [
-        *("core", "runtime", "embed", "tls_files", "http", "access_log", "admin", "build", "asgi", "recording"),
-        *("pack_tools", "map_tools", "mitm", "grpc", "envoy", "mcp", "demo", "command", "cli"),
-    ],
-    "conformance": [
-        *("model", "transport", "validators", "reference", "suite", "report", "audit", "checks", "lift", "command"),
-        "cli",
-    ],
-}
-"""Folders and modules of each part: one imports only what stands before it."""
 UNPORTABLE = re.compile(rb'(?<!\w)/(?:work|root)/|"resolved": *"https?:|index[-]url|registry *= *https?:')
 
 
@@ -154,55 +55,118 @@ def test_relative_imports_are_seen_by_the_check() -> None:
     ]
 
 
-@pytest.mark.parametrize("part", MAY_IMPORT)
-def test_imports_go_one_way(part: str) -> None:
-    allowed = MAY_IMPORT[part] | {part}
-    against = [
-        f"{path.relative_to(ROOT)} imports {name}"
-        for path in modules(part)
-        for name in imports_of(path, part)
-        if name.startswith("corrigible.") and name.split(".")[1] not in allowed
-    ]
-    assert against == []
+@pytest.mark.parametrize("contract", ["parts", "core", "rules", "suite"])
+def test_a_contract_that_is_broken_is_found(contract: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is so now breaks a contract that asks for the contrary: imports across the source roots are seen."""
+    text = (ROOT / ".importlinter").read_text("utf-8")
+    for now, contrary in (
+        ("    corrigible.adapters\n    corrigible.rules\n", "    corrigible.rules\n    corrigible.adapters\n"),
+        ("    corrigible.rules.budget -> threading\n", ""),
+        ("    engine\n    language\n", "    language\n    engine\n"),
+        (
+            "forbidden_modules =\n    corrigible.client\n    corrigible.rules\n",
+            "forbidden_modules =\n    corrigible.schema\n",
+        ),
+    ):
+        assert now in text
+        text = text.replace(now, contrary)
+    broken = tmp_path / "contracts"
+    broken.write_text(text, "utf-8")
+    assert lint_imports(str(broken), limit_to_contracts=(contract,), no_cache=True) != 0
+    assert "BROKEN" in capsys.readouterr().out
+
+
+def test_imports_keep_to_the_contracts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert lint_imports(str(ROOT / ".importlinter"), no_cache=True) == 0, capsys.readouterr().out
 
 
 def folder_of(part: str) -> Path:
     return ROOT / SOURCE_ROOT[part] / "corrigible" / part
 
 
-@pytest.mark.parametrize("part", ORDER)
-def test_folders_are_imported_in_one_order(part: str) -> None:
-    order, folder = ORDER[part], folder_of(part)
-    known = {path.stem for path in [*folder.glob("*.py"), *(inner.parent for inner in folder.glob("*/*.py"))]}
-    assert known - {"__init__"} == set(order), "ORDER names every folder and module of a part"
-    backward = set()
-    for path in modules(part):
-        relative = path.relative_to(folder)
-        here = relative.parts[0].removesuffix(".py")
-        if here == "__init__":
-            continue
-        for name in imports_of(path, part):
-            parts = name.split(".")
-            if parts[:2] == ["corrigible", part] and parts[2] in order and order.index(parts[2]) > order.index(here):
-                backward.add((f"{part}/{relative}", parts[2]))
-    assert backward == set()
+def pure_modules() -> list[Path]:
+    """Return the modules that the contract about the core names."""
+    listed = (ROOT / ".importlinter").read_text("utf-8").partition("contract:core]")[2]
+    paths: list[Path] = []
+    for name in re.findall(r"^    corrigible\.(\S+)$", listed.partition("forbidden_modules")[0], re.MULTILINE):
+        part, _, inner = name.partition(".")
+        pattern = inner.replace(".", "/")
+        found = [*folder_of(part).glob(f"{pattern}.py"), *folder_of(part).glob(f"{pattern}/**/*.py".lstrip("/"))]
+        assert found, f"{name} is gone: name its successor in .importlinter"
+        paths += found
+    return paths
 
 
-@pytest.mark.parametrize(("part", "pattern"), PURE)
-def test_the_core_has_no_clock_no_dice_and_no_sockets(part: str, pattern: str) -> None:
-    paths = [path for path in modules(part) if path in set(folder_of(part).glob(pattern))]
-    assert paths, f"{part}/{pattern} is gone: name its successor here"
+def test_the_core_asks_no_clock() -> None:
+    """A contract sees imports: calls such as `datetime.now()` are looked for here, and what `urllib` opens."""
+    paths = pure_modules()
+    assert len(paths) > 150
     for path in paths:
-        name = f"{part}/{path.relative_to(folder_of(part))}"
-        imports = {one for one in imports_of(path, part) for bad in IMPURE if f"{one}.".startswith(f"{bad}.")}
-        allowed = EXEMPT.get(name, set())
-        assert {one.partition(".")[0] for one in imports} == allowed, name
-        calls = [node.func for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
-        assert not [one for one in calls if isinstance(one, ast.Attribute) and one.attr in CLOCKS], name
+        source = path.read_text("utf-8")
+        calls = [node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+        assert not [one for one in calls if isinstance(one, ast.Attribute) and one.attr in CLOCKS], path
+        assert "urllib.request" not in source, path
 
 
-def test_what_is_exempt_exists() -> None:
-    assert [name for name in EXEMPT if not (folder_of(name.partition("/")[0]) / name.partition("/")[2]).is_file()] == []
+def public(part: str) -> list[str]:
+    """Return what a part lists for others: `__all__`, and `_MODULES` where that has names alone."""
+    module = importlib.import_module(f"corrigible.{part}")
+    return [*module.__all__, *getattr(module, "_MODULES", ())]
+
+
+@functools.cache
+def used_by_others() -> dict[str, dict[str, str]]:
+    """Return what is imported of each part by another one: the name behind the part, and a module that does so."""
+    used: dict[str, dict[str, str]] = {part: {} for part in SOURCE_ROOT}
+    for part in SOURCE_ROOT:
+        for path in modules(part):
+            for name in imports_of(path, part):
+                root, other, *inner = [*name.split("."), "", ""][:3]
+                if root == "corrigible" and other in used and other != part:
+                    used[other].setdefault(inner[0], str(path.relative_to(ROOT)))
+    return used
+
+
+def test_parts_use_the_public_face_of_each_other() -> None:
+    for part, names in used_by_others().items():
+        assert {name: by for name, by in names.items() if name and name not in public(part)} == {}, part
+
+
+@pytest.mark.parametrize("part", SOURCE_ROOT)
+def test_a_public_face_lists_what_there_is(part: str) -> None:
+    listed = public(part)
+    assert len(listed) == len(set(listed))
+    module = importlib.import_module(f"corrigible.{part}")
+    folder = folder_of(part)
+    there = [name for name in listed if (folder / name).is_dir() or (folder / f"{name}.py").is_file()]
+    assert [name for name in listed if name not in there and not hasattr(module, name)] == []
+    if part in ("rules", "adapters", "model"):  # nobody but other parts uses them
+        assert set(listed) == set(used_by_others()[part]) - {""}
+
+
+def test_the_house_does_not_grow() -> None:
+    assert over_budget() == []
+
+
+def test_a_raised_budget_says_why() -> None:
+    assert [part for part, one in BUDGETS.items() if one.is_raised and not one.reason.strip()] == []
+
+
+def test_budgets_are_written_down_only() -> None:
+    before = {"a": Budget(100, 5, 100, 5), "b": Budget(90, 9, 80, 9, "a new front end"), "c": Budget(10, 1, 10, 1)}
+    after = shrunk(before, {"a": (120, 4), "b": (70, 9), "c": (10, 1)})
+    assert after["a"] == Budget(100, 4, 100, 4)
+    assert after["b"] == Budget(70, 9, 70, 9)
+    assert after["c"] == before["c"]
+    assert before["b"].is_raised and not after["b"].is_raised
+
+
+def test_the_architecture_names_what_there_is() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    paths = re.findall(r"`([\w.-]+(?:/[\w.{}-]+)+/?|[\w-]+\.(?:md|toml|py|yaml))`", text)
+    assert len(paths) > 25
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    assert len(text.splitlines()) <= 120
 
 
 @pytest.mark.parametrize("part", SOURCE_ROOT)

@@ -10,7 +10,7 @@ import pytest
 from corrigible.schema.extra import MissingExtra, missing_module, needs, require
 
 ENGINE = [
-    *("cel_expr_python", "google.protobuf", "grpc", "jsonschema", "jsonschema_rs", "mitmproxy", "orjson", "rapidfuzz"),
+    *("google.protobuf", "grpc", "jsonschema", "jsonschema_rs", "mitmproxy", "orjson", "rapidfuzz"),
     *("re2", "rich", "yaml"),
 ]
 BARE = f"import sys; sys.modules.update(dict.fromkeys({ENGINE!r})); "

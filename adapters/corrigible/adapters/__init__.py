@@ -3,3 +3,21 @@
 from corrigible.schema.extra import require
 
 require("corrigible.adapters", "proxy")
+
+__all__ = [
+    "apis",
+    "base",
+    "bodies",
+    "cache",
+    "demo",
+    "described",
+    "formats",
+    "mapping",
+    "openapi",
+    "operation",
+    "protobuf",
+    "registry",
+    "sandbox",
+    "vocabulary",
+]
+"""Folders and modules that other parts may use; the rest is private."""

@@ -1,12 +1,10 @@
 """For programs that call APIs: explains the corrections in refused answers, and sends them where that is allowed.
 
 Each HTTP library or SDK has a module of its name, which is imported where it is wanted: `corrigible.client.httpx`,
-`.requests`, `.stripe`, `.github`, `.grpc`. `openai` and `anthropic` give the operations of an API to models as tools.
+`.requests`, `.stripe`, `.github`, `.grpc`. `.openai` and `.anthropic` give the operations of an API to models as tools.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
 
 from .answer import Answer
 from .correction import Outcome
@@ -14,9 +12,6 @@ from .driver import run, run_async
 from .explanation import explain
 from .policy import OnRefusal, Policy, Proposal, Question
 from .sent_request import SentRequest
-
-if TYPE_CHECKING:
-    from .agents import anthropic, openai
 
 __all__ = [
     "Answer",
@@ -26,18 +21,23 @@ __all__ = [
     "Proposal",
     "Question",
     "SentRequest",
-    "anthropic",
     "explain",
-    "openai",
     "run",
     "run_async",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Only who calls tools pays for httpx."""
-    if name not in ("anthropic", "openai"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import agents
-
-    return getattr(agents, name)
+_MODULES = [
+    "answer",
+    "anthropic",
+    "credentials",
+    "github",
+    "grpc",
+    "guard",
+    "httpx",
+    "langchain",
+    "openai",
+    "policy",
+    "requests",
+    "stripe",
+    "toolset",
+]
+"""Modules that others may import by their name; the rest is private."""

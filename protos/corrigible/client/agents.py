@@ -19,7 +19,7 @@ from typing import Any, Final
 from .tool import Tool
 from .toolset import ToolResult, Toolset
 
-__all__ = ["Provider", "anthropic", "openai"]
+__all__ = ["ANTHROPIC", "OPENAI", "Provider"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def _member(holder: Any, name: str) -> Any:
     return holder[name] if isinstance(holder, dict) else getattr(holder, name)
 
 
-openai: Final = Provider(
+OPENAI: Final = Provider(
     lambda tool: {
         "type": "function",
         "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema},
@@ -65,7 +65,7 @@ openai: Final = Provider(
     lambda call, result: {"role": "tool", "tool_call_id": _member(call, "id"), "content": result.text},
 )
 """Chat completions: `results` takes the `tool_calls` of a message and returns messages."""
-anthropic: Final = Provider(
+ANTHROPIC: Final = Provider(
     lambda tool: {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema},
     _of_block,
     lambda block, result: {

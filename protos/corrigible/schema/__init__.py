@@ -104,6 +104,29 @@ __all__ = [
     "validate",
 ]
 
+_MODULES = [
+    "cache",
+    "carrier",
+    "command_line",
+    "content_encoding",
+    "convert",
+    "document",
+    "edit",
+    "error",
+    "exchange",
+    "extra",
+    "feedback",
+    "form",
+    "printable",
+    "reader",
+    "record",
+    "relayed",
+    "v0_1",
+    "vocabulary",
+    "word",
+    "writer",
+]
+"""Modules that others may import by their name; the rest is private."""
 _HOMES = ("carrier", "feedback", "reader", "vocabulary", "writer")
 """Imported when one of their names is asked for: a proxy that only needs `Exchange` pays for no models."""
 

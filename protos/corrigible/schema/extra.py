@@ -13,7 +13,6 @@ from typing import Final
 
 _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "proxy": (
-        "cel_expr_python",
         "google.protobuf",
         "jsonschema",
         "jsonschema_rs",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -112,7 +113,7 @@ LOOK = "lookup: {thing: {get: \"'/v1/things/' + request.body.id\"}}\n"
             MODIFY.replace("parameters: {amount: 300}", "patch: [{op: remove, path: /body/items/0}]"),
             "apex.x: /body/items/0 edits an array element",
         ),
-        (MODIFY.replace("300", "b'x'"), "TypeError: "),
+        (MODIFY.replace("300", "type(1)"), "TypeError: "),
     ],
 )
 def test_a_rule_that_crashes_lets_the_native_answer_pass(write_pack: WritePack, text: str, reason: str) -> None:
@@ -162,6 +163,13 @@ def test_a_look_up_is_never_led_astray(write_pack: WritePack, thing: str) -> Non
     with pytest.raises(StopIteration) as done:
         next(going)
     assert isinstance(done.value.value, PassThrough) and done.value.value.fault
+
+
+def test_headers_may_be_any_mapping(write_pack: WritePack) -> None:
+    request = Request("POST", "/v1/x", MappingProxyType({"b": "2"}), MappingProxyType({"a": "1"}), {"amount": 500})
+    of_answer = replace(exchange(REFUSED, request=request), headers=MappingProxyType({"c": "3"}))
+    text = "when: headers.a + query.b + response.headers.c + request.headers['a'] == '1231'"
+    assert isinstance(decide(write_pack(x=f"{text}\n{MODIFY}"), of_answer), Annotate)
 
 
 def test_of_a_long_message_the_beginning_is_read(write_pack: WritePack) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.engine.pace import is_wait, slower
+from corrigible.rules.engine.suggestion_builder import is_wait, slower
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ def test_is_base64() -> None:
 
 def evaluated(text: str, request: Any) -> Any:
     scope = environment()
-    return scope.compile(text).evaluate(scope.activation({"request": request}))
+    return scope.compile(text).evaluate({"request": request})
 
 
 def test_expressions_call_them() -> None:

@@ -32,12 +32,12 @@ def suggest(entry: str) -> str:
     [
         (
             "when: reqest.method == 'GET'",
-            "7: CEL: column 7: undeclared reference to 'reqest.method'; did you mean \"request\"?",
+            "7: CEL: column 1: undeclared reference to 'reqest'; did you mean \"request\"?",
         ),
-        ("when: 1 +", "7: CEL: column 4: Syntax error: mismatched input '<EOF>' expecting"),
+        ("when: 1 +", "7: CEL: column 4: a value is missing at the end"),
         (
             "when: thing.x\nlookup: {thing: {get: \"'/v1/things'\"}}",
-            "7: CEL: column 6: undeclared reference to 'thing.x'",
+            "7: CEL: column 1: undeclared reference to 'thing'",
         ),
         ("match: {message: '(?=x)'}", "7: not an RE2 pattern: invalid perl operator: (?="),
         ("match: {message: '('}", "7: not an RE2 pattern: missing ): ("),
@@ -125,7 +125,7 @@ def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, expect
         ),
         (
             "action: MODIFY_PARAMS, patch: [{op: remove, path: nowhere.x}]",
-            "CEL: column 8: undeclared reference to 'nowhere.x'",
+            "CEL: column 1: undeclared reference to 'nowhere'",
         ),
         ("action: MODIFY_PARAMS, ask: [{pointer: /body/~2}]", '"/body/~2" is no JSON pointer'),
         (
@@ -135,17 +135,15 @@ def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, expect
         ("action: MODIFY_PARAMS, parameters: {a: {b: [1, x]}}", f"CEL: column 1: undeclared reference to 'x'{QUOTES}"),
         (
             "action: MODIFY_PARAMS, parameters: {a: hello world}",
-            "CEL: column 7: Syntax error: extraneous input 'world' expecting <EOF>"
-            "; a text has quotes of its own: \"'hello world'\"",
+            'CEL: column 7: "world" does not fit here; a text has quotes of its own: "\'hello world\'"',
         ),
         (
             "if: request.body.a = 3, action: MODIFY_PARAMS, parameters: {a: 1}",
-            "CEL: column 16: Syntax error: token recognition error at: '= '"
-            "; whether two values are equal is asked by ==",
+            "CEL: column 16: whether two values are equal is asked by ==",
         ),
         (
             "if: true and false, action: MODIFY_PARAMS, parameters: {a: 1}",
-            "CEL: column 6: Syntax error: mismatched input 'and' expecting <EOF>; and, or, not are written &&, ||, !",
+            'CEL: column 6: "and" does not fit here; and, or, not are written &&, ||, !',
         ),
         ("action: WAIT_AND_RETRY, retry: {after_seconds: x}", f"CEL: column 1: undeclared reference to 'x'{QUOTES}"),
         (
@@ -444,25 +442,18 @@ def test_words_of_the_language_are_no_names(write_pack: Callable[..., Path]) -> 
 @pytest.mark.parametrize(
     ("text", "tables", "names", "guesses"),
     [
-        ("when: tables.a['x'] == 'tables' || tables.c == null", None, {"tables"}, False),
+        ("when: tables.a['x'] == 'tables' || tables.c == null", {"a", "c"}, {"tables"}, False),
         ("when: tables[request.path] == 1", None, {"request", "tables"}, False),
         ("when: tables.a['x'] == null || tables.c == null", {"a", "c"}, {"tables"}, False),
         ("when: request.xtables == 1", frozenset(), {"request"}, False),
-        ("let: {b: \"nearest('a', ['b'])\", c: b}", frozenset(), {"b"}, True),
+        ("let: {b: \"nearest('a', ['b'])\", c: b}", frozenset(), {"b", "nearest"}, True),
     ],
 )
 def test_what_a_rule_needs(
     write_pack: Callable[..., Path], text: str, tables: frozenset[str] | None, names: frozenset[str], guesses: bool
 ) -> None:
     (rule,) = load_pack(write_pack(x=ESCALATE + text)).rules
-    assert (rule.bindings.tables, rule.bindings.names, rule.may_guess) == (tables, names, guesses)
-
-
-def test_a_rule_binds_only_what_it_needs(write_pack: Callable[..., Path]) -> None:
-    (rule,) = load_pack(write_pack(x=ESCALATE + "when: tables.a == body.n")).rules
-    scope = {"body": {"n": 1}, "tables": {"a": 1, "b": 2}, "request": {}}
-    assert rule.bindings.select(scope) == {"tables": {"a": 1}}
-    assert rule.bindings.select({"body": {}}) == {}
+    assert (rule.tables, rule.uses, rule.may_guess) == (tables, names, guesses)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from corrigible.rules.language.editor_schema import editor_schemas
+from corrigible.rules.language.rule_model import editor_schemas
 
 RULE = {
     "id": "a.b",

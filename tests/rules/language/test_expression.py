@@ -8,18 +8,19 @@ from typing import Any
 import pytest
 
 from corrigible.rules.functions.builtin import integer
-from corrigible.rules.language.expression import Bindings, EvaluationError, ExpressionError, environment
+from corrigible.rules.language.expression import EvaluationError, environment
+from corrigible.rules.language.syntax import ExpressionError
 from tests._support.counted import counted
 
 ENV = environment(frozenset({"charge"}))
 VALUES: dict[str, Any] = {
     "request": {"method": "POST", "body": {"amount": "500", "tags": ["a", "b"], "none": None}},
-    "charge": {"amount": 1000, "refunded": 700},
+    "charge": {"amount": 1000, "refunded": 700, "large": 10**5000},
 }
 
 
 def result(text: str, **values: Any) -> Any:
-    return ENV.compile(text).evaluate(ENV.activation({**VALUES, **values}))
+    return ENV.compile(text).evaluate({**VALUES, **values})
 
 
 @pytest.mark.parametrize(
@@ -51,9 +52,9 @@ def result(text: str, **values: Any) -> Any:
         ("flat([[1], 2])", [1, 2]),
         ("or_value(null, 5)", 5),
         ("names(request, '/body')", ["amount", "tags", "none"]),
-        ("names(charge, '')", ["amount", "refunded"]),
+        ("names(charge, '')", ["amount", "refunded", "large"]),
         ("find(request, '/body/tags/*')", ["/body/tags/0", "/body/tags/1"]),
-        ("find(charge, '*')", ["/amount", "/refunded"]),
+        ("find(charge, '*')", ["/amount", "/refunded", "/large"]),
         ("edits(charge, [['/amount']])", [{"op": "remove", "path": "/amount"}]),
         ("quantity('1k')", 1000.0),
         ("quantity_text(1000.0, '1k')", "1k"),
@@ -66,7 +67,7 @@ def result(text: str, **values: Any) -> Any:
         ("true", True),
         ("null", None),
         ("cel.bind(x, 2, x * x)", 4),
-        ("optional.of(1).orValue(2)", 1),
+        ("charge.?amount.orValue(2)", 1000),
     ],
 )
 def test_values(text: str, value: Any) -> None:
@@ -83,9 +84,22 @@ def test_values(text: str, value: Any) -> None:
         ("request.body.amount + 1", "No matching overloads found"),
         ("9223372036854775807 + charge.amount", "integer overflow"),
         ("int('x')", "cannot convert string to int"),
+        *(
+            (text, "integer overflow")
+            for text in (
+                *(
+                    "charge.large + 1",
+                    "1 - charge.large",
+                    "-charge.large",
+                    "string(charge.large)",
+                    "double(charge.large)",
+                ),
+                *("charge.large == 1.5", "charge.large < 1.5", "math.sqrt(charge.large)", "int(charge.large)"),
+            )
+        ),
         ("at(1, 2)", "argument of type 'int' is not iterable"),
         ("nearest(7, ['a'])", "'int' object has no attribute 'casefold'"),
-        ("fresh_key(7)", "fresh_key(7): INVALID_ARGUMENT: "),  # the rest is Python's, and another in 3.12
+        ("fresh_key(7)", "fresh_key(7): "),  # the rest is Python's, and another in 3.12
     ],
 )
 def test_what_fails_at_run_time_is_one_kind_of_error(text: str, expected_message: str) -> None:
@@ -98,14 +112,24 @@ def test_what_fails_at_run_time_is_one_kind_of_error(text: str, expected_message
 @pytest.mark.parametrize(
     ("text", "expected_message"),
     [
-        ("reqest.method", "CEL: column 7: undeclared reference to 'reqest.method'; did you mean \"request\"?"),
+        ("reqest.method", "CEL: column 1: undeclared reference to 'reqest'; did you mean \"request\"?"),
         ("chrge", "CEL: column 1: undeclared reference to 'chrge'; did you mean \"charge\"?"),
-        ("nearst('a', [])", "CEL: column 7: undeclared reference to 'nearst'; did you mean \"nearest\"?"),
+        ("1 + nearst('a', [])", "CEL: column 5: undeclared reference to 'nearst'; did you mean \"nearest\"?"),
+        ("'a'.contain('b')", "CEL: column 5: undeclared reference to 'contain'; did you mean \"contains\"?"),
         ("zzz", "CEL: column 1: undeclared reference to 'zzz'"),
-        ("'a' + 1", "CEL: column 5: found no matching overload for '_+_' applied to '(string, int)'"),
-        ("1 +", "CEL: column 4: Syntax error: mismatched input '<EOF>' expecting"),
-        ("'x", "CEL: column 1: Syntax error: token recognition error at: ''x'"),
-        ("", "CEL: column 1: Syntax error: mismatched input '<EOF>' expecting"),
+        ("'a' + 1", 'CEL: column 5: no matching overload: "+" does not take a text and a number: string(x) makes a'),
+        ("1 + 1.5", 'CEL: column 3: no matching overload: "+" does not take a number and a number: double(x) makes'),
+        ("1 +", "CEL: column 4: a value is missing at the end"),
+        ("(1", 'CEL: column 3: the expression ends where ")" is needed'),
+        ("'x", "CEL: column 1: the text has no end"),
+        ("", "CEL: column 1: a value is missing at the end"),
+        ("charge.amount = 1", "CEL: column 15: whether two values are equal is asked by =="),
+        ("true and false", 'CEL: column 6: "and" does not fit here; and, or, not are written &&, ||, !'),
+        ("card number", 'CEL: column 6: "number" does not fit here; a text has quotes of its own: "\'card number\'"'),
+        (f"{'(' * 61}1{')' * 61}", "CEL: column 61: nested deeper than 60 levels: move a part to a let"),
+        ("+".join("1" * 200), "CEL: column 198: nested deeper than 100 levels: move a part to a let"),
+        (f"{'!' * 61}true", "CEL: column 1: more than 60 signs before a value"),
+        (f"'{'x' * 4000}'", "CEL: column 4001: an expression of 4,002 characters, 4,000 are the most"),
     ],
 )
 def test_what_does_not_compile_is_said_on_one_line(text: str, expected_message: str) -> None:
@@ -119,13 +143,15 @@ def test_what_does_not_compile_is_said_on_one_line(text: str, expected_message: 
 def test_only_a_boolean_holds(text: str) -> None:
     kind = type(result(text)).__name__
     with pytest.raises(EvaluationError, match=f"gives {kind}, not a boolean"):
-        ENV.compile(text).holds(ENV.activation(VALUES))
+        ENV.compile(text).holds(VALUES)
 
 
-def test_maps_are_in_the_order_of_their_names() -> None:
-    assert str(result("{'b': {'d': 1, 'c': 2}, 'a': [{'z': 1, 'y': 2}]}")) == (
-        "{'a': [{'y': 2, 'z': 1}], 'b': {'c': 2, 'd': 1}}"
+def test_maps_keep_the_order_in_which_they_were_written() -> None:
+    assert json.dumps(result("{'b': {'d': 1, 'c': 2}, 'a': [{'z': 1, 'y': 2}]}")) == (
+        '{"b": {"d": 1, "c": 2}, "a": [{"z": 1, "y": 2}]}'
     )
+    assert result("charge.map(name, name)", charge=dict.fromkeys("qwertz", 1)) == list("qwertz")
+    assert result("names(charge, '')", charge=dict.fromkeys("qwertz", 1)) == list("qwertz")
 
 
 @pytest.mark.parametrize(
@@ -136,13 +162,14 @@ def test_maps_are_in_the_order_of_their_names() -> None:
     ],
 )
 def test_names_that_every_rule_may_use(name: str) -> None:
-    assert environment().compile(f"{name} == null").holds(ENV.activation({name: None}))
+    assert environment().compile(f"{name} == null").holds({name: None})
 
 
 @pytest.mark.parametrize(
     ("text", "expected_message"),
     [
         ("includes(request, {}) + 1", "no matching overload"),
+        ("find(request, '*') + 1", "no matching overload"),
         ("is_base64('a') + 1", "no matching overload"),
         *(
             (f"{name}('a') + 1", "no matching overload")
@@ -159,28 +186,15 @@ def test_types_are_checked_before_anything_runs(text: str, expected_message: str
 
 
 def test_an_evaluation_is_counted() -> None:
-    assert counted(lambda: result("charge.amount / 2"))[1] >= 8
-    assert counted(lambda: result("charge.amount / 2"), size=800)[1] >= 100
+    assert counted(lambda: result("charge.amount / 2"))[1] == 1
     assert counted(lambda: result("1 + charge.amount"))[1] == 1
     assert counted(lambda: result("[1, 2, 3].map(i, [4, 5].map(j, i * j))"))[1] == 1 + 3 + 6
-
-
-def test_values_are_handed_over_once_and_only_those_that_are_looked_at() -> None:
-    activation = ENV.activation({**VALUES, "spec": object()}, Bindings(frozenset({"charge", "request"})))
-    assert ENV.compile("charge.amount + 1").evaluate(activation) == 1001
-    assert ENV.compile("charge.amount + 2").evaluate(activation) == 1002
 
 
 def test_an_environment_is_shared_by_its_names() -> None:
     assert environment(frozenset({"charge"})) is ENV
     with pytest.raises(ExpressionError, match="undeclared reference to 'charge'"):
         environment().compile("charge")
-
-
-def test_an_expression_outlives_the_environment_that_checked_it() -> None:
-    expression = ENV.compile("charge.amount")
-    ENV.release()
-    assert expression.evaluate(ENV.activation(VALUES)) == 1000
 
 
 @pytest.mark.parametrize("number", [0, -1, 2**53 + 1, 2**63 - 1, -(2**63), 2**63])
@@ -222,7 +236,7 @@ def test_integer(value: Any, number: int | None) -> None:
     ],
 )
 def test_http_dates(text: str, value: Any) -> None:
-    assert ENV.compile(text).evaluate(ENV.activation({})) == value
+    assert ENV.compile(text).evaluate({}) == value
 
 
 SPEC = {"properties": {"amount": {"type": "integer"}, "card": {"properties": {"number": {}}}}}
@@ -241,28 +255,6 @@ SPEC = {"properties": {"amount": {"type": "integer"}, "card": {"properties": {"n
         ("at(tables, '/limits/usd') + 1", 51),
     ],
 )
-def test_large_documents_are_looked_into_by_name(text: str, value: Any) -> None:
+def test_documents_are_looked_into(text: str, value: Any) -> None:
     values = {"spec": SPEC, "request": {"body": {"name": "amount"}}, "tables": {"limits": {"usd": 50}}}
-    held = ENV.activation(values, Bindings(frozenset({"request"})))
-    assert ENV.compile(text).evaluate(held) == value
-
-
-def test_what_the_runtime_does_not_look_at_is_not_handed_to_it() -> None:
-    held = ENV.activation({"spec": SPEC, "request": {"body": {}}}, Bindings(frozenset({"request"})))
-    with pytest.raises(EvaluationError, match="spec"):
-        ENV.compile("size(spec.properties) > 0").evaluate_by_runtime(held)
-
-
-def test_maps_come_by_name_however_the_runtime_keeps_them() -> None:
-    expected_message = result("{'b': 1, 'a': [{'d': 1, 'c': {'f': 1, 'e': 2}}]}")
-    assert json.dumps(expected_message) == '{"a": [{"c": {"e": 2, "f": 1}, "d": 1}], "b": 1}'
-
-
-def test_names_of_what_the_runtime_held_are_in_order() -> None:
-    scope = environment(frozenset({"live"}))
-    values = {"live": dict.fromkeys("qwertzuiop", 1)}
-    assert scope.compile("names(live, '')").evaluate(scope.activation(values)) == sorted("qwertzuiop")
-
-
-def test_names_of_a_request_keep_the_order_in_which_they_were_sent() -> None:
-    assert result("names(request, '/body')", request={"body": dict.fromkeys("qwertzuiop", 1)}) == list("qwertzuiop")
+    assert ENV.compile(text).evaluate(values) == value

@@ -9,10 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from corrigible.rules.errors import AuthoringError
-from corrigible.rules.language.file_model import FileModel
+from corrigible.rules.language.file_model import FileModel, checked
 from corrigible.rules.language.pack_model import PackText
 from corrigible.rules.language.rule_model import CaseText, RuleText
-from corrigible.rules.language.validate import checked
 from corrigible.rules.language.yaml_source import read_source
 
 ESCALATE = {"action": "ESCALATE", "message": "m"}

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from corrigible.rules.errors import AuthoringError
+from corrigible.rules.language.file_model import checked
 from corrigible.rules.language.pack_model import PackText
 from corrigible.rules.language.rule_model import RuleText
-from corrigible.rules.language.validate import checked
 from corrigible.rules.language.yaml_source import read_source
 
 HEAD = "id: apex.x\ntitle: T\nstatus: stable\nreferences: [r]\ndiagnosis: D\n"

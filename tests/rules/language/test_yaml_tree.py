@@ -12,8 +12,7 @@ import yaml
 
 from corrigible.adapters.openapi.source_files import read_yaml
 from corrigible.rules.errors import AuthoringError
-from corrigible.rules.language.yaml_source import read_source
-from corrigible.rules.language.yaml_tree import composed
+from corrigible.rules.language.yaml_source import composed, read_source
 
 READERS: tuple[Callable[[Path], object], ...] = (read_source, read_yaml)
 

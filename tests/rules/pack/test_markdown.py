@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from corrigible.rules.pack.load import load_pack
-from corrigible.rules.pack.markdown import page
+from corrigible.rules.pack.reference import page
 
 
 def test_the_whole_page(write_pack: Callable[..., Path]) -> None:

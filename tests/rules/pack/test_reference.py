@@ -10,11 +10,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from corrigible.proxy.cli import main
-from corrigible.rules.language.editor_schema import editor_schemas
-from corrigible.rules.language.expression import FUNCTIONS, RESERVED, environment
+from corrigible.rules.language.expression import DEFINITIONS, EXAMPLES, environment
 from corrigible.rules.language.file_model import EXPRESSION
-from corrigible.rules.language.function_catalogue import EXAMPLES
-from corrigible.rules.language.shorthand import words
+from corrigible.rules.language.rule_model import editor_schemas
+from corrigible.rules.language.syntax import RESERVED, words
 from corrigible.rules.pack.reference import reference
 
 PAGE = Path(__file__).parents[3] / "docs" / "pack-reference.md"
@@ -60,13 +59,13 @@ def test_each_expression_of_an_example_is_one() -> None:
             expressions += [example for example in inner["examples"] if isinstance(example, str)]
     assert len(expressions) > 10
     for text in expressions:
-        environment(words(text) - RESERVED - set(FUNCTIONS)).compile(text)
+        environment(words(text) - RESERVED - set(DEFINITIONS)).compile(text)
 
 
 def test_each_function_has_a_signature_a_meaning_and_an_example() -> None:
     page = reference()
-    assert EXAMPLES.keys() == set(FUNCTIONS)
-    for name in FUNCTIONS:
+    assert EXAMPLES.keys() == set(DEFINITIONS)
+    for name in DEFINITIONS:
         section = page.partition(f"#### {name}\n")[2].partition("\n#### ")[0]
         assert section.startswith(f"\n`{name}(") and "\nGives " in section and f"- `{name}(" in section
 

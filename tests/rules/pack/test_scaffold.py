@@ -11,7 +11,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from corrigible.rules.errors import AuthoringError
-from corrigible.rules.language.editor_schema import editor_schemas
+from corrigible.rules.language.rule_model import editor_schemas
 from corrigible.rules.pack.cases import load_cases
 from corrigible.rules.pack.load import load_pack
 from corrigible.rules.pack.scaffold import new_pack, new_rule, unchanged_members

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.language.expression import EvaluationError, environment
-from corrigible.rules.repair_functions.members import differing
+from corrigible.rules.repair_functions import differing
 
 
 @pytest.mark.parametrize(
@@ -23,10 +23,10 @@ from corrigible.rules.repair_functions.members import differing
 def test_the_names_that_differ(have: Any, want: Any, names: list[str]) -> None:
     assert differing(have, want) == names
     env = environment(frozenset({"have", "want"}))
-    assert env.compile("differing(have, want)").evaluate(env.activation({"have": have, "want": want})) == names
+    assert env.compile("differing(have, want)").evaluate({"have": have, "want": want}) == names
 
 
 def test_what_is_no_object_crashes_the_rule() -> None:
     env = environment()
     with pytest.raises(EvaluationError):
-        env.compile("differing(body, 'x')").evaluate(env.activation({"body": {}}))
+        env.compile("differing(body, 'x')").evaluate({"body": {}})

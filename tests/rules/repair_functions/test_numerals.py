@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from corrigible.rules.language.expression import EvaluationError, environment
-from corrigible.rules.repair_functions.numerals import seconds, whole_number
+from corrigible.rules.repair_functions import seconds, whole_number
 
 
 def call(text: str, **values: Any) -> Any:
     env = environment(frozenset(values))
-    return env.compile(text).evaluate(env.activation(values))
+    return env.compile(text).evaluate(values)
 
 
 @pytest.mark.parametrize(

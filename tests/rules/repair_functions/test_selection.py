@@ -9,14 +9,14 @@ import pytest
 
 from corrigible.rules.budget import Budget, Exhausted, within
 from corrigible.rules.language.expression import EvaluationError, environment
-from corrigible.rules.repair_functions.selection import by_depth, first_fitting, indexes, last_of_each
+from corrigible.rules.repair_functions import by_depth, first_fitting, indexes, last_of_each
 
 ROWS = [{"mode": "100644", "type": "blob"}, {"mode": "100755", "type": "blob"}, {"mode": "040000", "type": "tree"}, 7]
 
 
 def call(text: str, **values: Any) -> Any:
     env = environment(frozenset(values))
-    return env.compile(text).evaluate(env.activation(values))
+    return env.compile(text).evaluate(values)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.rules.safety.equivalence import is_near_spelling
-from corrigible.rules.safety.short_values import is_short_value, written_otherwise
+from corrigible.rules.safety.equivalence import is_near_spelling, is_short_value, written_otherwise
 
 
 @pytest.mark.parametrize(

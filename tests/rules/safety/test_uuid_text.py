@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from corrigible.rules.safety.uuid_text import as_is_taken, dashed, uuid_digits
+from corrigible.rules.safety.spelling import as_is_taken, dashed, uuid_digits
 
 DIGITS = "a0b1c2d3e4f546789abc000000001005"
 UUID = "a0b1c2d3-e4f5-4678-9abc-000000001005"

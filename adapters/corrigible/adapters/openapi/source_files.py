@@ -24,8 +24,7 @@ import orjson
 import yaml
 
 from corrigible.rules.errors import AuthoringError, Place
-from corrigible.rules.language.yaml_source import read_source
-from corrigible.rules.language.yaml_tree import composed
+from corrigible.rules.language.yaml_source import composed, read_source
 from corrigible.rules.pointer import MISSING, resolve
 from corrigible.schema.exchange import Json
 

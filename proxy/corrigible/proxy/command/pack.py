@@ -19,9 +19,9 @@ from corrigible.proxy.pack_tools.lint import KINDS, lint_pack
 from corrigible.proxy.pack_tools.sarif import sarif
 from corrigible.proxy.recording.reader import read_recording
 from corrigible.rules.errors import AuthoringError, Place
-from corrigible.rules.language.editor_schema import editor_schemas
+from corrigible.rules.language.rule_model import editor_schemas
 from corrigible.rules.pack.load import built_in, find_pack, load_pack
-from corrigible.rules.pack.markdown import page
+from corrigible.rules.pack.reference import page
 from corrigible.rules.pack.scaffold import new_pack, new_rule
 
 from . import case, coverage, render, translate

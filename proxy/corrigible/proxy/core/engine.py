@@ -20,10 +20,9 @@ from corrigible.rules.budget import Budget, Exhausted, within
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.functions.builtin import unix
-from corrigible.rules.language.expression import running
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import MISSING, value_at
-from corrigible.rules.safety.known_words import known_words
+from corrigible.rules.safety.other_word import known_words
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import pointer_problem
 from corrigible.schema.exchange import Exchange, Json, Request
@@ -94,7 +93,6 @@ class Engine:
 
     def warm_up(self) -> None:
         """Make now what would be made on first need: the first caller should not wait for it."""
-        running(frozenset())
         known_words()
         for profile in self.profiles:
             _ = profile.described

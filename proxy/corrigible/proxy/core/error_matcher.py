@@ -240,7 +240,7 @@ class ErrorMatcher:
             notes: list[str] | None = None if explanation is None else []
             members = self._names()["errors"][number] if suspected is None else {**suspected.scope(), "number": number}
             scope = {**self._names(), "error": members}
-            if "exchange" in rule.bindings.names or settings.idempotency_header in case.request.headers:
+            if "exchange" in rule.uses or settings.idempotency_header in case.request.headers:
                 scope["exchange"] = told_apart(case.exchange)
             results = evaluate(rule, case.request, scope, settings, f"{number + 1}.", notes)
             result = yield from (_without_lookups(results) if match.is_wrapped else results)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.engine.pace import slower
+from corrigible.rules.engine.suggestion_builder import slower
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pointer import is_among, segments, value_at

@@ -84,7 +84,7 @@ def _rule(rule: Rule, file: Path, functions: Mapping[str, str]) -> dict[str, Jso
         "diagnosis": rule.diagnosis,
         "code": rule.verbose_code,
         "patterns": [] if rule.match.message is None else [rule.match.message.text],
-        "tables": None if rule.bindings.tables is None else sorted(rule.bindings.tables),
+        "tables": None if rule.tables is None else sorted(rule.tables),
         "literals": own,
         "lets": lets,
     }

@@ -19,7 +19,7 @@ from corrigible.proxy.core.api_profile import ApiProfile, Explanation, match_ope
 from corrigible.rules.errors import AuthoringError, Place, suggest_spelling
 from corrigible.rules.language.expression import SCOPE
 from corrigible.rules.language.rule import Entry, Rule, SuggestionGroup, SuggestionLoop, SuggestionSpec
-from corrigible.rules.language.shorthand import signature, words
+from corrigible.rules.language.syntax import signature, words
 from corrigible.rules.language.yaml_source import Source, Trail, read_source
 from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import MANIFEST, Pack, load_pack, rule_files
@@ -218,7 +218,7 @@ def _json(body: bytes) -> Json:
 def _unknown_tables(pack: Pack, rule: Rule, file: Path) -> Iterator[AuthoringError]:
     """Yield the tables of a rule that the pack does not have, at the line that names each first."""
     lines = file.read_text("utf-8").splitlines()
-    for name in sorted((rule.bindings.tables or frozenset()) - pack.tables.keys()):
+    for name in sorted((rule.tables or frozenset()) - pack.tables.keys()):
         line = next((number for number, text in enumerate(lines, 1) if re.search(rf"\btables\.{name}\b", text)), 1)
         hint = suggest_spelling(name, pack.tables)
         problem = f"there is no tables/{name.replace('_', '-')}.yaml{hint}"

@@ -130,7 +130,7 @@ class CaseMaker:
         if missing := [key for key, answer in asked.items() if answer.status == 0 and is_read(profile, key)]:
             return made._replace(problem=f'the recording has no answer to "{personal.text(missing[0])}"')
         lookups = {personal.text(key): _as_listed(one, personal) for key, one in asked.items() if one.status}
-        if exchange.started and any("exchange" in one.bindings.names for one in asked_rules):
+        if exchange.started and any("exchange" in one.uses for one in asked_rules):
             case["started"] = exchange.started
         tried = exchange_of(CaseText.model_validate({**case, "no_match": True}), body, exchange.id)
         again, feedback = self._decided(tried, rule, lambda lookup: answer_lookup(lookups, lookup))

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from corrigible.adapters.base import Described
 from corrigible.rules.errors import suggest_spelling
-from corrigible.rules.language.shorthand import without_literals
+from corrigible.rules.language.syntax import without_literals
 from corrigible.rules.language.yaml_source import Trail
 from corrigible.rules.pointer import MISSING, parameter_pointer, segments, to_pointer, value_at
 from corrigible.schema.exchange import Json, Request

@@ -13,8 +13,9 @@ import orjson
 
 from corrigible.rules.budget import add_values, content_size
 from corrigible.rules.errors import RuleFault
-from corrigible.rules.language.expression import Activation, EvaluationError
-from corrigible.rules.language.rule import TERMINAL, Branch, Entry, LookupSpec, Rule
+from corrigible.rules.language.evaluator import Values
+from corrigible.rules.language.expression import EvaluationError
+from corrigible.rules.language.rule import TERMINAL, Branch, Entry, LookupSpec, PackSettings, Rule
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, allowed, brings_query
 from corrigible.rules.lookup_headers import LookupHeaders, is_value, lookup_headers
 from corrigible.rules.safety.loss import LookupResult
@@ -22,7 +23,6 @@ from corrigible.schema.exchange import Json, Request
 
 from .guarded_patch import PatchError
 from .lookup_path import may_be_value
-from .pack_settings import PackSettings
 from .suggestion_builder import SuggestionBuilder, filled
 
 Evaluation = Generator[Lookup, LookupAnswer, "RuleResult | None"]
@@ -118,8 +118,8 @@ class RuleEvaluation:
             self._note("a capture is no value: too long, or of several lines")
             return None
         try:
-            activation = rule.activation(self.scope)
-            if rule.when is not None and not rule.when.holds(activation):
+            values = self.scope
+            if rule.when is not None and not rule.when.holds(values):
                 self._note("when does not hold")
                 return None
             # Most rules that are asked do not get this far.
@@ -128,19 +128,17 @@ class RuleEvaluation:
             )
             if rule.lookups:
                 yield from self._look_up()
-                activation.changed()
             for name, template in rule.lets:
-                value = filled(template, activation)
+                value = filled(template, values)
                 self._hold("let", name, value)
                 self.scope[name] = value
-                activation.changed()
             for number, entry in enumerate(rule.entries):
-                if entry.condition is not None and not entry.condition.holds(activation):
+                if entry.condition is not None and not entry.condition.holds(values):
                     self._note(f"suggest[{number}].if does not hold")
                     continue
-                suggestions = self.builder.build(entry, activation)
+                suggestions = self.builder.build(entry, values)
                 if suggestions:
-                    settled = rule.also_resolves.evaluate(activation) if rule.also_resolves is not None else ()
+                    settled = rule.also_resolves.evaluate(values) if rule.also_resolves is not None else ()
                     branches = frozenset({(number,), *((number, member) for member in self.builder.members)})
                     return self._result(suggestions, entry, frozenset(settled), branches)
         except (EvaluationError, PatchError) as problem:
@@ -166,13 +164,12 @@ class RuleEvaluation:
         waiting = list(self.rule.lookups)
         while waiting:
             spec = waiting.pop(0)
-            activation = self.rule.activation(self.scope)
-            lookup, template = self._lookup(spec, activation)
+            lookup, template = self._lookup(spec, self.scope)
             answer: Json = None
             if lookup is not None:
                 open_names = {spec.name, *(other.name for other in waiting)}
                 free = [other for other in waiting if open_names.isdisjoint(other.needs)]
-                ahead = [one for one, _ in (self._lookup(other, activation) for other in free) if one is not None]
+                ahead = [one for one, _ in (self._lookup(other, self.scope) for other in free) if one is not None]
                 answer = _decoded((yield replace(lookup, prefetch=tuple(ahead)) if ahead else lookup))
                 verb = spec.method
                 self.lookups_made.append(f"{verb} {template}")
@@ -187,11 +184,11 @@ class RuleEvaluation:
             self._hold("look-up", spec.name, answer)
             self.scope[spec.name] = answer
 
-    def _lookup(self, spec: LookupSpec, activation: Activation) -> tuple[Lookup | None, str | None]:
+    def _lookup(self, spec: LookupSpec, values: Values) -> tuple[Lookup | None, str | None]:
         """Return the look-up and the template it fits: none where its `if` does not hold, empty for no fit."""
-        if spec.condition is not None and not spec.condition.holds(activation):
+        if spec.condition is not None and not spec.condition.holds(values):
             return None, None
-        path = spec.path.evaluate(activation)
+        path = spec.path.evaluate(values)
         templates = self.settings.lookups if spec.body is None else self.settings.reading_posts
         template = allowed(path, templates) if isinstance(path, str) else None
         if template is not None and brings_query(path, spec.path.expanded):
@@ -199,16 +196,16 @@ class RuleEvaluation:
         if template is None:
             return None, ""
         if spec.body is not None:
-            body = orjson.dumps(filled(spec.body, activation))
+            body = orjson.dumps(filled(spec.body, values))
             if len(body) > _LONGEST_BODY:
                 raise RuleFault(self.rule.id, f"the body of look-up {spec.name} is over {_LONGEST_BODY:,} bytes")
-            return Lookup(path, "POST", body, "application/json", self._headers(spec, activation)), template
+            return Lookup(path, "POST", body, "application/json", self._headers(spec, values)), template
         if spec.message is None:
-            return Lookup(path, headers=self._headers(spec, activation)), template
-        return Lookup(path, CALL, orjson.dumps(filled(spec.message, activation))), template
+            return Lookup(path, headers=self._headers(spec, values)), template
+        return Lookup(path, CALL, orjson.dumps(filled(spec.message, values))), template
 
-    def _headers(self, spec: LookupSpec, activation: Activation) -> LookupHeaders:
-        own = {name: expression.evaluate(activation) for name, expression in spec.headers}
+    def _headers(self, spec: LookupSpec, values: Values) -> LookupHeaders:
+        own = {name: expression.evaluate(values) for name, expression in spec.headers}
         for name, value in own.items():
             if not is_value(value):
                 raise RuleFault(self.rule.id, f"the header {name} of look-up {spec.name} is no short text of ASCII")

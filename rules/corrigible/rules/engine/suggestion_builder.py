@@ -12,11 +12,13 @@ from typing import Any
 
 from corrigible.rules.budget import MOST_UNITS, UNITS_OF_VALUE, content_size
 from corrigible.rules.functions.edits import Operation, edits
-from corrigible.rules.language.expression import Activation, EvaluationError, Expression, environment
+from corrigible.rules.language.evaluator import Values
+from corrigible.rules.language.expression import EvaluationError, Expression
 from corrigible.rules.language.rule import (
     TERMINAL,
     Edit,
     Entry,
+    PackSettings,
     Placeholder,
     Rule,
     SuggestionGroup,
@@ -30,8 +32,6 @@ from corrigible.schema.exchange import Json, Request
 
 from .guarded_patch import changes_request, derive, guarded, with_new_idempotency_key
 from .lookup_path import encode_values, foreign_texts
-from .pace import is_wait, slower
-from .pack_settings import PackSettings
 
 _MOST_ALTERNATIVES = 5
 _MOST_TOGETHER = 32
@@ -58,29 +58,29 @@ class SuggestionBuilder:
         self.retry: dict[str, Json] | None = None
         self.recovery = ""
 
-    def build(self, entry: Entry, activation: Activation, group: dict[str, str] | None = None) -> list[dict[str, Json]]:
+    def build(self, entry: Entry, values: Values, group: dict[str, str] | None = None) -> list[dict[str, Json]]:
         """Return the suggestions of an entry whose `if` holds; none where its edits would change nothing."""
         match entry:
             case SuggestionSpec():
-                suggestion = self._suggestion(entry, activation, group)
+                suggestion = self._suggestion(entry, values, group)
                 return [] if _changes_nothing(entry, suggestion) else [suggestion]
             case SuggestionGroup():
                 new_group = self._new_group(entry.relation)
                 out, self.members = [], []
                 for number, member in enumerate(entry.members):
-                    if member.condition is None or member.condition.holds(activation):
-                        built = self.build(member, activation, new_group)
+                    if member.condition is None or member.condition.holds(values):
+                        built = self.build(member, values, new_group)
                         self.members += [number] if built else []
                         out += built
                 return out
             case SuggestionLoop():
-                return self._loop(entry, activation)
+                return self._loop(entry, values)
 
-    def _loop(self, entry: SuggestionLoop, activation: Activation) -> list[dict[str, Json]]:
+    def _loop(self, entry: SuggestionLoop, values: Values) -> list[dict[str, Json]]:
         new_group = self._new_group(entry.relation)
         alternatives = entry.relation == "one_of"
         out: list[dict[str, Json]] = []
-        for inner in self._elements(entry.each, entry.name, activation):
+        for inner in self._elements(entry.each, entry.name, values):
             if entry.member.condition is None or entry.member.condition.holds(inner):
                 out += self.build(entry.member, inner, new_group)
             if alternatives and len(out) == _MOST_ALTERNATIVES:
@@ -89,33 +89,29 @@ class SuggestionBuilder:
                 raise EvaluationError(f"{entry.each.text}: more than {_MOST_TOGETHER} suggestions under all")
         return out
 
-    def _elements(self, each: Expression, name: str, activation: Activation) -> Iterator[Activation]:
+    def _elements(self, each: Expression, name: str, values: Values) -> Iterator[Values]:
         """Yield the scope with each element of a list under a name."""
-        elements = each.evaluate(activation)
+        elements = each.evaluate(values)
         if not isinstance(elements, list):
             raise EvaluationError(f"{each.text}: gives no list")
-        env = environment(self.rule.names | {name})
-        bindings = self.rule.bindings._replace(names=self.rule.bindings.names | {name})
         for element in elements:
-            yield env.activation({**self.scope, name: element}, bindings)
+            yield {**self.scope, name: element}
 
     def _new_group(self, relation: str) -> dict[str, str]:
         self.groups += 1
         return {"id": f"{self.group}{self.groups}", "relation": relation}
 
-    def _suggestion(
-        self, spec: SuggestionSpec, activation: Activation, group: dict[str, str] | None
-    ) -> dict[str, Json]:
-        parameters = filled(spec.parameters, activation)
+    def _suggestion(self, spec: SuggestionSpec, values: Values, group: dict[str, str] | None) -> dict[str, Json]:
+        parameters = filled(spec.parameters, values)
         if spec.actor is not None:
             parameters = {"actor": spec.actor, **parameters}
         out: dict[str, Json] = {"action": spec.action}
         if spec.base_action != spec.action:
             out["base_action"] = spec.base_action
-        out["message"] = spec.message if spec.differs is None else _with_names(spec.message, spec.differs, activation)
+        out["message"] = spec.message if spec.differs is None else _with_names(spec.message, spec.differs, values)
         out["parameters"] = parameters
         terminal = spec.base_action in TERMINAL
-        patch = [] if terminal else self._patch(spec, parameters, activation)
+        patch = [] if terminal else self._patch(spec, parameters, values)
         if patch:
             out["patch"] = patch
             for op in patch:
@@ -124,14 +120,14 @@ class SuggestionBuilder:
             if not parameters and spec.action == "MODIFY_PARAMS" and not isinstance(self.request.body, list):
                 out["parameters"] = _merged(patch, parameters_at(self.request).lstrip("/"))
         if spec.steps:
-            out["steps"] = steps = [filled(step, activation) for step in spec.steps]
+            out["steps"] = steps = [filled(step, values) for step in spec.steps]
             for step in steps:
                 if "path" in step:
                     step["path"] = self._escaped(step["path"])
         if not terminal:
             out["applicability"] = spec.applicability
         if spec.placeholders:
-            out["placeholders"] = [one for p in spec.placeholders for one in self._placeholders(p, activation)]
+            out["placeholders"] = [one for p in spec.placeholders for one in self._placeholders(p, values)]
         if group is not None:
             out["group"] = group
         out["safety"] = self._safety(spec, patch, terminal)
@@ -140,7 +136,7 @@ class SuggestionBuilder:
         out["evidence"] = {"kind": "rule", "rule": self.rule.version}
         if self.lookups:
             out["evidence"]["lookups"] = list(dict.fromkeys(self.lookups))
-        self._pace(spec, activation, patch)
+        self._pace(spec, values, patch)
         return out
 
     def _escaped(self, path: Any) -> Any:
@@ -158,30 +154,30 @@ class SuggestionBuilder:
         names = ["error", "captures", *(question.name for question in self.rule.lookups)]
         return foreign_texts(self.scope, names, self.request.document(), self.settings.path_members)
 
-    def _placeholders(self, placeholder: Placeholder, activation: Activation) -> Iterator[dict[str, Json]]:
+    def _placeholders(self, placeholder: Placeholder, values: Values) -> Iterator[dict[str, Json]]:
         if placeholder.each is None:
-            yield self._placeholder(placeholder, activation)
+            yield self._placeholder(placeholder, values)
             return
-        for inner in self._elements(placeholder.each, placeholder.name, activation):
+        for inner in self._elements(placeholder.each, placeholder.name, values):
             yield self._placeholder(placeholder, inner)
 
-    def _placeholder(self, placeholder: Placeholder, activation: Activation) -> dict[str, Json]:
-        pointer = _pointer(placeholder.pointer, activation)
+    def _placeholder(self, placeholder: Placeholder, values: Values) -> dict[str, Json]:
+        pointer = _pointer(placeholder.pointer, values)
         schema = schema_at(self.scope["spec"], pointer) if placeholder.schema is None else dict(placeholder.schema)
         if placeholder.schema_from is not None:
-            more = placeholder.schema_from.evaluate(activation)
+            more = placeholder.schema_from.evaluate(values)
             if isinstance(more, Mapping):
                 schema.update(more)
         return {"pointer": pointer, "ask": placeholder.ask, "schema": schema}
 
-    def _patch(self, spec: SuggestionSpec, parameters: Mapping[str, Json], activation: Activation) -> list[Operation]:
+    def _patch(self, spec: SuggestionSpec, parameters: Mapping[str, Json], values: Values) -> list[Operation]:
         if spec.edits is not None or spec.changes is not None:
             if spec.changes is not None:
-                patch = self._from_changes(spec.changes, activation)
+                patch = self._from_changes(spec.changes, values)
             elif isinstance(spec.edits, Expression):
-                patch = _computed(spec.edits, activation)
+                patch = _computed(spec.edits, values)
             else:
-                patch = [_operation(edit, activation) for edit in spec.edits or ()]
+                patch = [_operation(edit, values) for edit in spec.edits or ()]
             if self.settings.secrets:
                 patch = [op for op in patch if op["op"] != "test" or not self._secret(str(op["path"]))]
         elif parameters and spec.action == "MODIFY_PARAMS":
@@ -194,20 +190,20 @@ class SuggestionBuilder:
         return with_new_idempotency_key(patch, self.request, header, seed)
 
     def _from_changes(
-        self, changes: tuple[tuple[str | Expression, Template], ...] | Expression, activation: Activation
+        self, changes: tuple[tuple[str | Expression, Template], ...] | Expression, values: Values
     ) -> list[Operation]:
         wanted: list[list[Any]] = []
         if isinstance(changes, Expression):
-            wanted = changes.evaluate(activation)
+            wanted = changes.evaluate(values)
             if not isinstance(wanted, list) or not all(isinstance(one, list) and one for one in wanted):
                 raise EvaluationError(f"{changes.text}: gives no list of [pointer, value]")
         else:
             for place, template in changes:
-                value = filled(template, activation)
+                value = filled(template, values)
                 if isinstance(place, str) and not place.startswith("/"):
                     pointer = f"{parameters_at(self.request)}/{escape(place)}"
                 else:
-                    pointer = _pointer(place, activation)
+                    pointer = _pointer(place, values)
                 wanted.append([pointer] if value is None else [pointer, value])
         try:
             return edits(self.scope["request"], wanted)
@@ -231,7 +227,7 @@ class SuggestionBuilder:
             safety["requires_confirmation"] = True
         return safety
 
-    def _pace(self, spec: SuggestionSpec, activation: Activation, patch: Sequence[Operation]) -> None:
+    def _pace(self, spec: SuggestionSpec, values: Values, patch: Sequence[Operation]) -> None:
         if spec.recovery:
             self.recovery = spec.recovery
         keyed = self.settings.idempotency_header in self.request.headers
@@ -239,7 +235,7 @@ class SuggestionBuilder:
         if spec.retry is not None:
             pace = spec.retry.model_dump(exclude_none=True)
             if isinstance(spec.after_seconds, Expression):
-                pace["after_seconds"] = spec.after_seconds.evaluate(activation)
+                pace["after_seconds"] = spec.after_seconds.evaluate(values)
                 if not is_wait(pace["after_seconds"]):
                     del pace["after_seconds"]
             unsafe = self.request.method not in ("GET", "HEAD", "OPTIONS") and spec.side_effects != "none"
@@ -252,24 +248,24 @@ class SuggestionBuilder:
             self.retry = slower(self.retry, {"same_request": False, "idempotency_key": "new"})
 
 
-def filled(template: Template, activation: Activation) -> Any:
+def filled(template: Template, values: Values) -> Any:
     """Return a template with its expressions evaluated. Raises EvaluationError where it holds too much."""
-    return template.evaluate(activation) if isinstance(template, Expression) else _filled(template, activation, [0])
+    return template.evaluate(values) if isinstance(template, Expression) else _filled(template, values, [0])
 
 
-def _filled(template: Template, activation: Activation, held: list[int]) -> Any:
+def _filled(template: Template, values: Values, held: list[int]) -> Any:
     """Fill a template in. `held` counts what all of its values hold together, as an expression counts its own."""
     if isinstance(template, Expression):
-        value = template.evaluate(activation)
+        value = template.evaluate(values)
         size = content_size(value)
         held[0] += UNITS_OF_VALUE * size.values + size.letters
         if held[0] > MOST_UNITS:
             raise EvaluationError(f"{template.text}: a map or list of expressions holds too much")
         return value
     if isinstance(template, dict):
-        return {key: _filled(inner, activation, held) for key, inner in template.items()}
+        return {key: _filled(inner, values, held) for key, inner in template.items()}
     if isinstance(template, list):
-        return [_filled(inner, activation, held) for inner in template]
+        return [_filled(inner, values, held) for inner in template]
     return template
 
 
@@ -277,9 +273,9 @@ _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 _MOST_NAMES = 8
 
 
-def _with_names(message: str, differs: Expression, activation: Activation) -> str:
+def _with_names(message: str, differs: Expression, values: Values) -> str:
     """Name the members by which the thing that is there differs. Names only: values are nobody's to repeat."""
-    listed = differs.evaluate(activation)
+    listed = differs.evaluate(values)
     names = [one for one in listed if isinstance(one, str) and _NAME.fullmatch(one)] if isinstance(listed, list) else []
     text = ", ".join(dict.fromkeys(names[:_MOST_NAMES]))
     return f"{message} What differs: {text}." if text else message
@@ -291,8 +287,8 @@ def _changes_nothing(spec: SuggestionSpec, suggestion: Mapping[str, Json]) -> bo
     return computed and not any(suggestion.get(k) for k in ("patch", "placeholders", "steps"))
 
 
-def _pointer(place: str | Expression, activation: Activation) -> str:
-    pointer = place if isinstance(place, str) else place.evaluate(activation)
+def _pointer(place: str | Expression, values: Values) -> str:
+    pointer = place if isinstance(place, str) else place.evaluate(values)
     if not isinstance(pointer, str) or not pointer.startswith("/"):
         raise EvaluationError(f"{place if isinstance(place, str) else place.text}: gives no pointer")
     return pointer
@@ -318,18 +314,38 @@ def _merged(patch: Sequence[Operation], where: str) -> dict[str, Json]:
 _OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
 
 
-def _computed(expression: Expression, activation: Activation) -> list[Operation]:
-    patch = expression.evaluate(activation)
+def _computed(expression: Expression, values: Values) -> list[Operation]:
+    patch = expression.evaluate(values)
     for op in patch if isinstance(patch, list) else [None]:
         if not (isinstance(op, dict) and op.get("op") in _OPERATIONS and str(op.get("path", "")).startswith("/")):
             raise EvaluationError(f"{expression.text}: gives no patch")
     return [dict(op) for op in patch]
 
 
-def _operation(edit: Edit, activation: Activation) -> Operation:
-    op: Operation = {"op": edit.op, "path": _pointer(edit.path, activation)}
+def _operation(edit: Edit, values: Values) -> Operation:
+    op: Operation = {"op": edit.op, "path": _pointer(edit.path, values)}
     if edit.source is not None:
-        op["from"] = _pointer(edit.source, activation)
+        op["from"] = _pointer(edit.source, values)
     if edit.op in ("add", "replace", "test"):
-        op["value"] = filled(edit.value, activation)
+        op["value"] = filled(edit.value, values)
     return op
+
+
+_LONGEST_WAIT = 10**9
+
+
+def is_wait(seconds: Json) -> bool:
+    """Whether it is a number of seconds to come: headers may say anything."""
+    return type(seconds) in (int, float) and 0 <= seconds <= _LONGEST_WAIT
+
+
+def slower(one: Mapping[str, Json] | None, other: Mapping[str, Json]) -> dict[str, Json]:
+    """Fold two paces into the more careful one."""
+    if one is None:
+        return dict(other)
+    longer = float(other.get("after_seconds") or 0) > float(one.get("after_seconds") or 0)
+    out = dict(other if longer else one)
+    out["same_request"] = bool(one.get("same_request") and other.get("same_request"))
+    if "new" in (one.get("idempotency_key"), other.get("idempotency_key")):
+        out["idempotency_key"] = "new"
+    return out

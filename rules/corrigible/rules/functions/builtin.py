@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64 as codec
+import math
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -15,6 +16,7 @@ import re2
 from corrigible.rules.budget import UNITS_OF_VALUE, spend, take, walk
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
 
+_RFC3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})")
 _KEYS = uuid.UUID("6f0f7c02-6b0e-5a53-9f52-0b6f2a7f3a11")
 
 
@@ -25,17 +27,18 @@ def integer(value: Any) -> int | None:
     if isinstance(value, int):
         return value
     if isinstance(value, float):
-        return int(value) if value.is_integer() else None
+        return int(value) if value.is_integer() and abs(value) < 2**63 else None
     if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
         return int(value)
     return None
 
 
 def unix(date: Any) -> int | None:
-    """Return the Unix seconds of an HTTP date (RFC 9110 section 5.6.7); null for anything else."""
+    """Return the Unix seconds of a date of HTTP (RFC 9110 section 5.6.7) or of RFC 3339; null for anything else."""
+    text = str(date)
     try:
-        moment = parsedate_to_datetime(str(date))
-        return int((moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp())
+        moment = datetime.fromisoformat(text) if _RFC3339.fullmatch(text) else parsedate_to_datetime(text)
+        return math.floor((moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError):
         return None
 

@@ -12,10 +12,19 @@ from typing import Any, Literal
 from corrigible.rules.errors import AuthoringError, gather, suggest_spelling
 from corrigible.rules.lookup import Templates, uncovered
 from corrigible.rules.pattern import Pattern
+from corrigible.schema.document import pointer_problem
 from corrigible.schema.vocabulary import Vocabulary
 
-from .compile_expression import ExpressionCompiler
-from .expression import RESERVED, Bindings, Environment, Expression, ExpressionError, environment
+from .expression import (
+    Environment,
+    Expression,
+    Functions,
+    environment,
+    unknown_captures,
+    unknown_members,
+    wrong_result,
+)
+from .file_model import checked
 from .rule import (
     ACTED,
     TERMINAL,
@@ -31,9 +40,8 @@ from .rule import (
     Template,
 )
 from .rule_model import Match, RuleText
-from .shorthand import Functions, without_literals, words
 from .suggestion_model import AskEachText, AskText, EachText, LookupText, SuggestionText
-from .validate import checked
+from .syntax import RESERVED, ExpressionError
 from .yaml_source import Source, Trail
 
 
@@ -61,7 +69,6 @@ def compile_rule(
     finally:
         if lint is not None:
             lint += compiler.lint
-        environment(compiler.names - RESERVED).release()
 
 
 def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: Vocabulary) -> Rule:
@@ -70,9 +77,83 @@ def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: 
     return compile_rule(Source(path, text, {}), pack=pack, major=major, vocabulary=vocabulary)
 
 
-_ROOT = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
-"""Names that are no members of anything."""
-_TABLE = re.compile(r"(?<![\w.])tables\b(?:\.([A-Za-z_]\w*))?")
+LONGEST_EXPRESSION = 200
+TOO_LONG = (
+    f"an expression of {{length}} characters, {LONGEST_EXPRESSION} are the most: move it to a let, a function of "
+    "pack.yaml or a Python function"
+)
+_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+
+
+class ExpressionCompiler:
+    def __init__(self, source: Source, functions: Functions) -> None:
+        self.source = source
+        self.functions = functions
+        self.errors: list[AuthoringError] = []
+        self.lint: list[AuthoringError] = []
+        """What works and is to be mended all the same."""
+        self.captures: frozenset[str] = frozenset()
+        """The names of the groups of `match.message`."""
+        self.later: set[str] = set()
+        """Names that are not known yet: a look-up or a `let` knows those before it."""
+        self.expressions: list[Expression] = []
+
+    def _named(self, name: str, trail: Trail) -> None:
+        if name in environment().names:
+            self._wrong(trail, f'"{name}" hides a name that every rule has')
+        elif name in RESERVED:
+            self._wrong(trail, f'"{name}" is a word of CEL itself')
+        elif _NAME.fullmatch(name) is None:
+            self._wrong(trail, f'"{name}" is no name for CEL: letters, digits and "_"')
+
+    def _wrong(self, trail: Trail, problem: str) -> None:
+        self.errors.append(self.source.error(trail, problem))
+
+    def _doubt(self, trail: Trail, problem: str, kind: str) -> None:
+        self.lint.append(self.source.error(trail, problem, kind=kind))
+
+    def _cel(self, text: str, trail: Trail, scope: Environment, gives: str = "") -> Expression:
+        """Compile an expression; `gives` is what its value has to be, such as `a list`."""
+        try:
+            expression = scope.compile(text, self.functions)
+            self.expressions.append(expression)
+            for name in sorted(self.later & expression.names):
+                self._wrong(trail, f'"{name}" is not known yet: it comes later')
+            if len(text) > LONGEST_EXPRESSION:
+                self._doubt(trail, TOO_LONG.format(length=len(text)), "long-expression")
+            if gives and (problem := wrong_result(expression, gives)) is not None:
+                self._doubt(trail, problem, "wrong-result")
+            for problem in unknown_captures(expression, self.captures):
+                self._doubt(trail, problem, "unknown-capture")
+            for problem in unknown_members(expression):
+                self._doubt(trail, problem, "unknown-member")
+            return expression
+        except ExpressionError as problem:
+            self._wrong(trail, str(problem))
+            return environment().compile("null")
+
+    def _condition(self, text: str | bool | None, trail: Trail, scope: Environment) -> Expression | None:
+        if text is None or text is True:
+            return None
+        return self._cel("false" if text is False else text, trail, scope, "a boolean")
+
+    def _template(self, value: Any, trail: Trail, scope: Environment) -> Template:
+        if isinstance(value, str):
+            return self._cel(value, trail, scope)
+        if isinstance(value, dict):
+            return {key: self._template(inner, (*trail, key), scope) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self._template(inner, (*trail, index), scope) for index, inner in enumerate(value)]
+        return value
+
+    def _pointer(self, text: str, trail: Trail, scope: Environment) -> str | Expression:
+        if not text.startswith("/"):
+            return self._cel(text, trail, scope, "a text")
+        if (problem := pointer_problem(text)) is not None:
+            self._wrong(trail, f'"{text}" {problem}')
+        elif text.endswith("/"):
+            self._doubt(trail, f'"{text}" ends with a slash: that is a member without a name', "trailing-slash")
+        return text
 
 
 def _path(text: LookupText) -> tuple[str, str]:
@@ -96,11 +177,11 @@ class _Compiler(ExpressionCompiler):
         self.lookups = lookups
         self.reading_posts = reading_posts
         self.names = frozenset(text.lookup) | frozenset(text.let)
+        self.later = set(self.names)
 
     def rule(self, pack: str, major: str, author: str | None) -> Rule:
         text, scope = self.text, environment(self.names - RESERVED)
         self._identity(pack)
-        self._order()
         if text.status == "stable":
             if text.author is None and author is None:
                 self._doubt(("status",), 'a stable rule needs "author", here or in pack.yaml', "header")
@@ -116,7 +197,7 @@ class _Compiler(ExpressionCompiler):
             match=self._match(text.match),
             when=self._condition(text.when, ("when",), environment()),
             lookups=tuple(self._question(name, lookup, scope) for name, lookup in text.lookup.items()),
-            lets=tuple((name, self._template(value, ("let", name), scope)) for name, value in text.let.items()),
+            lets=tuple((name, self._let(name, value, scope)) for name, value in text.let.items()),
             entries=tuple(self._entry(entry, ("suggest", index), scope) for index, entry in enumerate(text.suggest)),
             also_resolves=None
             if text.also_resolves is None
@@ -127,20 +208,21 @@ class _Compiler(ExpressionCompiler):
             type=text.type,
             names=self.names,
             scope=scope,
-            bindings=Bindings(frozenset()),
+            uses=frozenset(),
             may_guess=False,
+            tables=None,
         )
         if (error := gather(sorted(self.errors, key=lambda e: e.place.line))) is not None:
             raise error
-        mentioned = frozenset(word for one in self.expressions for word in words(one.code))
-        tables = [match[1] for one in self.expressions for match in _TABLE.finditer(one.expanded)]
-        bindings = Bindings(mentioned & scope.names, None if None in tables else frozenset(tables))
-        return replace(rule, bindings=bindings, may_guess="nearest" in self.mentioned)
+        uses = frozenset(name for one in self.expressions for name in one.names)
+        tables = {name for one in self.expressions for root, name in one.members if root == "tables"}
+        return replace(rule, uses=uses, tables=None if "" in tables else frozenset(tables), may_guess="nearest" in uses)
 
     def _question(self, name: str, lookup_text: LookupText, scope: Environment) -> LookupSpec:
         begun = len(self.expressions)
         trail, (key, path) = ("lookup", name), _path(lookup_text)
-        return LookupSpec(
+        self._path_of(name, lookup_text)
+        spec = LookupSpec(
             name,
             self._cel(path, (*trail, key), scope, "a text"),
             self._condition(lookup_text.condition, (*trail, "if"), scope),
@@ -151,46 +233,25 @@ class _Compiler(ExpressionCompiler):
                 (header.lower(), self._cel(value, (*trail, "headers", header), scope, "a text"))
                 for header, value in lookup_text.headers.items()
             ),
-            frozenset(word for one in self.expressions[begun:] for word in words(one.expanded))
-            & self.text.lookup.keys(),
+            frozenset(name for one in self.expressions[begun:] for name in one.names) & self.text.lookup.keys(),
         )
+        self.later.discard(name)
+        return spec
 
-    def _order(self) -> None:
-        """A look-up knows the look-ups before it, a `let` every look-up and the `let`s before it."""
-        waiting = [*self.text.lookup, *self.text.let]
-        for name, lookup_text in self.text.lookup.items():
-            key, path = _path(lookup_text)
-            for part, text in (
-                (key, path),
-                ("if", lookup_text.condition),
-                ("body", lookup_text.body),
-                ("headers", lookup_text.headers),
-            ):
-                self._too_early(text, ("lookup", name, part), waiting)
-            waiting.pop(0)
-            if re.search(r"""[^/]/['"]\s*$""", path):
-                self._doubt(("lookup", name, key), "a path that ends with a slash is never looked up", "trailing-slash")
-            templates = self.lookups if lookup_text.post is None else self.reading_posts
-            beginning = uncovered(path, templates) if templates is not None else None
-            if beginning is not None:
-                wanted = f'"{beginning}"' if lookup_text.post is None else f'"POST {beginning}"'
-                self._wrong(("lookup", name, key), f"{wanted} fits none of the lookups of pack.yaml")
-        for name, value in self.text.let.items():
-            self._too_early(value, ("let", name), waiting)
-            waiting.pop(0)
+    def _let(self, name: str, value: Any, scope: Environment) -> Template:
+        template = self._template(value, ("let", name), scope)
+        self.later.discard(name)
+        return template
 
-    def _too_early(self, value: Any, trail: Trail, waiting: list[str]) -> None:
-        if isinstance(value, (dict, list)):
-            for inner in value.values() if isinstance(value, dict) else value:
-                self._too_early(inner, trail, waiting)
-        elif isinstance(value, str) and not set(waiting).isdisjoint(_ROOT.findall(without_literals(value))):
-            try:
-                Environment(environment(self.names - RESERVED).names - set(waiting)).compile(value, self.functions)
-            except ExpressionError as problem:
-                for name in waiting:
-                    if f"undeclared reference to '{name}" in str(problem):
-                        self._wrong(trail, f'"{name}" is not known yet: it comes later')
-                        return
+    def _path_of(self, name: str, lookup_text: LookupText) -> None:
+        key, path = _path(lookup_text)
+        if re.search(r"""[^/]/['"]\s*$""", path):
+            self._doubt(("lookup", name, key), "a path that ends with a slash is never looked up", "trailing-slash")
+        templates = self.lookups if lookup_text.post is None else self.reading_posts
+        beginning = uncovered(path, templates) if templates is not None else None
+        if beginning is not None:
+            wanted = f'"{beginning}"' if lookup_text.post is None else f'"POST {beginning}"'
+            self._wrong(("lookup", name, key), f"{wanted} fits none of the lookups of pack.yaml")
 
     def _identity(self, pack: str) -> None:
         owner, _, last = self.text.id.partition(".")

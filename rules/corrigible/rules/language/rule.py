@@ -10,7 +10,7 @@ from corrigible.rules.lookup import CALL
 from corrigible.rules.pattern import Pattern
 from corrigible.schema.exchange import Json
 
-from .expression import Activation, Bindings, Environment, Expression
+from .expression import Environment, Expression
 from .suggestion_model import PatchText, RetryText
 
 Template = Any
@@ -169,13 +169,12 @@ class Rule:
     """The names that look-ups and `let` add to the scope."""
     scope: Environment
 
-    bindings: Bindings
-    """What the runtime is handed of the scope for its expressions."""
+    uses: frozenset[str]
+    """The names in scope and the functions that its expressions use."""
+    tables: frozenset[str] | None
+    """The tables that they use, all of them where None."""
     may_guess: bool
     """It asks what is near: what it suggests may be a guess."""
-
-    def activation(self, scope: Mapping[str, Any]) -> Activation:
-        return Activation(scope, self.bindings)
 
     def branches(self) -> tuple[Branch, ...]:
         """Return what cases have to reach: each entry under `suggest`, and each member of a group that has an `if`."""
@@ -187,3 +186,24 @@ class Rule:
             if member.condition is not None
         ]
         return tuple(sorted([*((number,) for number in range(len(self.entries))), *members]))
+
+
+@dataclass(frozen=True, slots=True)
+class PackSettings:
+    """The part of pack.yaml that rules are evaluated with."""
+
+    lookups: tuple[tuple[str, ...], ...] = ()
+    """Allow-listed path templates, split at `/`."""
+    reading_posts: tuple[tuple[str, ...], ...] = ()
+    """The same of paths that are read by POST."""
+    lookup_headers: tuple[tuple[str, str | None], ...] = ()
+    """Headers of look-ups, names in lower case; one without a value has the request's own."""
+    idempotency_header: str = ""
+    """Lower case; empty where the API has none."""
+    secrets: frozenset[str] = frozenset()
+    path_members: frozenset[str] = frozenset()
+    """Members of look-ups whose values stand for several segments of a path."""
+    decisive: frozenset[str] = frozenset()
+    """Names of members that are not to be guessed, nor their values, besides those known by their words."""
+    tokens: frozenset[str] = frozenset()
+    """Members and headers (lower case) that hold a version of what is stored, or an idempotency key."""

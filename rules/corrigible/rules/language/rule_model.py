@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from .file_model import Cel, Condition, FileModel, Names, Numbers, Value
+from .pack_model import PackText
 from .suggestion_model import LookupText, SuggestionText
 
 
@@ -204,3 +205,15 @@ class CaseText(FileModel):
         if self.after is not None and self.expect is None:
             raise ValueError("after needs expect")
         return self
+
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def editor_schemas() -> dict[str, dict[str, Any]]:
+    """Return a schema each for a rule file, a pack.yaml and a cases file."""
+    return {
+        "rule": {"$schema": _DIALECT, **RuleText.model_json_schema()},
+        "pack": {"$schema": _DIALECT, **PackText.model_json_schema()},
+        "cases": {"$schema": _DIALECT, **TypeAdapter(list[CaseText]).json_schema()},
+    }

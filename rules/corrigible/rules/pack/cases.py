@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from corrigible.rules.errors import AuthoringError, Place, gather
+from corrigible.rules.language.file_model import checked
 from corrigible.rules.language.rule_model import CaseText
-from corrigible.rules.language.validate import checked
 from corrigible.rules.language.yaml_source import Source, read_source
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request, protocol_of
 

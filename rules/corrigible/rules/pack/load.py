@@ -9,24 +9,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from corrigible.rules.engine.pack_settings import PackSettings
 from corrigible.rules.errors import AuthoringError, Place, gather, suggest_spelling
-from corrigible.rules.language.compile import compile_rule
-from corrigible.rules.language.compile_expression import LONGEST_EXPRESSION, TOO_LONG
-from corrigible.rules.language.expression import FUNCTIONS as BUILT_IN
-from corrigible.rules.language.expression import RESERVED, SCOPE, ExpressionError, environment, share
+from corrigible.rules.language.compile import LONGEST_EXPRESSION, TOO_LONG, compile_rule
+from corrigible.rules.language.evaluator import PackFunction
+from corrigible.rules.language.expression import DEFINITIONS, SCOPE, Functions, environment
+from corrigible.rules.language.file_model import checked
 from corrigible.rules.language.pack_model import PackText
-from corrigible.rules.language.rule import Rule
-from corrigible.rules.language.shorthand import Functions, PackFunction, ShorthandError, expand, signature
-from corrigible.rules.language.validate import checked
+from corrigible.rules.language.rule import PackSettings, Rule
+from corrigible.rules.language.syntax import RESERVED, ExpressionError, signature
 from corrigible.rules.language.yaml_source import Source, read_source
 from corrigible.schema.error import VocabularyError
 from corrigible.schema.exchange import Json
 from corrigible.schema.vocabulary import Vocabulary
 
 from .error_mapping import ErrorMapping, compile_error
-from .mapping_problems import mapping_problems
-from .operation_names import OperationNames, compile_operation
+from .operation_names import OperationNames, compile_operation, is_path
 
 MANIFEST = "pack.yaml"
 CASES = ".cases.yaml"
@@ -146,7 +143,6 @@ def _compiled(path: Path, lint: list[AuthoringError] | None, mistakes: list[Auth
     rules: dict[str, Rule] = {}
     major = text.version.partition(".")[0]
     sources = [_read(file) for file in rule_files(path)]
-    share(name for source in sources if isinstance(source, Source) for name in _added_names(source.data))
     for source in sources:
         if isinstance(source, AuthoringError):
             errors.append(source)
@@ -193,20 +189,6 @@ def _read(file: Path) -> Source | AuthoringError:
         return error
 
 
-def _added_names(data: Json) -> Iterator[str]:
-    """Yield the names that a rule adds to the scope of its expressions, whether or not the rule is right."""
-    if isinstance(data, dict):
-        for key, value in data.items():
-            if key in ("let", "lookup") and isinstance(value, dict):
-                yield from map(str, value)
-            elif key == "as" and isinstance(value, str):
-                yield value
-            yield from _added_names(value)
-    elif isinstance(data, list):
-        for value in data:
-            yield from _added_names(value)
-
-
 def load_tables(path: Path) -> dict[str, Json]:
     """Read every `tables/*.yaml`; a `-` in the file's name is `_` in expressions."""
     return {file.stem.replace("-", "_"): read_source(file).data for file in sorted((path / "tables").glob("*.yaml"))}
@@ -250,13 +232,12 @@ def _functions(manifest: Source, text: PackText, errors: list[AuthoringError], l
             continue
         name, parameters = parts
         taken_word = next((word for word in (name, *parameters) if word in RESERVED or word in SCOPE), None)
-        if taken_word is not None or name in BUILT_IN or name in functions:
+        if taken_word is not None or name in DEFINITIONS or name in functions:
             errors.append(manifest.error(trail, f'"{taken_word or name}" is a name that every rule has'))
             continue
         try:
-            body = expand(expression, functions)
-            environment(frozenset(parameters)).compile(body)
-        except (ExpressionError, ShorthandError) as problem:
+            body = environment().compiled(expression, dict(functions), parameters)
+        except ExpressionError as problem:
             errors.append(manifest.error(trail, str(problem)))
             continue
         if len(expression) > LONGEST_EXPRESSION:
@@ -282,3 +263,28 @@ def _vocabulary(manifest: Source, text: PackText) -> Vocabulary:
         except VocabularyError as problem:
             raise manifest.error(trail, str(problem)) from None
     return vocabulary
+
+
+_CREDENTIALS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key"})
+"""Headers that are no part of a request or an answer as rules see them."""
+
+
+def mapping_problems(manifest: Source, text: PackText) -> Iterator[AuthoringError]:
+    for key in text.operations:
+        if not is_path(key) and not text.operation:
+            yield manifest.error(("operations", key), f'"{key}" is no method and path; a name needs "operation"')
+    is_single = isinstance(manifest.data.get("operation"), dict)
+    for index, source in enumerate(text.operation):
+        trail = ("operation", "header") if is_single else ("operation", index, "header")
+        if source.header is not None and source.header.lower() in _CREDENTIALS:
+            yield manifest.error(trail, f'"{source.header}" is a credential, which rules never see')
+    if text.error is None:
+        return
+    if text.error.refused and text.dialect is not None:
+        yield manifest.error(("error", "refused"), f'the dialect "{text.dialect}" says which successes are refusals')
+    known = set(text.operations.values())
+    for refused in text.error.refused:
+        for name in refused.operations:
+            if name not in known:
+                hint = suggest_spelling(name, known)
+                yield manifest.error(("error", "refused"), f'"{name}" is none of the operations of pack.yaml{hint}')

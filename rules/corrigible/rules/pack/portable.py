@@ -16,7 +16,7 @@ from typing import Any, Final
 import yaml
 
 from corrigible.rules.errors import AuthoringError, Place
-from corrigible.rules.language.yaml_tree import composed
+from corrigible.rules.language.yaml_source import composed
 
 _LIBYAML: Final = getattr(yaml, "CSafeLoader", None)
 _DEEPEST: Final = 100

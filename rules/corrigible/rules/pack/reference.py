@@ -13,11 +13,14 @@ import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from corrigible.rules.language.expression import SCOPE, environment
-from corrigible.rules.language.file_model import EXPRESSION, TEMPLATE
-from corrigible.rules.language.function_catalogue import STANDARD, Function, pack_functions
+from corrigible.rules.language.expression import SCOPE, environment, pack_functions
+from corrigible.rules.language.file_model import EXPRESSION, TEMPLATE, models_in
 from corrigible.rules.language.pack_model import PackText
+from corrigible.rules.language.rule import Entry, Rule, SuggestionGroup, SuggestionLoop, SuggestionSpec
 from corrigible.rules.language.rule_model import CaseText, RuleText
+from corrigible.rules.language.standard import STANDARD, Function
+
+from .load import Pack
 
 _FILES: Final = (
     ("Rules", "rule", RuleText),
@@ -42,6 +45,12 @@ _NAMES: Final = """\
 ### Names
 
 Look-ups and `let`s add their own names.
+"""
+_OF_CEL: Final = """\
+These of CEL and its extensions strings, math, optional and bindings. Operators: `+ - * / %`, `== != < <= > >=`,
+`&& || !`, `condition ? a : b`, `in`. Literals: texts (`'a'`, `r'\\d'`), integers (`1`, `0x10`), doubles (`1.5`, `1e3`),
+`true`, `false`, `null`, lists, maps. `corrigible pack lint` refuses the rest of CEL (bytes, unsigned numbers,
+timestamps, durations, messages), and says what to write instead.
 """
 _VALUES: Final[Mapping[str, Any]] = {
     "currency": "eur",
@@ -96,14 +105,6 @@ def _distinct(titles: Mapping[type[BaseModel], str]) -> Iterator[tuple[type[Base
         own = f"{title} with each" if title in seen else title
         seen.add(own)
         yield model, own
-
-
-def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield the models that a type is made of."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for inner in getattr(annotation, "__args__", ()):
-        yield from models_in(inner)
 
 
 def _fields(section: _Section, titles: Mapping[str, str]) -> Iterator[str]:
@@ -203,11 +204,10 @@ def _functions() -> Iterator[str]:
         yield from _examples(function)
         yield ""
     yield "### Functions of CEL\n"
-    yield "CEL's own functions and its extensions strings, math, optional and bindings. Operators: `+ - * / %`,"
-    yield "`== != < <= > >=`, `&& || !`, `condition ? a : b`, `in`.\n"
-    for group in STANDARD:
-        yield f"#### {group.title}\n"
-        for standard in group.functions:
+    yield f"{_OF_CEL}\n"
+    for title, group in STANDARD.items():
+        yield f"#### {title}\n"
+        for standard in group:
             (example,) = _examples(standard)
             yield f"- `{standard.signature}`: {standard.description + ' ' if standard.description else ''}{example[2:]}"
         yield ""
@@ -220,4 +220,56 @@ def _examples(function: Function) -> Sequence[str]:
 def evaluated(text: str) -> Any:
     """Return the value of an example."""
     scope = {"body": _VALUES, "request": {"body": _VALUES}}
-    return environment().compile(text).evaluate(environment().activation(scope))
+    return environment().compile(text).evaluate(scope)
+
+
+def page(pack: Pack) -> str:
+    """Return what the pack knows, a section a rule, in the order of their ids."""
+    lines = [
+        f"# {pack.text.title}",
+        "",
+        f"Pack `{pack.name}` {pack.text.version}, {len(pack.rules)} rules for {pack.text.api.name}"
+        f"{' ' + pack.text.api.versions if pack.text.api.versions else ''}. Licence: {pack.text.license}.",
+        "",
+    ]
+    for rule in sorted(pack.rules, key=lambda r: r.id):
+        lines += _section(rule)
+    return "\n".join(lines)
+
+
+def _section(rule: Rule) -> list[str]:
+    lines = [f"## {rule.title}", "", f"`{rule.version}`, {rule.status}. {rule.diagnosis}", ""]
+    lines += [f"- {text}" for text in _match_lines(rule)]
+    lines += [f"- Asks `{question.method} {question.path.text}`" for question in rule.lookups]
+    lines += [f"- {text}" for entry in rule.entries for text in _entry_lines(entry)]
+    lines += ["", *(f"<{reference}>" for reference in rule.references), ""]
+    return lines
+
+
+def _match_lines(rule: Rule) -> Iterator[str]:
+    on = rule.match
+    for name, values in (
+        ("operation", on.operations),
+        ("status", on.statuses),
+        ("code", on.codes),
+        ("type", sorted(on.types)),
+        ("param", sorted(on.params)),
+    ):
+        if values:
+            yield f"On {name} {', '.join(f'`{value}`' for value in values)}"
+    if on.message is not None:
+        yield f"On a message like `{on.message.text}`"
+    if rule.when is not None:
+        yield f"When `{rule.when.text}`"
+
+
+def _entry_lines(entry: Entry) -> Iterator[str]:
+    match entry:
+        case SuggestionSpec():
+            condition = f" if `{entry.condition.text}`" if entry.condition is not None else ""
+            yield f"**{entry.action}**{condition}: {entry.message}"
+        case SuggestionGroup():
+            for member in entry.members:
+                yield from _entry_lines(member)
+        case SuggestionLoop():
+            yield from _entry_lines(entry.member)

@@ -12,9 +12,9 @@ from pathlib import Path
 import yaml
 
 from corrigible.rules.errors import AuthoringError, Place
-from corrigible.rules.language.editor_schema import editor_schemas
+from corrigible.rules.language.file_model import checked
 from corrigible.rules.language.pack_model import PackText
-from corrigible.rules.language.validate import checked
+from corrigible.rules.language.rule_model import editor_schemas
 from corrigible.rules.language.yaml_source import read_source
 from corrigible.schema.exchange import Json
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from typing import Final
 from urllib.parse import unquote
 
 from rapidfuzz.distance import OSA
@@ -22,7 +23,6 @@ from corrigible.schema.exchange import Json
 from . import spelling
 from .json_text import closed_json, repaired_json
 from .nearness import is_relisted, is_same_spelling, signs, spelled
-from .short_values import is_short_value
 from .time_span import span
 from .written_moment import is_same_moment
 
@@ -283,3 +283,37 @@ def _around(one: str, other: str) -> bool:
     if b.startswith(a):
         return len(a) > 2 or not b[len(a)].isalnum()
     return b.endswith(a) and (len(a) > 2 or not b[-len(a) - 1].isalnum())
+
+
+_PAIRS: Final = (
+    ("htm", "html"),
+    ("jpg", "jpeg"),
+    ("js", "javascript"),
+    ("md", "markdown"),
+    ("mpg", "mpeg"),
+    ("py", "python"),
+    ("tif", "tiff"),
+    ("ts", "typescript"),
+    ("txt", "text"),
+    ("yml", "yaml"),
+)
+_OTHER: Final = {**dict(_PAIRS), **{long: short for short, long in _PAIRS}}
+_LONGEST_SHORT_FORM: Final = 16
+
+
+def is_short_value(text: str, other: str) -> bool:
+    """Whether one of two texts is the short form of the other: `md` and `markdown`, `.yml` and `YAML`."""
+    if len(text) > _LONGEST_SHORT_FORM or len(other) > _LONGEST_SHORT_FORM:
+        return False
+    one, two = _plain(text), _plain(other)
+    return _OTHER.get(one) == two
+
+
+def written_otherwise(text: str, values: Iterable[str]) -> str:
+    """Return the only one of some values of which a text is the short form, or the long one; empty for several."""
+    found = [one for one in values if is_short_value(text, one)]
+    return found[0] if len(found) == 1 else ""
+
+
+def _plain(text: str) -> str:
+    return text.strip().removeprefix(".").casefold()

@@ -6,13 +6,14 @@ Who writes a word that there is means it. Knows: how words are spelt, and which 
 from __future__ import annotations
 
 import re
+from functools import cache
+from importlib.resources import files
 from typing import Final
 
 from rapidfuzz.distance import OSA
 
 from corrigible.schema.cache import cached
 
-from .known_words import known_words
 from .nearness import is_plural, is_same, split_words
 
 _SHORT: Final = 3
@@ -85,3 +86,15 @@ def _american(word: str) -> str:
     for pattern, plain in _BRITISH:
         word = pattern.sub(plain, word)
     return word
+
+
+LONGEST: Final = 9
+"""Letters of the longest word in the list."""
+_FILE: Final = "known_words.txt"
+
+
+@cache
+def known_words() -> frozenset[str]:
+    """Return words of 2 to `LONGEST` letters, in lower case. The file says where they come from."""
+    lines = files(__package__).joinpath(_FILE).read_text("utf-8").splitlines()
+    return frozenset(line for line in lines if not line.startswith("#"))

@@ -12,9 +12,9 @@ from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive, is_decisive_guess
+from corrigible.rules.safety.equivalence import is_short_value
 from corrigible.rules.safety.nearness import LONGEST, is_slip
 from corrigible.rules.safety.other_word import may_be_other_word
-from corrigible.rules.safety.short_values import is_short_value
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request

@@ -8,9 +8,8 @@ from typing import Final
 import re2
 
 from corrigible.rules.pattern import compiled
-from corrigible.rules.safety.spelling import Spelling
+from corrigible.rules.safety.spelling import Spelling, as_is_taken
 from corrigible.rules.safety.time_span import GO_DURATION, go_duration
-from corrigible.rules.safety.uuid_text import as_is_taken
 from corrigible.rules.safety.written_moment import rewritten
 from corrigible.schema.exchange import Json
 

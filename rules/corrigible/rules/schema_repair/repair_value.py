@@ -13,9 +13,9 @@ from typing import Final
 from corrigible.rules.budget import spend
 from corrigible.rules.safety import spelling
 from corrigible.rules.safety.decisive import word_set, words
+from corrigible.rules.safety.equivalence import written_otherwise
 from corrigible.rules.safety.nearness import all_near, is_relisted, signs, spelled
 from corrigible.rules.safety.nearness import letters as _letters
-from corrigible.rules.safety.short_values import written_otherwise
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.rules.safety.time_span import counts_seconds, span
 from corrigible.schema.cache import cached
