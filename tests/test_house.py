@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests._support.rows import rows
+
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE_ROOT = {
     "schema": "protos",
@@ -197,7 +199,7 @@ def test_folders_are_imported_in_one_order(part: str) -> None:
     assert backward == set()
 
 
-@pytest.mark.parametrize(("part", "pattern"), PURE)
+@rows(("part", "pattern"), PURE)
 def test_the_core_has_no_clock_no_dice_and_no_sockets(part: str, pattern: str) -> None:
     paths = [path for path in modules(part) if path in set(folder_of(part).glob(pattern))]
     assert paths, f"{part}/{pattern} is gone: name its successor here"

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from corrigible.client.driver import run
 from corrigible.client.policy import Policy, Proposal
 from corrigible.client.sent_request import SentRequest
 from tests._support.refused_call import ACCEPTED, VERIFIED, Server, refusal, yes
+from tests._support.rows import rows
 
 ORIGIN: Final = "https://ann:A-secret-7@api.example.com"
 VECTORS: Final[list[dict[str, Any]]] = json.loads(Path(__file__).with_name("policies.json").read_text("utf-8"))[
@@ -57,7 +57,7 @@ def outcome_of(vector: dict[str, Any], way: str, **safety: bool) -> tuple[Server
     return server, asked, outcome.not_sent
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(vector["name"]))
+@rows("vector", VECTORS, ids=lambda vector: str(vector["name"]))
 def test_what_is_sent(vector: dict[str, Any]) -> None:
     want, count = vector["want"], 1 + len(vector.get("steps", ()))
     is_shown = want in ("confirmed", "too much")

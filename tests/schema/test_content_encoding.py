@@ -8,13 +8,14 @@ import zlib
 import pytest
 
 from corrigible.schema.content_encoding import coding, decoded, decoded_size
+from tests._support.rows import rows
 
 NAMES = ["identity", "gzip", "x-gzip", "deflate", "br", "zstd"]
 BODY = b'{"error": {"message": "no"}}' * 40
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("body", [b"", b"x", BODY])
+@rows("name", NAMES)
+@rows("body", [b"", b"x", BODY])
 def test_round_trip(name: str, body: bytes) -> None:
     scheme = coding(f" {name.upper()} ")
     assert scheme is not None

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from corrigible.client.form_edit import edited_form
 from corrigible.schema.document import form_pairs
 from corrigible.schema.form import by_name, fields, nested, parameter_segments, paths
+from tests._support.rows import rows
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_what_is_sent_several_times_is_a_list() -> None:
     assert by_name([("a", "1"), ("b", "2"), ("a", "3"), ("a", "4")]) == {"a": ["1", "3", "4"], "b": "2"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pairs", "members", "places"),
     [
         ([("a", 1), ("b", 2)], {"a": 1, "b": 2}, [("a",), ("b",)]),

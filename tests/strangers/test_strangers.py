@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests._support.rows import rows
+
 from .case import FOLDER, Case, Stranger, confirmed_sentence, load, names, total_row
 from .judge import judge
 from .replay import replay
@@ -27,7 +29,7 @@ def cases(*, missed: bool) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(("name", "stranger", "case"), cases(missed=False))
+@rows(("name", "stranger", "case"), cases(missed=False))
 def test_what_is_right_stays_right(name: str, stranger: Stranger, case: Case) -> None:
     episode = replay(name, stranger, case)
     verdict = judge(case, episode)
@@ -35,7 +37,7 @@ def test_what_is_right_stays_right(name: str, stranger: Stranger, case: Case) ->
     assert verdict.confirmed is case.confirmed, "`python -m tests.strangers.record NAME` puts it right"
 
 
-@pytest.mark.parametrize(("name", "stranger", "case"), cases(missed=True))
+@rows(("name", "stranger", "case"), cases(missed=True))
 def test_what_is_missed_does_no_harm(name: str, stranger: Stranger, case: Case) -> None:
     episode = replay(name, stranger, case)
     verdict = judge(case, episode)
@@ -44,7 +46,7 @@ def test_what_is_missed_does_no_harm(name: str, stranger: Stranger, case: Case) 
     assert verdict.fault == case.fault, episode
 
 
-@pytest.mark.parametrize("name", STRANGERS)
+@rows("name", STRANGERS)
 def test_the_page_has_the_figures_of_the_data(name: str) -> None:
     stranger = STRANGERS[name]
     first, now = stranger.first_run, stranger.figures()

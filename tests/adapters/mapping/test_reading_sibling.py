@@ -10,6 +10,7 @@ from corrigible.adapters.mapping.reading_sibling import reading_sibling, sibling
 from corrigible.adapters.mapping.rewriting import rewritten
 from corrigible.adapters.operation import Operations
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 OPERATIONS = Operations(
     {
@@ -37,7 +38,7 @@ def test_what_stands_beside_a_read(method: str, path: str, found: str) -> None:
     assert sibling_path(OPERATIONS, Request(method, path)) == found
 
 
-@pytest.mark.parametrize(
+@rows(
     ("schema", "sent", "wanted"),
     [
         ({"type": "integer"}, "5", 5),

@@ -8,9 +8,10 @@ import pytest
 
 from corrigible.adapters.openapi.compile.joi import of_joi
 from corrigible.adapters.openapi.compile.schema_translator import checkable
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("node", "keywords"),
     [
         ({"type": "integer", "x-constraint": {"sign": "positive"}}, {"exclusiveMinimum": 0}),

@@ -16,6 +16,7 @@ from corrigible.proxy.recording.reader import Recording, read_recording
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.document import form_pairs
+from tests._support.rows import rows
 
 NO_ANSWER = LookupAnswer(0)
 
@@ -165,7 +166,7 @@ def test_flow_files(tmp_path: Path) -> None:
 LOGGED = json.dumps(Entry(0.0, "x", "POST", "/v1/x", 400, "untouched", milliseconds=1.0).document()).encode() + b"\n"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("data", "said"),
     [
         (b"", "1: neither JSON nor a flow file: "),
@@ -221,7 +222,7 @@ CALL: dict[str, Any] = {"method": "POST", "path": "/x", "headers": {}, "body": {
 ANSWER: dict[str, Any] = {"status": 400, "headers": {}, "body": {}}
 
 
-@pytest.mark.parametrize(
+@rows(
     "document",
     [
         {"request": {**CALL, "headers": {"X-A": 5}}, "response": ANSWER},

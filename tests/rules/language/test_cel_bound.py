@@ -17,6 +17,7 @@ from corrigible.rules.budget import MOST_UNITS, UNITS_OF_VALUE, Budget, content_
 from corrigible.rules.language.cel_bound import _OURS, Bound, Size, measured
 from corrigible.rules.language.cel_syntax import NotRead, read
 from corrigible.rules.language.expression import ARGUMENTS, Environment, EvaluationError, ExpressionError, environment
+from tests._support.rows import rows
 
 ENV: Environment = environment(frozenset({"live"}))
 VALUES: dict[str, Any] = {
@@ -64,8 +65,8 @@ SMALL = [
 """What looks as if it grew."""
 
 
-@pytest.mark.parametrize("odd", ODD_FIRST)
-@pytest.mark.parametrize("text", GROWING, ids=range(len(GROWING)))
+@rows("odd", ODD_FIRST)
+@rows("text", GROWING, ids=range(len(GROWING)))
 def test_what_grows_is_refused(text: str, odd: str) -> None:
     whole = f"{odd}size({text}) > 0" if odd else text
     expression = ENV.compile(whole)

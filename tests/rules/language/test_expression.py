@@ -10,6 +10,7 @@ import pytest
 from corrigible.rules.functions.builtin import integer
 from corrigible.rules.language.expression import Bindings, EvaluationError, ExpressionError, environment
 from tests._support.counted import counted
+from tests._support.rows import rows
 
 ENV = environment(frozenset({"charge"}))
 VALUES: dict[str, Any] = {
@@ -22,7 +23,7 @@ def result(text: str, **values: Any) -> Any:
     return ENV.compile(text).evaluate(ENV.activation({**VALUES, **values}))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "value"),
     [
         ("charge.amount - charge.refunded", 300),
@@ -128,7 +129,7 @@ def test_maps_are_in_the_order_of_their_names() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         *("body", "captures", "error", "errors", "exchange", "headers", "operation", "params", "query", "request"),
@@ -192,7 +193,7 @@ def test_the_largest_numbers_of_a_json_reader_do_no_harm_to_others() -> None:
     assert result("charge.small", charge={"small": 1, "large": [2**64 - 1, 1.8446744073709552e19, 1e308]}) == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "number"),
     [
         (5, 5),

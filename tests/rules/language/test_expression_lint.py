@@ -6,6 +6,7 @@ import pytest
 
 from corrigible.rules.language.expression import environment
 from corrigible.rules.language.expression_lint import unknown_captures, unknown_members, wrong_result
+from tests._support.rows import rows
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def test_members_that_an_exchange_never_has(text: str, problems: list[str]) -> N
     assert list(unknown_members(environment().compile(text))) == problems
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "kind"),
     [
         *[("1 == 1", "a boolean"), ("'a'", "a text"), ("1", "a number"), ("1.5", "a number"), ("1u", "a number")],

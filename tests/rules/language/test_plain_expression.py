@@ -22,6 +22,7 @@ from corrigible.rules.language.expression import (
 )
 from corrigible.rules.language.plain_expression import ODD, Evaluator
 from corrigible.rules.language.plain_expression import plain as plain_with
+from tests._support.rows import rows
 
 NAMES = frozenset({"live"})
 ENV: Environment = environment(NAMES)
@@ -161,7 +162,7 @@ def agree(expression: Expression, values: dict[str, Any]) -> bool:
     return outcome(expression.evaluate, values) == outcome(expression.evaluate_by_runtime, values)
 
 
-@pytest.mark.parametrize("text", PLAIN)
+@rows("text", PLAIN)
 def test_plain_expressions_give_what_the_runtime_gives(text: str) -> None:
     assert plain(text) is not None
     expression = ENV.compile(text)
@@ -171,13 +172,13 @@ def test_plain_expressions_give_what_the_runtime_gives(text: str) -> None:
             assert agree(expression, values), values
 
 
-@pytest.mark.parametrize("text", LEFT)
+@rows("text", LEFT)
 def test_other_expressions_are_left_to_the_runtime(text: str) -> None:
     ENV.compile(text)
     assert plain(text) is None
 
 
-@pytest.mark.parametrize("text", PLAIN)
+@rows("text", PLAIN)
 def test_what_is_missing_is_missing_to_both(text: str) -> None:
     for values in ({}, {"captures": {}, "live": {}, "body": {}, "query": {}, "headers": {}, "request": {"body": None}}):
         if values or text.partition(".")[0].lstrip("!") not in ("body", "query", "headers"):

@@ -17,6 +17,7 @@ from corrigible.rules.language.shorthand import (
     without_literals,
     words,
 )
+from tests._support.rows import rows
 
 BODY = {"card": {"number": "42", "exp": None}, "items": [{"name": "a"}, {"name": "b", "tags": [{"name": "c"}]}], "n": 3}
 VALUES: dict[str, Any] = {
@@ -37,7 +38,7 @@ def value(text: str, **more: Any) -> Any:
     return env.compile(text, FUNCTIONS).evaluate(env.activation({**VALUES, **more}))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected"),
     [
         ("body.n", 3),
@@ -107,7 +108,7 @@ def test_the_arguments_are_evaluated_once() -> None:
     assert expand("left(find(body, 'x')[0])", FUNCTIONS).count("find") == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "cel"),
     [
         ("body.card.number.startsWith('4')", "at_body('/card/number').startsWith('4')"),

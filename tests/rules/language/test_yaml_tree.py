@@ -14,6 +14,7 @@ from corrigible.adapters.openapi.document.yaml12 import read_yaml
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.language.yaml_source import read_source
 from corrigible.rules.language.yaml_tree import composed
+from tests._support.rows import rows
 
 READERS: tuple[Callable[[Path], object], ...] = (read_source, read_yaml)
 
@@ -25,8 +26,8 @@ def laughing(levels: int, each: int = 10) -> str:
     )
 
 
-@pytest.mark.parametrize("read", READERS)
-@pytest.mark.parametrize(
+@rows("read", READERS)
+@rows(
     ("text", "expected_message"),
     [
         (laughing(10), "values, what aliases stand for written out"),

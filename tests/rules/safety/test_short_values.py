@@ -6,9 +6,10 @@ import pytest
 
 from corrigible.rules.safety.equivalence import is_near_spelling
 from corrigible.rules.safety.short_values import is_short_value, written_otherwise
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "other", "is_short"),
     [
         ("md", "markdown", True),
