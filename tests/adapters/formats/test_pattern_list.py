@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from corrigible.adapters.formats import error_message
@@ -40,7 +40,7 @@ def test_there_are_lists_to_look_at() -> None:
 
 @rows(("patterns", "text"), PATTERNS)
 def test_a_text_that_a_pattern_matches_is_found(patterns: PatternList, text: str) -> None:
-    @settings(max_examples=2)
+    @settings(max_examples=2, phases=[Phase.generate, Phase.shrink], database=None)
     @given(AROUND, st.from_regex(re.compile(text, re.IGNORECASE)), AROUND, st.sampled_from([str, str.upper, str.lower]))
     def check(before: str, inner: str, after: str, written: type[str]) -> None:
         message = before + written(inner[:2000]) + after
