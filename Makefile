@@ -30,8 +30,9 @@ $(READY): pyproject.toml
 demo: $(READY)
 	@$(BIN)/corrigible demo
 
-# Most tests wait for child processes: two workers for each core. A file stays on one worker, with its servers.
-WORKERS ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
+# Each worker imports all tests, and many of these wait for child processes: one worker more than there are cores.
+# A file stays on one worker, with its servers.
+WORKERS ?= $(shell expr 1 + $$(getconf _NPROCESSORS_ONLN))
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(OPTIONS)
