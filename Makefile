@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo    one refused call, corrected, for each local sandbox"
-	@echo "make test    all tests                             make test-quick  those that start no server, for each change"
+	@echo "make test    all tests                             make test-quick  the quick ones that start no server, for each change"
 	@echo "make docs    the documentation site, in build/site"
 	@echo "make lint    ruff: rules and format        make types   mypy"
 	@echo "make mutate  how many small changes to rules, core and schema the tests notice (MUTANTS of each module)"
@@ -42,7 +42,7 @@ QUICK := tests/test_house.py tests/schema tests/client tests/rules tests/adapter
   --ignore-glob '*/test_sandbox.py'
 
 test-quick: $(READY)
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(OPTIONS) $(QUICK)
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m "not slow" $(OPTIONS) $(QUICK)
 
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -102,6 +102,7 @@ def bomb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("client", CLIENTS)
 def test_half_a_megabyte_that_unpacks_to_512_takes_no_memory(client: str, bomb: Path) -> None:
     """The child has 160 MB more than it needs to start: unpacked whole, the answer does not fit."""
@@ -418,6 +419,7 @@ def test_what_an_answer_costs_does_not_grow_with_the_tools(kind: str) -> None:
     assert many < 1.3 * few + 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WORK)
 def test_nor_faster_than_the_answer(kind: str) -> None:
     answers = [WORK[kind](size) for size in (1000, 2000)]

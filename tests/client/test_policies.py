@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -128,6 +129,7 @@ def texts_of(request: SentRequest) -> dict[str, int]:
     return {secret: wire.count(secret) for secret in SECRETS}
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.lists(_SUGGESTIONS, min_size=1, max_size=3), min_size=1, max_size=2), st.booleans())
 def test_whatever_is_suggested_no_credential_moves_and_nothing_else_is_called(

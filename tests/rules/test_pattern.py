@@ -76,6 +76,7 @@ print(libc.mallinfo2().used - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="what malloc has handed out is asked of glibc")
 def test_what_is_learned_of_texts_has_a_bound() -> None:
     """One set that may take 64 MB takes 30 MB of these texts."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +39,7 @@ def test_there_are_lists_to_look_at() -> None:
     assert len(PATTERNS) >= 100
 
 
+@pytest.mark.slow
 @rows(("patterns", "text"), PATTERNS)
 def test_a_text_that_a_pattern_matches_is_found(patterns: PatternList, text: str) -> None:
     @settings(max_examples=2, phases=[Phase.generate, Phase.shrink], database=None)

@@ -179,6 +179,7 @@ def test_short_refusals_count_for_what_is_made_of_them() -> None:
     assert len(known) <= 700
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filling", ["[]", '{"a":[{}]}', '"' + "x" * 7000 + '"', '{"é":1e5}'])
 def test_all_that_is_kept_has_a_bound_in_bytes(write_pack: WritePack, filling: str) -> None:
     engine = engine_of(write_pack(x=RULE % "300"))
@@ -210,6 +211,7 @@ def test_a_watched_exchange_is_the_same_to_who_reads_it() -> None:
     assert copied.was_looked_at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(built_in()))
 def test_what_is_known_is_what_would_be_computed(name: str) -> None:
     """Each case of a pack, asked for again at another time by another caller, beside an engine that knows nothing."""

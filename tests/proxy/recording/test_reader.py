@@ -252,6 +252,7 @@ def test_a_mistyped_or_nested_recording_is_told_in_one_line(tmp_path: Path, docu
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [500, 1000, 1015])
 def test_however_deep_a_recording_is_nobody_sees_a_traceback(tmp_path: Path, depth: int) -> None:
     deep = '{"a":' * depth + "1" + "}" * depth

@@ -65,6 +65,7 @@ SMALL = [
 """What looks as if it grew."""
 
 
+@pytest.mark.slow
 @rows("odd", ODD_FIRST)
 @rows("text", GROWING, ids=range(len(GROWING)))
 def test_what_grows_is_refused(text: str, odd: str) -> None:
@@ -76,6 +77,7 @@ def test_what_grows_is_refused(text: str, odd: str) -> None:
         expression.evaluate_by_runtime(ENV.activation(VALUES))
 
 
+@pytest.mark.slow
 def test_memory_stays_small() -> None:
     """A child that may have 192 MiB more than it has evaluates all of them, and one ordinary one."""
     code = f"""

@@ -324,6 +324,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @rows("unit", HOSTILE)
 @rows("head", ["", FORBIDDEN, DENIED, f"Pod {HANDLED} Pod: ", 'violates PodSecurity "a:b": '])
 def test_hostile_messages_are_read(head: str, unit: str) -> None:

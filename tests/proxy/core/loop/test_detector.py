@@ -114,6 +114,7 @@ def test_the_loops_met_longest_ago_are_forgotten_first(monkeypatch: pytest.Monke
     assert len(loops) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("members", "letters", "attempts"), [(2, 4, 1), (64, 3, 2), (64, 240, 1), (8, 30, 12)])
 def test_all_loops_together_have_a_bound_in_bytes(
     members: int, letters: int, attempts: int, monkeypatch: pytest.MonkeyPatch
