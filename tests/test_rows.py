@@ -49,7 +49,7 @@ def test_all_rows_run_and_each_that_fails_is_listed_with_its_reason() -> None:
 def test_one_name_takes_each_value_and_ids_name_it() -> None:
     seen = []
 
-    @rows("value", lambda: [(1, 2), [3]], ids=lambda value: f"of {len(value)}")
+    @rows("value", iter([(1, 2), [3]]), ids=lambda value: f"of {len(value)}")
     def test(value: Any) -> None:
         seen.append(value)
         assert value == (1, 2)
@@ -58,18 +58,20 @@ def test_one_name_takes_each_value_and_ids_name_it() -> None:
     assert seen == [(1, 2), [3]]
 
 
-def test_two_tables_give_each_pair() -> None:
+def test_two_tables_give_each_pair(tmp_path: Path) -> None:
     seen = []
 
     @rows("one", [1, 2])
     @rows("other", ["a", "b"], ids=["first", "last"])
-    def test(one: int, other: str) -> None:
+    def test(one: int, other: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        assert list(tmp_path.iterdir()) == []
+        (tmp_path / "file").write_text("")
         seen.append((one, other))
         assert (one, other) != (2, "b")
 
-    told = failure(test)
+    assert failure(test, tmp_path=tmp_path).startswith("1 of 4 rows failed\n--- last-2\n")
     assert seen == [(1, "a"), (1, "b"), (2, "a"), (2, "b")]
-    assert "--- 2\n" in told and "--- last\n" in told and "--- first" not in told
+    assert list(inspect.signature(test).parameters) == ["tmp_path"]
 
 
 def test_what_a_row_patches_or_writes_no_other_row_sees(tmp_path: Path) -> None:

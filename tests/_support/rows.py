@@ -10,6 +10,7 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count, product
 from typing import Any, Final
 
 import pytest
@@ -20,7 +21,8 @@ _CAUGHT: Final = (Exception, pytest.fail.Exception, pytest.skip.Exception)
 _PLAIN: Final = (str, int, float, bool, type(None))
 
 Ids = Callable[[Any], object] | Sequence[object] | None
-Row = tuple[str, Sequence[Any]]
+Row = tuple[str, dict[str, Any]]
+"""A name, and the arguments of the test."""
 _ends_at_first: list[bool] = []
 """Whether pytest has the option `-x`: not empty."""
 
@@ -31,41 +33,46 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def rows(
-    names: str | tuple[str, ...], table: Iterable[Any] | Callable[[], Iterable[Any]], *, ids: Ids = None
+    names: str | tuple[str, ...], table: Iterable[Any], *, ids: Ids = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Run a test function for each row of a table, in one test. Two of these run it for each pair of rows.
 
-    `table` may be a function that returns the rows: they are made when the test runs. Fixtures are shared by the rows,
-    but `monkeypatch` and `tmp_path`: each row has its own.
+    Fixtures are shared by the rows, but `monkeypatch` and `tmp_path`: each row has its own.
     """
+    own = list(table)
     known = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     is_single = isinstance(names, str) and len(known) == 1
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        body, others = getattr(function, "rows", (function, lambda: [("", {})]))
         signature = inspect.signature(function)
-        wanted = set(signature.parameters)
+        wanted = set(signature.parameters) | {"monkeypatch"} & set(inspect.signature(body).parameters)
         assert wanted.issuperset(known), f"{function.__name__} does not take {known}"
+        assert not inspect.iscoroutinefunction(body), f"{function.__name__} is not awaited here"
+
+        def table_of() -> Iterator[Row]:
+            for (name, one), (other, values) in product(_named(known, is_single, own, ids), others()):
+                yield (f"{other}-{name}" if other else name), {**one, **values}
 
         @functools.wraps(function)
         def test(*args: Any, tmp_path: Any = None, **fixtures: Any) -> None:
             __tracebackhide__ = True
-            numbers = iter(range(10**6))
+            numbers = count()
 
-            def check(values: Sequence[Any]) -> None:
+            def check(arguments: dict[str, Any]) -> None:
                 __tracebackhide__ = True
-                own: dict[str, Any] = dict(zip(known, values, strict=True))
-                if "tmp_path" in wanted:
-                    own["tmp_path"] = tmp_path / str(next(numbers))
-                    own["tmp_path"].mkdir()
-                if "monkeypatch" not in wanted:
-                    return function(*args, **fixtures, **own)
                 with pytest.MonkeyPatch.context() as patch:
-                    return function(*args, **fixtures, **own, monkeypatch=patch)
+                    if "tmp_path" in wanted:
+                        arguments["tmp_path"] = tmp_path / str(next(numbers))
+                        arguments["tmp_path"].mkdir()
+                    if "monkeypatch" in wanted:
+                        arguments["monkeypatch"] = patch
+                    body(*args, **fixtures, **arguments)
 
-            check_rows(_named(known, is_single, table() if callable(table) else table, ids), check)
+            check_rows(table_of(), check)
 
         kept = [one for name, one in signature.parameters.items() if name not in {*known, "monkeypatch"}]
-        test.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+        vars(test).update(rows=(body, table_of), __signature__=signature.replace(parameters=kept))
         return test
 
     return decorate
@@ -75,12 +82,12 @@ def check_rows(named: Iterable[tuple[str, Any]], check: Callable[[Any], object])
     """Check all rows, each with its id, and fail once with all that failed."""
     __tracebackhide__ = True
     only = os.environ.get("CORRIGIBLE_ROWS", "")
-    count = 0
+    tried = 0
     failed: list[str] = []
     for name, row in named:
         if only not in name:
             continue
-        count += 1
+        tried += 1
         try:
             check(row)
         except _CAUGHT as error:
@@ -89,8 +96,8 @@ def check_rows(named: Iterable[tuple[str, Any]], check: Callable[[Any], object])
             if _ends_at_first or str(error).startswith("Timeout ("):  # of pytest-timeout, which measures no more
                 break
     if failed:
-        pytest.fail("\n".join([f"{len(failed)} of {count} rows failed", *failed]), pytrace=False)
-    assert count, "no rows"
+        pytest.fail("\n".join([f"{len(failed)} of {tried} rows failed", *failed]), pytrace=False)
+    assert tried, "no rows"
 
 
 def _named(known: Sequence[str], is_single: bool, table: Iterable[Any], ids: Ids) -> Iterator[Row]:
@@ -110,7 +117,7 @@ def _named(known: Sequence[str], is_single: bool, table: Iterable[Any], ids: Ids
                 str(value if isinstance(value, _PLAIN) else f"{one}{number}") if text is None else str(text)
                 for one, value, text in zip(known, values, texts, strict=True)
             )
-        yield str(name), values
+        yield str(name), dict(zip(known, values, strict=True))
 
 
 _Parameters: Final = type(pytest.param())
