@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+import re
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from corrigible.rules.safety.loss import LookupResult, Survival, losses, losses_of_scalars
@@ -293,6 +294,7 @@ def test_one_letter_digit_or_sign_more_is_another_text(
     text = separator.join(words)
     at = data.draw(st.integers(0, len(text)))
     other = text[:at] + more + text[at:]
+    assume(not re.fullmatch("#(?:[0-9a-f]{3}){1,2}", other))  # a colour, which is the same without the sign
     for sent, put in ((text, other), (other, text)):
         assert lost({"v": sent}, {"v": put}) == ("/body/v",)
 
