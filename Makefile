@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo    one refused call, corrected, for each local sandbox"
-	@echo "make test    all tests                             make test-quick  those that start no server, for each change"
+	@echo "make test    all tests                             make test-quick  the quick ones that start no server, for each change"
 	@echo "make docs    the documentation site, in build/site"
 	@echo "make lint    ruff: rules and format        make types   mypy"
 	@echo "make mutate  how many small changes to rules, core and schema the tests notice (MUTANTS of each module)"
@@ -30,8 +30,9 @@ $(READY): pyproject.toml
 demo: $(READY)
 	@$(BIN)/corrigible demo
 
-# Most tests wait for child processes: two workers for each core. A file stays on one worker, with its servers.
-WORKERS ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
+# Each worker imports all tests, and many of these wait for child processes: one worker more than there are cores.
+# A file stays on one worker, with its servers.
+WORKERS ?= $(shell expr 1 + $$(getconf _NPROCESSORS_ONLN))
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(OPTIONS)
@@ -41,7 +42,7 @@ QUICK := tests/test_house.py tests/schema tests/client tests/rules tests/adapter
   --ignore-glob '*/test_sandbox.py'
 
 test-quick: $(READY)
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(OPTIONS) $(QUICK)
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m "not slow" $(OPTIONS) $(QUICK)
 
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -10,6 +10,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,9 +32,11 @@ from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pack.load import load_pack
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))
+proxy_parser, suite_parser = cache(cli.parser), cache(conformance.parser)
 
 
 def blocks(file: str, language: str) -> list[str]:
@@ -129,7 +132,7 @@ def test_the_edits_and_questions_of_the_guide_are_taken_by_the_rule_language(tmp
         assert load_pack(tmp_path).rules[0].entries[0].condition is None
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         line.partition("#")[0].strip()
@@ -143,10 +146,10 @@ def test_the_edits_and_questions_of_the_guide_are_taken_by_the_rule_language(tmp
     ],
 )
 def test_every_command_shown_is_one_that_the_parser_takes(line: str) -> None:
-    assert callable(cli.parser().parse_args(shlex.split(line)[1:]).run)
+    assert callable(proxy_parser().parse_args(shlex.split(line)[1:]).run)
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         command.partition(" #")[0].strip()
@@ -162,10 +165,10 @@ def test_every_command_shown_is_one_that_the_parser_takes(line: str) -> None:
     ],
 )
 def test_every_command_of_the_suite_shown_is_one_that_its_parser_takes(line: str) -> None:
-    assert callable(conformance.parser().parse_args(shlex.split(line)[1:]).run)
+    assert callable(suite_parser().parse_args(shlex.split(line)[1:]).run)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@rows("page", PAGES)
 def test_what_a_page_includes_exists(page: str) -> None:
     lines = [line for line in (ROOT / page).read_text("utf-8").splitlines() if re.match(r"-+\s*8\s*<", line)]
     for line in lines:

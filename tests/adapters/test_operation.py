@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.adapters.operation import Operations
+from tests._support.rows import rows
 
 OPERATIONS = Operations.load(
     """
@@ -24,7 +23,7 @@ OPERATIONS = Operations.load(
 )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "found"),
     [
         ("GET", "/", ("Root", {})),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from corrigible.client.answer import Answer, feedback_links, linked_feedback, may_refuse
+from tests._support.rows import rows
 
 JSON = ("Content-Type", "application/json")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "headers", "read"),
     [
         (400, [], True),

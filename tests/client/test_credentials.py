@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from corrigible.client.credentials import credential_values, given_values, is_ordinary, values_in_address, without
 from corrigible.client.guard import is_secret_header, is_secret_parameter
 from corrigible.schema.document import is_credential_name
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         *(
@@ -66,7 +67,7 @@ def test_values_of_headers_cookies_and_the_query() -> None:
 PROTECTED = "X-Figma-Token Token X-Auth Ocp-Apim-Subscription-Key DD-APPLICATION-KEY X-RapidAPI-Key X-Csrf X-Signature"
 
 
-@pytest.mark.parametrize("name", [*PROTECTED.split(), "X-Jwt", "X-Passcode", "Circle-Token", "X-Session"])
+@rows("name", [*PROTECTED.split(), "X-Jwt", "X-Passcode", "Circle-Token", "X-Session"])
 def test_what_the_guard_protects_in_headers_is_hidden(name: str) -> None:
     assert is_secret_header(name)
     assert credential_values([(name, "Sk9Zq-live")], "") == {"Sk9Zq-live"}
@@ -131,7 +132,7 @@ def test_what_is_given_for_every_request_is_hidden_under_any_name(value: str) ->
     assert value in given_values({}, {}, f"https://api.example.com/v1/bot12:{value}", frozenset()) or len(value) < 17
 
 
-@pytest.mark.parametrize("value", ORDINARY)
+@rows("value", ORDINARY)
 def test_ordinary_values_are_shown_but_for_those_of_credentials(value: str) -> None:
     assert is_ordinary(value)
     assert (

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.client.explanation import difference
 from corrigible.schema import Request
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("before", "after", "lines"),
     [
         ({"a": 1}, {"a": 2}, ["/body/a: 1 -> 2"]),

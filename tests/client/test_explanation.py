@@ -11,6 +11,7 @@ import pytest
 
 from corrigible.client import explain
 from corrigible.schema import ReaderError, Request, parse
+from tests._support.rows import rows
 
 FOLDER = Path(str(files("corrigible.schema"))) / "examples"
 
@@ -127,13 +128,13 @@ Correction: The last two corrections did not help.
 }
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@rows("name", TEXTS)
 def test_each_kind_of_feedback_is_a_few_lines(name: str) -> None:
     feedback = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
     assert explain(feedback) == TEXTS[name].strip("\n") == explain(parse(feedback))
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.json")), ids=lambda path: path.stem)
+@rows("path", sorted(FOLDER.rglob("*.json")), ids=lambda path: path.stem)
 def test_every_example_has_a_text_with_its_message(path: Path) -> None:
     feedback = json.loads(path.read_text("utf-8"))
     text = explain(feedback)

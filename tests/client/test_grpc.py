@@ -24,6 +24,7 @@ from corrigible.client.grpc import (
 from corrigible.schema.convert import to_proto
 from corrigible.schema.feedback import Feedback, parse
 from corrigible.schema.reader import NeedsInput
+from tests._support.rows import rows
 
 METHOD = "/shop.v1.Orders/Create"
 TOKEN = "Sk9Zq-live-77AbCdEf"
@@ -49,7 +50,7 @@ def test_a_message_is_edited_beside_its_credentials() -> None:
     assert after is not None and dict(after) == dict(message(note="new"))
 
 
-@pytest.mark.parametrize(
+@rows(
     "operation",
     [
         {"op": "replace", "path": "/body/password", "value": "evil"},
@@ -60,7 +61,7 @@ def test_a_message_is_edited_beside_its_credentials() -> None:
         {"op": "add", "path": "/body/clientSecret", "value": "evil"},
     ],
 )
-@pytest.mark.parametrize("is_confirmed", [False, True])
+@rows("is_confirmed", [False, True])
 def test_no_message_has_another_credential_or_a_copy(operation: dict[str, Any], is_confirmed: bool) -> None:
     assert next_message(suggesting(operation), METHOD, message(), confirm=is_confirmed) is None
     following = next_call(suggesting(operation), METHOD, message(), confirm=is_confirmed)

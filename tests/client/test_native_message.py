@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from corrigible.client.native_message import named_lists, native_message, offered, other_members, quoted
+from tests._support.rows import rows
 
 FEEDBACK = {"type": "recovery_guidance", "message": "Ours.", "suggestions": [{"message": "Ours, too."}]}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("error", "message"),
     [
         ({"error": {"type": "card_error", "message": "No."}}, "No."),
@@ -124,7 +125,7 @@ def test_the_other_members_are_cut() -> None:
 INTEGER = {"type": "integer", "minimum": 1, "maximum": 9}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("answer", "member", "schema", "values"),
     [
         ({"free_slots": [3, 4]}, "slot", {"not": {"const": 2}}, [3, 4]),

@@ -15,6 +15,7 @@ from corrigible.client.driver import run
 from corrigible.client.policy import Policy, Proposal
 from corrigible.client.sent_request import SentRequest
 from tests._support.refused_call import ACCEPTED, VERIFIED, Server, refusal, yes
+from tests._support.rows import rows
 
 ORIGIN: Final = "https://ann:A-secret-7@api.example.com"
 VECTORS: Final[list[dict[str, Any]]] = json.loads(Path(__file__).with_name("policies.json").read_text("utf-8"))[
@@ -57,7 +58,7 @@ def outcome_of(vector: dict[str, Any], way: str, **safety: bool) -> tuple[Server
     return server, asked, outcome.not_sent
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(vector["name"]))
+@rows("vector", VECTORS, ids=lambda vector: str(vector["name"]))
 def test_what_is_sent(vector: dict[str, Any]) -> None:
     want, count = vector["want"], 1 + len(vector.get("steps", ()))
     is_shown = want in ("confirmed", "too much")
@@ -128,6 +129,7 @@ def texts_of(request: SentRequest) -> dict[str, int]:
     return {secret: wire.count(secret) for secret in SECRETS}
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.lists(_SUGGESTIONS, min_size=1, max_size=3), min_size=1, max_size=2), st.booleans())
 def test_whatever_is_suggested_no_credential_moves_and_nothing_else_is_called(

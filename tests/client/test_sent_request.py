@@ -11,6 +11,7 @@ import pytest
 from corrigible.client.sent_request import NotSendable, SentRequest
 from corrigible.proxy.http.request_reader import read_request
 from corrigible.schema import Request
+from tests._support.rows import rows
 
 URL = "https://api.example.com/v1/orders"
 FORM = ("Content-Type", "application/x-www-form-urlencoded")
@@ -97,7 +98,7 @@ class TestBody:
             b"note=a%20b+c&amount=300&card%5Bcvc%5D=1&empty=&currency=usd"
         )
 
-    @pytest.mark.parametrize(
+    @rows(
         ("before", "edit", "after"),
         [
             ("a[]=1&a[]=2", lambda b: b["a"].append("3"), "a[]=1&a[]=2&a%5B%5D=3"),

@@ -10,6 +10,7 @@ import pytest
 
 from corrigible.client.policy import Policy
 from corrigible.client.toolset import Toolset
+from tests._support.rows import rows
 
 STRING = {"type": "string"}
 ROOM = {
@@ -133,7 +134,7 @@ def test_what_is_lost_is_named_by_its_argument() -> None:
     assert heading == "Correction, only if the user agrees (it loses dry, body.guests[0], hotel, room):"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pointer", "schema", "line"),
     [
         ("/body/note", {"type": "string"}, "body.note: ask the user for a value (string)"),

@@ -13,6 +13,7 @@ import pytest
 from corrigible.client import OnRefusal, Policy, anthropic, openai
 from corrigible.client.policy import Proposal
 from corrigible.client.toolset import ToolCall, Toolset
+from tests._support.rows import rows
 
 BODY = {"content": {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}}}
 DESCRIPTION: dict[str, Any] = {
@@ -343,7 +344,7 @@ def test_a_correction_is_sent_only_to_a_tool_that_is_offered() -> None:
     assert result.text == 'Corrected and sent again: call another tool: read with {"id": "7"}\nfound'
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "is_sent"),
     [
         ("/v1/users/7", True),

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from corrigible.adapters.mapping.conversion import CONVERSIONS
 from corrigible.adapters.mapping.mapping import Equivalence
+from tests._support.rows import rows
 from tests.mapping import described
 from tests.mapping.judged import JudgedMapping, JudgedOperation, TruthFile, split_of
 
@@ -31,7 +30,7 @@ def judged() -> Iterator[tuple[TruthFile, JudgedOperation, JudgedMapping]]:
                 yield truth(path), operation, mapping
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@rows("path", PATHS, ids=lambda path: path.stem)
 def test_each_file_has_what_its_name_says(path: Path) -> None:
     file = truth(path)
     assert path.name == f"{file.source_api}--{file.target_api}.{file.split}.json".replace(" ", "-")
@@ -39,7 +38,7 @@ def test_each_file_has_what_its_name_says(path: Path) -> None:
     assert max(Counter(operation.source.key for operation in file.operations).values()) == 1
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@rows("path", PATHS, ids=lambda path: path.stem)
 def test_nobody_chose_what_is_kept_out(path: Path) -> None:
     file = truth(path)
     assert {split_of(file.source_api, operation.source.key, file.target_api) for operation in file.operations} == {
@@ -47,7 +46,7 @@ def test_nobody_chose_what_is_kept_out(path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@rows("path", PATHS, ids=lambda path: path.stem)
 def test_all_operations_and_pointers_are_in_the_descriptions(path: Path) -> None:
     file = truth(path)
     sources, targets = described.operations(file.source_api), described.operations(file.target_api)

@@ -15,6 +15,7 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.lookup_headers import header_problem, lookup_headers
 from corrigible.rules.pack.load import load_pack
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 WritePack = Callable[..., Path]
 
@@ -23,7 +24,7 @@ def sent(**headers: str) -> Request:
     return Request("POST", "/things", headers={name.replace("_", "-"): value for name, value in headers.items()})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("accept", "asked"),
     [
         ("application/vnd.acme.v2+json", "application/vnd.acme.v2+json"),

@@ -16,11 +16,12 @@ from corrigible.rules.pointer import (
     through_arrays,
 )
 from corrigible.schema.document import parameter_segments
+from tests._support.rows import rows
 
 DOCUMENT = {"a": [{"b": None}, [1, 2]], "": 0, "x/y": {"~": 1}, "0": "zero"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pointer", "value"),
     [
         ("", DOCUMENT),

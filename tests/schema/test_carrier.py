@@ -13,6 +13,7 @@ from corrigible.schema import find, parse
 from corrigible.schema.carrier import CAUSE, DETAIL
 from corrigible.schema.convert import to_proto
 from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
+from tests._support.rows import rows
 
 SAID: dict[str, Any] = {
     "type": "recovery_guidance",
@@ -55,8 +56,8 @@ def test_some_say_themselves_that_they_refuse(body: dict[str, Any]) -> None:
     assert find(body) == find(body, 200) == SAID
 
 
-@pytest.mark.parametrize("status", [None, 200, 400])
-@pytest.mark.parametrize("envelope", [{}, {"isError": False}, {"isError": "true"}, {"isError": 1}])
+@rows("status", [None, 200, 400])
+@rows("envelope", [{}, {"isError": False}, {"isError": "true"}, {"isError": 1}])
 def test_what_a_tool_fetched_is_never_feedback(envelope: dict[str, Any], status: int | None) -> None:
     result = {**TOLD, **envelope, "structuredContent": HELD}
     if not envelope:
@@ -79,7 +80,7 @@ def marked(body: Any, mark: str) -> Any:
     return json.loads(json.dumps(body).replace('"No."', f'"{mark}"').replace('\\"No.\\"', f'\\"{mark}\\"'))
 
 
-@pytest.mark.parametrize(("first", "second"), [*itertools.combinations(range(len(PLACES) - 1), 2)])
+@rows(("first", "second"), [*itertools.combinations(range(len(PLACES) - 1), 2)])
 def test_the_place_that_is_named_first_counts(first: int, second: int) -> None:
     one, other = marked(PLACES[first], "first"), marked(PLACES[second], "second")
     both = {**other, **one}
@@ -103,7 +104,7 @@ def test_the_name_of_the_detail_is_the_name_of_the_message() -> None:
 ODD: list[Any] = [None, [], "x", 7, True, [None], [7], {"recovery_feedback": 7}, "[]", "{", "{}"]
 
 
-@pytest.mark.parametrize("odd", ODD)
+@rows("odd", ODD)
 def test_odd_things_in_every_place_are_no_feedback(odd: Any) -> None:
     bodies: list[Any] = [
         odd,

@@ -8,13 +8,14 @@ import zlib
 import pytest
 
 from corrigible.schema.content_encoding import coding, decoded, decoded_size
+from tests._support.rows import rows
 
 NAMES = ["identity", "gzip", "x-gzip", "deflate", "br", "zstd"]
 BODY = b'{"error": {"message": "no"}}' * 40
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("body", [b"", b"x", BODY])
+@rows("name", NAMES)
+@rows("body", [b"", b"x", BODY])
 def test_round_trip(name: str, body: bytes) -> None:
     scheme = coding(f" {name.upper()} ")
     assert scheme is not None
@@ -34,13 +35,13 @@ def test_what_would_grow_past_the_limit_is_refused(name: str) -> None:
 def test_a_bomb_takes_no_memory(name: str) -> None:
     scheme = coding(name)
     assert scheme is not None
-    bomb = scheme.encode(bytes(1 << 27))
-    assert len(bomb) < 1 << 18
+    bomb = scheme.encode(bytes(1 << 25))
+    assert len(bomb) < 1 << 16
     tracemalloc.start()
     try:
         with pytest.raises(ValueError):
             scheme.decode(bomb, 1 << 20)
-        assert tracemalloc.get_traced_memory()[1] < 1 << 26
+        assert tracemalloc.get_traced_memory()[1] < 1 << 25
     finally:
         tracemalloc.stop()
 

@@ -10,6 +10,7 @@ import pytest
 from corrigible.schema import MAX_DEPTH, Feedback, FeedbackType, ReaderError, Suggestion, parse
 from corrigible.schema.convert import from_proto, to_proto
 from corrigible.schema.v0_1 import feedback_pb2 as pb
+from tests._support.rows import rows
 
 
 def through_bytes(value: Any) -> Any:
@@ -20,7 +21,7 @@ def through_bytes(value: Any) -> Any:
     return from_proto(sent).document()["suggestions"][0]["patch"][0]["value"]
 
 
-@pytest.mark.parametrize(
+@rows(
     "value",
     [
         *(None, False, True, 0, 500, -1, 2**53 + 1, 2**63 - 1, -(2**63), 2**63, -(2**63) - 1, 10**300),

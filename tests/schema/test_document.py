@@ -16,6 +16,7 @@ from corrigible.schema.document import (
     query_pairs,
     scalar_text,
 )
+from tests._support.rows import rows
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ def test_a_pointer_has_parts_or_is_none(pointer: str, parts: tuple[str, ...] | N
     assert pointer_parts(pointer) == parts
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pointer", "problem"),
     [
         ("body", "is no JSON pointer"),
@@ -55,7 +56,7 @@ def test_where_a_suggestion_must_not_point(pointer: str, problem: str | None) ->
     assert pointer_problem(pointer) == problem
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "valid"),
     [
         ("", True),

@@ -22,6 +22,7 @@ from corrigible.schema.edit import (
     same_text,
     step_requests,
 )
+from tests._support.rows import rows
 
 
 def patched(request: Request, *operations: dict[str, Any]) -> Request:
@@ -37,7 +38,7 @@ def op(verb: str, path: str, *value: Any) -> dict[str, Any]:
     return {"op": verb, "path": path, **({"value": value[0]} if value else {})}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("have", "want", "in_json", "in_text"),
     [
         (500, 500, True, True),
@@ -104,7 +105,7 @@ BODY = {"items": [{"id": "x"}, {"id": "y", "n": 1}], "name": "box", "~/": 0, "0"
 JSON = Request("POST", "/v1/boxes", query={"expand": ["a"]}, headers={"x-version": "1"}, body=BODY)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("operations", "changes"),
     [
         (
@@ -140,7 +141,7 @@ def test_a_patch_that_fits(operations: list[dict[str, Any]], changes: dict[str, 
     assert BODY["items"] == [{"id": "x"}, {"id": "y", "n": 1}]
 
 
-@pytest.mark.parametrize(
+@rows(
     "operations",
     [
         [op("remove", "/body/missing")],
@@ -304,7 +305,7 @@ def test_a_step_that_is_no_request_to_the_same_host(members: dict[str, Any]) -> 
 HEADED = Request("POST", "/x", {"q": "1"}, {"accept": "a", "authorization": "secret"}, {"a": 1, "b": "two", "c": [1]})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("operations", "changes"),
     [
         ([op("replace", "/body/a", 2)], {"body": {"a": 2, "b": "two", "c": [1]}}),

@@ -15,13 +15,14 @@ from corrigible.schema import Feedback, Vocabulary, parse, validate
 from corrigible.schema.convert import from_proto, to_proto
 from corrigible.schema.v0_1 import feedback_pb2
 from corrigible.schema.word import Word
+from tests._support.rows import rows
 
 FOLDER = Path(str(files("corrigible.schema"))) / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.json"))
 READ_ONLY = sorted((FOLDER / "read_only").glob("*.json"))
 SCHEMA = json.loads((FOLDER.parent / "feedback.schema.json").read_text("utf-8"))
 
-example = pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+example = rows("path", EXAMPLES, ids=lambda path: path.stem)
 read_only = pytest.mark.parametrize("path", READ_ONLY, ids=lambda path: path.stem)
 
 

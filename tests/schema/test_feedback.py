@@ -18,6 +18,7 @@ from corrigible.schema import (
     ReaderError,
     parse,
 )
+from tests._support.rows import rows
 
 
 def feedback(**members: Any) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def nested(levels: int) -> Any:
     return value
 
 
-@pytest.mark.parametrize(
+@rows(
     ("garbage", "complaint"),
     [
         (None, "feedback: not an object"),

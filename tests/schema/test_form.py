@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from corrigible.client.sent_request import edited_form
 from corrigible.schema.document import by_name, fields, form_pairs, nested, parameter_segments, paths
+from tests._support.rows import rows
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def test_what_is_sent_several_times_is_a_list() -> None:
     assert by_name([("a", "1"), ("b", "2"), ("a", "3"), ("a", "4")]) == {"a": ["1", "3", "4"], "b": "2"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pairs", "members", "places"),
     [
         ([("a", 1), ("b", 2)], {"a": 1, "b": 2}, [("a",), ("b",)]),

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from corrigible.schema.printable import printable, shown_on, without_unseen
+from tests._support.rows import rows
 
 NASTY = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\u200b\x00\x7f\U000e0041\r"
 
@@ -91,7 +92,7 @@ HIDDEN = (
 )
 
 
-@pytest.mark.parametrize("code", HIDDEN)
+@rows("code", HIDDEN)
 def test_what_shows_nothing_is_taken_out(code: int) -> None:
     hidden = chr(code)
     assert without_unseen(f"ig{hidden}nore{hidden}\n\tthis{hidden}") == "ignore\n\tthis"

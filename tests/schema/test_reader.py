@@ -24,6 +24,7 @@ from corrigible.schema import (
     find,
     parse,
 )
+from tests._support.rows import rows
 
 POST = Request("POST", "/things", body={"a": 1, "b": 2})
 
@@ -146,7 +147,7 @@ OUTCOMES: list[tuple[str, list[dict[str, Any]], tuple[int, ...], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "suggestions", "applied", "body"), OUTCOMES, ids=[case[0] for case in OUTCOMES])
+@rows(("name", "suggestions", "applied", "body"), OUTCOMES, ids=[case[0] for case in OUTCOMES])
 def test_what_is_applied(name: str, suggestions: list[dict[str, Any]], applied: tuple[int, ...], body: Any) -> None:
     given = feedback(*suggestions)
     before = copy.deepcopy((given, POST.body))

@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.schema.carrier import ADVICE, MESSAGE, MOST, PLACE, stripped
 from corrigible.schema.feedback import SCHEMA
+from tests._support.rows import rows
 
 SAFETY = {"side_effects": "certain", "changes_intent": True, "requires_confirmation": True}
 PUT = {"op": "replace", "path": "/body/spec/replicas", "value": 3}
@@ -64,7 +65,7 @@ def test_parameters_become_a_patch_member_by_member() -> None:
     assert left["parameters"] == given
 
 
-@pytest.mark.parametrize(
+@rows(
     "path",
     [
         *("/method", "/path", "/query/dryRun", "/headers/x", "/body", "/body/kind", "/body/apiVersion"),

@@ -10,6 +10,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from corrigible.schema import BASE_ACTIONS, TERMINAL_ACTIONS, Action, BaseAction, Vocabulary, VocabularyError
+from tests._support.rows import rows
 
 BRAND: dict[str, Any] = {
     "base_action": "MODIFY_PARAMS",
@@ -94,7 +95,7 @@ def test_a_pack_action_is_terminal_as_its_base_is() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@rows(
     ("definitions", "problem"),
     [
         ({"use_it": BRAND}, "use_it: not upper snake case"),

@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from corrigible.schema import FeedbackError, Vocabulary, parse, validate
+from tests._support.rows import rows
 
 SCHEMA = Draft202012Validator(
     json.loads(files("corrigible.schema").joinpath("feedback.schema.json").read_text("utf-8"))
@@ -203,7 +204,7 @@ BROKEN = [
     ),
 ]
 
-broken = pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.name)
+broken = rows("case", BROKEN, ids=lambda case: case.name)
 
 
 @broken

@@ -11,6 +11,7 @@ import pytest
 
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 from . import case as case_module
 from . import record, replay
@@ -58,7 +59,7 @@ def verdict(cls: str, *answers: dict[str, Any] | None, ask_at: list[str] | None 
     return judge(case, follow(document(SENT.wire({})), send))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("cls", "answers", "expected"),
     [
         ("auto", [feedback(edit(RENAMED))], Verdict(True)),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.bodies.answer import Answer, read_answer
+from tests._support.rows import rows
 
 FLASK = """<!doctype html>
 <html lang=en>
@@ -43,7 +44,7 @@ PROBLEM = """<problem xmlns="urn:ietf:rfc:7807"><title>Not valid</title><invalid
 <reason>is negative</reason></i></invalid-params></problem>"""
 
 
-@pytest.mark.parametrize(
+@rows(
     ("media", "body", "content"),
     [
         ("text/html", FLASK, "Failed to decode JSON object: Expecting property name enclosed in double quotes: "
@@ -81,8 +82,8 @@ def test_what_is_no_json_is_read(media: str, body: str | bytes, content: Any) ->
     assert read_answer({"content-type": media}, raw) == Answer(content, is_json=False)
 
 
-@pytest.mark.parametrize("media", ["application/json", "text/html", "application/x-amz-json-1.1", ""])
-@pytest.mark.parametrize(("body", "content"), [(b'{"a": 1}', {"a": 1}), (b'"text"', "text"), (b"[1]", [1])])
+@rows("media", ["application/json", "text/html", "application/x-amz-json-1.1", ""])
+@rows(("body", "content"), [(b'{"a": 1}', {"a": 1}), (b'"text"', "text"), (b"[1]", [1])])
 def test_json_is_json_whatever_it_is_called(media: str, body: bytes, content: Any) -> None:
     assert read_answer({"content-type": media}, body) == Answer(content, is_json=True)
 

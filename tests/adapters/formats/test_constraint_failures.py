@@ -16,6 +16,7 @@ from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.formats.locate import locate_errors
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 TABLE = {
     "TableName": "books",
@@ -47,7 +48,7 @@ def failed(place: str, told: str, value: str = "'v'") -> str:
 ONE = "1 validation error detected: "
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "pointer", "constraint", "stated"),
     [
         (  # moto

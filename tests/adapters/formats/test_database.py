@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.message.database import members_of, stored_constraint
+from tests._support.rows import rows
 
 ORDER = ("customerId", "customer_email", "customer", "quantity", "status", "zip", "sku")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "kind", "members"),
     [
         ("UNIQUE constraint failed: orders.sku", "unique", ["sku"]),

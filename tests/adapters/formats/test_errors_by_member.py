@@ -9,6 +9,7 @@ import pytest
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.formats.message.member_names import NamedMember, find_member, find_subject
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 REQUEST = Request("POST", "/things", query={"page": "x"}, body={"email": "x", "items": [{"price": "x"}], "form": 1})
 
@@ -34,7 +35,7 @@ def test_a_member_may_be_called_as_a_part_of_the_request(body: Any, wanted: list
     assert [place for place, _, _ in read(body, HOOK)] == wanted
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "wanted"),
     [
         (
@@ -84,7 +85,7 @@ def test_names_for_the_whole(name: str) -> None:
     assert read({"errors": {name: ["No."]}}) == [("", "", "No.")]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "wanted"),
     [
         ("Missing query parameter 'page'", NamedMember("page", "required", "query")),

@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.adapters.formats.fastapi import FASTAPI
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 REQUEST = Request("POST", "/things", body={"size": "x", "tags": {"int": 1}, "items": [{"n": "a"}]})
 
@@ -17,7 +18,7 @@ def read(*items: Any) -> list[tuple[str, str, str]]:
     return [(v.pointer, v.code, v.constraint) for v in FASTAPI.read(exchange, {"detail": list(items)})]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("loc", "kind", "wanted"),
     [
         (["body", "name"], "missing", ("/body/name", "required")),

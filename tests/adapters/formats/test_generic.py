@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.schema.exchange import Exchange, Json, Request
+from tests._support.rows import rows
 
 
 def read(body: Any, request: Request | None = None) -> list[tuple[str, str, str, str]]:
@@ -15,7 +16,7 @@ def read(body: Any, request: Request | None = None) -> list[tuple[str, str, str,
     return [(v.code, v.written_text, v.pointer, v.param) for v in GenericFormat().read(exchange, body)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "violations"),
     [
         ({"error": {"code": "bad", "message": "m", "param": "a[b]"}}, [("bad", "m", "/body/a/b", "a[b]")]),

@@ -9,6 +9,7 @@ import pytest
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.formats.message.go_json import decode_error, decoded_places
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 BODY = {
     "title": "t",
@@ -24,7 +25,7 @@ def error(sent: str, field: str, kind: str) -> str:
     return f"json: cannot unmarshal {sent} into Go struct field {field} of type {kind}"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "found"),
     [
         (error("string", "Order.title", "int"), ["/body/title"]),
@@ -48,7 +49,7 @@ def test_a_place_is_found_through_lists_and_maps(message: str, found: list[str])
     assert decoded_places(told, BODY) == found
 
 
-@pytest.mark.parametrize(
+@rows(
     ("kind", "json_type"),
     [
         *[("int", "integer"), ("uint8", "integer"), ("*int64", "integer"), ("float32", "number"), ("*bool", "boolean")],

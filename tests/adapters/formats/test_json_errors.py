@@ -37,7 +37,7 @@ VALUES = st.recursive(
 DECLARED = Vocabulary((("body",), ("body", "a"), ("body", "items", "*", "b"), ("query", "q")))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(VALUES, VALUES)
 def test_any_answer_can_be_read(answer: Any, sent: Any) -> None:
     exchange = Exchange(Request("POST", "/x/7", {"q": "1"}, {}, sent), 400, {}, b"")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.adapters.formats.lack_in_body import undescribed_lack
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 OPEN = Vocabulary((("path", "id"), ("body",)))
 DESCRIBED = Vocabulary((("body",), ("body", "role")))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "body", "place"),
     [
         ("Status not specified", {"state": "on"}, "/body/status"),

@@ -11,6 +11,7 @@ from corrigible.adapters.formats.likely_fields import likely_fields, number_told
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 DECLARED = Vocabulary(
     (
@@ -93,7 +94,7 @@ def test_advice_about_the_program_that_calls_is_about_no_field(message: str, *, 
     assert ("version" in words_of(message)) is told
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "message", "places"),
     [
         ({"seal": {"text": "{lid: 9}"}}, "Insufficient writeable lids in the lidset", ["/body/seal/text"]),

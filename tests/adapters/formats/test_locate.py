@@ -21,6 +21,7 @@ from corrigible.adapters.formats.place_by_message import suspected_place
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.budget import Budget, Exhausted, within
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 BODY = {
     "title": "x",
@@ -57,7 +58,7 @@ def read(body: Any, status: int = 400, declared: Vocabulary = DECLARED, request:
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("field", "message", "place"),
     [
         ("cron", "is no schedule", "/body/schedule/cron"),
@@ -84,7 +85,7 @@ def test_places_told_loosely(field: str, message: str, place: str) -> None:
     assert read({"errors": [{"field": field, "message": message}]}) == [place]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "place"),
     [
         ("'f-1' does not exist", "/body/flow_id"),

@@ -10,9 +10,10 @@ from corrigible.adapters.formats.keywords import keyword_of, stated_keywords
 from corrigible.adapters.formats.message.limits import limits_in
 from corrigible.adapters.formats.message.lists import read_list
 from corrigible.adapters.formats.message.literals import find_literal
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "stated"),
     [
         ("Invalid limit: must be less than or equal to 200.", {"maximum": 200}),
@@ -74,7 +75,7 @@ def test_constraints_in_a_sentence(message: str, stated: dict[str, Any]) -> None
     assert limits_in(message) == stated
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "value"),
     [
         ("{'value': ['Missing data for required field.']}", {"value": ["Missing data for required field."]}),
@@ -136,7 +137,7 @@ def test_codes(code: str, keyword: str) -> None:
     assert keyword_of(code) == keyword
 
 
-@pytest.mark.parametrize(
+@rows(
     ("code", "keyword", "members", "stated"),
     [
         ("less_than_equal", "maximum", {"ctx": {"le": 200}}, {"maximum": 200}),

@@ -12,6 +12,7 @@ from corrigible.adapters.formats.jsonapi import JSONAPI
 from corrigible.adapters.formats.message.member_names import find_member, missing_member, unknown_member
 from corrigible.adapters.formats.spring import SPRING
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 POST = Request("POST", "/things", body={"name": "n", "items": [{"a": 1}]})
 
@@ -188,7 +189,7 @@ def test_not_ajv(body: Any) -> None:
     assert read(AJV, body) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "member"),
     [
         ("must have required property 'head_sha'", "head_sha"),
@@ -212,7 +213,7 @@ def test_what_a_message_says_is_missing(message: str, member: str) -> None:
     assert missing_member(message) == member
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "names"),
     [
         ("Missing parameter(s): username", ["username"]),

@@ -26,6 +26,7 @@ from corrigible.adapters.formats.message.own_action import (
     stems,
 )
 from corrigible.adapters.formats.message.state_wording import Reason, told_reason
+from tests._support.rows import rows
 
 TRUE = ("state", "mixed", "credentials")
 
@@ -163,7 +164,7 @@ def test_that_it_has_been_done_already_is_told_of_what_the_path_names(message: s
     assert is_told_as_done(message, action_of("POST", ["publish"], "publishPost"), ["posts"], ["7"])
 
 
-@pytest.mark.parametrize(
+@rows(
     "message",
     [
         "Post 7 has already been published or withdrawn",

@@ -8,6 +8,7 @@ from corrigible.adapters.formats.error_message import complete
 from corrigible.adapters.formats.message.part_sentences import part_sentences
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 REQUEST = Request(
     "POST",
@@ -17,7 +18,7 @@ REQUEST = Request(
 )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "wanted"),
     [
         ("request/query/limit must be <= 250", [("/query/limit", "maximum")]),

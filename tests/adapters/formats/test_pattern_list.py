@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from corrigible.adapters.formats import error_message
 from corrigible.adapters.formats.message import database, limits, member_names
 from corrigible.adapters.formats.message.pattern_list import PatternList
+from tests._support.rows import rows
 
 MODULES = (error_message, database, limits, member_names)
 LISTS = [one for module in MODULES for one in vars(module).values() if isinstance(one, PatternList)]
@@ -38,9 +39,10 @@ def test_there_are_lists_to_look_at() -> None:
     assert len(PATTERNS) >= 100
 
 
-@pytest.mark.parametrize(("patterns", "text"), PATTERNS)
+@pytest.mark.slow
+@rows(("patterns", "text"), PATTERNS)
 def test_a_text_that_a_pattern_matches_is_found(patterns: PatternList, text: str) -> None:
-    @settings(max_examples=2)
+    @settings(max_examples=2, phases=[Phase.generate, Phase.shrink], database=None)
     @given(AROUND, st.from_regex(re.compile(text, re.IGNORECASE)), AROUND, st.sampled_from([str, str.upper, str.lower]))
     def check(before: str, inner: str, after: str, written: type[str]) -> None:
         message = before + written(inner[:2000]) + after
@@ -49,7 +51,7 @@ def test_a_text_that_a_pattern_matches_is_found(patterns: PatternList, text: str
     check()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pattern", "text"),
     [
         (r"a(?!b)c?", "ac"),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.adapters.formats.place_by_frame import missed_in_frame, place_in_frame
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 USER = {"name": "x", "email": "a@b.co", "groupId": 7, "bookingStatus": "open", "type": "a"}
 MEMBERS = (*USER, "password", "birth_date", "rewardId", "other")
@@ -20,7 +19,7 @@ def request(body: Any = USER, path: str = "/agents/a-1/members", **query: str) -
     return Request("POST", path, query=query, body=body)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "places"),
     [
         ("Name, email, and password are required", ["/body/password"]),
@@ -49,7 +48,7 @@ def test_what_is_missed(message: str, places: list[str]) -> None:
     assert list(missed_in_frame(message, request(), DECLARED, sent, {"id": "a-1"})) == places
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "place"),
     [
         ("Invalid booking status", "/body/bookingStatus"),

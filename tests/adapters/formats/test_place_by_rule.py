@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.adapters.formats.place_by_rule import place_by_rule
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 NAMES = "names must match [a-zA-Z0-9][a-zA-Z0-9_.-]*: invalid argument"
 
@@ -19,7 +18,7 @@ def place(message: str, body: Any = None, query: Any = None) -> str:
     return place_by_rule(Violation(message=message), list(sent_places(request))).pointer
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "body", "wanted"),
     [
         (NAMES, {"Name": "north barn", "Label": "a b"}, "/body/Name"),

@@ -23,6 +23,7 @@ from corrigible.adapters.formats.printed_in_call import (
 from corrigible.adapters.formats.sent_places import places_in_texts, sent_places
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 
 def call(body: Any) -> Request:
@@ -33,7 +34,7 @@ def declares(*names: str) -> Vocabulary:
     return Vocabulary(tuple(("body", name) for name in names))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "sent", "names", "place"),
     [
         ("name was not a string", {}, ("name", "size"), "/body/name"),
@@ -237,7 +238,7 @@ def test_the_last_value_of_a_printed_identity(message: str, place: str) -> None:
     assert identity_printed(message, sent) == place
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "message", "place"),
     [
         ({"depotName": "b"}, "wrong depot: depot name mismatch: expected a, got b", "/body/depotName"),

@@ -10,6 +10,7 @@ from corrigible.adapters.formats.place_in_list import element_told, list_told, l
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 PATHS: tuple[Path, ...] = (("modelName",), ("inputs",), ("entries",), ("labels",), ("plan",))
 PATHS = (*PATHS, ("inputs", ANY, "name"), ("inputs", ANY, "shape"), ("inputs", ANY, "datatype"), ("entries", ANY, "id"))
@@ -27,7 +28,7 @@ BODY = {
 }
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "place"),
     [
         ("unexpected inference input 'a' for model 'adder'", "/body/inputs/0/name"),
@@ -70,7 +71,7 @@ def test_a_list_of_values_that_was_sent_is_one() -> None:
     assert list_told("at least 2 labels must be given", call({"labels": ["x"]}), DECLARED) == "/body/labels"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "message", "place"),
     [
         ({"success": [{}, {}], "failure": []}, "too many operations in txn request", "/body/success"),

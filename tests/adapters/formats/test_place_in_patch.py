@@ -9,6 +9,7 @@ import pytest
 from corrigible.adapters.formats.place_in_patch import is_patch, place_in_patch
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 MEDIA = "application/json-patch+json"
 SET = {"op": "set", "path": "/name", "value": "x"}
@@ -28,7 +29,7 @@ def placed(error: Violation, *operations: Any) -> tuple[str, str, Any] | None:
     return None if found is None else (found.pointer, found.constraint, found.stated)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "operations", "wanted"),
     [
         ("Invalid operation: `set`. Use one of add, remove.", [SET], ("/body/0/op", "", {})),

@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.adapters.formats.problem import PROBLEM
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 POST = Request("POST", "/things/7", body={"name": "n", "items": [{"a": 1}], "firstName": "x"})
 GET = Request("GET", "/things/seven", query={"created[gte]": "x", "expand[]": ["a"]})
@@ -26,7 +27,7 @@ def prism(code: str | int, message: str, *location: str) -> dict[str, Any]:
     return {"type": kind, "title": "Invalid request", "status": 422, "detail": "prose", "validation": [item]}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("request_", "said", "place"),
     [
         (POST, prism("enum", "Request body property state must be ...", "body", "state"), "/body/state"),

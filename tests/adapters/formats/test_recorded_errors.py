@@ -11,13 +11,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.formats.locate import locate_errors
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 FOLDER = Path(__file__).with_name("recorded")
 MISTAKES = {one["name"]: one for one in json.loads((FOLDER / "mistakes.json").read_text("utf-8"))}
@@ -58,7 +57,7 @@ def read(answer: dict[str, Any], declared: Vocabulary = DECLARED) -> list[Violat
     return locate_errors(GenericFormat().read(exchange, answer["answer"]), exchange, lambda: declared)
 
 
-@pytest.mark.parametrize("answer", ANSWERS, ids=lambda one: f"{one['framework']}: {one['mistake']}")
+@rows("answer", ANSWERS, ids=lambda one: f"{one['framework']}: {one['mistake']}")
 def test_errors_of_frameworks(answer: dict[str, Any]) -> None:
     mistake, case = MISTAKES[answer["mistake"]], (answer["framework"], answer["mistake"])
     errors = read(answer)
@@ -77,7 +76,7 @@ def test_errors_of_frameworks(answer: dict[str, Any]) -> None:
             assert told == mistake["stated"]
 
 
-@pytest.mark.parametrize("answer", ANSWERS, ids=lambda one: f"{one['framework']}: {one['mistake']}")
+@rows("answer", ANSWERS, ids=lambda one: f"{one['framework']}: {one['mistake']}")
 def test_without_a_description_no_error_is_at_a_place_of_another(answer: dict[str, Any]) -> None:
     place = NOT_TOLD.get((answer["framework"], answer["mistake"]), MISTAKES[answer["mistake"]]["place"])
     others = {"/body/name", "/body/quantity", "/body/status", "/body/address"} - {place}

@@ -9,6 +9,7 @@ import pytest
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.formats.remarks import without_remarks
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 REQUEST = Request("POST", "/trees", body={"depth": 99, "rate": 2})
 
@@ -17,8 +18,8 @@ def places(body: Any) -> list[str]:
     return [one.pointer for one in GenericFormat().read(Exchange(REQUEST, 400, {}, b""), body)]
 
 
-@pytest.mark.parametrize("name", ["severity", "level", "logLevel", "log_level", "message_type", "kind"])
-@pytest.mark.parametrize("note", ["TRACE", "info", "Warning", "hint"])
+@rows("name", ["severity", "level", "logLevel", "log_level", "message_type", "kind"])
+@rows("note", ["TRACE", "info", "Warning", "hint"])
 def test_a_note_beside_an_error_is_left_out(name: str, note: str) -> None:
     noted = {name: note, "field": "depth", "message": "depth is only used for large trees"}
     error = {name: "ERROR", "field": "rate", "message": "rate must be between 0 and 1"}

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import pytest
 
 from corrigible.adapters.formats.message.state_wording import WORDINGS, Reason, Wording, speaks_of_state, told_reason
+from tests._support.rows import rows
 
 TRUE = ("state", "mixed", "credentials")
 
@@ -64,14 +65,14 @@ def test_more_than_half_of_what_is_about_state_is_told(half: str, least: float) 
     assert len(told(about_state)) >= least * len(about_state)
 
 
-@pytest.mark.parametrize("wording", WORDINGS, ids=[one.example for one in WORDINGS])
+@rows("wording", WORDINGS, ids=[one.example for one in WORDINGS])
 def test_each_wording_tells_its_example(wording: Wording) -> None:
     assert told_reason(wording.example) is wording.reason
     others = [one.example for one in WORDINGS if one.reason is wording.reason]
     assert others.count(wording.example) == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     "message",
     [
         "",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.formats.message.usual_words import in_usual_words
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "usual"),
     [
         ('Parameter "login" has to be supplied.', 'Parameter "login" is required.'),
@@ -37,7 +36,7 @@ def test_other_words_for_the_same(text: str, usual: str) -> None:
     assert in_usual_words(text) == usual
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "mode must be set to true",

@@ -15,6 +15,7 @@ from corrigible.adapters.mapping.likeness import Profile, Rarity
 from corrigible.adapters.mapping.mapping import Equivalence, OperationMapping
 from corrigible.adapters.mapping.operation import CanonicalOperation, Field
 from corrigible.rules.pointer import MISSING
+from tests._support.rows import rows
 
 
 def operation(
@@ -266,7 +267,7 @@ def test_what_the_target_needs_and_nobody_gives_is_told_and_a_single_value_is_a_
     assert [(constant.target, constant.value) for constant in one.constants] == [("/body/kind", "payment")]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("conversion", "value", "expected"),
     [
         ("milliseconds to seconds", 3000, 3), ("milliseconds to seconds", 3500, MISSING),

@@ -14,6 +14,7 @@ from corrigible.adapters.mapping.mapping import MapFile
 from corrigible.adapters.registry import adapter_for
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.pack.load import built_in
+from tests._support.rows import rows
 
 READ: Any = {
     "source": {"api": "a", "method": "GET", "path": "/things/{id}"},
@@ -68,7 +69,7 @@ BARRED = (
 )
 
 
-@pytest.mark.parametrize("name", BARRED)
+@rows("name", BARRED)
 def test_no_map_sets_a_header_that_makes_another_call_or_caller(tmp_path: Path, name: str) -> None:
     for members in (
         {"constants": [{"target": f"/header/{name}", "value": "DELETE"}]},
@@ -80,7 +81,7 @@ def test_no_map_sets_a_header_that_makes_another_call_or_caller(tmp_path: Path, 
     assert not told_of(tmp_path, arguments=[{"source": same, "target": same}])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("target", "told"),
     [
         ("/query/_method", "write the method of the target"),

@@ -9,6 +9,7 @@ import pytest
 from corrigible.adapters.mapping.rewriting import reading_sibling, rewritten, sibling_path
 from corrigible.adapters.operation import Operations
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 OPERATIONS = Operations(
     {
@@ -36,7 +37,7 @@ def test_what_stands_beside_a_read(method: str, path: str, found: str) -> None:
     assert sibling_path(OPERATIONS, Request(method, path)) == found
 
 
-@pytest.mark.parametrize(
+@rows(
     ("schema", "sent", "wanted"),
     [
         ({"type": "integer"}, "5", 5),

@@ -22,6 +22,7 @@ from corrigible.adapters.mapping.rewriting import Rewritten, edit_operations, re
 from corrigible.rules.pointer import MISSING, resolve
 from corrigible.schema.edit import after_edit, same_json
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 NAMES = ("a", "b", "c", "d/e", "items")
 PLACES = (
@@ -254,8 +255,8 @@ SECRET_HEADERS = (
 )
 
 
-@pytest.mark.parametrize("name", SECRET_HEADERS)
-@pytest.mark.parametrize("target", ["/body/p", "/query/p", "/path/p", "/header/x-plain"])
+@rows("name", SECRET_HEADERS)
+@rows("target", ["/body/p", "/query/p", "/path/p", "/header/x-plain"])
 def test_a_header_called_like_a_credential_stays_where_it_is(name: str, target: str) -> None:
     there = OperationName(api="n", method="POST", path="/new/{p}" if target == "/path/p" else "/new")
     mapping = moved("/body/a", (f"/header/{name}", target), target=there)

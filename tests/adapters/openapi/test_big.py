@@ -58,6 +58,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_large_one_is_compiled_apart_once_and_takes_little_memory(
     large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +93,7 @@ def test_a_failed_request_costs_few_steps(github: Description) -> None:
     assert steps < 2000
 
 
+@pytest.mark.slow
 def test_every_operation_can_be_judged(github: Description, stripe: Description) -> None:
     for description, form in ((github, False), (stripe, True)):
         for key, name in description.operations.templates.items():

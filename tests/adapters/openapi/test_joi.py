@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.openapi.schema_translator import checkable, of_joi
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("node", "keywords"),
     [
         ({"type": "integer", "x-constraint": {"sign": "positive"}}, {"exclusiveMinimum": 0}),

@@ -14,6 +14,7 @@ from openapi_core.testing import MockRequest
 from corrigible.adapters.openapi.description import Description
 from corrigible.adapters.openapi.load import load
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use of allowEmptyValue:DeprecationWarning")
 SHOP = Path(__file__).with_name("shop.yaml")
@@ -106,9 +107,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(
-    "request_", TABLE, ids=[f"{one.method} {one.path} {number}" for number, one in enumerate(TABLE)]
-)
+@rows("request_", TABLE, ids=[f"{one.method} {one.path} {number}" for number, one in enumerate(TABLE)])
 def test_both_say_the_same(shop: Description, oracle: Any, request_: Request) -> None:
     found = shop.operations.find(request_.method, request_.path)
     assert found is not None

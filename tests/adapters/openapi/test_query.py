@@ -12,6 +12,7 @@ from corrigible.adapters.openapi.load import load
 from corrigible.rules.pointer import MISSING
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 SHOP = Path(__file__).with_name("shop.yaml")
 
@@ -29,7 +30,7 @@ def broken(shop: Description, **query: Any) -> list[tuple[str, str, Any]]:
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     "query",
     [
         {"limit": "50", "state": "all"},
@@ -51,7 +52,7 @@ def test_good_queries(shop: Description, query: dict[str, Any]) -> None:
     assert broken(shop, **query) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("query", "expected"),
     [
         ({"limit": "ten"}, ("/query/limit", "type", "ten")),
@@ -146,7 +147,7 @@ def test_a_misspelt_name_keeps_its_brackets(shop: Description) -> None:
     assert "created[gte]" in found.siblings
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "offered"),
     [
         ("GET", "/order", ["/orders"]),

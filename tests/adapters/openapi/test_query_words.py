@@ -13,6 +13,7 @@ from corrigible.adapters.openapi.suggest_operation import misspelt_words
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.schema.edit import after_edit
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 PAGE = {"type": "object", "properties": {"size": {"type": "integer"}, "number": {}}, "additionalProperties": False}
 ARTICLE = {"type": "object", "properties": {"title": {"type": "string"}, "views": {"type": "integer"}}}
@@ -77,7 +78,7 @@ def test_bracketed_parameters(articles: Description, query: dict[str, str], expe
     assert mended(articles, query) == expected
 
 
-@pytest.mark.parametrize(
+@rows(
     ("query", "message", "expected"),
     [
         ({"sort": "titel:asc"}, "Invalid key titel", {"sort": "title:asc"}),
@@ -114,7 +115,7 @@ def test_bounds() -> None:
 ORDERS = "Invalid order. order can only be one of asc|desc|ASC|DESC"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("query", "message", "expected"),
     [
         ({"sort": "title:ascending"}, ORDERS, {"sort": "title:asc"}),

@@ -9,6 +9,7 @@ import pytest
 from corrigible.adapters.openapi.related_reads import Item, NamedResource, RelatedReads
 from corrigible.adapters.operation import Operations
 from corrigible.rules.budget import Budget, Exhausted, within
+from tests._support.rows import rows
 
 PATHS = [
     "GET /shops",
@@ -95,7 +96,7 @@ def test_the_path_of_an_item() -> None:
     assert SHOP.path("a/b c") == "/shops/a%2Fb%20c"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("member", "path", "collections"),
     [
         ("shopId", "/lonely", ["/shops"]),

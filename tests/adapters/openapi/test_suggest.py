@@ -6,6 +6,7 @@ import pytest
 
 from corrigible.adapters.openapi.suggest_operation import OperationSuggester
 from corrigible.adapters.operation import Operations
+from tests._support.rows import rows
 
 KNOWN = Operations(
     {
@@ -26,7 +27,7 @@ KNOWN = Operations(
 )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "keyword", "offered"),
     [
         ("GET", "/user/ann/repos", "path", ["/users/ann/repos"]),

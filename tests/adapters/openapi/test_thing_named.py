@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-import pytest
 
 from corrigible.adapters.openapi.compiler import thing_named
 from corrigible.adapters.openapi.load import load
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("description", "thing"),
     [
         ("Name of the key", "key"),

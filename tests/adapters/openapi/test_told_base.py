@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.openapi.compiler import told_base
+from tests._support.rows import rows
 
 PATHS: dict[str, Any] = {"/barns": {}, "/barns/json": {}, "/barns/{barn}": {}, "/": {}}
 
@@ -15,7 +16,7 @@ def told(text: str, paths: Any = PATHS) -> str:
     return told_base({"info": {"title": "Barns", "description": text}, "paths": paths})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "base"),
     [
         ("curl --unix-socket /run/barns.sock http://d/v4.0.0/barns/json", "/v4.0.0"),

@@ -13,6 +13,7 @@ from corrigible.adapters.openapi.load import load
 from corrigible.rules.pointer import MISSING
 from corrigible.rules.schema_repair.json_schema import SELECTS
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 HERE = Path(__file__).parent
 ORDER: dict[str, Any] = {"buyer": {"name": "b"}, "lines": [{"item": "a"}]}
@@ -56,7 +57,7 @@ def test_a_good_order_breaks_nothing(shop: Description, members: dict[str, Any])
     assert broken(shop, order(**members)) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("members", "expected"),
     [
         ({"discount": 0}, ("/body/discount", "exclusiveMinimum")),

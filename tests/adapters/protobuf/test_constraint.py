@@ -18,6 +18,7 @@ from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.reader import NeedsInput, Next, apply
 from tests._support.guarded_services import STORE, Messages, violations
 from tests._support.repaired import agrees
+from tests._support.rows import rows
 
 GOOD: dict[str, Any] = {"name": "x", "parts": [{"code": "abc"}], "word": "w"}
 
@@ -77,7 +78,7 @@ REPAIRED = [
 ]
 
 
-@pytest.mark.parametrize(("change", "repaired", "flagged"), REPAIRED)
+@rows(("change", "repaired", "flagged"), REPAIRED)
 def test_what_a_machine_repairs(
     change: dict[str, Any], repaired: dict[str, Any], flagged: bool, engine: Engine, messages: Messages
 ) -> None:
@@ -140,7 +141,7 @@ ASKED: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "places"), ASKED)
+@rows(("change", "places"), ASKED)
 def test_what_only_the_caller_knows(
     change: dict[str, Any], places: list[str], engine: Engine, messages: Messages
 ) -> None:

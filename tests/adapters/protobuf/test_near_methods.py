@@ -8,6 +8,7 @@ from google.protobuf import descriptor_pb2
 from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.adapters.protobuf.service_description import ProtobufDescription, may_write, near_names
 from corrigible.rules.schema_repair.route import UNSURE
+from tests._support.rows import rows
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def test_the_method_of_the_same_name_in_another_service_comes_before_near_ones(
     assert near.schema["enum"][0] == "/farm.Fields/ListField"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "service", "names", "meant"),
     [
         # a verb of reading more or less

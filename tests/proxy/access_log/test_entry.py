@@ -14,6 +14,7 @@ import pytest
 
 from corrigible.proxy.access_log.entry import AccessLog, Entry, redact, redact_target
 from corrigible.proxy.access_log.log_file import LogFile
+from tests._support.rows import rows
 
 ENTRY = Entry(
     time=1_700_000_000.25,
@@ -124,7 +125,7 @@ def test_a_pipe_that_nobody_reads_stops_nobody_and_what_is_missing_is_said(tmp_p
     assert sum(line[0] in "xy" for line in said) == written - file.dropped
 
 
-@pytest.mark.parametrize("room", range(1, 33))
+@rows("room", range(1, 33))
 def test_a_line_begins_where_a_line_ended_however_much_of_the_last_one_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
@@ -171,7 +172,7 @@ def test_a_pipe_that_nobody_reads_holds_up_no_end(tmp_path: Path) -> None:
     os.close(reader)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "clean"),
     [
         ("no key: sk_test_4eC39HqLyjWDarjtT1zdp7dc", "no key: [redacted]"),
@@ -194,7 +195,7 @@ def test_secrets_are_taken_out_of_text(text: str, clean: str) -> None:
     assert redact(text) == clean
 
 
-@pytest.mark.parametrize(
+@rows(
     ("target", "clean"),
     [
         ("/v1/charges?limit=3&expand[]=data", "/v1/charges?limit=3&expand[]=data"),
@@ -256,9 +257,7 @@ def test_reason_and_error_are_redacted_and_feedback_values_left_out(tmp_path: Pa
     assert [secret for secret in ("k1", "sk_live", "zzz", "s3") if secret in line] == []
 
 
-@pytest.mark.parametrize(
-    "part", ["x", "_secret_", "1 ", "bearer ", "sk-", "eyJa.", "key=&", "x-", ";", ";a=", "%3b", "aA1", "a:"]
-)
+@rows("part", ["x", "_secret_", "1 ", "bearer ", "sk-", "eyJa.", "key=&", "x-", ";", ";a=", "%3b", "aA1", "a:"])
 def test_long_texts_are_cut(part: str) -> None:
     for cut in (redact(part * 100_000), redact_target(f"/{part * 100_000}"), redact_target(f"/?a={part * 100_000}")):
         assert cut.endswith("...")

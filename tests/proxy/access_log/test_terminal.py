@@ -7,12 +7,11 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from corrigible.proxy.access_log.entry import Entry, Verdict
 from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.access_log.statistics import OTHER, Statistics
 from corrigible.proxy.access_log.terminal import MOST_PER_SECOND, Terminal
+from tests._support.rows import rows
 
 REFUSED = Entry(1_700_000_000.25, "x", "GET", "/v1/a?key=1", 404, "untouched", 1.0, reason="no rule matches")
 
@@ -54,7 +53,7 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize("line", LINES)
+@rows("line", LINES)
 def test_a_line_tells_what_was_said_or_why_nothing_was(line: str) -> None:
     told = shown([LINES[line]])
     assert [re.sub(r"^\d\d:\d\d:\d\d ", "", one) for one in told] == [line]

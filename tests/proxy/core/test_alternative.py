@@ -28,6 +28,7 @@ from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 from corrigible.schema.writer import validate
+from tests._support.rows import rows
 
 OLD, NEW = "https://old.test", "https://new.test"
 
@@ -122,7 +123,7 @@ _MOST_SECONDS = 10.0
 
 
 class TestWhichRefusals:
-    @pytest.mark.parametrize(
+    @rows(
         ("status", "answer", "headers", "helps"),
         [
             (404, ROUTE, {}, True),
@@ -266,7 +267,7 @@ class TestTrust:
         assert isinstance(apply(feedback or {}, request), NeedsInput)
         assert isinstance(apply(feedback or {}, request, confirm=True), Next)
 
-    @pytest.mark.parametrize(
+    @rows(
         ("source", "target", "members", "effects"),
         [
             ("GET /v1/things", "POST /v2/things", {}, None),  # it writes
@@ -405,14 +406,14 @@ class TestWhatCannotBeSent:
     request = Request("POST", "/v1/things/7", headers={"content-type": "application/json"}, body={"a": 1})
     forbidden: ClassVar = {"message": "You have no permission to do this here"}
 
-    @pytest.mark.parametrize(
+    @rows(
         "path",
         [
             *("//evil.test/{id}", "/\\evil.test", "/v2/../{id}", "/v2/{id}#x", "/v2/{id}?a=b", "/v2/%2e%2e/x"),
             *("/v2/a\r\nb", "/v2/./{id}"),
         ],
     )
-    @pytest.mark.parametrize("status", [403, 404, 405])
+    @rows("status", [403, 404, 405])
     def test_a_path_that_leads_elsewhere(self, path: str, status: int) -> None:
         bad = {**CHANGED, "target": {"api": "shop", "method": "POST", "path": path}}
         answer: Any = self.forbidden if status == 403 else ROUTE

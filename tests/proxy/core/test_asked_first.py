@@ -10,6 +10,7 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import Next
 from tests._support.by_description import engine_of, feedback_about, followed
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -137,8 +138,8 @@ FULL: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("message", ["{} is required", "Bad Request"])
-@pytest.mark.parametrize("name", sorted(FULL))
+@rows("message", ["{} is required", "Bad Request"])
+@rows("name", sorted(FULL))
 def test_what_nobody_said_is_filled_in_only_where_it_decides_nothing(engine: Engine, name: str, message: str) -> None:
     body = {one: value for one, value in FULL.items() if one != name}
     request = Request(
@@ -399,7 +400,7 @@ def test_what_replaces_a_thing_has_its_name(names: Engine, path: str, member: st
     assert outcome.request.body == {**body, member: "old"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "meant", "silent"),
     [
         ("form", "from", False),

@@ -24,6 +24,7 @@ from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.edit import NotApplicable, apply_operation
 from corrigible.schema.exchange import Exchange, Json, Request
 from tests._support.by_description import engine_of, feedback_about
+from tests._support.rows import rows
 
 JSON = [("Content-Type", "application/json")]
 FORM = [("Content-Type", "application/x-www-form-urlencoded")]
@@ -104,7 +105,7 @@ def looks(engine: Engine, clock: Looks, target: str, body: Json, answer: Json) -
     raise AssertionError("nothing is asked")
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@rows("shape", SHAPES)
 def test_steps_grow_no_faster_than_what_was_sent(spec: Path, shape: str) -> None:
     clock = Looks()
     engine = Engine(load_profiles([], spec), Limits(steps=10_000_000, values=1_000_000), clock)

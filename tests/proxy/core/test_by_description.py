@@ -24,6 +24,7 @@ from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 from corrigible.schema.writer import validate
 from tests._support.repaired import agrees
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -186,8 +187,8 @@ def test_no_description_repairs_what_is_not_about_the_request(engine: Engine, st
 JOB = {"title": "t"}
 
 
-@pytest.mark.parametrize("status", [400, 422])
-@pytest.mark.parametrize(
+@rows("status", [400, 422])
+@rows(
     ("body", "mended", "path"),
     [
         ({"titel": "t"}, JOB, "/api/jobs"),
@@ -316,7 +317,7 @@ def test_a_404_that_names_nothing_may_be_another_path_of_the_operation(
     assert outcome.request.path == path
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "headers", "answer"),
     [
         (404, {"content-type": "text/html"}, b"<!doctype html><html><h1>Not Found</h1></html>"),
@@ -325,7 +326,7 @@ def test_a_404_that_names_nothing_may_be_another_path_of_the_operation(
         (405, {"allow": "GET"}, b""),
     ],
 )
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "right"),
     [
         ("POST", "/api/jobs/", "/api/jobs"),
@@ -342,10 +343,8 @@ def test_a_slash_too_many_or_too_few_is_put_right(
     assert (outcome.request.method, outcome.request.path) == (method, right)
 
 
-@pytest.mark.parametrize("allow", ["GET", "get", "GET, HEAD", "GET,HEAD,OPTIONS", "OPTIONS, GET", ""])
-@pytest.mark.parametrize(
-    "request_", [Request("PATCH", "/api/jobs/7", body={"title": "a"}), Request("DELETE", "/api/jobs/7"), post(JOB)]
-)
+@rows("allow", ["GET", "get", "GET, HEAD", "GET,HEAD,OPTIONS", "OPTIONS, GET", ""])
+@rows("request_", [Request("PATCH", "/api/jobs/7", body={"title": "a"}), Request("DELETE", "/api/jobs/7"), post(JOB)])
 def test_the_only_method_that_an_answer_allows_proves_nothing_about_others(
     engine: Engine, request_: Request, allow: str
 ) -> None:

@@ -17,6 +17,7 @@ from corrigible.schema import Request, apply
 from corrigible.schema.error import FeedbackError, ReaderError
 from corrigible.schema.feedback import parse
 from corrigible.schema.writer import validate
+from tests._support.rows import rows
 
 WHOLE: dict[str, Any] = {
     "schema": "self-reflective-api/0.1",
@@ -105,8 +106,8 @@ def outcome(feedback: dict[str, Any], request: dict[str, Any], *, confirm: bool)
         return str(problem)
 
 
-@pytest.mark.parametrize(("request_", "feedback"), list(vectors()))
-@pytest.mark.parametrize("confirm", [False, True])
+@rows(("request_", "feedback"), list(vectors()))
+@rows("confirm", [False, True])
 def test_a_reader_sends_the_same(request_: dict[str, Any], feedback: dict[str, Any], confirm: bool) -> None:
     whole, brief = (outcome(one, request_, confirm=confirm) for one in (feedback, short(feedback)))
     assert type(brief) is type(whole)

@@ -29,6 +29,7 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.writer import validate
+from tests._support.rows import rows
 
 WritePack = Callable[..., Path]
 MODIFY = "suggest: [{action: MODIFY_PARAMS, message: Take less., parameters: {amount: 300}}]\n"
@@ -289,7 +290,7 @@ def test_the_same_exchange_gives_the_same_decision(write_pack: WritePack) -> Non
 DATE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("headers", "seconds"),
     [
         ({}, None),

@@ -43,6 +43,7 @@ def speaking(known: ApiProfile) -> Iterator[Case]:
         yield from (case for case in load_cases(file) if not case.text.no_match)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(built_in()))
 def test_no_case_of_a_pack_loses_anything_unsaid(name: str) -> None:
     known = profile_of(name)
@@ -59,6 +60,7 @@ def test_no_case_of_a_pack_loses_anything_unsaid(name: str) -> None:
     assert tried or name == "grpc"  # it edits no request
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(built_in()))
 def test_what_no_rule_knows_stays_where_it_is(name: str) -> None:
     known = profile_of(name)

@@ -21,6 +21,7 @@ from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.pack.load import load_pack
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 NONE: frozenset[str] = frozenset()
 
@@ -169,7 +170,7 @@ INVISIBLE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("mark", INVISIBLE, ids=ascii)
+@rows("mark", INVISIBLE, ids=ascii)
 def test_invisible_characters_never_leave(mark: str) -> None:
     text = f"a{mark}b"
     feedback = {
@@ -203,7 +204,7 @@ def test_an_edit_of_nothing_but_invisible_characters_is_withheld() -> None:
 SECRETS = frozenset({"cvc", "card", "token"})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "query", "parameters", "kept"),
     [
         ({"token": "s3cr3t-value"}, {}, {"note": "see s3cr3t-value!"}, False),
@@ -344,7 +345,7 @@ def ending(path: Any, action: str = "ALREADY_DONE") -> dict[str, Any]:
     return suggestion(action, parameters={"path": path})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "sent"),
     [
         (to_path("/a/b"), True),

@@ -19,6 +19,7 @@ from corrigible.rules.lookup import LookupAnswer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Terminal, apply
+from tests._support.rows import rows
 
 PARCEL = Request(
     "POST",
@@ -276,7 +277,7 @@ def answers(text: str, request: Request) -> list[Json]:
     ]
 
 
-@pytest.mark.parametrize(("request_", "text"), NO_VALUE)
+@rows(("request_", "text"), NO_VALUE)
 def test_a_403_is_for_a_person(corrector: HttpCorrector, request_: Request, text: str) -> None:
     for answer in answers(text, request_):
         said = feedback(corrector, request_, 403, answer)
@@ -286,7 +287,7 @@ def test_a_403_is_for_a_person(corrector: HttpCorrector, request_: Request, text
         assert "no matter of permission" not in json.dumps(said)
 
 
-@pytest.mark.parametrize(("request_", "text", "place"), VALUES)
+@rows(("request_", "text", "place"), VALUES)
 def test_a_proven_value_is_asked_for(corrector: HttpCorrector, request_: Request, text: str, place: str) -> None:
     for answer in answers(text, request_)[:3]:
         said = feedback(corrector, request_, 403, answer)
@@ -296,14 +297,14 @@ def test_a_proven_value_is_asked_for(corrector: HttpCorrector, request_: Request
         assert [one["pointer"] for one in said["suggestions"][0]["placeholders"]] == [place]
 
 
-@pytest.mark.parametrize(("request_", "text"), CONFLICTS)
+@rows(("request_", "text"), CONFLICTS)
 def test_a_conflict_about_somebody_asks_for_no_value(corrector: HttpCorrector, request_: Request, text: str) -> None:
     for answer in answers(text, request_)[:3]:
         said = feedback(corrector, request_, 409, answer)
         assert said is None or isinstance(apply(said, request_), Terminal), answer
 
 
-@pytest.mark.parametrize(
+@rows(
     "beside",
     [
         {"required_role": "matron"},
@@ -344,8 +345,8 @@ def proven(request: Request, text: str, *headers: str, refused: str = "") -> str
     return forbidden_value(request, errors, answer, headers, lambda place: place == refused)
 
 
-@pytest.mark.parametrize(("request_", "text", "place"), VALUES)
-@pytest.mark.parametrize("word", ["matrons", "Leitung", "Gold", "tier", "jefa", "équipe", "42nd"])
+@rows(("request_", "text", "place"), VALUES)
+@rows("word", ["matrons", "Leitung", "Gold", "tier", "jefa", "équipe", "42nd"])
 def test_one_word_more_is_no_proof(request_: Request, text: str, place: str, word: str) -> None:
     """Whatever the word is, and wherever it stands."""
     assert proven(request_, text) == place
@@ -355,7 +356,7 @@ def test_one_word_more_is_no_proof(request_: Request, text: str, place: str, wor
         assert proven(request_, longer) == "", longer
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "text"),
     [
         ({"user_id": "u_5"}, "Task is already assigned to another user"),
@@ -367,7 +368,7 @@ def test_one_word_more_is_no_proof(request_: Request, text: str, place: str, wor
         ({"choice": "x", "voter": "ada"}, "You have already voted"),
     ],
 )
-@pytest.mark.parametrize("field", [False, True])
+@rows("field", [False, True])
 def test_a_conflict_that_somebody_decided_asks_for_nothing(body: dict[str, Json], text: str, field: bool) -> None:
     request = Request("POST", "/claims", body=body)
     answer: Json = {"errors": [{"field": next(iter(body)), "message": text}]} if field else {"message": text}

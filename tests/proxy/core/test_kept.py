@@ -7,6 +7,8 @@ import gc
 import sys
 from collections.abc import Iterator
 
+import pytest
+
 from corrigible.conformance.model.paths import SUITE
 from corrigible.proxy.build import build_corrector, build_loops
 from corrigible.proxy.core.loop import detector
@@ -32,6 +34,7 @@ def endless() -> Iterator[tuple[str, int]]:
             yield f"{one.__module__}.{one.__qualname__}".removeprefix("corrigible."), one.cache_info().currsize
 
 
+@pytest.mark.slow
 def test_varied_refusals_fill_only_what_has_a_bound() -> None:
     """Blocks that are allocated for good are those of caches that are not full yet: a few for each refusal."""
     reference = SUITE / "reference"

@@ -13,6 +13,7 @@ from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.by_description import engine_of, feedback_about
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -61,7 +62,7 @@ def post(path: str, body: Any) -> Request:
     return Request("POST", path, headers={"content-type": "application/json"}, body=body)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("listing", "headers", "is_gone"),
     [
         (ORDERS, {}, True),
@@ -125,7 +126,7 @@ def test_what_is_named_and_exists_as_it_was_sent_is_done(engine: Engine, message
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     "message",
     [
         "The idempotency key is already in use",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from corrigible.proxy.build import build_engine, load_profiles
+from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.known_translations import KnownTranslations, WatchedExchange, key_of
@@ -21,8 +21,9 @@ from corrigible.proxy.pack_tools.case_runner import answer_lookup
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pack.cases import Case, load_cases
-from corrigible.rules.pack.load import rule_files
+from corrigible.rules.pack.load import built_in, rule_files
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.built_in_packs import profile_of
 
 WritePack = Callable[..., Path]
 REFUSED = orjson.dumps({"error": {"code": "too_much", "message": "too much"}})
@@ -178,6 +179,7 @@ def test_short_refusals_count_for_what_is_made_of_them() -> None:
     assert len(known) <= 700
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filling", ["[]", '{"a":[{}]}', '"' + "x" * 7000 + '"', '{"é":1e5}'])
 def test_all_that_is_kept_has_a_bound_in_bytes(write_pack: WritePack, filling: str) -> None:
     engine = engine_of(write_pack(x=RULE % "300"))
@@ -209,20 +211,13 @@ def test_a_watched_exchange_is_the_same_to_who_reads_it() -> None:
     assert copied.was_looked_at
 
 
-def cases() -> Iterator[tuple[str, Path]]:
-    import corrigible.rules
-
-    for pack in sorted(Path(corrigible.rules.__path__[0], "packs").iterdir()):
-        if (pack / "pack.yaml").exists():
-            yield pack.name, pack
-
-
-@pytest.mark.parametrize(("name", "pack"), [pytest.param(*one, id=one[0]) for one in cases()])
-def test_what_is_known_is_what_would_be_computed(name: str, pack: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(built_in()))
+def test_what_is_known_is_what_would_be_computed(name: str) -> None:
     """Each case of a pack, asked for again at another time by another caller, beside an engine that knows nothing."""
-    knowing = build_engine([pack])
-    profiles = load_profiles([pack])
-    for file in rule_files(pack):
+    profiles = [profile_of(name)]
+    knowing = Engine(profiles)
+    for file in rule_files(profiles[0].pack.path):
         for case in load_cases(file):
             later = replace(case.exchange, id="another", started=case.exchange.started + 77, caller="bob")
             of_case(knowing, case.exchange, case, Loops(b"key"))

@@ -17,6 +17,7 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request
+from tests._support.rows import rows
 
 TEXT: Any = {"type": "string"}
 SCHEMA: Any = {
@@ -63,7 +64,7 @@ SENTENCES = [
 ]
 
 
-@pytest.mark.parametrize("message", SENTENCES)
+@rows("message", SENTENCES)
 def test_nothing_is_edited(engine: Engine, message: str) -> None:
     for answer in ({"message": message}, {"error": {"message": message}}, {"errors": [{"message": message}]}):
         request = Request("POST", "/things", {}, {"content-type": "application/json"}, BODY)

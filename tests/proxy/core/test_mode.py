@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from corrigible.proxy.core.mode import Mode, named_caller, parse_mode, preferred, queried, without_mode
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("values", "mode"),
     [
         (["recovery-feedback=verbose"], Mode.VERBOSE),
@@ -35,7 +36,7 @@ def test_prefer(values: list[str], mode: Mode | None) -> None:
     assert preferred(values) is mode
 
 
-@pytest.mark.parametrize(
+@rows(
     ("values", "name"),
     [
         (["recovery-feedback=reflective; caller=episode-7"], "episode-7"),
@@ -57,7 +58,7 @@ def test_how_a_caller_calls_itself(values: list[str], name: str) -> None:
     assert named_caller(values) == name
 
 
-@pytest.mark.parametrize(
+@rows(
     ("target", "mode", "kept"),
     [
         ("/x?mode=verbose", Mode.VERBOSE, "/x"),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from corrigible.proxy.core.nothing_said import says_no_path, says_no_route, says_nothing
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     "message",
     [
         "",
@@ -36,7 +37,7 @@ def test_no_more_than_that_something_is_absent(message: str) -> None:
     assert says_no_path(message)
 
 
-@pytest.mark.parametrize(
+@rows(
     "message",
     [
         "Endpoint not found",
@@ -95,7 +96,7 @@ def test_a_thing_that_is_named(message: str) -> None:
     assert not says_no_path(message)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "says"),
     [
         ("", False),

@@ -12,6 +12,7 @@ from corrigible.proxy.http.request_reader import read_request
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next
 from tests._support.by_description import engine_of, feedback_about, followed
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -61,7 +62,7 @@ def outcome_of(engine: Engine, request: Request, status: int, answer: Any) -> An
     return followed(feedback_about(engine, request, status, answer), request)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "value"),
     [
         *(("language", value) for value in ("C++", "C#", "c--", "!C", "~Java", "Go*", "@Go", "$Java", "Java!")),
@@ -86,7 +87,7 @@ def test_the_other_order_is_no_spelling_of_an_order(engine: Engine) -> None:
         assert isinstance(outcome_of(engine, request, 400, {"message": "invalid sort"}), NeedsInput), value
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "value", "meant"),
     [
         *(("language", value, "Java") for value in ("JAVA", " java ", '"Java"', "jaav", "Javas")),
@@ -108,7 +109,7 @@ def test_another_spelling_is_repaired_in_silence(engine: Engine, name: str, valu
     assert outcome.request.body == {name: meant}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("written", "name", "repaired"),
     [
         ("5", "ref", "5"),

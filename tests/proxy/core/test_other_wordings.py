@@ -18,6 +18,7 @@ from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 from corrigible.schema.writer import validate
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -233,7 +234,7 @@ def test_what_can_be_something_is_no_closed_list(engine: Engine) -> None:
 UUID = "0b9f3f1c-77aa-4d5e-9c1b-1f2e3d4c5b6a"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("request_", "message", "status", "places"),
     [
         # Of the path: what is repeated, else the only name.

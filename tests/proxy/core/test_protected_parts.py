@@ -10,6 +10,7 @@ import pytest
 from corrigible.rules.safety.protected_parts import is_plain_header, is_protected, is_the_senders
 from corrigible.schema.exchange import Request
 from tests._support.by_description import engine_of, feedback_about
+from tests._support.rows import rows
 
 PLANS = """
 openapi: 3.0.3
@@ -46,9 +47,9 @@ def suggestions(engine: Any, message: str, headers: dict[str, str] | None = None
     return [] if feedback is None else list(feedback["suggestions"])
 
 
-@pytest.mark.parametrize("saying", SAYINGS)
-@pytest.mark.parametrize("name", [*PROTECTED, "Authorization", "Cookie", "_method", "api_key"])
-@pytest.mark.parametrize("sent", [{}, {"x-user-id": "7", "x-tenant": "a"}])
+@rows("saying", SAYINGS)
+@rows("name", [*PROTECTED, "Authorization", "Cookie", "_method", "api_key"])
+@rows("sent", [{}, {"x-user-id": "7", "x-tenant": "a"}])
 def test_the_text_of_an_error_gives_no_value_to_what_is_protected(
     engine: Any, saying: str, name: str, sent: dict[str, str]
 ) -> None:
@@ -76,7 +77,7 @@ def test_a_header_that_says_no_form_is_confirmed(engine: Any) -> None:
     assert "requires_confirmation" not in one["safety"]
 
 
-@pytest.mark.parametrize("name", PROTECTED)
+@rows("name", PROTECTED)
 def test_names_of_headers(name: str) -> None:
     assert is_protected(f"/headers/{name.lower()}") or is_the_senders(f"/headers/{name.lower()}")
     assert not is_plain_header(f"/headers/{name.lower()}")

@@ -7,6 +7,7 @@ import pytest
 from corrigible.adapters.base import Call
 from corrigible.proxy.core import relay_seal
 from corrigible.proxy.core.relay_seal import Relay
+from tests._support.rows import rows
 
 KEY = b"k" * 32
 CALL: Call = ("CREATE", "", "v1", "pods", "t", "p", "")
@@ -22,7 +23,7 @@ def test_what_a_seal_looks_like() -> None:
     assert mac == "cY7s3LLSrlUBEV2nIOSPIGK8QZlrhNoUpa607Jh2kug", "fronts of other versions make the same"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "seals", "calls", "now", "valid"),
     [
         ("text", [SEAL], [CALL], 1000.0, True),

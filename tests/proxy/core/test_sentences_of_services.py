@@ -17,6 +17,7 @@ from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.writer import validate
+from tests._support.rows import rows
 
 TOLD = "told"
 """No edit of the request helps, and who has to act is said."""
@@ -150,12 +151,12 @@ def _members(body: dict[str, Json]) -> Iterator[tuple[str, Json]]:
         yield name, {"type": kinds[type(value)], **({"items": {}} if isinstance(value, list) else {})}
 
 
-@pytest.mark.parametrize("said", ALL, ids=lambda said: f"{said.request}: {said.message}")
+@rows("said", ALL, ids=lambda said: f"{said.request}: {said.message}")
 def test_what_follows_from_a_sentence(said: Said, engine: Engine) -> None:
     assert _followed(said, engine) == said.right
 
 
-@pytest.mark.parametrize("said", OF_VALUES, ids=lambda said: said.message)
+@rows("said", OF_VALUES, ids=lambda said: said.message)
 def test_nothing_is_sent_by_a_guess(said: Said, engine: Engine) -> None:
     """What a sentence hints at is asked for: no other value is certain."""
     feedback = _feedback(said, engine)

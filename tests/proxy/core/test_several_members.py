@@ -11,6 +11,7 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next
 from tests._support.by_description import engine_of, feedback_about, followed
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -70,7 +71,7 @@ def asked(engine: Engine, request: Request, answer: Any, status: int = 400) -> s
     return {one.pointer for one in outcome.placeholders}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "message"),
     [
         (DATES, "startDate must be before end_date"),
@@ -167,7 +168,7 @@ def test_of_members_one_of_which_is_needed_the_caller_gives_one(engine: Engine, 
     assert places == [["/body/name"], ["/body/id"]]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "message"),
     [
         ({"kind": "x", "name": "a", "id": "b"}, "kind must be exactly one of name, id"),

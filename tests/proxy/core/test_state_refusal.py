@@ -16,6 +16,7 @@ from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Terminal, apply
 from corrigible.schema.writer import validate
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -69,7 +70,7 @@ FIRE = Request("POST", "/kilns/k-1/fire")
 REMOVE = Request("DELETE", "/kilns/k-1")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("request_", "message", "status", "needed", "actor"),
     [
         (FIRE, "Firing is disabled", 400, "a feature that is available", "somebody_else"),

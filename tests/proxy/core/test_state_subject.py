@@ -9,6 +9,7 @@ import pytest
 from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Request
 from tests._support.by_description import engine_of, feedback_about
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -50,7 +51,7 @@ def asked(feedback: Any) -> list[str]:
     return [place["pointer"] for one in feedback["suggestions"] for place in one.get("placeholders", ())]
 
 
-@pytest.mark.parametrize(
+@rows(
     "message",
     [
         "The coupon has expired",
@@ -74,7 +75,7 @@ def asked(feedback: Any) -> list[str]:
         "Warehouse W9 is not active",
     ],
 )
-@pytest.mark.parametrize(("method", "path"), [("POST", "/orders"), ("PATCH", "/orders/7"), ("POST", "/orders/7/lines")])
+@rows(("method", "path"), [("POST", "/orders"), ("PATCH", "/orders/7"), ("POST", "/orders/7/lines")])
 def test_another_value_may_do(engine: Engine, message: str, method: str, path: str) -> None:
     for status in (400, 409, 422):
         feedback = told(engine, method, path, BODY, message, status)
@@ -111,7 +112,7 @@ def test_the_value_that_is_told_is_asked_for(engine: Engine, message: str, place
     assert asked(told(engine, "POST", "/orders", {"depot": "W1", "sku": "a"}, message)) == [place]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "message"),
     [
         ("PATCH", "/orders/7", "The order is closed"),

@@ -12,6 +12,7 @@ from corrigible.proxy.core.told_fault import told_fault
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.by_description import engine_of, feedback_about
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -91,7 +92,7 @@ def test_what_a_server_says_of_itself_is_no_fault_of_the_request(engine: Engine,
     assert not any(patches(feedback_about(engine, request, 500, {"message": message})))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "is_told"),
     [
         ("unsupported driver brdige: invalid argument", True),

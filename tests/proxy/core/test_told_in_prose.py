@@ -18,6 +18,7 @@ from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 from corrigible.schema.writer import validate
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -120,7 +121,7 @@ def post(body: Any, path: str = "/v3/halls", **query: str) -> Request:
     return Request("POST", path, query, {"content-type": "application/json"}, body)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "message", "status", "places"),
     [
         # A value without quotes: behind a colon, beside its name, as the only one that can be no word of the sentence.
@@ -347,7 +348,7 @@ def test_a_path_without_the_base_path_of_the_api_gets_it(
     assert (request.path if request is not None else None) == wanted
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "message", "places"),
     [
         ({"opens": "1"}, "Bad parameter: guest", ["/body/guest"]),  # it was not sent

@@ -21,6 +21,7 @@ from corrigible.proxy.runtime.lookup_runner import NO_ANSWER, run_with_lookups_s
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import Next, apply
 from tests._support.by_description import engine_of, feedback_about, followed
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -117,7 +118,7 @@ def sent_unasked(engine: Engine, path: str, body: Any, answer: Json) -> Any:
     return outcome.request.body if isinstance(outcome, Next) else None
 
 
-@pytest.mark.parametrize(("path", "body", "answer", "after"), KINDS)
+@rows(("path", "body", "answer", "after"), KINDS)
 def test_kinds(engine: Engine, path: str, body: Any, answer: Json, after: Any) -> None:
     assert sent_unasked(engine, path, body, answer) == after
 

@@ -11,6 +11,7 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
 from tests._support.by_description import engine_of, feedback_about, followed
+from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -56,8 +57,8 @@ def asked(engine: Engine, request: Request, status: int, message: str) -> list[s
     return [] if outcome is None else [one.pointer for one in outcome.placeholders]
 
 
-@pytest.mark.parametrize("status", [400, 404, 500])
-@pytest.mark.parametrize(
+@rows("status", [400, 404, 500])
+@rows(
     ("path", "body", "message", "place"),
     [
         ("/plants", {"bedId": "b", "colour": "red"}, "Parent plant 'undefined' was not found.", "/body/parentPlantId"),
@@ -78,8 +79,8 @@ def test_what_was_not_sent_is_asked_for(
     assert asked(engine, request, status, message) == [place]
 
 
-@pytest.mark.parametrize("status", [400, 404, 500])
-@pytest.mark.parametrize(
+@rows("status", [400, 404, 500])
+@rows(
     ("path", "body", "message"),
     [
         ("/plants", {"bedId": "b", "colour": "red"}, "Bed 'undefined' not found"),

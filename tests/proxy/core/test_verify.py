@@ -15,6 +15,7 @@ from corrigible.proxy.core.verify import drop_invalid
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.schema_repair.schema_violation import MOST, SchemaViolation
 from corrigible.schema.exchange import Json, Request
+from tests._support.rows import rows
 from tests._support.widgets import REQUEST, Api, Description, decide, described, small_enough
 
 WritePack = Callable[..., Path]
@@ -78,7 +79,7 @@ def group(relation: str, id: str = "1") -> dict[str, Any]:
 VALID, WRONG = fix(setting("size", 5)), fix(setting("colour", "green"))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("suggestions", "kept"),
     [
         ([VALID], [0]),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.embed.json_splice import blank, span, splice
+from tests._support.rows import rows
 
 F = '"recovery_feedback":{"x":1}'
 
@@ -38,7 +39,7 @@ def test_at_the_top(text: str, after: str) -> None:
     assert said.replace("," + F, "").replace(F, "") == text
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "pointer", "after"),
     [
         ('{"error":{"m":1}}', "/error", '{"error":{"m":1,' + F + "}}"),

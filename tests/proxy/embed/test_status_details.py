@@ -17,6 +17,7 @@ from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.convert import from_proto
 from corrigible.schema.feedback import parse
 from corrigible.schema.v0_1 import feedback_pb2
+from tests._support.rows import rows
 
 BAD = {
     "@type": "type.googleapis.com/google.rpc.BadRequest",
@@ -63,7 +64,7 @@ def test_other_details_are_left_alone(write_pack: Any, details: Any) -> None:
 STATUS = {"code": 3, "message": "bad", "details": [BAD]}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("parsed", "pointer"),
     [
         (STATUS, "/details"),

@@ -21,6 +21,7 @@ from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.carrier import carried, find
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 POD = {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}], "hostNetwork": True}}
 JSON = ("Content-Type", "application/json")
@@ -85,7 +86,7 @@ APPS = {"group": "apps", "version": "v1", "resource": "deployments"}
 NAMESPACES = {"group": "", "version": "v1", "resource": "namespaces"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("asked", "method", "path"),
     [
         ({}, "POST", "/api/v1/namespaces/t/pods"),

@@ -13,6 +13,7 @@ from corrigible.proxy.http.digest_headers import covers_body
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
+from tests._support.rows import rows
 
 RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
 NATIVE = b'{"error": {"code": "bad", "message": "m"}}'
@@ -30,12 +31,12 @@ FREE = [
 ]
 
 
-@pytest.mark.parametrize("name", HELD)
+@rows("name", HELD)
 def test_a_vendors_word_holds_the_body(name: str) -> None:
     assert covers_body([JSON, (name, "x")])
 
 
-@pytest.mark.parametrize("name", FREE)
+@rows("name", FREE)
 def test_other_headers_do_not(name: str) -> None:
     assert not covers_body([JSON, (name, "x")])
 

@@ -165,6 +165,7 @@ def test_nobody_takes_the_place_of_another(corrector: HttpCorrector, monkeypatch
     assert fetched(corrector, late, KEY, at=700.0) is not None
 
 
+@pytest.mark.slow
 def test_all_documents_together_have_a_bound_in_bytes() -> None:
     documents = Documents()
     tracemalloc.start()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.proxy.http.forwarded_headers import is_forwarded
 from corrigible.proxy.http.lookup_client import credentials
+from tests._support.rows import rows
 
 WHO = """
 authorization cookie api-key apikey x-api-key x-goog-api-key private-token job-token x-vault-token
@@ -30,12 +29,12 @@ recovery-feedback-caller x-client-ip x-user-agent x-foo
 """
 
 
-@pytest.mark.parametrize("name", WHO.split())
+@rows("name", WHO.split())
 def test_who_asks_travels(name: str) -> None:
     assert is_forwarded(name)
 
 
-@pytest.mark.parametrize("name", ASTRAY.split())
+@rows("name", ASTRAY.split())
 def test_what_would_lead_astray_stays(name: str) -> None:
     assert not is_forwarded(name)
 

@@ -92,6 +92,7 @@ def test_the_first_lookup_finds_all_that_it_needs(bench: Any) -> None:
 LARGE = {"httpx", "httpcore", "anyio", "h11", "ssl", "certifi", "asyncio", "sniffio"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "is_prepared"), [((), True), (("--no-lookups",), False)])
 def test_a_proxy_that_looks_up_is_prepared_when_it_says_that_it_is_there(
     bench: Any, words: tuple[str, ...], is_prepared: bool

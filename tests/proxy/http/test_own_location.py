@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corrigible.proxy.http.own_location import OwnLocation, Rewritten
+from tests._support.rows import rows
 
 UP = "http://api.test:8000"
 
@@ -25,7 +26,7 @@ def test_the_api_s_own_address_is_left_out(upstream: str, location: bytes, relat
     assert OwnLocation(upstream).rewritten(307, fields) == ((b"A", b"1"), (b"location", relative), (b"B", b"2"))
 
 
-@pytest.mark.parametrize(
+@rows(
     "location",
     [
         b"/items/",

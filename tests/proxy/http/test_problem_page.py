@@ -18,6 +18,7 @@ from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHe
 from corrigible.proxy.http.problem_page import prefers_json
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
+from tests._support.rows import rows
 
 PAGE = (
     "<!doctype html><html><head><title>502 Bad Gateway</title><style>p {color: red}</style></head>"
@@ -122,7 +123,7 @@ def test_the_other_modes_leave_the_page(correct: Correct, mode: str) -> None:
     assert correct("application/json", prefer=f"recovery-feedback={mode}").rewrite is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("accept", "expected"),
     [
         ([], False),

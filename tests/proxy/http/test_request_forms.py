@@ -15,6 +15,7 @@ from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHe
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.reader import NeedsInput, Next, apply
+from tests._support.rows import rows
 
 ORDER = {
     "type": "object",
@@ -99,8 +100,8 @@ class Refused:
         return [str(one["pointer"]) for one in self.suggestion["placeholders"]]
 
 
-@pytest.mark.parametrize("status", [400, 415, 422])
-@pytest.mark.parametrize(
+@rows("status", [400, 415, 422])
+@rows(
     ("body", "value"),
     [
         (b'{"name": "a",}', {"name": "a"}),
@@ -116,7 +117,7 @@ def test_json_that_is_nearly_such_is_sent_as_it_was_meant(
     assert Refused(corrector, body, status=status).repaired() == (JSON, value)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "words"),
     [
         (b'{"count": 1', "line 1, column 12 a comma, or the end of the object or list is expected"),
@@ -179,10 +180,8 @@ FASTAPI = {"detail": [{"type": "model_attributes_type", "loc": ["body"], "msg": 
 JOI = {"errors": [{"field": "name", "message": '"name" is required'}]}
 
 
-@pytest.mark.parametrize(
-    ("status", "answer"), [(415, FLASK), (415, b""), (422, FASTAPI), (400, JOI), (400, b""), (400, b"Invalid JSON")]
-)
-@pytest.mark.parametrize("media", ["text/plain", "text/plain; charset=utf-8", "application/octet-stream", None, FORM])
+@rows(("status", "answer"), [(415, FLASK), (415, b""), (422, FASTAPI), (400, JOI), (400, b""), (400, b"Invalid JSON")])
+@rows("media", ["text/plain", "text/plain; charset=utf-8", "application/octet-stream", None, FORM])
 def test_json_under_another_name_gets_its_own(
     corrector: HttpCorrector, media: str | None, status: int, answer: Any
 ) -> None:
@@ -252,8 +251,8 @@ def test_a_coding_that_is_none_goes(corrector: HttpCorrector) -> None:
     assert Refused(corrector, gzip.compress(b'{"name": "a"}'), sent=coded).feedback is None
 
 
-@pytest.mark.parametrize("status", [401, 402, 403, 404, 409, 412, 423, 428, 429, 500, 503])
-@pytest.mark.parametrize("body", [b'{"name": "a",}', b"name=a"])
+@rows("status", [401, 402, 403, 404, 409, 412, 423, 428, 429, 500, 503])
+@rows("body", [b'{"name": "a",}', b"name=a"])
 def test_no_other_refusal_is_about_the_body(corrector: HttpCorrector, status: int, body: bytes) -> None:
     condition = (("If-Match", '"1"'),) if status == 412 else ()
     feedback = Refused(corrector, body, JSON if body[:1] == b"{" else FORM, status=status, sent=condition).feedback

@@ -10,11 +10,12 @@ import pytest
 
 from corrigible.proxy.http.request_reader import read_request
 from corrigible.schema.document import nested, query_pairs
+from tests._support.rows import rows
 
 FORM = [("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "body"),
     [
         ("a=1&b=", {"a": "1", "b": ""}),
@@ -73,7 +74,7 @@ def test_other_bodies(data: bytes, body: Any) -> None:
     assert read_request("POST", "/x", [("Content-Type", "application/json")], data).body == body
 
 
-@pytest.mark.parametrize(
+@rows(
     ("data", "others"),
     [
         *(

@@ -8,9 +8,10 @@ import pytest
 
 from corrigible.proxy.http.request_reader import read_request
 from corrigible.proxy.http.yaml_body import MEDIA_TYPES, read_yaml, resolved
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "value"),
     [
         ("yes", True),
@@ -136,7 +137,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("body", REFUSED, ids=range(len(REFUSED)))
+@rows("body", REFUSED, ids=range(len(REFUSED)))
 def test_what_is_no_single_plain_document_stays_text(body: bytes) -> None:
     """Up to the time limit of a test: a bomb that is unfolded has no end. `tests.bench.worst` measures bodies."""
     with pytest.raises(ValueError, match=r"\w"):

@@ -16,6 +16,7 @@ from corrigible.proxy.recording.reader import Recording, read_recording
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.document import form_pairs
+from tests._support.rows import rows
 
 NO_ANSWER = LookupAnswer(0)
 
@@ -165,7 +166,7 @@ def test_flow_files(tmp_path: Path) -> None:
 LOGGED = json.dumps(Entry(0.0, "x", "POST", "/v1/x", 400, "untouched", milliseconds=1.0).document()).encode() + b"\n"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("data", "said"),
     [
         (b"", "1: neither JSON nor a flow file: "),
@@ -221,7 +222,7 @@ CALL: dict[str, Any] = {"method": "POST", "path": "/x", "headers": {}, "body": {
 ANSWER: dict[str, Any] = {"status": 400, "headers": {}, "body": {}}
 
 
-@pytest.mark.parametrize(
+@rows(
     "document",
     [
         {"request": {**CALL, "headers": {"X-A": 5}}, "response": ANSWER},
@@ -251,6 +252,7 @@ def test_a_mistyped_or_nested_recording_is_told_in_one_line(tmp_path: Path, docu
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [500, 1000, 1015])
 def test_however_deep_a_recording_is_nobody_sees_a_traceback(tmp_path: Path, depth: int) -> None:
     deep = '{"a":' * depth + "1" + "}" * depth

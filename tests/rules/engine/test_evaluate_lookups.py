@@ -15,6 +15,7 @@ from corrigible.rules.pack.load import load_pack
 from corrigible.rules.safety.loss import LookupResult
 from corrigible.schema.exchange import Request
 from tests._support.one_rule import MANIFEST, MODIFY, REQUEST, WritePack, consider, entry, result
+from tests._support.rows import rows
 
 THING = "lookup:\n  thing: {get: \"'/v1/things/' + request.body.thing\"%s}\n"
 
@@ -51,7 +52,7 @@ def test_a_look_up_that_is_not_wanted_is_not_made(write_pack: WritePack) -> None
 TEMPLATES = [["v1", "things"], ["v1", "things", "{id}"]]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "template"),
     [
         ("/v1/things", "/v1/things"),

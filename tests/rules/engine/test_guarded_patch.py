@@ -16,6 +16,7 @@ from corrigible.rules.engine.guarded_patch import (
 from corrigible.rules.functions.edits import Operation
 from corrigible.schema.exchange import Request
 from tests._support.counted import counted
+from tests._support.rows import rows
 
 SECRETS = frozenset({"cvc", "pin"})
 
@@ -36,7 +37,7 @@ def remove(path: str) -> Operation:
     return {"op": "remove", "path": path}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "parameters", "patch"),
     [
         ({"a": 1}, {"b": 2}, [add("/body/b", 2)]),
@@ -146,7 +147,7 @@ def test_a_test_counts_only_until_elements_move() -> None:
         guarded(DOCUMENT, [FIRST, second, remove("/body/items/0"), remove("/body/items/1")])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("patch", "expected_message"),
     [
         ([remove("/body/items/0")], "/body/items/0 edits an array element without a test of it first"),

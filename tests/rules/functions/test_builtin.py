@@ -19,6 +19,7 @@ from corrigible.rules.functions.builtin import (
 )
 from corrigible.rules.language.expression import EvaluationError, environment
 from tests._support.counted import counted
+from tests._support.rows import rows
 
 POD: dict[str, Any] = {
     "body": {
@@ -32,7 +33,7 @@ POD: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "number"),
     [
         (5, 5),
@@ -68,7 +69,7 @@ def test_unix(date: Any, seconds: int | None) -> None:
     assert unix(date) == seconds
 
 
-@pytest.mark.parametrize(
+@rows(
     ("have", "want", "holds"),
     [
         ({"a": 1, "b": 2}, {"a": "1"}, True),
@@ -138,7 +139,7 @@ def test_respell_wants_a_class(keep: str) -> None:
         respell("x", keep, "-")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "meant"),
     [
         ("cGFzc3dvcmQxMg", "cGFzc3dvcmQxMg=="),  # password12

@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.rules.functions.edits import edits
 from tests._support.counted import counted
+from tests._support.rows import rows
 
 POD: dict[str, Any] = {
     "body": {
@@ -84,7 +85,7 @@ def test_what_identifies_an_element_is_tested_once_when_it_is_edited_itself() ->
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("document", "changes", "patch"),
     [
         ({"a": 1}, [["/a", 1]], []),
@@ -122,7 +123,7 @@ def test_operations(document: Any, changes: list[list[Any]], patch: list[Any]) -
     assert document == before
 
 
-@pytest.mark.parametrize(
+@rows(
     ("element", "path", "value"),
     [
         ({"x": "y", "name": "n"}, "/name", "n"),

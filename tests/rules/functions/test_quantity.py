@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.rules.functions.quantity import quantity, quantity_text
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "number"),
     [
         ("600m", 0.6),
@@ -39,7 +38,7 @@ def test_quantity(text: Any, number: float | None) -> None:
     assert quantity(text) == number
 
 
-@pytest.mark.parametrize(
+@rows(
     ("number", "like", "text"),
     [
         (0.5, "600m", "500m"),

@@ -68,6 +68,7 @@ def test_what_grows_is_refused(text: str) -> None:
             ENV.compile(whole).evaluate(VALUES)
 
 
+@pytest.mark.slow
 def test_memory_stays_small() -> None:
     """A child that may have 192 MiB more than it has evaluates all of them, and one ordinary one."""
     code = f"""

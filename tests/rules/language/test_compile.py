@@ -12,6 +12,7 @@ from corrigible.rules.errors import AuthoringError
 from corrigible.rules.language.rule import SuggestionSpec
 from corrigible.rules.lookup import uncovered
 from corrigible.rules.pack.load import load_pack
+from tests._support.rows import rows
 
 ESCALATE = "suggest: [{action: ESCALATE, actor: somebody_else, message: m}]\n"
 MANIFEST = """\
@@ -212,7 +213,7 @@ def test_the_name_of_a_file_and_the_pack_are_the_id(write_pack: Callable[..., Pa
 TEMPLATES = [["v1", "things"], ["v1", "things", "{id}"], ["v1", "{kind}", "{id}", "parts"]]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("expression", "beginning"),
     [
         ("'/v1/things'", None),

@@ -11,6 +11,7 @@ from corrigible.rules.functions.builtin import integer
 from corrigible.rules.language.expression import EvaluationError, environment
 from corrigible.rules.language.syntax import ExpressionError
 from tests._support.counted import counted
+from tests._support.rows import rows
 
 ENV = environment(frozenset({"charge"}))
 VALUES: dict[str, Any] = {
@@ -23,7 +24,7 @@ def result(text: str, **values: Any) -> Any:
     return ENV.compile(text).evaluate({**VALUES, **values})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "value"),
     [
         ("charge.amount - charge.refunded", 300),
@@ -154,7 +155,7 @@ def test_maps_keep_the_order_in_which_they_were_written() -> None:
     assert result("names(charge, '')", charge=dict.fromkeys("qwertz", 1)) == list("qwertz")
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         *("body", "captures", "error", "errors", "exchange", "headers", "operation", "params", "query", "request"),
@@ -206,7 +207,7 @@ def test_the_largest_numbers_of_a_json_reader_do_no_harm_to_others() -> None:
     assert result("charge.small", charge={"small": 1, "large": [2**64 - 1, 1.8446744073709552e19, 1e308]}) == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "number"),
     [
         (5, 5),

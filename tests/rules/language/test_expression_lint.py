@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corrigible.rules.language.expression import environment, unknown_captures, unknown_members, wrong_result
+from tests._support.rows import rows
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ def test_members_that_an_exchange_never_has(text: str, problems: list[str]) -> N
     assert list(unknown_members(environment().compile(text))) == problems
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "kind"),
     [
         *[("1 == 1", "a boolean"), ("'a'", "a text"), ("1", "a number"), ("1.5", "a number")],

@@ -13,6 +13,7 @@ from corrigible.rules.language.file_model import FileModel, checked
 from corrigible.rules.language.pack_model import PackText
 from corrigible.rules.language.rule_model import CaseText, RuleText
 from corrigible.rules.language.yaml_source import read_source
+from tests._support.rows import rows
 
 ESCALATE = {"action": "ESCALATE", "message": "m"}
 RULE = {"id": "a.b", "title": "T", "status": "draft", "references": ["r"], "suggest": [ESCALATE], "diagnosis": "d"}
@@ -154,14 +155,14 @@ REFUSED: list[tuple[type[FileModel], dict[str, Any], dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("model", "least", "change"), ACCEPTED)
+@rows(("model", "least", "change"), ACCEPTED)
 def test_what_may_be_written(model: type[FileModel], least: dict[str, Any], change: dict[str, Any]) -> None:
     read = model.model_validate({**least, **change})
     with pytest.raises(ValidationError, match="frozen"):
         read.name = "another"  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("model", "least", "change", "problem"), REFUSED)
+@rows(("model", "least", "change", "problem"), REFUSED)
 def test_what_may_not_be_written(
     model: type[FileModel], least: dict[str, Any], change: dict[str, Any], problem: str
 ) -> None:

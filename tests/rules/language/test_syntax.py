@@ -10,6 +10,7 @@ from corrigible.rules.language.evaluator import PackFunction
 from corrigible.rules.language.expression import EvaluationError, environment
 from corrigible.rules.language.syntax import ExpressionError, signature, without_literals, words
 from tests._support.counted import counted
+from tests._support.rows import rows
 
 BODY = {"card": {"number": "42", "exp": None}, "items": [{"name": "a"}, {"name": "b", "tags": [{"name": "c"}]}], "n": 3}
 VALUES: dict[str, Any] = {
@@ -46,7 +47,7 @@ def value(text: str, **more: Any) -> Any:
     return env.compile(text, FUNCTIONS).evaluate({**VALUES, **more})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected"),
     [
         ("body.n", 3),

@@ -11,6 +11,7 @@ from corrigible.rules.language.file_model import checked
 from corrigible.rules.language.pack_model import PackText
 from corrigible.rules.language.rule_model import RuleText
 from corrigible.rules.language.yaml_source import read_source
+from tests._support.rows import rows
 
 HEAD = "id: apex.x\ntitle: T\nstatus: stable\nreferences: [r]\ndiagnosis: D\n"
 SAID = "suggest: [{action: ESCALATE, actor: somebody_else, message: m}]\n"
@@ -25,7 +26,7 @@ def authoring_errors(tmp_path: Path, text: str, model: type[RuleText] | type[Pac
     return [f"{error.place.line}: {error.problem}" for error in caught.value.all_errors()]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected_message"),
     [
         (SAID + "wehn: 'true'\n", ['7: unknown key "wehn"; did you mean "when"?']),

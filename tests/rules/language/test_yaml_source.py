@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.language.yaml_source import read_source
+from tests._support.rows import rows
 
 
 def written(tmp_path: Path, text: str | bytes) -> Path:
@@ -54,7 +55,7 @@ def test_what_is_not_in_the_file_stands_where_its_container_does(tmp_path: Path)
     assert str(source.error(("b", "d", 3), "is missing")) == f"{source.path}:2: is missing"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected_message"),
     [
         ("a: 1\nb: 2\na: 3\n", '3: key "a" stands twice'),

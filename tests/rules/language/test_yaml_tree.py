@@ -13,6 +13,7 @@ import yaml
 from corrigible.adapters.openapi.source_files import read_yaml
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.language.yaml_source import composed, read_source
+from tests._support.rows import rows
 
 READERS: tuple[Callable[[Path], object], ...] = (read_source, read_yaml)
 
@@ -24,8 +25,8 @@ def laughing(levels: int, each: int = 10) -> str:
     )
 
 
-@pytest.mark.parametrize("read", READERS)
-@pytest.mark.parametrize(
+@rows("read", READERS)
+@rows(
     ("text", "expected_message"),
     [
         (laughing(10), "values, what aliases stand for written out"),

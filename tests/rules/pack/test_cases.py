@@ -9,6 +9,7 @@ import pytest
 
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.pack.cases import case_file, differences, load_cases
+from tests._support.rows import rows
 
 GOOD = """\
 - name: it speaks
@@ -53,7 +54,7 @@ def test_a_rule_without_a_file_beside_it_has_no_cases(tmp_path: Path) -> None:
 CASE = "- name: n\n  origin: synthetic\n  request: {}\n  response: {status: 400}\n"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "said"),
     [
         ("a: 1\n", ["1: expected a list of cases"]),
@@ -95,7 +96,7 @@ def test_a_case_that_is_wrong(tmp_path: Path, text: str, said: list[str]) -> Non
     assert str(caught.value).splitlines() == [f"{case_file(rule)}:{line}" for line in said]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("claimed", "said", "found"),
     [
         ({"a": 1}, {"a": 1, "b": 2}, []),

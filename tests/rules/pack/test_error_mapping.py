@@ -8,13 +8,14 @@ import pytest
 
 from corrigible.rules.language.mapping_model import ErrorText
 from corrigible.rules.pack.error_mapping import ErrorMapping, compile_error
+from tests._support.rows import rows
 
 
 def mapping(**text: Any) -> ErrorMapping:
     return compile_error(ErrorText.model_validate(text))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("code", "body", "read"),
     [
         ("/code", {"code": "a"}, "a"),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from corrigible.rules.pack.portable import portability_problems
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "problems"),
     [
         ("a: [1, 2.5, true, null, text, 2026-11-22, 'no', \"on\"]\n", []),

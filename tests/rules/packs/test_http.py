@@ -10,6 +10,7 @@ from corrigible.proxy.core.decision import Annotate, PassThrough
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.built_in_packs import pack_of
+from tests._support.rows import rows
 
 ENGINE = build_engine(["http"])
 
@@ -24,8 +25,8 @@ def test_its_rules_are_asked_after_everybody_else() -> None:
     assert max(rule.priority for rule in pack_of("http").rules) < 0
 
 
-@pytest.mark.parametrize("method", ["GET", "POST"])
-@pytest.mark.parametrize("status", [400, 404, 405, 408, 409, 410, 412, 415, 418, 422, 451, 500, 502, 503, 504])
+@rows("method", ["GET", "POST"])
+@rows("status", [400, 404, 405, 408, 409, 410, 412, 415, 418, 422, 451, 500, 502, 503, 504])
 def test_silence_where_http_does_not_say_what_follows(status: int, method: str) -> None:
     assert isinstance(said(status, method), PassThrough)
 

@@ -23,6 +23,7 @@ from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 from tests._support.built_in_packs import pack_of
 from tests._support.repaired import agrees
+from tests._support.rows import rows
 
 PACK = pack_of("recipe")
 TABLES: Mapping[str, Any] = PACK.tables
@@ -82,7 +83,7 @@ def test_it_registers_the_actions_of_the_paper() -> None:
     assert {action.base_action for action in PACK.text.actions.values()} == {"MODIFY_PARAMS"}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.rule}: {case.text.name}")
+@rows("case", CASES, ids=lambda case: f"{case.rule}: {case.text.name}")
 def test_a_case_holds_what_the_service_says(case: Case) -> None:
     asked = case.text.request
     assert _ask(asked.path, asked.body) == (case.text.response.status, case.text.response.body)
@@ -132,9 +133,7 @@ def test_every_brand_is_one_the_validator_accepts() -> None:
     assert {KNOWN.kind_of(name) for row in TABLES["brands"]["brands"] for name in row["names"]} == set(products)
 
 
-@pytest.mark.parametrize(
-    "row", [*TABLES["replacements"]["replacements"], *TABLES["alternatives"]["alternatives"]], ids=str
-)
+@rows("row", [*TABLES["replacements"]["replacements"], *TABLES["alternatives"]["alternatives"]], ids=str)
 def test_every_entry_suits_what_it_says(row: dict[str, Any]) -> None:
     cuisines = [row["cuisine"]] if "cuisine" in row else sorted(KNOWN.cuisines) if "dish" not in row else [None]
     for use in row["use"]:

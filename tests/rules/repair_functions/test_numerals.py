@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.rules.language.expression import EvaluationError, environment
 from corrigible.rules.repair_functions import seconds, whole_number
+from tests._support.rows import rows
 
 
 def call(text: str, **values: Any) -> Any:
@@ -15,7 +16,7 @@ def call(text: str, **values: Any) -> Any:
     return env.compile(text).evaluate(values)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "said"),
     [
         ("30s", 30),
@@ -38,7 +39,7 @@ def test_the_seconds_of_a_duration(value: Any, said: int | None) -> None:
     assert seconds(value) == call("seconds(value)", value=value) == said
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "number"),
     [
         (30, 30),

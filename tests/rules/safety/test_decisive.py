@@ -9,6 +9,7 @@ from corrigible.rules.safety.decisive import is_decisive, is_decisive_guess, wor
 from corrigible.schema.exchange import Request
 from tests._support.built_in_packs import pack_of
 from tests._support.one_rule import consider
+from tests._support.rows import rows
 
 WritePack = Callable[..., Path]
 
@@ -25,7 +26,7 @@ def test_words(name: str, said: tuple[str, ...]) -> None:
     assert words(name) == said
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "name", "decisive"),
     [
         ("POST", "/v1/charges", "currency", True),
@@ -82,7 +83,7 @@ def test_another_path_for_what_deletes_is_a_guess(method: str, value: str, guess
 BODY = {"currency": "usd", "roles": ["a"], "amount": 5, "user_id": "u", "color": "red"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("op", "guess"),
     [
         ({"op": "move", "from": "/body/colour", "path": "/body/currency"}, True),

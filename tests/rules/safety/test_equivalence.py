@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from corrigible.rules.safety.equivalence import is_near_spelling, is_respelled, is_same_value
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         ("500", 500),
@@ -71,7 +72,7 @@ def test_converted_without_loss(one: Any, other: Any) -> None:
     assert is_same_value(other, one)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         ("1 hour", 3600),  # of what?
@@ -140,7 +141,7 @@ def test_another_value(one: Any, other: Any) -> None:
     assert not is_same_value(other, one)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         ("updted", "updated"),
@@ -199,7 +200,7 @@ def test_a_name_below_a_host_is_another_one(other: str) -> None:
     assert not is_respelled("a", other)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         ("node", "x/node-1"),

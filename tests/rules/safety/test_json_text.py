@@ -8,12 +8,13 @@ import pytest
 
 from corrigible.rules.pointer import MISSING
 from corrigible.rules.safety.json_text import LONGEST, closed_json, fault, repaired_json
+from tests._support.rows import rows
 
 BOM = "\ufeff"
 DEEP = "[" * 100_000
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "place"),
     [
         ("{a: 1}", (1, 2, "a member name in double quotes")),
@@ -46,7 +47,7 @@ def test_where_a_text_stops_being_json(text: str, place: tuple[int, int, str] | 
     assert fault(text) == place
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "value"),
     [
         ('{"a": [1, 2,], }', {"a": [1, 2]}),
@@ -103,7 +104,7 @@ def test_what_lacks_only_its_end(text: str, closers: str, value: Any) -> None:
     assert repaired_json(text) is MISSING
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         '{"a": 1}',

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import copy
+import re
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from corrigible.rules.safety.loss import LookupResult, Survival, losses, losses_of_scalars
 from corrigible.schema.exchange import Json, Request
 from tests._support.counted import counted
+from tests._support.rows import rows
 
 TOKENS = Survival(tokens=frozenset({"sha", "if-match"}))
 
@@ -23,7 +25,7 @@ def lost(before: Any, after: Any, survival: Survival | None = None, *, method: s
     return losses(request, replace(request, body=after), survival)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("before", "after"),
     [
         ({"a": 1, "b": [1, 2]}, {"a": 1, "b": [1, 2], "c": 3}),  # untouched
@@ -59,7 +61,7 @@ def test_what_survives(before: Any, after: Any) -> None:
     assert lost(before, after) == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("before", "after", "gone"),
     [
         ({"amount": 500}, {"amount": 300}, ("/body/amount",)),
@@ -222,7 +224,7 @@ def test_steps_hold_values_too() -> None:
     assert lost({"label": "bug"}, {}, Survival(steps=steps)) == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "before", "after", "gone"),
     [
         ("POST", "/v1/charge", "/v1/charges", ()),
@@ -254,7 +256,7 @@ ELSEWHERE = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), ELSEWHERE)
+@rows(("one", "other"), ELSEWHERE)
 def test_what_goes_on_from_a_text_or_is_near_it_is_another_one(one: str, other: str) -> None:
     """Of what may be any text nothing says that it was meant: a dry run would accept it, too."""
     for sent, put in ((one, other), (other, one)):
@@ -292,6 +294,7 @@ def test_one_letter_digit_or_sign_more_is_another_text(
     text = separator.join(words)
     at = data.draw(st.integers(0, len(text)))
     other = text[:at] + more + text[at:]
+    assume(not re.fullmatch("#(?:[0-9a-f]{3}){1,2}", other))  # a colour, which is the same without the sign
     for sent, put in ((text, other), (other, text)):
         assert lost({"v": sent}, {"v": put}) == ("/body/v",)
 
@@ -303,7 +306,7 @@ def test_case_and_separators_of_words_are_no_loss(words: list[str], separator: s
     assert lost({"v": "_".join(letters)}, {"v": text.upper() if upper else text}) == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         *(("updted", "updated"), ("opened", "open"), ("Monthly", "month"), ("TIMESTAMP", "TIMESTAMP_ASC")),
@@ -380,7 +383,7 @@ def put(**values: Any) -> list[dict[str, Any]]:
     return [{"op": "replace", "path": "/" + name.replace("__", "/"), "value": value} for name, value in values.items()]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("patch", "gone"),
     [
         (put(body__a="y"), ("/body/a",)),

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from corrigible.rules.safety.nearness import distance, is_plural, is_same, is_slip, last_word, letters, nearest
 from tests._support.counted import counted
+from tests._support.rows import rows
 
 INTERVALS = ["day", "week", "month", "year"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "candidates", "near"),
     [
         ("ammount", ["amount", "account", "currency"], ["amount"]),
@@ -55,7 +56,7 @@ def test_nearest(text: str, candidates: list[Any], near: list[str]) -> None:
     assert nearest(text, candidates) == near
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "candidates", "near"),
     [
         ("TIMESTAMP", ["AMOUNT_ASC", "TIMESTAMP_ASC", "TIMESTAMP_DESC"], ["TIMESTAMP_ASC", "TIMESTAMP_DESC"]),
@@ -83,7 +84,7 @@ def test_as_near_is_not_alone(text: str, candidates: list[str], near: list[str])
     assert sorted(nearest(text, candidates)) == sorted(near)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "candidates"),
     [
         ("biweekly", INTERVALS),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.rules.safety.other_word import may_be_other_word
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "near"),
     [
         ("clone", "close"),
@@ -47,7 +46,7 @@ def test_a_word_of_few_letters_may_be_another_one(text: str, near: str) -> None:
     assert may_be_other_word(text, near)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "near"),
     [
         ("userId", "user_id"),

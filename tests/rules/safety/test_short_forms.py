@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.rules.safety.nearness import abbreviates
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("short", "name", "is_short"),
     [
         ("lat", "latitude", True),

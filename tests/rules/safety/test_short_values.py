@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from corrigible.rules.safety.equivalence import is_near_spelling, is_short_value, written_otherwise
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "other", "is_short"),
     [
         ("md", "markdown", True),

@@ -20,9 +20,10 @@ from corrigible.rules.safety.spelling import (
     typed,
 )
 from corrigible.schema.exchange import Json
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "days"),
     [
         ("2026-03-04", ["2026-03-04"]),
@@ -53,13 +54,13 @@ def test_days(text: str, days: list[str]) -> None:
     assert dates(text) == [date.fromisoformat(day) for day in days]
 
 
-@pytest.mark.parametrize("number", range(1, 13))
+@rows("number", range(1, 13))
 def test_months(number: int) -> None:
     name = month_name[number]
     assert dates(f"4 {name} 2026") == dates(f"{name[:3].upper()} 4 2026") == [date(2026, number, 4)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "wanted"),
     [
         ("2026-03-04T10:00:00.5Z", [("2026-03-04T10:00:00.500000Z", True)]),
@@ -95,7 +96,7 @@ def test_points_in_time(value: object, wanted: list[tuple[str, bool]]) -> None:
     assert [(rfc3339(moment.when), moment.zoned) for moment in moments(value)] == wanted
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "name", "wanted"),
     [
         ("urn:uuid:550e8400-e29b-41d4-a716-446655440000", "uuid", ["550e8400-e29b-41d4-a716-446655440000"]),
@@ -142,7 +143,7 @@ def test_formats(value: object, name: str, wanted: list[str]) -> None:
     assert all(is_format(text, name) for text in found)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "name", "assumes"),
     [
         ("4 March 2026", "date", ""),
@@ -163,7 +164,7 @@ def test_what_is_assumed_is_said(value: object, name: str, assumes: str) -> None
     assert [spelled.assumption for spelled in respelled(value, name)] == [assumes]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "name", "holds"),
     [
         ("2026-03-04", "date", True),
@@ -242,7 +243,7 @@ def test_numbers_and_truth() -> None:
     assert [truth(v) for v in neither] == [None] * 4
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "kind", "wanted"),
     [
         ("5", "integer", 5),

@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.rules.safety.stored import dropped_values, in_the_original
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 
 def missing(sent: Any, answer: Any, method: str = "POST", **more: Any) -> tuple[str, ...]:
@@ -31,7 +32,7 @@ def test_held(sent: Any, answer: Any) -> None:
     assert missing(sent, answer) == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("sent", "answer", "gone"),
     [
         ({"timeZone": "UTC", "schedule": "* * * * *"}, {"schedule": "* * * * *"}, ("/body/timeZone",)),

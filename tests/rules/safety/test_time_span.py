@@ -10,12 +10,13 @@ from corrigible.rules.safety.time_span import GO_DURATION, counts_seconds, go_du
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.repair_value import repair_value
 from corrigible.rules.schema_repair.value_place import Place
+from tests._support.rows import rows
 
 INTEGER = {"type": "integer"}
 SECONDS = {"type": "integer", "format": "seconds"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "seconds", "written"),
     [
         ("1 hour", 3600, "1h"),

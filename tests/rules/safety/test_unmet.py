@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.rules.safety.stored import dropped_values, unmet_values
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 
 def unmet(sent: Any, existing: Any) -> tuple[str, ...]:
     return unmet_values(Request("POST", "/x", body=sent), existing)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("sent", "existing"),
     [
         ({"a": 1}, {"a": 1, "id": 7, "created": "2020", "public": True}),
@@ -38,7 +37,7 @@ def test_what_was_asked_for(sent: Any, existing: Any) -> None:
     assert unmet(sent, existing) == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("sent", "existing", "pointers"),
     [
         ({"ports": [443]}, {"ports": [443, 22, 3389]}, ("/body/ports/0",)),

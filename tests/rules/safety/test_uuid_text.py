@@ -7,6 +7,7 @@ import re
 import pytest
 
 from corrigible.rules.safety.spelling import as_is_taken, dashed, uuid_digits
+from tests._support.rows import rows
 
 DIGITS = "a0b1c2d3e4f546789abc000000001005"
 UUID = "a0b1c2d3-e4f5-4678-9abc-000000001005"
@@ -26,7 +27,7 @@ def test_no_digits_of_another_text(text: str) -> None:
     assert as_is_taken(text, lambda _: True) == ""
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "pattern", "wanted"),
     [
         (DIGITS, GROUPS, UUID),

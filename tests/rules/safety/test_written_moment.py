@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.rules.safety.equivalence import is_near_spelling
 from corrigible.rules.safety.written_moment import is_same_moment, rewritten
+from tests._support.rows import rows
 
 DATE, MONTH, CLOCK = r"\d{4}-\d{2}-\d{2}", r"\d{4}-\d{2}", r"\d{2}:\d{2}"
 OFFSET = rf"{DATE} \d{{2}}:\d{{2}}:\d{{2}}\.\d{{3}}[+-]\d{{4}}"
@@ -18,7 +19,7 @@ def written_as(text: str, pattern: str) -> str:
     return rewritten(text, lambda one: re.fullmatch(pattern, one) is not None)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "pattern", "wanted"),
     [
         ("2026-3", MONTH, "2026-03"),
@@ -42,7 +43,7 @@ def test_the_same_is_written_otherwise(text: str, pattern: str, wanted: str) -> 
     assert is_near_spelling(text, wanted)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "pattern"),
     [
         ("2026-03-04 10:11:12.000", OFFSET),  # a zone

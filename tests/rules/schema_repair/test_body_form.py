@@ -11,6 +11,7 @@ from corrigible.rules.schema_repair.body_form import BOUNDARY, FORM, MALFORMED, 
 from corrigible.rules.schema_repair.patch_kind import JSON_PATCH, MERGE_PATCH
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 JSON = "application/json"
 OCTETS = "application/octet-stream"
@@ -35,7 +36,7 @@ def sent_as(
     return values["/headers/content-type"], values.get("/body", MISSING)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "taken", "more", "media", "value"),
     [
         # JSON is sent as it is; of several forms that fit JSON goes first.

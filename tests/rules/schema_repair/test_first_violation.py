@@ -16,6 +16,7 @@ from corrigible.schema.feedback import parse
 from corrigible.schema.reader import Next, apply
 from corrigible.schema.writer import validate
 from tests._support.counted import counted
+from tests._support.rows import rows
 
 VALUES: list[Json] = [
     *(None, True, False, 0, 1, -1, 5, 5.0, 2.5, 250, 1772618400, 10**30),
@@ -47,7 +48,7 @@ SCHEMAS: list[dict[str, Json]] = [
 FORMATS = ["date", "date-time", "uuid", "email", "uri", "hostname", "ipv4", "ipv6", "byte"]
 
 
-@pytest.mark.parametrize("schema", SCHEMAS, ids=str)
+@rows("schema", SCHEMAS, ids=str)
 def test_it_agrees_with_a_whole_validator(schema: dict[str, Json]) -> None:
     validator = Draft202012Validator(schema)
     assert is_fully_checked(schema)
@@ -55,8 +56,8 @@ def test_it_agrees_with_a_whole_validator(schema: dict[str, Json]) -> None:
         assert (first_violation(value, schema) is None) == validator.is_valid(value), value
 
 
-@pytest.mark.parametrize("form", [False, True])
-@pytest.mark.parametrize("schema", [*SCHEMAS, *({"type": "string", "format": name} for name in FORMATS)], ids=str)
+@rows("form", [False, True])
+@rows("schema", [*SCHEMAS, *({"type": "string", "format": name} for name in FORMATS)], ids=str)
 def test_whatever_is_repaired_fits_and_whatever_is_said_is_sound(schema: dict[str, Json], form: bool) -> None:
     for value in VALUES:
         keyword = first_violation(value, schema, text=form)
@@ -82,7 +83,7 @@ def test_whatever_is_repaired_fits_and_whatever_is_said_is_sound(schema: dict[st
             assert first_violation(sent, schema, text=form) in (None, "items"), (value, sent)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "schema", "text", "keyword"),
     [
         ("5", {"type": "integer"}, True, None),
@@ -130,7 +131,7 @@ def test_what_is_not_looked_at_is_not_judged(schema: dict[str, Json]) -> None:
     assert not is_fully_checked(schema)
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         *("int32", "int64", "float", "double", "decimal", "unix-time", "password", "time", "duration", "regex"),

@@ -17,6 +17,7 @@ from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, apply
 from tests._support.by_description import engine_of, feedback_about, followed
+from tests._support.rows import rows
 
 WHERE = {
     "type": "object",
@@ -78,8 +79,8 @@ ANSWERS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
-@pytest.mark.parametrize(
+@rows("answer", ANSWERS)
+@rows(
     ("text", "repaired"),
     [
         ('{"stat": "open"}', {"state": "open"}),
@@ -165,7 +166,7 @@ def test_what_an_unsafe_call_is_limited_by_is_not_left_out_unasked(engine: Engin
     assert not isinstance(apply(parse(document), request), Next)
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         {"error": "Invalid filter: Unexpected token i in JSON at position 1"},
@@ -174,9 +175,7 @@ def test_what_an_unsafe_call_is_limited_by_is_not_left_out_unasked(engine: Engin
         {"title": "could not parse match", "status": 400},
     ],
 )
-@pytest.mark.parametrize(
-    ("text", "repaired"), [("{id: 5}", {"id": 5}), ("{'id': {'$gt': 5},}", {"id": {"$gt": 5}}), ("{id: x}", None)]
-)
+@rows(("text", "repaired"), [("{id: 5}", {"id": 5}), ("{'id': {'$gt': 5},}", {"id": {"$gt": 5}}), ("{id: x}", None)])
 def test_a_plain_text_that_should_be_json(engine: Engine, text: str, repaired: Any, answer: Any) -> None:
     request = Request("GET", "/books", {"match": text})
     feedback = feedback_about(engine, request, 400, answer)

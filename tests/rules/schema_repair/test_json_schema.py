@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.rules.schema_repair.json_schema import all_types, choices, is_shaped, kind_of, member, parts, types
 from tests._support.counted import counted
+from tests._support.rows import rows
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ def test_who_walks_a_schema_counts_it() -> None:
     assert counted(lambda: [*parts(schema, {})])[1] >= 100
 
 
-@pytest.mark.parametrize(
+@rows(
     ("schema", "shaped"),
     [
         ({"example": "0 5 * * *"}, True),

@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.rules.budget import Budget, Exhausted, within
 from corrigible.rules.schema_repair.listing import Listing, read_listing, with_references
+from tests._support.rows import rows
 
 A, B = {"id": "1", "name": "alpha"}, {"id": "2", "name": "beta"}
 
@@ -16,7 +17,7 @@ def many(count: int) -> list[dict[str, Any]]:
     return [{"id": number} for number in range(count)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("answer", "resources"),
     [
         ([A, B], [A, B]),
@@ -46,7 +47,7 @@ def test_what_is_listed(answer: Any, resources: Any) -> None:
     assert shown == resources
 
 
-@pytest.mark.parametrize(
+@rows(
     ("answer", "is_whole"),
     [
         ([A, B], True),
@@ -72,7 +73,7 @@ def test_whether_there_may_be_more(answer: Any, is_whole: bool) -> None:
     assert listing is not None and listing.is_whole is is_whole
 
 
-@pytest.mark.parametrize(
+@rows(
     ("around", "size", "is_whole"),
     [
         ({"links": {"next": "/orders?page=2"}}, 12, False),
@@ -128,7 +129,7 @@ def test_what_stands_around_a_listing(around: dict[str, Any], size: int, is_whol
     assert listing is not None and listing.is_whole is is_whole
 
 
-@pytest.mark.parametrize(
+@rows(
     ("headers", "size", "is_whole"),
     [
         ({}, 12, True),
@@ -170,7 +171,7 @@ def test_only_so_many_are_looked_at_and_counted() -> None:
         next(within(Budget(8), counted()))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("resources", "variable", "identifiers"),
     [
         ([A, B], "id", ["1", "2"]),

@@ -12,6 +12,7 @@ from corrigible.rules.schema_repair.value_place import Place
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
 from tests._support.repaired import follow, post, said
+from tests._support.rows import rows
 
 ORDERS = ["AMOUNT_ASC", "AMOUNT_DESC", "TIMESTAMP_ASC", "TIMESTAMP_DESC"]
 
@@ -173,7 +174,7 @@ def test_another_sign_is_never_taken_for_one_of_a_list(allowed: list[str], sign:
         assert repair_value("enum", word, {"enum": [text]}, Place(name="v")) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("sent", "allowed", "taken"),
     [
         ("x86-64", ["x86", "x86_64"], "x86_64"),

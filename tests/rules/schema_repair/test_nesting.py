@@ -11,6 +11,7 @@ from corrigible.rules.schema_repair.nesting import MISPLACED, into_missing, move
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 TEXT = {"type": "string"}
 
@@ -42,7 +43,7 @@ MADE = ["test /body/number", "add /body/card", "move /body/number /body/card/num
 BOTH = [*MADE[:1], "test /body/exp", *MADE[1:], "move /body/exp /body/card/exp"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "schema", "wanted"),
     [
         ({"number": "4"}, card("number", required=["card"]), (MADE, True, True)),
@@ -160,7 +161,7 @@ def test_a_member_of_an_element_is_moved_after_a_test() -> None:
 STATE = {"properties": {"type": TEXT, "at": TEXT}, "required": ["type"]}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "schema", "wraps"),
     [
         ({"type": "x"}, STATE, True),
@@ -210,7 +211,7 @@ def test_what_is_not_wrapped() -> None:
 BOOK = {"properties": {"title": TEXT, "note": TEXT}, "required": ["title"]}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "around", "unwraps"),
     [
         ({"book": {"title": "T"}}, BOOK, True),
@@ -291,7 +292,7 @@ def test_what_has_no_place_goes_into_a_missing_map_once_that_is_confirmed(body: 
     assert missing_map(body, schema) == (moves, True)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "schema", "more"),
     [
         ({}, MAP, {}),

@@ -17,9 +17,10 @@ from corrigible.rules.schema_repair.renaming import (
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "declared", "near"),
     [
         ("titel", ["title", "body"], ["title"]),
@@ -44,7 +45,7 @@ def test_near_names(name: str, declared: list[str], near: list[str]) -> None:
     assert near_names(name, declared) == near
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "limits"),
     [
         ("max_items", True),
@@ -120,7 +121,7 @@ def around(*required: str, **properties: Json) -> dict[str, Json]:
     return {"properties": {"note": {}, **properties}, "x-required": [*required]}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "schema", "place"),
     [
         ({"colour": "red"}, around("tint", tint={"type": "string"}), "/body/tint"),
@@ -303,7 +304,7 @@ def test_the_only_undeclared_name_may_be_a_longer_one_of_what_is_missing(
     assert longer(body, meant, *known) == [f"/body/{strange}"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "meant", "known"),
     [
         ({"mount_type": "kv", "engine_type": "kv"}, "type", ()),  # either

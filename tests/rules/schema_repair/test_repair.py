@@ -13,6 +13,7 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
 from tests._support.repaired import ASK, CHOICE, assert_outcome, follow, post, said, sent
+from tests._support.rows import rows
 
 DAY = {"type": "string", "format": "date"}
 
@@ -20,7 +21,7 @@ DAY = {"type": "string", "format": "date"}
 MOMENT = {"type": "string", "format": "date-time"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("keyword", "schema", "value", "wanted"),
     [
         ("enum", {"enum": ["open", "closed"]}, "opened", "open"),
@@ -114,7 +115,7 @@ def test_what_keeps_the_meaning_is_repaired_and_what_only_the_caller_has_is_aske
     assert_outcome(repaired, request, wanted)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("keyword", "schema", "value", "wanted"),
     [
         ("maximum", {"type": "integer", "maximum": 100}, 500, 100),
@@ -400,7 +401,7 @@ KEYWORDS = {
 }
 
 
-@pytest.mark.parametrize(("code", "keyword"), [(code, one) for code, listed in KEYWORDS.items() for one in listed])
+@rows(("code", "keyword"), [(code, one) for code, listed in KEYWORDS.items() for one in listed])
 def test_what_is_wrong_has_a_code(code: str, keyword: str) -> None:
     schema = {"formatMinimum": "1s", "formatMaximum": "1s"}
     assert said("/body/a", keyword, schema, sent(["x", "x"])).code == code

@@ -15,11 +15,12 @@ from corrigible.rules.schema_repair.repair_number import (
     shortest_span,
 )
 from corrigible.rules.schema_repair.value_place import Place
+from tests._support.rows import rows
 
 INTEGER = {"type": "integer"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "schema", "wanted"),
     [
         (5, {"minimum": 50}, 50),
@@ -76,7 +77,7 @@ def test_of_how_many_are_wanted_nought_says_nothing(name: str, wanted: list[int]
     assert [one.value for one in raised(0, {"minimum": 1}, Place(name, reads=True))] == wanted
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "schema", "wanted"),
     [
         (500, {"maximum": 100}, 100),
@@ -103,7 +104,7 @@ def test_too_large(value: Any, schema: dict[str, Any], wanted: float | None) -> 
     assert all(one.assumption == "the most that is allowed is sent" for one in made)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "step", "wanted"),
     [
         (7, 5, [5]),
@@ -133,7 +134,7 @@ def test_spans_of_time() -> None:
     assert shortest_span("1ms", schema, Place()) == [("1s", "the least that is allowed is sent")]
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         *("done_percent", "percent", "latitude", "progressPercent", "done_ratio", "aspectRatio", "hour", "start"),

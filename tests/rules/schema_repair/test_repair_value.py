@@ -9,6 +9,7 @@ import pytest
 from corrigible.rules.schema_repair.repair_value import repair_value
 from corrigible.rules.schema_repair.value_place import Place
 from tests._support.counted import counted
+from tests._support.rows import rows
 
 INTEGER = {"type": "integer"}
 TITLED = {"type": "object", "required": ["title"], "properties": {"title": {"type": "string"}, "note": {}}}
@@ -23,7 +24,7 @@ BY_NAME = "the text is taken for the name"
 ONLY = "another value was asked for, this is the one there is"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("keyword", "value", "schema", "wanted"),
     [
         # Closed lists
@@ -190,7 +191,7 @@ def test_a_list_as_the_body_is_its_only_list(value: Any, properties: dict[str, A
     assert repair_value("type", value, schema, Place()) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "keyword", "value", "schema", "wanted"),
     [
         ("amount", "type", "10.00", INTEGER, []),  # ten of what?

@@ -12,11 +12,12 @@ from corrigible.rules.schema_repair.rewriting import may_be_repeated
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 UNWRITABLE = ['{"a":"\\ud800","b":1,}', f'{{"a":{1 << 70},"b":1,}}']
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "wanted"),
     [
         *[({"a": 1}, True), ({"a": "\ud800"}, False), ([1 << 70], False)],

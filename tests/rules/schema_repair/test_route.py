@@ -12,6 +12,7 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next, apply
 from tests._support.repaired import agrees
+from tests._support.rows import rows
 
 
 def path(request: Request, *offered: str) -> Repair | None:
@@ -164,7 +165,7 @@ def test_a_parameter_of_the_path_is_asked_for(place: str) -> None:
     assert [p["pointer"] for p in said.suggestions[0]["placeholders"]] == ["/path"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("sent", "offered", "near"),
     [
         ("/api/things", "/things", True),
@@ -202,7 +203,7 @@ def test_the_path_that_was_sent_is_not_offered() -> None:
     assert "group" not in only.suggestions[0]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("place", "old", "new", "wanted"),
     [
         ("/a/b/c", "b", "x", "/a/x/c"),

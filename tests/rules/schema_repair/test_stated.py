@@ -12,6 +12,7 @@ from corrigible.rules.schema_repair.repair_number import ONLY_ASKED
 from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 TEXT = {"type": "string"}
 REQUEST = Request("POST", "/x", {"n": "5"}, {"h": "5"}, {"a": "x", "n": 5, "blank": "", "zero": 0, "null": None})
@@ -27,7 +28,7 @@ def found(
     return None if violation is None else (violation.keyword, violation.schema)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pointer", "constraint", "stated", "keyword"),
     [
         ("/body/a", "maxLength", {"maxLength": 0}, "maxLength"),
@@ -56,7 +57,7 @@ def test_what_is_stated(pointer: str, constraint: str, stated: Any, keyword: str
     assert (None if violation is None else violation[0]) == keyword
 
 
-@pytest.mark.parametrize(
+@rows(
     ("declared", "stated", "joined"),
     [
         ({"type": "string", "title": "t"}, {"maxLength": 1}, {"type": "string", "title": "t", "maxLength": 1}),

@@ -20,9 +20,10 @@ from corrigible.rules.schema_repair.suggestion import (
     options,
 )
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pointer", "value", "secret"),
     [
         ("/body/password", "x", True),
@@ -72,7 +73,7 @@ BODY: dict[str, Any] = {
 REQUEST = Request("POST", "/x", {"a": "q"}, body=BODY)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pointer", "old", "tests"),
     [
         ("/body/a", "x", [("/body/a", "x")]),
@@ -106,7 +107,7 @@ def put(path: str, value: Any = 1) -> dict[str, Any]:
     return {"op": "replace", "path": path, "value": value}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("ops", "parameters"),
     [
         ([{"op": "test", "path": "/body/a", "value": "x"}, put("/body/a")], {"a": 1}),

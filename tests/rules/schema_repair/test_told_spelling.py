@@ -11,6 +11,7 @@ from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.told_spelling import SPELLING, told_spelling
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
+from tests._support.rows import rows
 
 TEXT = {"type": "string"}
 UNKNOWN = "unknown algorithm"
@@ -22,7 +23,7 @@ def found(value: Any, schema: Any, message: str = UNKNOWN, name: str = "algorith
     return violation and violation.schema["const"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("schema", "wanted"),
     [
         ({**TEXT, "default": "RS256"}, "RS256"),

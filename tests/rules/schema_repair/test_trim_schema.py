@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.rules.schema_repair.trim_schema import trim_schema
+from tests._support.rows import rows
 
 KEPT: dict[str, Any] = {
     "type": "string",
@@ -27,7 +26,7 @@ KEPT: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@rows(
     ("schema", "trimmed"),
     [
         ({**KEPT, "description": "prose", "x-more": 1, "examples": ["a"]}, KEPT),

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.rules.schema_repair.wire_text import read
 from corrigible.schema.exchange import Json
 from tests._support.counted import counted
+from tests._support.rows import rows
 
 ITEMS = {"type": "array", "items": {"type": "integer"}}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "schema", "single", "wanted"),
     [
         ("5", {"type": "integer"}, True, 5),

@@ -10,6 +10,7 @@ import pytest
 from corrigible.adapters.apis.github.format import GITHUB
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.rows import rows
 
 DOCS = "https://docs.github.com/rest"
 
@@ -90,7 +91,7 @@ def test_parameters_of_a_query_are_in_the_query() -> None:
     assert said(taken, upload) == [("already_exists", "name", "/query/name")]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "body", "found"),
     [
         ('Invalid request.\n\n"sha" wasn\'t supplied.', {}, [("missing_field", "sha", "/body/sha")]),

@@ -8,6 +8,7 @@ import pytest
 
 from corrigible.schema.exchange import Json
 from tests._support.kubernetes_status import CLAIM, DENIED, DEPLOYMENT, FORBIDDEN, POD, Expected, cause, check, read
+from tests._support.rows import rows
 
 ADMISSION: list[tuple[str, Json, list[Expected]]] = [
     (
@@ -127,7 +128,7 @@ ADMISSION: list[tuple[str, Json, list[Expected]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("message", "body", "expected"), ADMISSION)
+@rows(("message", "body", "expected"), ADMISSION)
 def test_admission(message: str, body: Json, expected: list[Expected]) -> None:
     check(read(message, body), *expected)
 
@@ -226,7 +227,7 @@ WEBHOOKS: list[tuple[str, list[Expected]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("denial", "expected"), WEBHOOKS)
+@rows(("denial", "expected"), WEBHOOKS)
 def test_webhooks(denial: str, expected: list[Expected]) -> None:
     check(read(DENIED + denial, POD, reason="", status=400), *expected)
 

@@ -11,6 +11,7 @@ import pytest
 
 from corrigible.schema.exchange import Json
 from tests._support.kubernetes_status import CRON, DEPLOYMENT, DEPLOYMENTS, HANDLED, POD, Expected, cause, check, read
+from tests._support.rows import rows
 
 DECODED: list[tuple[str, Json, list[Expected]]] = [
     (
@@ -113,7 +114,7 @@ DECODED: list[tuple[str, Json, list[Expected]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("message", "body", "expected"), DECODED)
+@rows(("message", "body", "expected"), DECODED)
 def test_bodies_that_are_not_taken_in(message: str, body: Json, expected: list[Expected]) -> None:
     check(read(message, body, reason="BadRequest", status=400, path=DEPLOYMENTS), *expected)
 

@@ -11,6 +11,7 @@ import pytest
 from corrigible.adapters.apis.kubernetes.format import KUBERNETES
 from corrigible.schema.exchange import Exchange, Json, Request
 from tests._support.kubernetes_status import DENIED, DEPLOYMENTS, FORBIDDEN, HANDLED, POD, Expected, cause, check, read
+from tests._support.rows import rows
 
 FIELD_CAUSES = [
     (
@@ -106,7 +107,7 @@ FIELD_CAUSES = [
 ]
 
 
-@pytest.mark.parametrize(("field", "message", "pointer", "detail", "native"), FIELD_CAUSES)
+@rows(("field", "message", "pointer", "detail", "native"), FIELD_CAUSES)
 def test_causes(field: str, message: str, pointer: str, detail: str, native: dict[str, Any]) -> None:
     body = {"metadata": {"labels": {"app.kubernetes.io/name": "!"}}, "data": {"a=b": "1"}}
     found = read("Pod is invalid", body, reason="Invalid", status=422, details=cause(field, message))
@@ -175,7 +176,7 @@ def test_field_errors_without_causes() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "reason", "status", "method", "path", "expected"),
     [
         ('pods "a1" already exists', "AlreadyExists", 409, "POST", "/x",
@@ -288,7 +289,7 @@ def test_other_answers_are_not_its_own(body: Json) -> None:
     assert KUBERNETES.read(Exchange(Request("GET", "/x"), 404, {}, b""), body) == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     "status",
     [
         {"message": None, "reason": 5, "details": "x"},
@@ -297,7 +298,7 @@ def test_other_answers_are_not_its_own(body: Json) -> None:
         {"details": {"causes": [{"message": "m", "field": 5, "reason": []}], "retryAfterSeconds": "soon"}},
     ],
 )
-@pytest.mark.parametrize("request_body", [None, "text", [1], {"spec": {"containers": {"a": 1}}}, {"spec": [[]]}])
+@rows("request_body", [None, "text", [1], {"spec": {"containers": {"a": 1}}}, {"spec": [[]]}])
 def test_strange_answers_are_read_without_a_crash(status: dict[str, Any], request_body: Json) -> None:
     said = {"kind": "Status", "status": "Failure", **status}
     for code in (400, 403, 404, 409, 422, 500):
@@ -323,8 +324,9 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("unit", HOSTILE)
-@pytest.mark.parametrize("head", ["", FORBIDDEN, DENIED, f"Pod {HANDLED} Pod: ", 'violates PodSecurity "a:b": '])
+@pytest.mark.slow
+@rows("unit", HOSTILE)
+@rows("head", ["", FORBIDDEN, DENIED, f"Pod {HANDLED} Pod: ", 'violates PodSecurity "a:b": '])
 def test_hostile_messages_are_read(head: str, unit: str) -> None:
     """Up to the time limit of a test: what takes square time would need minutes. `tests.bench.worst` measures it."""
     many = {"kind": "Pod", "spec": {"containers": [{"name": f"c{n}", "image": "i"} for n in range(50)]}}

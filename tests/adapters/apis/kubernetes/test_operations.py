@@ -10,6 +10,7 @@ from corrigible.adapters.apis.kubernetes.adapter import KubernetesOperations
 from corrigible.adapters.registry import adapter_for
 from corrigible.rules.lookup import allowed
 from tests._support.built_in_packs import pack_of
+from tests._support.rows import rows
 
 OPERATIONS = KubernetesOperations()
 POD = {"version": "v1", "namespace": "t", "resource": "pods", "name": "p"}
@@ -21,7 +22,7 @@ CLUSTER = {"group": "rbac.authorization.k8s.io", "version": "v1", "resource": "c
 NAMESPACE = {"version": "v1", "namespace": "t", "resource": "namespaces", "name": "t"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("call", "name", "params"),
     [
         ("POST /api/v1/namespaces/t/pods", "create", PODS),

@@ -64,6 +64,7 @@ def test_nothing_is_known_of_another_operation() -> None:
     assert description().facts("") == {}
 
 
+@pytest.mark.slow
 def test_every_schema_is_a_json_schema_without_references() -> None:
     operations = ADAPTER.operations.names
     assert len(operations) > 400

@@ -7,7 +7,6 @@ from importlib.resources import files
 from typing import Any
 
 import httpx
-import pytest
 import yaml
 from openapi_spec_validator import validate
 
@@ -16,6 +15,7 @@ from corrigible.adapters.demo.acme.operations import OPERATIONS
 from corrigible.adapters.demo.acme.policy import policy
 from corrigible.adapters.demo.acme.sandbox import acme
 from tests._support.acme_office import Office
+from tests._support.rows import rows
 
 DESCRIPTION: dict[str, Any] = yaml.safe_load(
     files("corrigible.adapters.demo.acme").joinpath("openapi.yaml").read_text(encoding="utf-8")
@@ -161,7 +161,7 @@ REFUSALS: dict[str, tuple[Callable[[Office], httpx.Response], int, list[tuple[st
 }
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+@rows("name", REFUSALS)
 def test_a_refusal_has_a_status_a_code_and_a_place_and_moves_no_money(name: str) -> None:
     office = Office()
     call, status, complaints = REFUSALS[name]

@@ -30,6 +30,7 @@ from corrigible.adapters.demo.recipe.validator import (
     UNSAFE_FOR_CELIAC,
     VAGUE_MEASUREMENT,
 )
+from tests._support.rows import rows
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,7 @@ def test_it_lists_the_choices_and_the_codes(description: dict[str, Any]) -> None
     }
 
 
-@pytest.mark.parametrize("task", tasks(), ids=lambda task: task.id)
+@rows("task", tasks(), ids=lambda task: task.id)
 def test_requests_and_answers_fit_it(description: dict[str, Any], task: Task) -> None:
     name = "ConvertRequest" if task.operation == "convertRecipe" else "SubstituteRequest"
     _schema(description, name).validate(task.request)

@@ -8,6 +8,7 @@ from corrigible.adapters.demo.recipe.adapter import ADAPTER
 from corrigible.adapters.demo.recipe.format import RECIPE, pointer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
+from tests._support.rows import rows
 
 EXCHANGE = Exchange(Request("POST", "/api/recipe/convert"), 200, {}, b"")
 
@@ -39,7 +40,7 @@ def test_every_error_becomes_a_violation() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     "body",
     [
         None,

@@ -8,9 +8,10 @@ from fractions import Fraction
 import pytest
 
 from corrigible.adapters.demo.recipe.quantity import exact, is_in_range, plain, scaled, written
+from tests._support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("amount", "number"),
     [
         (Decimal("0.1"), Fraction(1, 10)),

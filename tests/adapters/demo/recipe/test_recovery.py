@@ -19,10 +19,11 @@ from corrigible.proxy.demo.recipe_service import app
 from corrigible.schema import NeedsInput, Next, Terminal, apply, find
 from corrigible.schema.exchange import Json, Request
 from tests._support.repaired import agrees
+from tests._support.rows import rows
 
 ATTEMPTS = 5
 MODES = ("traditional", "traditional_verbose", "reflective")
-EVERY_TASK = pytest.mark.parametrize("task", tasks(), ids=lambda task: task.id)
+EVERY_TASK = rows("task", tasks(), ids=lambda task: task.id)
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w]|\.\d)")
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from corrigible.adapters.demo.recipe import service
 from corrigible.adapters.sandbox.asgi import LARGEST_BODY
+from tests._support.rows import rows
 
 CONVERT, SUBSTITUTE = "/api/recipe/convert", "/api/recipe/substitute"
 FRENCH = {"target_cuisine": "french", "ingredients": [{"name": "coconut milk", "amount": 1, "unit": "cup"}]}
@@ -129,7 +130,7 @@ def test_an_unknown_validation_is_malformed(query: str, field: str) -> None:
 LINE = b'{"name": "salt", "amount": 1}'
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "body", "field", "message"),
     [
         (CONVERT, b"", "", "the body is no JSON: "),

@@ -10,6 +10,7 @@ import pytest
 from corrigible.adapters.demo.recipe.knowledge import knowledge
 from corrigible.adapters.demo.recipe.request import AnyRequest, ConvertRequest, SubstituteRequest, read
 from corrigible.adapters.demo.recipe.validator import diagnose
+from tests._support.rows import rows
 
 FLOUR = "Bob's Red Mill Certified Gluten Free 1-to-1 Baking Flour"
 OATS = "Bob's Red Mill Certified Gluten-Free Oats"
@@ -28,7 +29,7 @@ def _found(request: AnyRequest) -> list[tuple[str, str]]:
     return [(complaint.code, complaint.field) for complaint in diagnose(request)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "kind"),
     [
         ("coconut milk", "coconut milk"),

@@ -10,6 +10,7 @@ import pytest
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 from tests._support.repeater import AMOUNT, REQUEST, Agent, edit, feedback
+from tests._support.rows import rows
 
 
 def test_whoever_guesses_at_the_place_that_was_asked_for_goes_in_circles() -> None:
@@ -23,7 +24,7 @@ def test_whoever_guesses_at_the_place_that_was_asked_for_goes_in_circles() -> No
     assert [Agent().attempt(guess, feedback_sent=said) for guess in elsewhere] == [1, 1]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("wanted", "change"),
     [
         (2, {}),

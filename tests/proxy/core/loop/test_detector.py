@@ -25,6 +25,7 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
 from tests._support.repeater import AMOUNT, REQUEST, Agent, edit, feedback
+from tests._support.rows import rows
 
 OF_CACHES = 1 << 20
 """Bytes of the caches of places."""
@@ -113,6 +114,7 @@ def test_the_loops_met_longest_ago_are_forgotten_first(monkeypatch: pytest.Monke
     assert len(loops) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("members", "letters", "attempts"), [(2, 4, 1), (64, 3, 2), (64, 240, 1), (8, 30, 12)])
 def test_all_loops_together_have_a_bound_in_bytes(
     members: int, letters: int, attempts: int, monkeypatch: pytest.MonkeyPatch
@@ -184,7 +186,7 @@ def test_fingerprints_mean_nothing_without_the_key() -> None:
     assert seen[0] != seen[1] and all(len(text) == 16 for text in seen)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other", "same"),
     [
         ([("Authorization", "Bearer 1")], [("authorization", "Bearer 1"), ("User-Agent", "x")], True),

@@ -17,6 +17,7 @@ from corrigible.proxy.core.loop.fingerprint import (
     sent_words,
 )
 from corrigible.schema.exchange import Json, Request
+from tests._support.rows import rows
 
 REQUEST = Request("POST", "/x", body={"a": 1})
 
@@ -56,7 +57,7 @@ def test_a_place_may_differ_with_what_is_in_it_and_around_it(differing: str, exc
     assert is_excused(differing, ["/query/z", "/body/a"]) is excused
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "query", "places"),
     [
         ({"a": 1, "b": {"c": "x", "d": [True, None]}}, {}, ["/body/a", "/body/b/c", "/body/b/d/0", "/body/b/d/1"]),
@@ -127,7 +128,7 @@ ADD_C = patch({"op": "add", "path": "/body/tags/-", "value": "c"})
 KEY = {"op": "replace", "path": "/body/idempotency_key", "value": "new"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("suggestion", "request_", "held"),
     [
         (patch({"op": "replace", "path": "/body/a", "value": 1}), REQUEST, True),
