@@ -84,7 +84,8 @@ def sampled(cases: Iterable[Case], chapter: Callable[[Case], object]) -> list[An
     for case in cases:
         marks = [pytest.mark.nightly] if chapter(case) in seen else []
         seen.add(chapter(case))
-        found.append(pytest.param(case, marks=marks, id=getattr(case, "name", str(case))))
+        name = case[0] if isinstance(case, tuple) else getattr(case, "name", case)
+        found.append(pytest.param(case, marks=marks, id=str(name)))
     return found
 
 

@@ -51,6 +51,7 @@ def test_who_only_hands_on_hands_on_what_can_be_read_in_two_ways() -> None:
     assert {one.requirement for one in by_requirement["head"]} == {"SRF-TRN-15"}
 
 
+@pytest.mark.nightly
 def test_who_does_one_thing_at_a_time_holds_others_up(conforming: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     one_at_a_time = threading.Lock()
 

@@ -20,7 +20,7 @@ from corrigible.conformance.suite.subject import Subject
 
 from .grpc_faults import FAULTS
 from .grpc_middlebox import Box, Fault, boxed
-from .made import told
+from .made import sampled, told
 
 PACK = grpc_shop.DESCRIPTORS.with_name("grpc_pack")
 START = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
@@ -97,10 +97,7 @@ def broken(
     return found
 
 
-def test_our_own_proxy_conforms(proxy: str, upstream: GrpcUpstream) -> None:
-    assert broken(proxy, upstream, [TIMED]) == {}
-
-
+@pytest.mark.nightly
 def test_a_box_without_a_fault_breaks_nothing(box: tuple[Box, str], upstream: GrpcUpstream) -> None:
     box[0].fault = Fault("none", "")
     assert broken(box[1], upstream, [TIMED]) == {}
@@ -111,7 +108,7 @@ def test_a_plain_proxy_is_transparent_and_gives_no_feedback(upstream: GrpcUpstre
         assert set(broken(address, upstream, [TIMED])) == {"SRF-COR-01", "SRF-GRP-04"}
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", sampled(FAULTS, lambda fault: fault.breaks[:7]))
 def test_a_fault_breaks_what_it_breaks(fault: Fault, box: tuple[Box, str], upstream: GrpcUpstream) -> None:
     box[0].fault = fault
     breaks = set(fault.breaks.split())
@@ -119,6 +116,7 @@ def test_a_fault_breaks_what_it_breaks(fault: Fault, box: tuple[Box, str], upstr
     assert set(found) == breaks, found
 
 
+@pytest.mark.nightly
 def test_who_does_one_thing_at_a_time_holds_others_up(box: tuple[Box, str], upstream: GrpcUpstream) -> None:
     one_at_a_time = threading.Lock()
 
