@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests._support.forked import forked_commands as forked_commands
 from tests._support.heap import pytest_collection as pytest_collection
 from tests._support.order import pytest_collection_modifyitems as pytest_collection_modifyitems
 from tests._support.skips import pytest_addoption as pytest_addoption

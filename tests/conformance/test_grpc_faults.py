@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -17,13 +16,13 @@ from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.reference import grpc_shop
 from corrigible.conformance.reference.grpc_upstream import GrpcUpstream
 from corrigible.conformance.suite.subject import Subject
+from tests._support.command import start
 
 from .grpc_faults import FAULTS
 from .grpc_middlebox import Box, Fault, boxed
 from .made import sampled, told
 
 PACK = grpc_shop.DESCRIPTORS.with_name("grpc_pack")
-START = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
 
 
 @contextmanager
@@ -39,8 +38,8 @@ def proxied(upstream: str) -> Iterator[str]:
         "--descriptors",
         str(grpc_shop.DESCRIPTORS),
     ]
-    command = [sys.executable, "-c", START, "proxy", "--grpc-upstream", upstream, "--listen", "127.0.0.1:0", *words]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+    command = ["corrigible", "proxy", "--grpc-upstream", upstream, "--listen", "127.0.0.1:0", *words]
+    with start(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None
             while not (line := process.stderr.readline()).startswith("corrigible: "):

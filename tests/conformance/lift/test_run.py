@@ -35,6 +35,7 @@ from corrigible.conformance.lift.tasks.task import TASKS
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.model.usage import Usage
 from corrigible.schema.exchange import Json
+from tests._support.command import start
 
 FIX = "1.625"
 """What the task adv_scale_001 is about: 6.5 servings instead of 4."""
@@ -169,8 +170,8 @@ def test_errors_are_tried_again(ran: Path, tmp_path: Path, play_plan: PlayPlan) 
 
 
 def test_a_run_that_was_killed_goes_on_where_it_was(ran: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "corrigible.conformance.cli", "lift", "run", "--out", str(tmp_path), *FEW]
-    killed = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
+    command = ["conformance", "lift", "run", "--out", str(tmp_path), *FEW]
+    killed = start(command, start_new_session=True, stdout=subprocess.DEVNULL)
     children: set[int] = set()
     log = tmp_path / LOG
     until = time.monotonic() + 60
@@ -212,12 +213,11 @@ def is_alive(pid: int) -> bool:
 
 def test_ctrl_c_stops_in_order_even_a_run_that_skips_the_audit(tmp_path: Path) -> None:
     # Whoever runs the tests may ignore SIGINT, as `nohup` does; a child would ignore it as well.
-    start = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
-    start += "from corrigible.conformance.cli import main; sys.exit(main())"
-    command = [sys.executable, "-c", start, "lift", "run", "--out", str(tmp_path), *FEW, "--task", "*", "--skip-audit"]
+    heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    command = ["conformance", "lift", "run", "--out", str(tmp_path), *FEW, "--task", "*", "--skip-audit"]
     command += ["--task-files", str(leaking(tmp_path / "tasks"))]
     log = tmp_path / LOG
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with start(command, heeding, stdout=subprocess.PIPE, text=True) as process:
         try:
             until = time.monotonic() + 60
             while time.monotonic() < until and (not log.exists() or log.read_bytes().count(b"\n") < 3):
