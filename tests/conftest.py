@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from tests._support.heap import pytest_collection as pytest_collection
 from tests._support.order import pytest_collection_modifyitems as pytest_collection_modifyitems
+from tests._support.order import pytest_terminal_summary as pytest_terminal_summary
 from tests._support.skips import pytest_addoption as pytest_addoption
 from tests._support.skips import pytest_make_collect_report as pytest_make_collect_report
 from tests._support.skips import pytest_runtest_makereport as pytest_runtest_makereport
