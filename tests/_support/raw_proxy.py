@@ -271,10 +271,10 @@ def proxy_at(
 
     def later(seconds: float) -> None:
         loop, passed = running["loop"], threading.Event()
-        in_loop, everywhere = loop.time, time.time
+        monotonic, everywhere = time.monotonic, time.time  # the loop's own clock is the first of them
 
         def shift() -> None:
-            loop.time = lambda: in_loop() + seconds
+            patched.setattr(time, "monotonic", lambda: monotonic() + seconds)
             patched.setattr(time, "time", lambda: everywhere() + seconds)
             passed.set()
 

@@ -213,7 +213,7 @@ def test_a_run_that_is_ended_takes_its_subject_along(number: int, status: int, t
 
 def soon(claim: Callable[[], bool]) -> bool:
     """Wait until something holds. False where it does not for long."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while not claim() and time.monotonic() < until:
         time.sleep(0.02)
     return claim()

@@ -189,7 +189,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(ran: Path, tmp_path: Path) -
     keys = [line["key"] for line in lines if "key" in line]
     assert len(keys) == len(set(keys)) == 42 and there <= set(keys)
     assert main(["lift", "compare", str(ran), str(tmp_path)]) == 0
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while (left := [pid for pid in children if is_alive(pid)]) and time.monotonic() < until:
         time.sleep(0.1)
     assert len(children) >= 2 and not left, "servers of a run that was killed live on"

@@ -159,7 +159,7 @@ def test_the_command_says_where_it_is_and_leaves_nothing_behind() -> None:
         port = first.split(";")[0].rpartition(":")[2]
         children = descendants(process.pid)
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     assert (
         first == f"etcd listening on http://127.0.0.1:{port}; it has one member and forgets everything when it ends\n"
     )

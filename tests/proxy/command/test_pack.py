@@ -153,7 +153,7 @@ def test_watch_runs_again_after_each_change(write_pack: WritePack) -> None:
             _until(process.stdout, f"{folder}: 2 passed, 0 failed")
             _until(process.stdout, "-- watching")
             process.send_signal(signal.SIGINT)
-            assert process.wait(30) == 0
+            assert process.wait(60) == 0
         finally:
             process.kill()
 
