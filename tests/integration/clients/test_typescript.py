@@ -68,6 +68,7 @@ def test_types_are_those_of_the_json_schema(source: Path, run: Run) -> None:
     assert fresh.read_text("utf-8") == (PACKAGE / "src" / "contract.ts").read_text("utf-8")
 
 
+@pytest.mark.nightly
 def test_a_user_s_program_is_checked_by_its_types(source: Path, installed: Path, run: Run) -> None:
     shutil.copy(HERE / "fetch.test.ts", installed)
     options = {"strict": True, "noEmit": True, "module": "nodenext", "target": "es2024", "types": ["node"]}
