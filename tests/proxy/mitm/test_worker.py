@@ -133,7 +133,7 @@ def started(bench: Any, folder: Path, seconds: str = "60") -> Iterator[Proxy]:
                 process.kill()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def proxy(bench: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     with started(bench, tmp_path_factory.mktemp("proxy")) as running:
         yield running
