@@ -23,6 +23,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, Final
 
 _MODULES: Final = {"corrigible": "corrigible.proxy.cli", "conformance": "corrigible.conformance.cli"}
@@ -78,7 +79,7 @@ def run(
 
 
 class _Forked(subprocess.Popen[Any]):
-    def __init__(self, *given: Any, call: list[str], **options: Any) -> None:
+    def __init__(self, *given: Any, call: list[str] | None, **options: Any) -> None:
         self._call = call
         super().__init__(*given, **options)
 
@@ -86,7 +87,7 @@ class _Forked(subprocess.Popen[Any]):
         """Fork a process, and close our ends of its streams; or start it, where that could be told apart."""
         child = inspect.signature(super()._execute_child).bind(*given).arguments  # type: ignore[misc]
         environment = dict(os.environ if child["env"] is None else child["env"])
-        if not _is_plain(child, environment):
+        if self._call is None or not _is_plain(child, environment):
             super()._execute_child(*given)  # type: ignore[misc]
             return
         wanted = (child["p2cread"], child["c2pwrite"], child["errwrite"])
@@ -99,6 +100,22 @@ class _Forked(subprocess.Popen[Any]):
         self._close_pipe_fds(*(child[end] for end in ends))  # type: ignore[attr-defined]
 
 
+class _Popen(_Forked):
+    """What `subprocess.Popen` is; it forks where a command or code of ours is to run."""
+
+    def __init__(self, words: Sequence[str], **options: Any) -> None:
+        call = None
+        if words and (name := os.path.basename(words[0])) in _MODULES:
+            call = [name, "", *words[1:]]
+        elif list(words[:2]) == [sys.executable, "-c"] and "from corrigible." in words[2]:
+            call = ["corrigible", f"{words[2]}\nsys.exit()", *words[3:]]
+        super().__init__(words, call=call, **options)
+
+
+FORKING: Final = SimpleNamespace(**{**vars(subprocess), "Popen": _Popen})
+"""For a module of ours that starts servers, in the place of `subprocess`."""
+
+
 def _is_plain(child: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
     """Whether nothing of what is wanted could tell a fork from a start."""
     is_special = child["preexec_fn"] or child["pass_fds"] or environment.get("CORRIGIBLE_EXEC")
@@ -106,7 +123,8 @@ def _is_plain(child: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
 
 
 def _for_python(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(_OF_PYTHON)}
+    given = {name: value for name, value in environment.items() if name.startswith(_OF_PYTHON)}
+    return {name: value for name, value in given.items() if name != "PYTHONUNBUFFERED"}  # a fork heeds that
 
 
 class _Waiting:
