@@ -42,7 +42,7 @@ QUICK := tests/test_house.py tests/schema tests/client tests/rules tests/adapter
   --ignore-glob '*/test_sandbox.py'
 
 test-quick: $(READY)
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m "not slow" $(OPTIONS) $(QUICK)
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m "not slow and not nightly" $(OPTIONS) $(QUICK)
 
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests._support.forked import forked_commands as forked_commands
+from tests._support.command import FORKING
 from tests._support.heap import pytest_collection as pytest_collection
 from tests._support.order import pytest_collection_modifyitems as pytest_collection_modifyitems
+from tests._support.order import pytest_terminal_summary as pytest_terminal_summary
 from tests._support.rows import pytest_configure as pytest_configure
 from tests._support.skips import pytest_addoption as pytest_addoption
 from tests._support.skips import pytest_make_collect_report as pytest_make_collect_report
@@ -39,6 +40,18 @@ heed_interrupts()
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")  # a busy machine is no failure
 os.environ.setdefault("CORRIGIBLE_TIME_LIMIT", "20")  # nor is it here: what is late passes as it is, by design
+
+
+@pytest.fixture(scope="session", autouse=True)
+def servers_of_ours_are_forked() -> Iterator[None]:
+    """Sandboxes start servers and proxies of ours without the time that their imports take."""
+    from corrigible.adapters.sandbox import server
+    from corrigible.conformance.transport import process
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (server, process):
+            patch.setattr(module, "subprocess", FORKING)
+        yield
 
 
 @pytest.fixture(scope="session")

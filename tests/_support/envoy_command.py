@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from tests._support.command import arguments, start
 from tests._support.envoy_proxy import EnvoyBench as Bench
 
-START = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
 JSON = b"Content-Type: application/json\r\n"
 REFUSED = Bench.message(b"400 Bad Request", JSON, b'{"error":{"code":"bad","message":"m"}}')
 PATIENCE = 60.0
@@ -25,8 +24,9 @@ FORKS, CORRECTOR, KEEPER = "corrigible-fork", "corrector", "corrigible-dir"
 @contextmanager
 def started(upstream: int, *words: str, before: Sequence[str] = ()) -> Iterator[tuple[subprocess.Popen[str], int]]:
     target = ("--upstream", f"http://127.0.0.1:{upstream}", "--listen", "127.0.0.1:0", "--engine", "envoy")
-    command = [*before, sys.executable, "-c", START, "proxy", *target, *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    command = ["corrigible", "proxy", *target, *words]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*before, *arguments(command)], **pipes) if before else start(command, **pipes) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from corrigible.proxy.core.limits import Timeouts
 from tests._support.raw_proxy import PATIENCE, Bench, Proxy, dechunked
 
 
@@ -186,3 +188,11 @@ class EnvoyBench(Bench):
 def each_engine(request: pytest.FixtureRequest, bench: type[Bench]) -> type[Bench]:
     """The pieces on each engine."""
     return bench if request.param == "mitmproxy" else EnvoyBench
+
+
+@pytest.fixture(params=["mitmproxy", pytest.param("envoy", marks=pytest.mark.nightly)])
+def limited(request: pytest.FixtureRequest, bench: Any) -> Any:
+    """An engine, limits for it, and what lets more time pass than they give: at once, or for real."""
+    if request.param == "mitmproxy":
+        return bench, Timeouts(head=600.0, idle=600.0, answer=600.0), lambda proxy: proxy.later(700)
+    return EnvoyBench, Timeouts(head=3.0, idle=3.0, answer=3.0), lambda proxy: time.sleep(7)

@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests._support.command import run, start
 
 grpc: Any = importlib.import_module("grpc")
 
@@ -33,7 +34,6 @@ BIG = (
     ("grpc.max_metadata_size", 1 << 20),
     ("grpc.absolute_max_metadata_size", 1 << 20),
 )
-START = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
 
 
 def status_bytes(code: int, message: str, size: int) -> bytes:
@@ -227,8 +227,8 @@ def started(upstream: str | int, *words: str, quiet: bool = True) -> Iterator[St
     if "--engine" not in words:
         words = ("--engine", "mitmproxy", *words)
     target = f"127.0.0.1:{upstream}" if isinstance(upstream, int) else upstream
-    command = [sys.executable, "-c", START, "proxy", "--grpc-upstream", target, "--listen", "127.0.0.1:0", *words]
-    with subprocess.Popen(
+    command = ["corrigible", "proxy", "--grpc-upstream", target, "--listen", "127.0.0.1:0", *words]
+    with start(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
@@ -255,8 +255,8 @@ def ended(*words: str) -> int:
 
 def ended_apart(*words: str) -> tuple[int, str]:
     """Run one that gets as far as to fork, which must not happen in here; return its exit status, and what it said."""
-    command = [sys.executable, "-c", START, "proxy", *words]
-    completed = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE)
+    command = ["corrigible", "proxy", *words]
+    completed = run(command)
     return completed.returncode, completed.stderr
 
 

@@ -27,6 +27,7 @@ from google.protobuf import (
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 
 from corrigible.adapters.protobuf.descriptors import Descriptors, load
+from tests._support.command import start as command_start
 
 HERE = Path(__file__).parent
 STORE = "/guarded.v1.Things/Store"
@@ -160,8 +161,8 @@ def start_proxy() -> Iterator[Callable[..., int]]:
     started: list[subprocess.Popen[str]] = []
 
     def start(upstream: int, *options: str) -> int:
-        command = [sys.executable, "-m", "corrigible.proxy.cli", "proxy", "--grpc-upstream", f"127.0.0.1:{upstream}"]
-        process = subprocess.Popen([*command, "--listen", "127.0.0.1:0", *options], stderr=subprocess.PIPE, text=True)
+        command = ["corrigible", "proxy", "--grpc-upstream", f"127.0.0.1:{upstream}"]
+        process = command_start([*command, "--listen", "127.0.0.1:0", *options], stderr=subprocess.PIPE, text=True)
         started.append(process)
         assert process.stderr is not None
         line = process.stderr.readline()

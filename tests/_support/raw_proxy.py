@@ -8,7 +8,7 @@ import json
 import re
 import socket
 import socketserver
-import sys
+import subprocess
 import threading
 import time
 import warnings
@@ -27,10 +27,12 @@ from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
 from corrigible.proxy.http.feedback_store import DocumentResponse
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, Rewrite
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from tests._support.command import arguments, start
 from tests._support.wire import received
 
 PATIENCE = 60.0
 """Seconds after which a test gives up. Nothing is expected to take so long, on however busy a machine."""
+PATIENTLY = f"from corrigible.proxy.mitm import server; server.DRAIN_SECONDS = {PATIENCE}"
 LAST_CHUNK = re.compile(rb"(?:^|\r\n)0\r\n(?:[^\r\n]+\r\n)*\r\n\Z")
 
 
@@ -269,10 +271,10 @@ def proxy_at(
 
     def later(seconds: float) -> None:
         loop, passed = running["loop"], threading.Event()
-        in_loop, everywhere = loop.time, time.time
+        monotonic, everywhere = time.monotonic, time.time  # the loop's own clock is the first of them
 
         def shift() -> None:
-            loop.time = lambda: in_loop() + seconds
+            patched.setattr(time, "monotonic", lambda: monotonic() + seconds)
             patched.setattr(time, "time", lambda: everywhere() + seconds)
             passed.set()
 
@@ -292,6 +294,29 @@ def proxy_at(
         assert not thread.is_alive()
         if journal is not None:
             journal.close()
+
+
+@contextmanager
+def corrected(
+    upstream: str,
+    *packs: str | Path,
+    engine: str = "mitmproxy",
+    mode: Mode = Mode.REFLECTIVE,
+    spec: Path | None = None,
+    limits: Limits | None = None,
+    maps: Any = None,
+) -> Iterator[str]:
+    """Run our proxy in a thread of this process, where nothing is late, and yield its URL."""
+    from corrigible.proxy.build import SpecWarning, build_engine, build_loops
+
+    carried: Any = proxy_at
+    if engine == "envoy":
+        carried = importlib.import_module("tests._support.envoy_proxy").envoy_at
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpecWarning)
+        built = build_engine(packs, spec, limits or PATIENT, maps=maps)
+    with carried(HttpCorrector(built, mode=mode, loops=build_loops()), upstream=upstream) as proxy:
+        yield f"http://127.0.0.1:{proxy.port}"
 
 
 def message(status: bytes, headers: bytes, body: bytes, *, length: bool = True) -> bytes:
@@ -339,8 +364,13 @@ class Bench:
     @staticmethod
     def command(*words: str) -> list[str]:
         """Return how to run `corrigible proxy` so that nothing under way is cut off before a test gives up."""
-        code = "import sys; from corrigible.proxy import cli, mitm; mitm.DRAIN_SECONDS = %s; sys.exit(cli.main())"
-        return [sys.executable, "-c", code % PATIENCE, "proxy", "--engine", "mitmproxy", *words]
+        return arguments(["corrigible", "proxy", "--engine", "mitmproxy", *words], PATIENTLY)
+
+    @staticmethod
+    def start(*words: str, **options: Any) -> subprocess.Popen[str]:
+        """Run it so."""
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+        return start(["corrigible", "proxy", "--engine", "mitmproxy", *words], PATIENTLY, **pipes)
 
     @staticmethod
     def seen(message: bytes) -> Any:

@@ -156,7 +156,7 @@ def who_waits_too_long_for_a_worker_is_shed_and_other_callers_have_another_one(s
         await asyncio.sleep(0)
         with pytest.raises(Overloaded, match="waited too long"):
             await run(workers, "pid", wait=0.05)
-        others = [workers.run(("pid", (), {}), shout, seconds=20, wait=0.05, caller=f"c{n}") for n in range(9)]
+        others = [workers.run(("pid", (), {}), shout, seconds=20, wait=2, caller=f"c{n}") for n in range(9)]
         results = await asyncio.gather(*others, return_exceptions=True)
         assert len({result for result in results if isinstance(result, int)}) == 1
         task.cancel()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
+
+import pytest
 
 from corrigible.conformance.model.outcome import Outcome
 from corrigible.conformance.suite.config import SubjectConfig
@@ -69,6 +71,21 @@ def told(findings: Iterable[Finding]) -> Iterator[Finding]:
     for one in findings:
         assert one.expected is not ABSENT or one.got is not ABSENT, one
         yield one
+
+
+Case = TypeVar("Case")
+
+
+def sampled(cases: Iterable[Case], chapter: Callable[[Case], object]) -> list[Any]:
+    """Return planted faults for a test: the first of each chapter for each change, the rest for the night."""
+    seen: set[object] = set()
+    found = []
+    for case in cases:
+        marks = [pytest.mark.nightly] if chapter(case) in seen else []
+        seen.add(chapter(case))
+        name = case[0] if isinstance(case, tuple) else getattr(case, "name", case)
+        found.append(pytest.param(case, marks=marks, id=str(name)))
+    return found
 
 
 def broken(*findings: Finding) -> Callable[[Subject], Iterable[Finding]]:

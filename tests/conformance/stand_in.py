@@ -1,4 +1,4 @@
-"""A subject in one process whose every answer can be spoiled on its way out."""
+"""Subjects in the process of the tests: our proxy itself, and one whose every answer can be spoiled on its way out."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from corrigible.conformance.reference.api import PACK, SPEC, Shop
 from corrigible.conformance.reference.upstream import Answering, Received, Script, Upstream, answer
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, HttpResponse
 from corrigible.conformance.validators.finding import Finding
-from corrigible.proxy.build import build_corrector
+from corrigible.proxy.build import build_corrector, build_loops
+from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from tests._support.raw_proxy import PATIENT, proxy_at
 
 from .made import told
 
@@ -114,6 +117,30 @@ def fronted(
             yield Subject(
                 "proxy", profile, target=HttpClient(proxy.url), upstream=upstream, direct=HttpClient(upstream.url)
             )
+
+
+@contextmanager
+def proxied(
+    profile: str,
+    pack: str | Path,
+    *,
+    spec: Path | None = None,
+    api: Answering | None = None,
+    limits: Limits = PATIENT,
+    hold: float = 2.0,
+) -> Iterator[Subject]:
+    """Put our proxy, a thread of this process, before the suite's own upstream."""
+    ours = build_corrector([pack], spec=spec, limits=limits, loops=build_loops())
+    with Upstream(api) as upstream, proxy_at(ours, upstream=upstream.url, hold=hold) as proxy:
+        target, direct = HttpClient(f"http://127.0.0.1:{proxy.port}"), HttpClient(upstream.url)
+        yield Subject("proxy", profile, target=target, upstream=upstream, direct=direct)
+
+
+@contextmanager
+def shop_proxied(profile: str = "http-json", *, limits: Limits = PATIENT) -> Iterator[Subject]:
+    """Put our proxy before the suite's reference API, with its rules and its description."""
+    with proxied(profile, PACK, spec=SPEC, api=Shop(), limits=limits) as subject:
+        yield subject
 
 
 def findings(checks: Iterable[Check], subject: Subject) -> dict[str, set[str]]:

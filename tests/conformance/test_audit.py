@@ -152,6 +152,7 @@ def test_what_traditional_does_not_blank_is_a_leak(jam: Callable[..., Path]) -> 
     assert "jam.cases.yaml" in done.leaks[0].text.where
 
 
+@pytest.mark.nightly
 def test_our_own_packs_and_tasks_are_clean(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     certificate = tmp_path / "certificate.json"
     assert main(["audit", "--certificate", str(certificate)]) == 0

@@ -1,4 +1,4 @@
-"""The role consumer: two readers pass, and every fault that is planted in one is caught where it belongs."""
+"""The role consumer: the TypeScript reader passes, and every fault that is planted in it is caught where it belongs."""
 
 from __future__ import annotations
 
@@ -17,22 +17,16 @@ from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.stdio_program import NoAnswer, StdioProgram
 from corrigible.conformance.validators.finding import Absent, Finding
 
-from .made import told
+from .made import sampled, told
 
 SOURCES = Path(__file__).parents[2] / "protos" / "typescript" / "src"
 READER = SOURCES / "stdio.ts"
 NODE = str(find_node().executable)
-OURS = "{python} -m corrigible.schema.stdio"
 BY_ID = {check.id: check for check in CHECKS}
 
 
 def findings(check: Check, command: str | None, **settings: object) -> list[Finding]:
     return list(told(check.run(Subject("consumer", "http-json", config={"consumer": command, **settings}))))
-
-
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
-def test_our_reader_passes(check: Check) -> None:
-    assert findings(check, OURS) == []
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
@@ -170,10 +164,11 @@ def stripped() -> dict[str, str]:
     return dict(zip(ordered, json.loads(done.stdout), strict=True))
 
 
-@pytest.mark.parametrize(("name", "old", "new", "caught"), FAULTS, ids=[fault[0] for fault in FAULTS])
+@pytest.mark.parametrize("fault", sampled(FAULTS, lambda fault: min(fault[3])))
 def test_a_planted_fault_is_caught_where_it_belongs(
-    stripped: dict[str, str], tmp_path: Path, name: str, old: str, new: str, caught: set[str]
+    stripped: dict[str, str], tmp_path: Path, fault: tuple[str, str, str, set[str]]
 ) -> None:
+    _, old, new, caught = fault
     assert sum(text.count(old) for text in TEXTS.values()) == 1, "the reader was rewritten: plant the fault anew"
     (tmp_path / "package.json").write_text('{"type": "module"}', "utf-8")
     for file, text in TEXTS.items():
@@ -183,7 +178,8 @@ def test_a_planted_fault_is_caught_where_it_belongs(
 
 
 def test_without_a_fault_nothing_is_caught(stripped: dict[str, str], tmp_path: Path) -> None:
-    test_a_planted_fault_is_caught_where_it_belongs(stripped, tmp_path, "", TEXTS["stdio.ts"], TEXTS["stdio.ts"], set())
+    fault = ("", TEXTS["stdio.ts"], TEXTS["stdio.ts"], set[str]())
+    test_a_planted_fault_is_caught_where_it_belongs(stripped, tmp_path, fault)
 
 
 # what a finding says

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.demo.recipe import service
+from corrigible.adapters.sandbox.server import Running
 from corrigible.conformance.checks.http import generated
 from corrigible.conformance.checks.http.generated_request import Plan, load, plan
 from corrigible.conformance.cli import main
@@ -24,6 +25,7 @@ from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, requ
 from corrigible.conformance.transport.process import ServerProcess, free_port
 from corrigible.conformance.validators.openapi import Description
 from corrigible.schema.exchange import Json
+from tests._support.raw_proxy import corrected
 
 from .stand_in import Spoil, edited, fronted
 
@@ -255,23 +257,22 @@ def test_credentials_of_the_config_go_out_and_stay_out_of_the_report(tmp_path: P
 # Subjects that are not of the suite
 
 
-def test_the_recipe_service_does_not_explain_what_breaks_its_description(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_recipe_service_does_not_explain_what_breaks_its_description(
+    recipe_server: Running, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Its feedback is about recipes; a body in the wrong form is refused without any."""
-    port = free_port()
-    with running([sys.executable, "-m", "corrigible.proxy.cli", "sandbox", "recipe", "--port", str(port)], port) as url:
-        assert judged(url, RECIPE) == 1
+    assert judged(recipe_server.url, RECIPE) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert "requests that were refused for breaking the description got no recovery_feedback, in 2 operations" in said
     assert "FAILED" in said and said.count("FAILED") == 1
 
 
 def test_a_service_of_fastapi_conforms_behind_our_proxy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    port, front = free_port(), free_port()
+    port = free_port()
     with running([sys.executable, str(FASTAPI), str(port)], port) as upstream:
         spec = tmp_path / "openapi.json"
         spec.write_bytes(HttpClient(upstream).send(HttpRequest("GET", "/openapi.json")).body)
-        command = [sys.executable, "-m", "corrigible.proxy.cli", "proxy", "--upstream", upstream, "--spec", str(spec)]
-        with running([*command, "--listen", f"127.0.0.1:{front}"], front) as url:
+        with corrected(upstream, spec=spec) as url:
             assert judged(url, spec) == 2
             said = capsys.readouterr().out
             assert "7 passed, 0 failed, 37 not run\n" in said

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from corrigible.conformance.checks.bindings.kubernetes import CHECKS, PROFILE
-from corrigible.conformance.suite.config import SubjectConfig
-from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
 from corrigible.conformance.suite.subject import Check
 from corrigible.conformance.transport.http1 import HttpRequest
 
@@ -19,7 +17,6 @@ from .stand_in import Said, Spoil, edited, findings, fronted
 SLOW = {"kubernetes/streams", "kubernetes/upgrades"}
 """The stand-in waits for the whole of an answer, so it cannot hold these."""
 QUICK = [check for check in CHECKS if check.id not in SLOW]
-START = "corrigible proxy --engine mitmproxy --upstream {upstream} --pack kubernetes --listen 127.0.0.1:{port}"
 
 
 def causes(body: Any) -> list[Any]:
@@ -207,8 +204,3 @@ def test_a_proxy_that_waits_for_whole_answers_or_spoils_upgrades_is_caught(spoil
     with fronted(PROFILE, "kubernetes", spoil) as subject:
         found = findings([check for check in CHECKS if check.id in SLOW], subject)
     assert found == {"kubernetes/streams": {"SRF-TRN-09"}, "kubernetes/upgrades": {"SRF-TRN-09"}}
-
-
-def test_our_own_proxy_passes() -> None:
-    with running_subject(SubjectSpec(PROFILE, "proxy", SubjectConfig(start=START))) as staged:
-        assert findings(CHECKS, staged.subject) == {}

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from corrigible.conformance.audit import subject as audit_subject
+from corrigible.conformance.checks import pack
 from corrigible.conformance.checks.pack import CHECKS
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.process import completed
+from corrigible.proxy.cli import main
 
 from .made import told
 
@@ -46,13 +53,24 @@ CASES = """\
   no_match: true
 """
 FILES: Mapping[str, str] = {"pack.yaml": HEAD, "less.yaml": RULE % "less", "less.cases.yaml": CASES}
+HERE = "in-this-process"
 Changed = Mapping[str, Callable[[str], str]]
 
 
 @pytest.fixture
-def corrigible() -> str:
-    """The command, in words that `tests._support.forked` knows."""
-    return f"{sys.executable} -m corrigible.proxy.cli"
+def corrigible(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The command, which runs in this process wherever checks start it."""
+
+    def ran(words: Sequence[str], timeout: float) -> subprocess.CompletedProcess[str]:
+        if HERE not in words:
+            return completed(words, timeout)
+        with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+            status = main(words[2:])
+        return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
+
+    for module in (pack, audit_subject):
+        monkeypatch.setattr(module, "completed", ran)
+    return f"{sys.executable} {HERE}"
 
 
 def findings(folder: Path | str, **config: str) -> dict[str, list[str]]:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from corrigible.adapters.sandbox.server import Running
 from corrigible.conformance.checks.bindings.recipe import CHECKS, PROFILE
-from corrigible.conformance.suite.config import SubjectConfig
-from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpClient
 
 from .stand_in import Said, Spoil, edited, findings, fronted
 
@@ -117,13 +118,5 @@ def test_an_endpoint_without_feedback_is_caught() -> None:
     assert set(found) == {"recipe/both-endpoints"}
 
 
-def test_the_recipe_service_passes() -> None:
-    start = SubjectConfig(start="corrigible sandbox recipe --port {port}")
-    with running_subject(SubjectSpec(PROFILE, "producer", start)) as staged:
-        assert findings(CHECKS, staged.subject) == {}
-
-
-def test_our_own_proxy_passes() -> None:
-    start = "corrigible proxy --engine mitmproxy --upstream {upstream} --pack recipe --listen 127.0.0.1:{port}"
-    with running_subject(SubjectSpec(PROFILE, "proxy", SubjectConfig(start=start))) as staged:
-        assert findings(CHECKS, staged.subject) == {}
+def test_the_recipe_service_passes(recipe_server: Running) -> None:
+    assert findings(CHECKS, Subject("producer", PROFILE, target=HttpClient(recipe_server.url))) == {}

@@ -11,13 +11,11 @@ import pytest
 
 from corrigible.conformance.checks.bindings import graphql, mcp
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
-from corrigible.conformance.suite.config import SubjectConfig
-from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpClient
 
 from .speaking_server import Speaking
-from .stand_in import findings
+from .stand_in import findings, proxied
 
 MEMBER = "recovery_feedback"
 PACKS = Path(__file__).parent / "packs"
@@ -212,7 +210,5 @@ def test_feedback_on_success_is_caught(profile: str) -> None:
 
 @pytest.mark.parametrize("profile", CHECKS)
 def test_our_own_proxy_passes(profile: str) -> None:
-    pack = PACKS / f"shop-{profile}"
-    start = f"corrigible proxy --engine mitmproxy --upstream {{upstream}} --pack '{pack}' --listen 127.0.0.1:{{port}}"
-    with running_subject(SubjectSpec(profile, "proxy", SubjectConfig(start=start))) as staged:
-        assert findings(CHECKS[profile], staged.subject) == {}
+    with proxied(profile, PACKS / f"shop-{profile}", hold=0.1) as subject:
+        assert findings(CHECKS[profile], subject) == {}

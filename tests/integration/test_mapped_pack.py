@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,11 @@ import httpx
 import pytest
 
 from corrigible.adapters.sandbox.python import python_arguments
-from corrigible.adapters.sandbox.server import HOST, Command, Server
+from corrigible.adapters.sandbox.server import Command, Server
 from corrigible.proxy.pack_tools.case_runner import run_cases
 from corrigible.proxy.pack_tools.lint import lint_pack
 from corrigible.rules.pack.load import load_pack
+from tests._support.raw_proxy import PATIENT, corrected
 
 ROOT = Path(__file__).parents[2]
 HEAD = "name: shop\ntitle: Shop\nversion: 1.0.0\napi: {name: Shop}\nlicense: Apache-2.0\n"
@@ -60,21 +61,9 @@ def shop() -> Iterator[str]:
         yield running.url
 
 
-@contextmanager
-def proxied(shop: str, pack: Path, *options: str) -> Iterator[str]:
-    code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
-
-    def command(port: int) -> Command:
-        words = ["--upstream", shop, "--listen", f"{HOST}:{port}", "--pack", str(pack), *options]
-        return Command(python_arguments(code, "proxy", *words))
-
-    with Server("proxy", "corrigible proxy", "none", command).start() as running:
-        yield running.url
-
-
 @pytest.fixture(scope="module")
 def proxy(shop: str, pack: Path) -> Iterator[str]:
-    with proxied(shop, pack) as url:
+    with corrected(shop, pack) as url:
         yield url
 
 
@@ -84,16 +73,16 @@ def feedback(answer: httpx.Response) -> Any:
 
 def test_a_refusal_in_a_success_is_corrected_and_the_repair_passes(proxy: str) -> None:
     sent = {"method": "post_message", "channel": "generall"}
-    suggestion = feedback(httpx.post(f"{proxy}/call", json=sent))["suggestions"][0]
+    suggestion = feedback(httpx.post(f"{proxy}/call", json=sent, timeout=60))["suggestions"][0]
     assert suggestion["parameters"] == {"channel": "general"}
-    assert httpx.post(f"{proxy}/call", json={**sent, **suggestion["parameters"]}).json()["ok"] is True
+    assert httpx.post(f"{proxy}/call", json={**sent, **suggestion["parameters"]}, timeout=60).json()["ok"] is True
 
 
 @pytest.mark.parametrize(
     "sent", [{"method": "post_message", "channel": "random"}, {"method": "echo"}, {"method": "other"}, {}]
 )
 def test_every_other_success_passes_unchanged(proxy: str, shop: str, sent: dict[str, str]) -> None:
-    through, direct = (httpx.post(f"{url}/call", json=sent) for url in (proxy, shop))
+    through, direct = (httpx.post(f"{url}/call", json=sent, timeout=60) for url in (proxy, shop))
     assert through.content == direct.content
     dropped = {"date", "server"}
     assert [one for one in through.headers.raw if one[0].decode().lower() not in dropped] == [
@@ -102,16 +91,18 @@ def test_every_other_success_passes_unchanged(proxy: str, shop: str, sent: dict[
 
 
 def test_a_read_by_post_is_made_as_the_caller(proxy: str) -> None:
-    suggestion = feedback(httpx.post(proxy, json={"name": "nightly"}, headers=CREATE))["suggestions"][0]
+    suggestion = feedback(httpx.post(proxy, json={"name": "nightly"}, headers=CREATE, timeout=60))["suggestions"][0]
     assert (suggestion["action"], suggestion["parameters"]) == ("ALREADY_DONE", {"id": 7})
     assert suggestion["evidence"]["lookups"] == ["POST /flows/filter"]
-    stranger = httpx.post(proxy, json={"name": "nightly"}, headers={**CREATE, "authorization": "Bearer you"})
+    stranger = httpx.post(
+        proxy, json={"name": "nightly"}, headers={**CREATE, "authorization": "Bearer you"}, timeout=60
+    )
     assert "recovery_feedback" not in stranger.json()
 
 
 def test_no_lookups_holds_for_reads_by_post(shop: str, pack: Path) -> None:
-    with proxied(shop, pack, "--no-lookups") as url:
-        answer = httpx.post(url, json={"name": "nightly"}, headers=CREATE)
+    with corrected(shop, pack, limits=replace(PATIENT, lookups=0)) as url:
+        answer = httpx.post(url, json={"name": "nightly"}, headers=CREATE, timeout=60)
         assert (answer.status_code, answer.json().keys()) == (400, {"__type", "text"})
 
 

@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from corrigible.adapters.sandbox.server import Running
-from corrigible.proxy.demo.servers import proxy_for
+from corrigible.proxy.core.mode import Mode
+from tests._support.raw_proxy import corrected
 
 KEY = {"Authorization": "Bearer sk_test_sandboxbytes00000"}
 AUTHORIZED = b"Authorization: Bearer sk_test_sandboxbytes00000\r\n"
@@ -26,15 +27,16 @@ REFUSALS = [
 
 
 @pytest.fixture(scope="module", params=["none", "traditional", "verbose", "reflective"])
-def proxy(request: pytest.FixtureRequest, stripe_server: Running) -> Iterator[tuple[str, Running]]:
-    with proxy_for(stripe_server.url, "stripe", mode=request.param).start() as running:
-        yield request.param, running
+def proxy(request: pytest.FixtureRequest, stripe_server: Running) -> Iterator[tuple[str, int]]:
+    """A mode, and the port of a proxy in it."""
+    with corrected(stripe_server.url, "stripe", mode=Mode(request.param)) as url:
+        yield request.param, int(url.rpartition(":")[2])
 
 
 @pytest.fixture(scope="module")
 def charge(stripe_server: Running) -> str:
     form = {"amount": "1000", "currency": "usd", "source": "tok_visa"}
-    answer = httpx.post(f"{stripe_server.url}/v1/charges", data=form, headers=KEY)
+    answer = httpx.post(f"{stripe_server.url}/v1/charges", data=form, headers=KEY, timeout=60)
     made: str = answer.json()["id"]
     return made
 
@@ -48,21 +50,21 @@ def ask(bench: Any, port: int, method: str, target: str, body: bytes = b"") -> b
 @pytest.mark.parametrize("target", ["/v1/charges/{}", "/v1/charges?limit=1"])
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_a_success_is_the_same_in_every_mode(
-    method: str, target: str, bench: Any, charge: str, stripe_server: Running, proxy: tuple[str, Running]
+    method: str, target: str, bench: Any, charge: str, stripe_server: Running, proxy: tuple[str, int]
 ) -> None:
     named = target.format(charge)
     direct = ask(bench, stripe_server.port, method, named)
     assert direct.startswith(b"HTTP/1.1 200 ")
-    assert ask(bench, proxy[1].port, method, named) == direct
+    assert ask(bench, proxy[1], method, named) == direct
 
 
 @pytest.mark.parametrize(("method", "target", "body"), REFUSALS)
 def test_a_refusal_is_the_same_in_mode_none_and_only_there(
-    method: str, target: str, body: bytes, bench: Any, stripe_server: Running, proxy: tuple[str, Running]
+    method: str, target: str, body: bytes, bench: Any, stripe_server: Running, proxy: tuple[str, int]
 ) -> None:
-    mode, running = proxy
+    mode, port = proxy
     direct = ask(bench, stripe_server.port, method, target, body)
-    proxied = ask(bench, running.port, method, target, body)
+    proxied = ask(bench, port, method, target, body)
     assert (proxied == direct) is (mode == "none")
     assert proxied.split(b"\r\n")[0] == direct.split(b"\r\n")[0]
     assert (b"recovery_feedback" in proxied) is (mode == "reflective")

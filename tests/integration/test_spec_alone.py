@@ -10,9 +10,10 @@ import httpx
 import pytest
 
 from corrigible.adapters.sandbox.python import python_arguments
-from corrigible.adapters.sandbox.server import HOST, Command, Running, Server
+from corrigible.adapters.sandbox.server import Command, Server
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next, apply
+from tests._support.raw_proxy import corrected
 
 GOOD: dict[str, Any] = {"room": "double", "nights": 3, "arrival": "2026-12-01", "guests": [{"name": "Ann", "age": 33}]}
 
@@ -27,23 +28,15 @@ def _service(port: int) -> Command:
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     spec = tmp_path_factory.mktemp("spec") / "openapi.json"
     with Server("bookings", "bookings", "none", _service).start() as service:
-        spec.write_bytes(httpx.get(f"{service.url}/openapi.json").content)
-        with _proxied(service, spec).start() as running:
-            yield running.url
-
-
-def _proxied(service: Running, spec: Path) -> Server:
-    code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
-
-    def command(port: int) -> Command:
-        options = ["--upstream", service.url, "--listen", f"{HOST}:{port}", "--spec", str(spec)]
-        return Command(python_arguments(code, "proxy", *options))
-
-    return Server("proxy", "corrigible proxy", "none", command)
+        spec.write_bytes(httpx.get(f"{service.url}/openapi.json", timeout=60).content)
+        with corrected(service.url, spec=spec) as url:
+            yield url
 
 
 def sent(proxy: str, request: Request) -> httpx.Response:
-    return httpx.request(request.method, f"{proxy}{request.path}", params=dict(request.query), json=request.body)
+    return httpx.request(
+        request.method, f"{proxy}{request.path}", params=dict(request.query), json=request.body, timeout=60
+    )
 
 
 REPAIRED: list[tuple[dict[str, Any], dict[str, Any]]] = [
@@ -103,7 +96,7 @@ def test_a_path_is_repaired(proxy: str) -> None:
 def test_a_redirect_keeps_the_caller_at_the_proxy(proxy: str) -> None:
     """FastAPI redirects to the path without the slash, at its own address: clients drop credentials on that way."""
     accepted = httpx.post(
-        f"{proxy}/bookings/", json=GOOD, headers={"Authorization": "Bearer me"}, follow_redirects=True
+        f"{proxy}/bookings/", json=GOOD, headers={"Authorization": "Bearer me"}, follow_redirects=True, timeout=60
     )
     (redirect,) = accepted.history
     assert (redirect.status_code, redirect.headers["location"]) == (307, "/bookings")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-CLI = [sys.executable, "-c", "import sys; from corrigible.proxy.cli import main; sys.exit(main())"]
+from tests._support.command import run, start
 
 
 def described(path: str, colour: str) -> dict[str, Any]:
@@ -62,8 +61,8 @@ def api() -> Iterator[str]:
 
 @contextmanager
 def proxied(api: str, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    command = [*CLI, "proxy", "--upstream", api, "--listen", "127.0.0.1:0", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    command = ["corrigible", "proxy", "--upstream", api, "--listen", "127.0.0.1:0", *options]
+    with start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             yield process.stdout.readline().split()[1], process
@@ -72,7 +71,7 @@ def proxied(api: str, *options: str) -> Iterator[tuple[str, subprocess.Popen[str
 
 
 def colour_after(url: str) -> Any:
-    answer = httpx.post(url, json={"colour": "RED"}).json()
+    answer = httpx.post(url, json={"colour": "RED"}, timeout=60).json()
     return answer.get("recovery_feedback", {}).get("suggestions", [{}])[0].get("parameters", {}).get("colour")
 
 
@@ -85,20 +84,15 @@ def test_a_url_is_fetched_and_told(api: str) -> None:
 
 
 def test_a_url_that_gives_nothing(api: str) -> None:
-    done = subprocess.run(
-        [*CLI, "proxy", "--upstream", api, "--spec", f"{api}/none.json"], capture_output=True, text=True, check=False
-    )
+    done = run(["corrigible", "proxy", "--upstream", api, "--spec", f"{api}/none.json"])
     assert done.returncode == 2
     assert f"--spec {api}/none.json: the server answers 404" in done.stderr
 
 
 def test_credentials_of_a_url_are_told_to_nobody(api: str) -> None:
     secret = api.replace("http://", "http://me:s3cret@")
-    done = subprocess.run(
-        [*CLI, "proxy", "--upstream", api, "--spec", f"{secret}/none.json?key=s3cret"],
-        capture_output=True,
-        text=True,
-        check=False,
+    done = run(
+        ["corrigible", "proxy", "--upstream", api, "--spec", f"{secret}/none.json?key=s3cret"],
     )
     assert done.returncode == 2
     assert f"--spec {api}/none.json?...: the server answers 404" in done.stderr
@@ -141,10 +135,7 @@ def test_a_base_path_of_a_common_word_is_taken_by_itself(api: str, tmp_path: Pat
 
 @pytest.mark.parametrize("base", ["api", "/a?b", "/{x}"])
 def test_a_base_that_is_no_path(api: str, base: str) -> None:
-    done = subprocess.run(
-        [*CLI, "proxy", "--upstream", api, "--spec", "x.json", "--base", base],
-        capture_output=True,
-        text=True,
-        check=False,
+    done = run(
+        ["corrigible", "proxy", "--upstream", api, "--spec", "x.json", "--base", base],
     )
     assert (done.returncode, done.stderr) == (2, f"corrigible proxy: --base {base}: not a path such as /api\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import httpx
 import pytest
 
 from corrigible.adapters.sandbox.python import python_arguments
-from corrigible.adapters.sandbox.server import HOST, Command, Running, Server
+from corrigible.adapters.sandbox.server import Command, Running, Server
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
+from tests._support.raw_proxy import PATIENT
+from tests._support.raw_proxy import corrected as proxied
 
 SERVICE = """
 import sys
@@ -65,36 +68,28 @@ AUTHORIZATION = {"authorization": "Bearer of-the-caller"}
 @pytest.fixture(scope="module")
 def service() -> Iterator[Running]:
     with Server("pools", "pools", "none", lambda port: Command(python_arguments(SERVICE, str(port)))).start() as one:
-        httpx.post(f"{one.url}/pools", json={"name": "night", "size": 3}).raise_for_status()
+        httpx.post(f"{one.url}/pools", json={"name": "night", "size": 3}, timeout=60).raise_for_status()
         yield one
 
 
 @pytest.fixture(scope="module")
 def spec(service: Running, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("spec") / "openapi.json"
-    path.write_bytes(httpx.get(f"{service.url}/openapi.json").content)
+    path.write_bytes(httpx.get(f"{service.url}/openapi.json", timeout=60).content)
     return path
 
 
 @pytest.fixture(scope="module")
 def proxy(service: Running, spec: Path) -> Iterator[str]:
-    with _proxied(service, spec).start() as running:
-        yield running.url
-
-
-def _proxied(service: Running, spec: Path, *options: str) -> Server:
-    code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
-
-    def command(port: int) -> Command:
-        words = ["--upstream", service.url, "--listen", f"{HOST}:{port}", "--spec", str(spec), *options]
-        return Command(python_arguments(code, "proxy", *words))
-
-    return Server("proxy", "corrigible proxy", "none", command)
+    with proxied(service.url, spec=spec) as url:
+        yield url
 
 
 def sent(proxy: str, request: Request) -> httpx.Response:
     url = f"{proxy}{request.path}"
-    return httpx.request(request.method, url, params=dict(request.query), json=request.body, headers=AUTHORIZATION)
+    return httpx.request(
+        request.method, url, params=dict(request.query), json=request.body, headers=AUTHORIZATION, timeout=60
+    )
 
 
 def corrected(proxy: str, request: Request) -> Any:
@@ -107,7 +102,7 @@ def test_a_name_in_the_place_of_an_identifier(proxy: str, service: Running) -> N
     following = corrected(proxy, Request("GET", "/pools/night"))
     assert isinstance(following, Next)
     assert sent(proxy, following.request).json()["name"] == "night"
-    assert ["/pools", AUTHORIZATION["authorization"]] in httpx.get(f"{service.url}/reads").json()
+    assert ["/pools", AUTHORIZATION["authorization"]] in httpx.get(f"{service.url}/reads", timeout=60).json()
 
 
 def test_what_exists_as_wanted_and_otherwise(proxy: str) -> None:
@@ -124,9 +119,9 @@ def test_what_is_gone(proxy: str) -> None:
 
 
 def test_without_look_ups_the_api_is_asked_nothing(service: Running, spec: Path) -> None:
-    before = httpx.get(f"{service.url}/reads").json()
-    with _proxied(service, spec, "--no-lookups").start() as running:
-        answer = sent(running.url, Request("POST", "/pools", body={"name": "night", "size": 3}))
+    before = httpx.get(f"{service.url}/reads", timeout=60).json()
+    with proxied(service.url, spec=spec, limits=replace(PATIENT, lookups=0)) as url:
+        answer = sent(url, Request("POST", "/pools", body={"name": "night", "size": 3}))
         assert answer.status_code == 409
         assert "ALREADY_DONE" not in answer.text
-    assert httpx.get(f"{service.url}/reads").json() == before
+    assert httpx.get(f"{service.url}/reads", timeout=60).json() == before

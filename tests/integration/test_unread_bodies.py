@@ -11,10 +11,11 @@ import httpx
 import pytest
 
 from corrigible.adapters.sandbox.python import python_arguments
-from corrigible.adapters.sandbox.server import HOST, Command, Server
+from corrigible.adapters.sandbox.server import Command, Server
 from corrigible.client.httpx import CorrigibleTransport
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next, apply
+from tests._support.raw_proxy import corrected
 
 ORDER = {
     "type": "object",
@@ -61,25 +62,12 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     spec = tmp_path_factory.mktemp("spec") / "openapi.json"
     spec.write_text(json.dumps(DESCRIPTION))
     source = (Path(__file__).parents[1] / "_support" / "flask_service.py").read_text()
-    code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
-    with Server("flask", "flask", "none", lambda port: Command(python_arguments(source, str(port)))).start() as service:
-
-        def command(port: int) -> Command:
-            # Flask refuses by the head alone: Envoy passes that as it is where the body is not there yet.
-            options = [
-                "--engine",
-                "mitmproxy",
-                "--upstream",
-                service.url,
-                "--listen",
-                f"{HOST}:{port}",
-                "--spec",
-                str(spec),
-            ]
-            return Command(python_arguments(code, "proxy", *options))
-
-        with Server("proxy", "corrigible proxy", "none", command).start() as running:
-            yield running.url
+    with (
+        Server("flask", "flask", "none", lambda port: Command(python_arguments(source, str(port)))).start() as service,
+        # Flask refuses by the head alone: Envoy passes that as it is where the body is not there yet.
+        corrected(service.url, spec=spec) as url,
+    ):
+        yield url
 
 
 def sent(proxy: str, request: Request, client: httpx.Client | None = None) -> httpx.Response:
@@ -95,7 +83,7 @@ def sent(proxy: str, request: Request, client: httpx.Client | None = None) -> ht
 
 
 def feedback_of(proxy: str, answer: httpx.Response) -> Any:
-    return httpx.get(f"{proxy}{answer.links['recovery-feedback']['url']}").json()
+    return httpx.get(f"{proxy}{answer.links['recovery-feedback']['url']}", timeout=60).json()
 
 
 REPAIRED = pytest.mark.parametrize(
@@ -129,7 +117,7 @@ def test_it_is_repaired_and_accepted(proxy: str, request_: Request, status: int,
 @REPAIRED
 def test_a_client_repairs_it_through_the_link(proxy: str, request_: Request, status: int, right: Any) -> None:
     policy: dict[str, Any] = {"on_refusal": "confirm", "confirm": lambda _: True}
-    with httpx.Client(transport=CorrigibleTransport(**policy)) as client:
+    with httpx.Client(transport=CorrigibleTransport(**policy), timeout=60) as client:
         answer = sent(proxy, request_, client)
     assert (answer.status_code, answer.json()) == (200, right)
     assert answer.extensions["corrigible"].corrections
@@ -155,17 +143,17 @@ IMAGE = ("a.png", b"\x89PNG\r\n--x\r\n\x00", "image/png")
     [({"titel": "a"}, {"title": "a"}), ({"title": "a", "count": "3.0"}, {"title": "a", "count": "3"})],
 )
 def test_a_field_of_a_multipart_form_is_repaired(proxy: str, fields: Any, right: Any) -> None:
-    refused = httpx.post(f"{proxy}/photos", data=fields, files={"image": IMAGE})
+    refused = httpx.post(f"{proxy}/photos", data=fields, files={"image": IMAGE}, timeout=60)
     assert refused.status_code == 400
     following = apply(refused.json()["recovery_feedback"], Request("POST", "/photos", body=fields, form=True))
     assert isinstance(following, Next)
-    accepted = httpx.post(f"{proxy}/photos", data=following.request.body, files={"image": IMAGE})
+    accepted = httpx.post(f"{proxy}/photos", data=following.request.body, files={"image": IMAGE}, timeout=60)
     assert accepted.json() == {**right, "image": "a.png"}
 
 
 @pytest.mark.parametrize("files", [{"img": IMAGE}, {"imag": IMAGE}, {"other": IMAGE}])
 def test_a_file_is_asked_for(proxy: str, files: Any) -> None:
-    feedback = httpx.post(f"{proxy}/photos", data={"title": "a"}, files=files).json()["recovery_feedback"]
+    feedback = httpx.post(f"{proxy}/photos", data={"title": "a"}, files=files, timeout=60).json()["recovery_feedback"]
     outcome = apply(feedback, Request("POST", "/photos", body={"title": "a"}, form=True), confirm=True)
     assert isinstance(outcome, NeedsInput)
     assert [one.pointer for one in outcome.placeholders] == ["/body/image"]
@@ -176,11 +164,11 @@ def test_a_content_type_that_does_not_name_the_boundary_is_put_right(proxy: str)
     request = httpx.Request("POST", f"{proxy}/photos", data={"title": "a"}, files={"image": IMAGE})
     body, media = request.read(), request.headers["content-type"]
     sent = Request("POST", "/photos", headers={"content-type": "multipart/form-data"}, body="")
-    refused = httpx.post(f"{proxy}/photos", content=body, headers=sent.headers)
+    refused = httpx.post(f"{proxy}/photos", content=body, headers=sent.headers, timeout=60)
     following = apply(refused.json()["recovery_feedback"], sent)
     assert isinstance(following, Next)
     assert following.request.headers["content-type"] == media
-    assert httpx.post(f"{proxy}/photos", content=body, headers=following.request.headers).status_code == 200
+    assert httpx.post(f"{proxy}/photos", content=body, headers=following.request.headers, timeout=60).status_code == 200
 
 
 def test_a_wait_is_told(proxy: str) -> None:

@@ -27,8 +27,7 @@ from corrigible.conformance.lift.score import value_at
 from corrigible.conformance.lift.task import Task, TaskFile
 from corrigible.schema.document import form_pairs, query_pairs
 from corrigible.schema.exchange import Json
-
-COMMAND = (sys.executable, "-c", "from corrigible.conformance.cli import main; raise SystemExit(main())")
+from tests._support.command import start as started
 
 
 class Row(NamedTuple):
@@ -80,9 +79,9 @@ def called(call: EndingCall, task: Task, names: Mapping[str, Json], base: str, *
 @contextmanager
 def served(domain: str, tasks: list[str], start: str, out: Path) -> Iterator[str]:
     """Run `conformance lift serve` and lend the address of its desk."""
-    words = [*COMMAND, "lift", "serve", "--domain", domain, "--start", start, "--arm", "verbose,reflective"]
+    words = ["conformance", "lift", "serve", "--domain", domain, "--start", start, "--arm", "verbose,reflective"]
     words += [word for task in tasks for word in ("--task", task)]
-    with subprocess.Popen([*words, "--out", str(out)], stdout=subprocess.PIPE, text=True) as process:
+    with started([*words, "--out", str(out)], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             found = re.match(r"listening on (\S+):", process.stdout.readline())

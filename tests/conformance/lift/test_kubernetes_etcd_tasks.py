@@ -24,6 +24,7 @@ def test_nobody_signs_in_with_a_token_that_was_never_saved() -> None:
     assert etcd.credentials("agent", {"token": "t.1"}) == {"token": "t.1"}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("domain", ["kubernetes", "etcd"])
 def test_the_feedback_is_enough_and_nothing_else_is(domain: str, tmp_path: Path) -> None:
     if lacking := environments()[domain].why_unavailable():

@@ -37,6 +37,7 @@ from corrigible.conformance.lift.serve import (
     read_call,
 )
 from corrigible.schema.exchange import Request
+from tests._support.command import start as started
 
 AGENT = '''
 """Plays every episode with HTTP alone: does what suggestions say, and gives up where there are none."""
@@ -352,16 +353,12 @@ def test_the_walk_through_with_curl_works_as_it_is_printed(desk: tuple[Server, P
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the servers in /proc")
-def test_the_command_audits_what_it_serves_and_ends_with_its_servers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CORRIGIBLE_EXEC", "1")  # what it starts is counted: nothing of ours may wait beside it
+def test_the_command_audits_what_it_serves_and_ends_with_its_servers(tmp_path: Path) -> None:
     folder, out = tmp_path / "tasks", tmp_path / "out"
     folder.mkdir()
     (folder / "recipe.yaml").write_text(json.dumps(TASK), encoding="utf-8")
-    words = ["lift", "serve", "--domain", "recipe", "--task-files", str(folder), "--out", str(out)]
-    start = [sys.executable, "-c", "import sys; from corrigible.conformance.cli import main; sys.exit(main())", *words]
-    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as serving:
+    words = ["conformance", "lift", "serve", "--domain", "recipe", "--task-files", str(folder), "--out", str(out)]
+    with started(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as serving:
         try:
             assert serving.stdout is not None
             found = re.match(r"listening on (\S+): 4 of 4 episodes", serving.stdout.readline())

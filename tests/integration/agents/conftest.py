@@ -15,7 +15,8 @@ import httpx
 import pytest
 
 from corrigible.adapters.sandbox.python import python_arguments, venv_python
-from corrigible.adapters.sandbox.server import HOST, Command, Running, Server
+from corrigible.adapters.sandbox.server import Command, Server
+from tests._support.raw_proxy import corrected
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -74,20 +75,10 @@ def _service(port: int) -> Command:
     return Command(python_arguments((ROOT / "tests/_support/fastapi_service.py").read_text("utf-8"), str(port)))
 
 
-def _proxied(service: Running, spec: Path) -> Server:
-    code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
-
-    def command(port: int) -> Command:
-        options = ["--upstream", service.url, "--listen", f"{HOST}:{port}", "--spec", str(spec)]
-        return Command(python_arguments(code, "proxy", *options))
-
-    return Server("proxy", "corrigible proxy", "none", command)
-
-
 @pytest.fixture(scope="session")
 def bookings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bookings]:
     spec = tmp_path_factory.mktemp("spec") / "openapi.json"
     with Server("bookings", "bookings", "none", _service).start() as service:
-        spec.write_bytes(httpx.get(f"{service.url}/openapi.json").content)
-        with _proxied(service, spec).start() as proxy:
-            yield Bookings(service.url, proxy.url, spec)
+        spec.write_bytes(httpx.get(f"{service.url}/openapi.json", timeout=60).content)
+        with corrected(service.url, spec=spec) as proxy:
+            yield Bookings(service.url, proxy, spec)

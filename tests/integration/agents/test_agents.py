@@ -11,10 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from .conftest import Bookings
 
 RunAgent = Callable[..., Any]
+
+pytestmark = pytest.mark.nightly  # 200 MB of frameworks, of which a release seldom changes something
 
 
 def test_mcp(run_agent: RunAgent, bookings: Bookings) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.nodejs import find_node
 from corrigible.adapters.sandbox.server import Running
-from corrigible.proxy.demo.servers import SANDBOXES, proxy_for
+from corrigible.proxy.demo.servers import SANDBOXES
 from tests._support.grpc_probe import probe as probe
 from tests._support.grpc_probe import proxied as proxied
 from tests._support.grpc_probe import rpc as rpc
+from tests._support.raw_proxy import corrected
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +29,6 @@ def github_server() -> Iterator[Running]:
 
 
 @pytest.fixture(scope="module")
-def github_proxy(github_server: Running) -> Iterator[Running]:
-    with proxy_for(github_server.url, "github").start() as running:
-        yield running
+def github_proxy(github_server: Running) -> Iterator[SimpleNamespace]:
+    with corrected(github_server.url, "github") as url:
+        yield SimpleNamespace(url=url)

@@ -214,7 +214,9 @@ LINE = '  /path: "/repos/octocat/hello-wrld" -> "/repos/octocat/hello-world"'
 class TestHttpx:
     def test_a_client_explains_and_repairs(self, github_proxy: Running) -> None:
         url = github_proxy.url
-        with httpx.Client(transport=CorrigibleTransport(), base_url=url, headers=headers("httpx-1")) as client:
+        with httpx.Client(
+            transport=CorrigibleTransport(), base_url=url, headers=headers("httpx-1"), timeout=60
+        ) as client:
             refused = client.get(WRONG)
             with pytest.raises(httpx.HTTPStatusError) as info:
                 refused.raise_for_status()
@@ -225,7 +227,7 @@ class TestHttpx:
         assert str(info.value).splitlines()[-1] == LINE
         assert refused.json()["message"] == "Not Found"
         transport = CorrigibleTransport(on_refusal="repair", cap="MAYBE_INCORRECT")
-        with httpx.Client(transport=transport, base_url=url, headers=headers("httpx-2")) as client:
+        with httpx.Client(transport=transport, base_url=url, headers=headers("httpx-2"), timeout=60) as client:
             answer = client.get(WRONG).raise_for_status()
         assert answer.json()["full_name"] == RIGHT
         assert answer.extensions["corrigible"].corrections == (LINE.strip(),)
@@ -233,7 +235,7 @@ class TestHttpx:
     def test_so_does_an_asynchronous_one(self, github_proxy: Running) -> None:
         async def get(caller: str, **policy: Any) -> httpx.Response:
             transport = AsyncCorrigibleTransport(**policy)
-            async with httpx.AsyncClient(transport=transport, headers=headers(caller)) as client:
+            async with httpx.AsyncClient(transport=transport, headers=headers(caller), timeout=60) as client:
                 return await client.get(github_proxy.url + WRONG)
 
         with pytest.raises(httpx.HTTPStatusError) as info:
@@ -245,13 +247,13 @@ class TestHttpx:
     def test_hooks_raise_with_the_correction(self, github_proxy: Running) -> None:
         def get() -> None:
             hooks = {"response": [explain_refusal]}
-            with httpx.Client(event_hooks=hooks, headers=headers("httpx-5")) as client:
+            with httpx.Client(event_hooks=hooks, headers=headers("httpx-5"), timeout=60) as client:
                 assert client.get(f"{github_proxy.url}/user").status_code == 200
                 client.get(github_proxy.url + WRONG)
 
         async def get_async() -> None:
             hooks = {"response": [explain_refusal_async]}
-            async with httpx.AsyncClient(event_hooks=hooks, headers=headers("httpx-6")) as client:
+            async with httpx.AsyncClient(event_hooks=hooks, headers=headers("httpx-6"), timeout=60) as client:
                 await client.get(github_proxy.url + WRONG)
 
         for call in (get, lambda: asyncio.run(get_async())):

@@ -44,7 +44,9 @@ def send(request: pytest.FixtureRequest) -> Iterator[Send]:
 
     def through(method: str, url: str, body: Any = None, **policy: Any) -> Any:
         if request.param == "httpx":
-            client = httpx.Client(transport=CorrigibleTransport(**policy), headers={"Accept-Encoding": "gzip"})
+            client = httpx.Client(
+                transport=CorrigibleTransport(**policy), headers={"Accept-Encoding": "gzip"}, timeout=60
+            )
             closing.append(client)
             return client.request(method, url, content=body)
         session = requests.Session()
@@ -120,7 +122,7 @@ def test_a_success_is_passed_on_while_it_flows(bench: Any, library: str) -> None
         url = f"http://127.0.0.1:{upstream.port}/"
         if library == "httpx":
             with (
-                httpx.Client(transport=CorrigibleTransport(on_refusal="repair")) as client,
+                httpx.Client(transport=CorrigibleTransport(on_refusal="repair"), timeout=60) as client,
                 client.stream("GET", url) as response,
             ):
                 parts = response.iter_raw()
@@ -147,7 +149,7 @@ def test_a_refusal_that_is_not_read_passes_as_it_came(bench: Any, body: bytes, i
     with bench.upstream({"/": head + sent}) as upstream:
         url = f"http://127.0.0.1:{upstream.port}/"
         with (
-            httpx.Client(transport=CorrigibleTransport(on_refusal="repair")) as client,
+            httpx.Client(transport=CorrigibleTransport(on_refusal="repair"), timeout=60) as client,
             client.stream("GET", url) as response,
         ):
             assert b"".join(response.iter_raw()) == body

@@ -64,6 +64,7 @@ def installed(source: Path, run: Run) -> Path:
     return user
 
 
+@pytest.mark.nightly
 def test_a_user_s_program_is_checked_by_its_types(source: Path, installed: Path, run: Run) -> None:
     shutil.copy(HERE / "fetch.test.ts", installed)
     options = {"strict": True, "noEmit": True, "module": "nodenext", "target": "es2024", "types": ["node"]}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from corrigible.proxy.core.decision import Annotate
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import Feedback
 from corrigible.schema.reader import Next, Terminal, apply
+from tests._support.command import start
 
 KNOWN = Descriptors(descriptor_pb2.FileDescriptorSet.FromString(descriptors()).file)
 
@@ -77,7 +77,7 @@ def channel(etcd: Running, start_proxy: Callable[..., int]) -> Iterator[grpc.Cha
     ],
 )
 def test_the_json_gateway_gets_the_same(path: str, body: Any, following: Any, etcd: Running) -> None:
-    with httpx.Client(base_url=etcd.url, trust_env=False) as client:
+    with httpx.Client(base_url=etcd.url, trust_env=False, timeout=60) as client:
         answer = client.post(path, json=body)
         request = Request("POST", path, body=body)
         asking = build_engine(["etcd"]).decide(Exchange(request, answer.status_code, {}, answer.content, "e", 0.0))
@@ -147,20 +147,19 @@ def test_what_is_there_already(channel: grpc.Channel) -> None:
     assert (following.action, following.parameters) == ("ALREADY_DONE", {"name": "reader"})
 
 
-def test_the_command_says_where_it_is_and_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CORRIGIBLE_EXEC", "1")  # what it starts is counted: nothing of ours may wait beside it
+def test_the_command_says_where_it_is_and_leaves_nothing_behind() -> None:
     try:
         find_tool("etcd")
     except SandboxError as missing:
         pytest.skip(str(missing))
-    command = [sys.executable, "-m", "corrigible.proxy.cli", "sandbox", "etcd"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    command = ["corrigible", "sandbox", "etcd"]
+    with start(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         first, second = process.stdout.readline(), process.stdout.readline()
         port = first.split(";")[0].rpartition(":")[2]
         children = descendants(process.pid)
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     assert (
         first == f"etcd listening on http://127.0.0.1:{port}; it has one member and forgets everything when it ends\n"
     )

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import grpc
 import pytest
 
 from corrigible.client.grpc import feedback_of
+from tests._support.command import start
 from tests._support.guarded_services import STORE, Messages
 
 BAD: dict[str, Any] = {"name": "x", "parts": [{"code": "abc"}], "word": "w", "slug": "HELLO"}
@@ -27,10 +27,10 @@ if not Path("/proc/self/task").exists():
 @pytest.fixture(scope="module")
 def process(service: int, descriptor_set: Path) -> Iterator[tuple[int, int]]:
     """Start a proxy; yield its process and its port."""
-    command = [sys.executable, "-m", "corrigible.proxy.cli", "proxy", "--grpc-upstream", f"127.0.0.1:{service}"]
+    command = ["corrigible", "proxy", "--grpc-upstream", f"127.0.0.1:{service}"]
     command += ["--listen", "127.0.0.1:0", "--descriptors", str(descriptor_set), "--time-limit", "40"]
     command += ["--engine", "mitmproxy"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with start(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         said = process.stderr.readline()
         found = re.match(r"corrigible: 127\.0\.0\.1:(\d+) ", said)

@@ -8,7 +8,6 @@ import re
 import signal
 import ssl
 import subprocess
-import sys
 from pathlib import Path
 
 import httpx
@@ -18,8 +17,9 @@ from corrigible.adapters.apis.kubernetes.sandbox import ADMISSION, ASSETS, apise
 from corrigible.adapters.sandbox.certificate import make_certificate
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.server import free_port
+from tests._support.command import run, start
 
-COMMAND = [sys.executable, "-m", "corrigible.proxy.cli"]
+COMMAND = ["corrigible"]
 NEEDS_ASSETS = pytest.mark.skipif(not os.environ.get(ASSETS), reason=f"{ASSETS} names no folder with a kube-apiserver")
 
 
@@ -30,10 +30,9 @@ def below(pid: int) -> set[int]:
 
 
 @NEEDS_ASSETS
-def test_it_says_how_to_get_in_and_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CORRIGIBLE_EXEC", "1")  # what it starts is counted: nothing of ours may wait beside it
+def test_it_says_how_to_get_in_and_leaves_nothing_behind() -> None:
     port = free_port()
-    with subprocess.Popen(
+    with start(
         [*COMMAND, "sandbox", "kubernetes", "--port", str(port)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -60,7 +59,7 @@ def test_it_says_how_to_get_in_and_leaves_nothing_behind(monkeypatch: pytest.Mon
                 "server": url,
                 "certificate-authority": str(ca),
             }
-            with httpx.Client(verify=ssl.create_default_context(cafile=ca), base_url=url) as client:
+            with httpx.Client(verify=ssl.create_default_context(cafile=ca), base_url=url, timeout=60) as client:
 
                 def status(token: str) -> int:
                     headers = {"authorization": f"Bearer {token}"}
@@ -109,7 +108,7 @@ def test_without_a_kube_apiserver_it_says_where_to_get_one(tmp_path: Path) -> No
         assert str(caught.value) == said
     bare = {name: value for name, value in os.environ.items() if name != ASSETS}
     for command in (["sandbox", "kubernetes"], ["demo", "kubernetes"]):
-        done = subprocess.run([*COMMAND, *command], env=bare, capture_output=True, text=True, check=False)
+        done = run([*COMMAND, *command], env=bare)
         assert (done.returncode, done.stdout, done.stderr) == (1, "", f"corrigible {command[0]}: {said}\n")
 
 
@@ -131,7 +130,7 @@ def test_a_certificate_is_for_this_machine_only(tmp_path: Path) -> None:
 
 @NEEDS_ASSETS
 def test_the_demo_shows_a_refused_deployment_and_its_correction() -> None:
-    done = subprocess.run([*COMMAND, "demo", "kubernetes"], capture_output=True, text=True, timeout=240, check=False)
+    done = run([*COMMAND, "demo", "kubernetes"])
     assert (done.returncode, done.stderr) == (0, "")
     out = done.stdout.splitlines()
     verdicts = [line.strip() for line in out if line.startswith("   ") and ("rejected" in line or "accepted" in line)]

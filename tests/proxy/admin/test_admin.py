@@ -7,7 +7,6 @@ import contextlib
 import re
 import signal
 import socket
-import subprocess
 import threading
 import urllib.error
 import urllib.request
@@ -47,9 +46,7 @@ def test_a_running_proxy_tells_what_it_did(bench: Any, write_pack: Any, capsys: 
     with bench.upstream(answers) as upstream:
         url = f"http://127.0.0.1:{upstream.port}"
         words = ("--upstream", url, "--pack", str(pack), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")
-        with subprocess.Popen(
-            bench.command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process:
+        with bench.start(*words) as process:
             try:
                 assert process.stdout is not None and process.stderr is not None
                 port = int(process.stdout.readline().split()[1].rpartition(":")[2])

@@ -67,13 +67,9 @@ def collector() -> Iterator[tuple[str, list[Any], list[Any]]]:
 
 def proxied(bench: Any, endpoint: str, pack: str, upstream: str) -> subprocess.Popen[str]:
     words = ("--upstream", upstream, "--pack", pack, "--listen", "127.0.0.1:0", "--otel", "--time-limit", "60")
-    return subprocess.Popen(
-        bench.command(*words),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**environ, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_METRICS_EXPORTER": "otlp"},
-    )
+    told = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_METRICS_EXPORTER": "otlp"}
+    process: subprocess.Popen[str] = bench.start(*words, env={**environ, **told})
+    return process
 
 
 def attributes(span: Any) -> dict[str, Any]:

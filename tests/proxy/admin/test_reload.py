@@ -56,14 +56,9 @@ class Running:
 def proxied(bench: Any, *words: str) -> Iterator[Running]:
     with (
         bench.upstream({"/x": bench.message(b"400 No", JSON, REFUSAL)}) as upstream,
-        subprocess.Popen(
-            bench.command(
-                *("--upstream", f"http://127.0.0.1:{upstream.port}", "--listen", "127.0.0.1:0", "--time-limit", "60"),
-                *words,
-            ),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+        bench.start(
+            *("--upstream", f"http://127.0.0.1:{upstream.port}", "--listen", "127.0.0.1:0", "--time-limit", "60"),
+            *words,
         ) as process,
     ):
         try:
@@ -146,8 +141,7 @@ def test_a_configuration_is_read_anew(bench: Any, write_pack: Callable[..., Path
         at = f"upstream: 'http://127.0.0.1:{upstream.port}'"
         other = f"name: other, {at}, prefix: /other, pack: [http]"
         config.write_text(config_of(f"name: a, {at}, pack: ['{first}']", other))
-        command = bench.command("--config", str(config), "--reload")
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with bench.start("--config", str(config), "--reload") as process:
             try:
                 proxy = Running(bench, process)
                 assert [proxy.correction(), proxy.correction(LARGE)] == [(1, 1), (1, 1)]

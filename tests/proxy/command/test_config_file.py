@@ -31,13 +31,7 @@ REFUSAL = b'{"error":{"code":"bad","message":"m"}}'
 
 @contextmanager
 def running(bench: Any, *words: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], int, str]]:
-    with subprocess.Popen(
-        bench.command(*words),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **environment},
-    ) as process:
+    with bench.start(*words, env={**os.environ, **environment}) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
@@ -133,7 +127,9 @@ def test_what_an_api_suggests_itself_leads_to_no_other_api_behind_the_proxy(benc
             with running(bench, "--config", str(config)) as (_, port, _):
                 for way in ("repair", "confirm"):
                     transport = CorrigibleTransport(on_refusal=way, cap="MAYBE_INCORRECT", confirm=lambda _: True)
-                    with httpx.Client(transport=transport, headers={"Authorization": "Bearer own-token"}) as client:
+                    with httpx.Client(
+                        transport=transport, headers={"Authorization": "Bearer own-token"}, timeout=60
+                    ) as client:
                         answer = client.get(f"http://127.0.0.1:{port}/team/evil/v1/wrong")
                     outcome = answer.extensions["corrigible"]
                     assert "is not below /team/evil, where the API is that refused" in outcome.not_sent

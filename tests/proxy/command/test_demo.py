@@ -13,12 +13,12 @@ from corrigible.proxy.command.demo import preserves
 from corrigible.proxy.demo.client import Answer
 from corrigible.proxy.demo.page import Page, lines
 from corrigible.schema.exchange import Json, Request
+from tests._support.command import run
 
 
 def test_the_demo_shows_a_refusal_its_correction_and_success_for_each_sandbox() -> None:
-    command = [sys.executable, "-m", "corrigible.proxy.cli", "demo"]
     bare = {name: value for name, value in os.environ.items() if name != "KUBEBUILDER_ASSETS"}
-    done = subprocess.run(command, env=bare, stdout=subprocess.PIPE, text=True, timeout=240, check=True)
+    done = run(["corrigible", "demo"], env=bare, check=True)
     out = done.stdout.splitlines()
     assert [line for line in out if line.startswith("===")] == [
         "=== recipe service: pancakes for a person with celiac disease ".ljust(96, "="),

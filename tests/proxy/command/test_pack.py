@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
 from corrigible.proxy.cli import main
+from tests._support.command import start
 
 WritePack = Callable[..., Path]
 Capture = pytest.CaptureFixture[str]
@@ -143,8 +143,8 @@ def test_lint_as_sarif(write_pack: WritePack, capsys: Capture, tmp_path: Path, m
 def test_watch_runs_again_after_each_change(write_pack: WritePack) -> None:
     folder = write_pack(x=RULE)
     (folder / "x.cases.yaml").write_text(CASES % 301, "utf-8")
-    command = [sys.executable, "-m", "corrigible.proxy.cli", "pack", "test", str(folder), "--watch"]
-    with subprocess.Popen(command, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True) as process:
+    command = ["corrigible", "pack", "test", str(folder), "--watch"]
+    with start(command, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             _until(process.stdout, f"{folder}: 1 passed, 1 failed")
@@ -153,7 +153,7 @@ def test_watch_runs_again_after_each_change(write_pack: WritePack) -> None:
             _until(process.stdout, f"{folder}: 2 passed, 0 failed")
             _until(process.stdout, "-- watching")
             process.send_signal(signal.SIGINT)
-            assert process.wait(30) == 0
+            assert process.wait(60) == 0
         finally:
             process.kill()
 

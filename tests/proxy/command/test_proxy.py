@@ -31,14 +31,7 @@ def arguments(*words: str) -> argparse.Namespace:
 
 @contextmanager
 def started(bench: Any, *words: str) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        bench.command(*words),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-    )
-    with process:
+    with bench.start(*words) as process:
         try:
             yield process
         finally:
@@ -206,13 +199,9 @@ def test_a_terminal_that_takes_nothing_disturbs_no_caller(bench: Any, is_closed:
     os.set_blocking(writing, True)
     with bench.upstream({"/x": refusal}) as upstream:
         words = ["--upstream", f"http://127.0.0.1:{upstream.port}", "--pack", "stripe", "--listen", "127.0.0.1:0"]
-        process = subprocess.Popen(
-            ["sh", "-c", 'exec "$@" 2>&-', "sh", *bench.command(*words)] if is_closed else bench.command(*words),
-            stdout=subprocess.PIPE,
-            stderr=writing,
-            text=True,
-        )
-        with process:
+        closing = ["sh", "-c", 'exec "$@" 2>&-', "sh", *bench.command(*words)]
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": writing, "text": True}
+        with subprocess.Popen(closing, **pipes) if is_closed else bench.start(*words, **pipes) as process:
             try:
                 port = port_of(process)
                 for _ in range(20):

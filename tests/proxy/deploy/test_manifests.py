@@ -64,6 +64,7 @@ def test_an_unknown_member_does_not_pass_the_schemas(rendered: Any, tmp_path: Pa
     assert "maxUnavailble" in judged([wrong], "1.37.0", tmp_path / "objects.yaml")
 
 
+@pytest.mark.nightly
 def test_checkov_has_no_objection_but_those_that_have_an_answer(rendered: Any, tmp_path: Path) -> None:
     for overlay in OVERLAYS:
         text = yaml.safe_dump_all(rendered(overlay, *COMPONENTS).objects)

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -19,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests._support.command import start
 from tests._support.envoy_command import (
     CORRECTOR,
     FORKS,
@@ -26,7 +26,6 @@ from tests._support.envoy_command import (
     KEEPER,
     PATIENCE,
     REFUSED,
-    START,
     VICTIMS,
     called,
     children,
@@ -120,8 +119,8 @@ def test_deaths_during_the_start_do_not_end_it(
     with TemporaryDirectory(prefix="c") as name:  # a short name: sockets are in it
         monkeypatch.setenv("TMPDIR", name)
         target = ("--upstream", f"http://127.0.0.1:{upstream.port}", "--listen", "127.0.0.1:0", "--pack", rules)
-        command = [sys.executable, "-c", START, "proxy", *target, "--engine", "envoy"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        command = ["corrigible", "proxy", *target, "--engine", "envoy"]
+        with start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             try:
                 for kind in (KEEPER, FORKS, CORRECTOR):
                     eventually(partial(is_there, process.pid, kind))

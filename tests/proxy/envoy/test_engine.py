@@ -8,7 +8,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -20,11 +19,11 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests._support.command import run, start
 from tests._support.envoy_command import (
     JSON,
     PATIENCE,
     REFUSED,
-    START,
     children,
     corrector_of,
     envoy_of,
@@ -192,8 +191,8 @@ def test_a_changed_pack_is_taken_without_a_call_lost(upstream: Any, write_pack: 
 
 
 def ended(*words: str) -> tuple[int, str]:
-    command = [sys.executable, "-c", START, "proxy", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    command = ["corrigible", "proxy", *words]
+    done = run(command)
     return done.returncode, done.stderr
 
 
@@ -243,8 +242,8 @@ def test_an_address_that_another_proxy_has_is_1(upstream: Any, engine: str) -> N
 @pytest.mark.parametrize(("words", "said"), [((), ""), (("--engine", "auto"), ", on Envoy")])
 def test_the_line_about_the_start_says_what_was_taken_unasked(upstream: Any, words: tuple[str, ...], said: str) -> None:
     target = ("--upstream", f"http://127.0.0.1:{upstream.port}", "--listen", "127.0.0.1:0", "--pack", "http")
-    command = [sys.executable, "-c", START, "proxy", *target, *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    command = ["corrigible", "proxy", *target, *words]
+    with start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None and process.stdout is not None
             line = process.stdout.readline()
@@ -291,8 +290,8 @@ def test_its_sudden_end_in_each_phase_leaves_nothing(
         place = Path(name)
         monkeypatch.setenv("TMPDIR", name)
         target = ("--upstream", f"http://127.0.0.1:{upstream.port}", "--listen", "127.0.0.1:0", "--pack", "http")
-        command = [sys.executable, "-c", START, "proxy", *target, "--engine", "envoy", "--correctors", "2"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        command = ["corrigible", "proxy", *target, "--engine", "envoy", "--correctors", "2"]
+        with start(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
             wire = None
             try:
                 assert process.stdout is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,10 +14,10 @@ import pytest
 import yaml
 
 from corrigible.proxy.cli import main
+from tests._support.command import start
 from tests._support.envoy_proxy import EnvoyBench as Bench
 from tests._support.envoy_proxy import configured_envoy
 
-START = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
 JSON = b"Content-Type: application/json\r\n"
 RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"
 ANY = "match: {status: 409}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"
@@ -51,8 +50,8 @@ class Placed:
 def placed(upstream: Any, pack: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Placed]:
     address = f"unix:{folder / 'corrector.sock'}"
     words = ["--upstream", f"http://127.0.0.1:{upstream.port}", "--pack", str(pack), "--time-limit", "20"]
-    command = [sys.executable, "-c", START, "corrector", "--ext-proc", "--listen", address, *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as corrector:
+    command = ["corrigible", "corrector", "--ext-proc", "--listen", address, *words]
+    with start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as corrector:
         try:
             assert corrector.stdout is not None
             line = corrector.stdout.readline()

@@ -79,7 +79,8 @@ def test_one_that_was_stopped_is_stuck_and_one_that_went_on_is_not() -> None:
                         os.kill(process.pid, signal.SIGSTOP)
                     if number == 4:
                         os.kill(process.pid, signal.SIGCONT)
-                        await asyncio.sleep(1)
+                        assert pulse._asked is not None
+                        await asyncio.wait([pulse._asked], timeout=60)
                     if number == 6:
                         os.kill(process.pid, signal.SIGSTOP)
                     seen.append(await pulse.is_stuck(path))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,10 +14,10 @@ import pytest
 import yaml
 
 from corrigible.proxy.cli import main
+from tests._support.command import start
 from tests._support.envoy_proxy import EnvoyBench as Bench
 from tests._support.envoy_proxy import configured_envoy
 
-START = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
 JSON = b"Content-Type: application/json\r\n"
 RULE = "match: {status: 400}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"
 XML = Bench.message(b"400 Bad Request", b"Content-Type: application/xml\r\n", b"<e><code>bad</code></e>")
@@ -33,8 +32,8 @@ class Placed(NamedTuple):
 
 @contextmanager
 def corrector(address: str, words: list[str]) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", START, "corrector", "--listen", address, *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    command = ["corrigible", "corrector", "--listen", address, *words]
+    with start(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline().startswith(f"corrigible corrector: {address} ")

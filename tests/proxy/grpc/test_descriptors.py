@@ -240,7 +240,7 @@ class TestReflection:
         asked.release.clear()
         with (
             rpc.served(orders(), asked.handler()) as port,
-            rpc.started(port, "--pack", str(write_pack(mine=RULE))) as proxy,
+            rpc.started(port, "--pack", str(write_pack(mine=RULE)), "--time-limit", "1") as proxy,
             rpc.channel(proxy.port) as channel,
         ):
             seen = refused(channel, rpc)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import queue
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
+from tests._support.command import run, start
 from tests._support.envoy_proxy import configured_envoy
 
-START = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
 RACED = json.dumps({"code": 10, "message": "raced"}).encode()
 DETAILS = "grpc-status-details-bin"
 
@@ -25,15 +24,13 @@ def placed(probe: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
     folder: Path = tmp_path_factory.mktemp("c")
     address = f"unix:{folder / 'c.sock'}"
     words = ["--grpc-upstream", f"http://127.0.0.1:{probe.port}", "--pack", "grpc", "--time-limit", "20"]
-    command = [sys.executable, "-c", START, "corrector", "--ext-proc", "--listen", address, *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as corrector:
+    command = ["corrigible", "corrector", "--ext-proc", "--listen", address, *words]
+    with start(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as corrector:
         try:
             assert corrector.stdout is not None
             assert corrector.stdout.readline().startswith(f"corrigible corrector: {address} ")
-            config = [sys.executable, "-c", START, "envoy", "config", "--ext-proc", "--corrector", address]
-            printed = subprocess.run(
-                [*config, "--listen", "127.0.0.1:0", *words], capture_output=True, check=True, timeout=60
-            )
+            config = ["corrigible", "envoy", "config", "--ext-proc", "--corrector", address]
+            printed = run([*config, "--listen", "127.0.0.1:0", *words], check=True)
             with configured_envoy(yaml.safe_load(printed.stdout)) as port:
                 yield port, corrector
         finally:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import select
 import socket
 import threading
-import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from corrigible.proxy.core.limits import Timeouts
+from tests._support.raw_proxy import PATIENCE
 
 OK = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nok"
 
@@ -62,9 +65,6 @@ def test_both_ends_are_probed_while_they_are_silent(bench: Any, monkeypatch: pyt
     assert asked == [1, 1]
 
 
-SHORT = Timeouts(head=1.0, idle=1.0, answer=1.0)
-LONGER = 2.5
-"""Seconds: longer than all of these."""
 POST = b"POST /x HTTP/1.1\r\nHost: x\r\n"
 BODIES = {
     "a length": b"Content-Length: 20\r\n\r\nhalf",
@@ -73,85 +73,99 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("rest", BODIES.values(), ids=BODIES)
-def test_a_body_that_stands_still_is_given_up(each_engine: Any, rest: bytes) -> None:
-    """Envoy gives a whole request twelve times as long."""
-    short = Timeouts(head=1.0, idle=0.25, answer=1.0)
+def given_up(wire: Any, passes: Callable[[Any], None], proxy: Any) -> bytes:
+    """Let time pass until the connection ends. What the proxy reads after that has its whole time again."""
+    while not select.select([wire.socket], [], [], 0.5)[0]:
+        passes(proxy)
+    got: bytes = wire.rest()
+    wire.close()
+    return got
+
+
+@contextmanager
+def placed(limited: Any, answers: dict[str, Any], **other: float) -> Iterator[tuple[Any, Any, Callable[[], None]]]:
+    """Run an engine; yield it, its proxy, and what lets time pass and the proxy have its turn."""
+    engine, limits, passes = limited
     with (
-        each_engine.upstream({"/x": OK}) as upstream,
-        each_engine.proxy(each_engine.none(), upstream=f"http://127.0.0.1:{upstream.port}", timeouts=short) as proxy,
+        engine.upstream({**answers, "/": OK}) as upstream,
+        engine.proxy(
+            engine.none(), upstream=f"http://127.0.0.1:{upstream.port}", timeouts=replace(limits, **other)
+        ) as proxy,
     ):
-        wire = each_engine.Wire(proxy.port)
+
+        def silence() -> None:
+            for _ in range(2):
+                assert engine.ask(proxy.port, "/").endswith(b"\r\n\r\nok")
+                passes(proxy)
+            assert engine.ask(proxy.port, "/").endswith(b"\r\n\r\nok")
+
+        yield engine, proxy, silence
+
+
+@pytest.mark.parametrize("rest", BODIES.values(), ids=BODIES)
+def test_a_body_that_stands_still_is_given_up(limited: Any, rest: bytes) -> None:
+    """Envoy gives a whole request twelve times as long."""
+    with placed(limited, {"/x": OK}, idle=limited[1].idle / 12) as (engine, proxy, _):
+        wire = engine.Wire(proxy.port)
         wire.send(POST + rest)
-        got = wire.rest()
-        wire.close()
-        assert each_engine.ask(proxy.port, "/x").endswith(b"\r\n\r\nok")
+        got = given_up(wire, limited[2], proxy)
+        assert engine.ask(proxy.port, "/x").endswith(b"\r\n\r\nok")
     assert got.startswith(b"HTTP/1.1 408 Request Time")
     assert re.search(rb"\r\n\r\ncorrigible: the (body of the )?request took too long\n\Z", got)
     assert b"x-corrigible" not in got.lower()
 
 
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_an_upstream_that_does_not_answer_is_given_up(each_engine: Any, method: str) -> None:
+@pytest.mark.parametrize("request_", [b"GET /x HTTP/1.1\r\nHost: x\r\n", POST + b"Content-Length: 2\r\n"])
+def test_an_upstream_that_does_not_answer_is_given_up(limited: Any, request_: bytes) -> None:
     ended = threading.Event()
-    with (
-        each_engine.upstream({"/x": lambda _: ended.wait(each_engine.patience), "/": OK}) as upstream,
-        each_engine.proxy(each_engine.none(), upstream=f"http://127.0.0.1:{upstream.port}", timeouts=SHORT) as proxy,
-    ):
-        got = each_engine.ask(proxy.port, "/x", method, b"{}" if method == "POST" else b"")
-        assert each_engine.ask(proxy.port, "/").endswith(b"\r\n\r\nok")
+    with placed(limited, {"/x": lambda _: ended.wait(PATIENCE)}) as (engine, proxy, _):
+        wire = engine.Wire(proxy.port)
+        wire.send(request_ + b"Connection: close\r\n\r\n" + b"{}" * (request_[:4] == b"POST"))
+        got = given_up(wire, limited[2], proxy)
+        assert engine.ask(proxy.port, "/").endswith(b"\r\n\r\nok")
         ended.set()
     assert got.startswith(b"HTTP/1.1 504 Gateway Time")
     assert got.endswith(b"\r\n\r\ncorrigible: the upstream did not answer in time\n")
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_who_owes_nothing_may_be_silent(each_engine: Any, method: str) -> None:
+def test_who_owes_nothing_may_be_silent(limited: Any, method: str) -> None:
     """A watch that has begun, and an answer that takes its time where that has no limit."""
+    body = b"{}" if method == "POST" else b""
 
     def watch(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n")
-        time.sleep(LONGER)
+        silence()
         connection.sendall(b"3\r\ntwo\r\n0\r\n\r\n")
 
     def slow(connection: socket.socket) -> None:
-        time.sleep(LONGER)
+        silence()
         connection.sendall(OK)
 
-    body = b"{}" if method == "POST" else b""
-    with each_engine.upstream({"/watch": watch, "/slow": slow}) as upstream:
-        url = f"http://127.0.0.1:{upstream.port}"
-        with each_engine.proxy(each_engine.none(), upstream=url, timeouts=SHORT) as proxy:
-            assert each_engine.ask(proxy.port, "/watch", method, body).endswith(b"3\r\ntwo\r\n0\r\n\r\n")
-        with each_engine.proxy(each_engine.none(), upstream=url, timeouts=Timeouts(idle=1.0, answer=0)) as proxy:
-            assert each_engine.ask(proxy.port, "/slow", method, body).endswith(b"\r\n\r\nok")
+    with placed(limited, {"/watch": watch}) as (engine, proxy, silence):
+        assert engine.ask(proxy.port, "/watch", method, body).endswith(b"3\r\ntwo\r\n0\r\n\r\n")
+    with placed(limited, {"/slow": slow}, answer=0.0) as (engine, proxy, silence):
+        assert engine.ask(proxy.port, "/slow", method, body).endswith(b"\r\n\r\nok")
 
 
-def test_an_upgraded_connection_may_be_silent(each_engine: Any) -> None:
+def test_an_upgraded_connection_may_be_silent(limited: Any) -> None:
     def speak(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
-        time.sleep(LONGER)
+        silence()
         connection.sendall(b"late")
 
-    with (
-        each_engine.upstream({"/x": speak}) as upstream,
-        each_engine.proxy(each_engine.none(), upstream=f"http://127.0.0.1:{upstream.port}", timeouts=SHORT) as proxy,
-    ):
+    with placed(limited, {"/x": speak}) as (engine, proxy, silence):
         for start in (b"GET /x HTTP/1.1\r\nHost: x\r\n", POST):  # kubectl exec posts
-            wire = each_engine.Wire(proxy.port)
+            wire = engine.Wire(proxy.port)
             wire.send(start + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
             wire.until(lambda got: got.endswith(b"\r\n\r\nlate"))
             wire.close()
 
 
-def test_an_idle_connection_is_closed(each_engine: Any) -> None:
-    with (
-        each_engine.upstream({"/": OK}) as upstream,
-        each_engine.proxy(each_engine.none(), upstream=f"http://127.0.0.1:{upstream.port}", timeouts=SHORT) as proxy,
-    ):
-        used, fresh = each_engine.Wire(proxy.port), each_engine.Wire(proxy.port)
+def test_an_idle_connection_is_closed(limited: Any) -> None:
+    with placed(limited, {}) as (engine, proxy, _):
+        used, fresh = engine.Wire(proxy.port), engine.Wire(proxy.port)
         used.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert used.rest().endswith(b"\r\n\r\nok")
-        assert fresh.rest() == b""
-        used.close()
-        fresh.close()
+        assert used.until(lambda got: got.endswith(b"\r\n\r\nok"))
+        assert given_up(used, limited[2], proxy).endswith(b"\r\n\r\nok")
+        assert given_up(fresh, limited[2], proxy) == b""

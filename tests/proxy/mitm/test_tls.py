@@ -8,7 +8,6 @@ import signal
 import socket
 import ssl
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -27,6 +26,7 @@ from corrigible.proxy.cli import main
 from corrigible.proxy.http.api_routes import ApiRoute, Upstream
 from corrigible.proxy.http.own_location import OwnLocation, Rewritten
 from corrigible.proxy.tls_files import Identity, Trust, WrongFile
+from tests._support.command import start
 from tests._support.wire import received
 
 PATIENCE = 10.0
@@ -499,8 +499,8 @@ def test_the_command_says_https_and_that_it_does_not_check(theirs: Files, ours: 
         tls = ["--tls-cert", str(ours.certificate), "--tls-key", str(ours.key), "--upstream-insecure"]
         words = ["--upstream", f"https://127.0.0.1:{port}", "--pack", "stripe", "--listen", "127.0.0.1:0", *tls]
         words += ["--engine", "mitmproxy"]
-        with subprocess.Popen(
-            [sys.executable, "-m", "corrigible.proxy.cli", "proxy", *words],
+        with start(
+            ["corrigible", "proxy", *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -122,11 +122,8 @@ def started(bench: Any, folder: Path, seconds: str = "60") -> Iterator[Proxy]:
         "/v1/ok": bench.message(b"200 OK", JSON, b"{}"),
     }
     with bench.upstream(answers) as upstream:
-        command = bench.command(
-            "--pack", str(pack), "--upstream", f"http://127.0.0.1:{upstream.port}", "--listen", "127.0.0.1:0"
-        )
-        command += ["--time-limit", seconds, "--log", str(folder / "log.jsonl")]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        words = ["--pack", str(pack), "--upstream", f"http://127.0.0.1:{upstream.port}", "--listen", "127.0.0.1:0"]
+        with bench.start(*words, "--time-limit", seconds, "--log", str(folder / "log.jsonl")) as process:
             try:
                 assert process.stdout is not None
                 found = re.match(r"corrigible: http://127\.0\.0\.1:(\d+) ", process.stdout.readline())
@@ -136,7 +133,7 @@ def started(bench: Any, folder: Path, seconds: str = "60") -> Iterator[Proxy]:
                 process.kill()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def proxy(bench: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     with started(bench, tmp_path_factory.mktemp("proxy")) as running:
         yield running

@@ -137,6 +137,7 @@ def test_a_pack_that_does_not_load_is_no_rendering(folder: Path, capsys: pytest.
     assert "less.yaml" in capsys.readouterr().err
 
 
+@pytest.mark.nightly
 def test_processes_say_the_same_to_the_byte_of_every_case_of_every_pack() -> None:
     """CEL hands maps out in an order that differs from one process to the next, and so would what agents read."""
     start = "import sys; from corrigible.proxy.cli import main; sys.exit(main(['pack', 'render']))"

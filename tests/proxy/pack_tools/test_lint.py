@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -248,12 +248,14 @@ DESCRIPTION = {
 }
 
 
-@pytest.fixture
-def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("CORRIGIBLE_CACHE", str(tmp_path / "cache"))
-    file = tmp_path / "openapi.json"
-    file.write_text(json.dumps(DESCRIPTION), "utf-8")
-    return file
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A description that is compiled once."""
+    folder = tmp_path_factory.mktemp("spec")
+    (folder / "openapi.json").write_text(json.dumps(DESCRIPTION), "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CORRIGIBLE_CACHE", str(folder / "cache"))
+        yield folder / "openapi.json"
 
 
 @pytest.mark.parametrize("operation", ["", "CreateX"])

@@ -262,14 +262,18 @@ def test_it_runs_before_a_stripe_sandbox_and_its_clock_stands_where_it_was_put()
     with SERVERS[0].start() as stripe, acme(stripe.url, "2031-05-01T00:00:00+00:00").start() as running:
         key = {"authorization": "Bearer acme_test_t_owner"}
         made = httpx.post(
-            f"{running.url}/v1/test_helpers/payments", json={"order": "A-1", "amount": 700, "days_ago": 1}, headers=key
+            f"{running.url}/v1/test_helpers/payments",
+            json={"order": "A-1", "amount": 700, "days_ago": 1},
+            headers=key,
+            timeout=60,
         )
         assert made.json()["paid_at"] == "2031-04-30T00:00:00Z"
         wanted = {"payment": "pay_1001", "amount": 300, "currency": "eur", "reason": "damaged"}
         agent = {"authorization": "Bearer acme_test_t_agent"}
-        assert httpx.post(f"{running.url}/v1/refunds", json=wanted, headers=agent).status_code == 201
+        assert httpx.post(f"{running.url}/v1/refunds", json=wanted, headers=agent, timeout=60).status_code == 201
         charge = httpx.get(
             f"{stripe.url}/v1/charges/{made.json()['charge']}",
             headers={"authorization": "Bearer sk_test_acme0000000000000001"},
+            timeout=60,
         )
         assert charge.json()["amount_refunded"] == 300

@@ -30,7 +30,7 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w]|\.\d)")
 def _post(path: str, body: Json, *, mode: str | None = None, **headers: str) -> httpx.Response:
     async def post() -> httpx.Response:
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=60) as client:
             return await client.post(path, json=body, params={"mode": mode} if mode else None, headers=headers)
 
     return asyncio.run(post())
@@ -281,5 +281,5 @@ def test_the_tasks_are_those_of_the_paper() -> None:
 
 def test_the_sandbox_serves_it(recipe_server: Running) -> None:
     found = task("adv_ctx_002")
-    answer = httpx.post(f"{recipe_server.url}{found.path}?mode=reflective", json=found.request)
+    answer = httpx.post(f"{recipe_server.url}{found.path}?mode=reflective", json=found.request, timeout=60)
     assert answer.json() == _post(found.path, found.request, mode="reflective").json()

@@ -20,7 +20,7 @@ FRENCH = {"target_cuisine": "french", "ingredients": [{"name": "coconut milk", "
 def _call(method: str, path: str, content: bytes | None = None) -> httpx.Response:
     async def call() -> httpx.Response:
         transport = httpx.ASGITransport(service.app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=60) as client:
             return await client.request(method, path, content=content)
 
     return asyncio.run(call())

@@ -49,9 +49,7 @@ def command(bench: Any, two: Any, port: int) -> Iterator[tuple[subprocess.Popen[
         "127.0.0.1:0",
     ]
     words += ["--tls-cert", str(told["identity"].certificate), "--tls-key", str(told["identity"].key)]
-    with subprocess.Popen(
-        bench.command("--quiet", "--pack", "http", *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with bench.start("--quiet", "--pack", "http", *words) as process:
         assert process.stdout is not None
         try:
             found = re.search(r":(\d+) -> ", process.stdout.readline())

@@ -1,0 +1,225 @@
+"""Starts `corrigible` and `conformance` for tests, without the half second that their imports take.
+
+A process that has imported both waits beside each process of tests. Where a command is started, that process forks, and
+the fork runs what the command runs, with its arguments, folder, environment and streams. It is a child of the test's
+own process, with a number, a status, signals and a group of its own. What Python reads when it starts (PYTHON..., the
+locale), a function to call before the start, and CORRIGIBLE_EXEC=1 need a process that is started as ever.
+
+Only the standard library is imported here: all that is imported here is there in every command.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import inspect
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, Final
+
+_MODULES: Final = {"corrigible": "corrigible.proxy.cli", "conformance": "corrigible.conformance.cli"}
+_ADOPTS: Final = 36
+"""PR_SET_CHILD_SUBREAPER"""
+_MOST: Final = 1 << 17
+"""Bytes of one call."""
+_OF_PYTHON: Final = ("PYTHON", "LANG", "LC_")
+"""What environment variables begin with that Python itself reads when it starts."""
+# It ends with what the command runs, at the top level: the end of the process is Python's own, too.
+_WAITING: Final = """
+import gc, sys
+import corrigible.adapters.openapi.load, uvicorn.protocols.http.auto
+import corrigible.proxy.mitm.server, corrigible.proxy.envoy.engine, corrigible.proxy.command.correction_job
+from corrigible.conformance import cli as conformance
+from corrigible.proxy import cli as corrigible
+corrigible.parser("proxy"), corrigible.parser("sandbox"), conformance.parser("check"), conformance.parser("lift")
+from tests._support.command import called
+gc.freeze()
+name, setup, *sys.argv[1:] = called(int(sys.argv[1]))
+sys.argv[0] = name
+exec(setup)
+sys.exit({"corrigible": corrigible, "conformance": conformance}[name].main())
+"""
+
+
+def arguments(words: Sequence[str], setup: str = "") -> list[str]:
+    """Return how to start `corrigible ...` or `conformance ...` by other means. `setup` is code that runs first."""
+    code = f"import sys\nfrom {_MODULES[words[0]]} import main\n{setup}\nsys.exit(main())"
+    return [sys.executable, "-c", code, *words[1:]]
+
+
+def start(words: Sequence[str], setup: str = "", **options: Any) -> subprocess.Popen[Any]:
+    """Start `corrigible ...` or `conformance ...`. The options are those of `subprocess.Popen`."""
+    return _Forked(arguments(words, setup), call=[words[0], setup, *words[1:]], **options)
+
+
+def run(
+    words: Sequence[str], setup: str = "", *, check: bool = False, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run such a command to its end, as `subprocess.run` does, and return what it printed."""
+    given = options.pop("input", None)
+    pipes = {"stdin": subprocess.DEVNULL if given is None else subprocess.PIPE, "stdout": subprocess.PIPE}
+    with start(words, setup, **{**pipes, "stderr": subprocess.PIPE, "text": True, **options}) as process:
+        try:
+            output, errors = process.communicate(given, timeout=240)
+        finally:
+            process.kill()
+    done = subprocess.CompletedProcess([*words], process.returncode, output, errors)
+    if check:
+        done.check_returncode()
+    return done
+
+
+class _Forked(subprocess.Popen[Any]):
+    def __init__(self, *given: Any, call: list[str] | None, **options: Any) -> None:
+        self._call = call
+        super().__init__(*given, **options)
+
+    def _execute_child(self, *given: Any) -> None:
+        """Fork a process, and close our ends of its streams; or start it, where that could be told apart."""
+        child = inspect.signature(super()._execute_child).bind(*given).arguments  # type: ignore[misc]
+        environment = dict(os.environ if child["env"] is None else child["env"])
+        if self._call is None or not _is_plain(child, environment):
+            super()._execute_child(*given)  # type: ignore[misc]
+            return
+        wanted = (child["p2cread"], child["c2pwrite"], child["errwrite"])
+        streams = [number if number >= 0 else standard for standard, number in enumerate(wanted)]
+        call = {"words": self._call, "environment": environment, "session": child["start_new_session"]}
+        folder = os.getcwd() if child["cwd"] is None else os.fspath(child["cwd"])
+        self.pid = _waiting().fork({**call, "folder": folder}, streams)
+        self._child_created = True
+        ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+        self._close_pipe_fds(*(child[end] for end in ends))  # type: ignore[attr-defined]
+
+
+class _Popen(_Forked):
+    """What `subprocess.Popen` is; it forks where a command or code of ours is to run."""
+
+    def __init__(self, words: Sequence[str], **options: Any) -> None:
+        call = None
+        if words and (name := os.path.basename(words[0])) in _MODULES:
+            call = [name, "", *words[1:]]
+        elif list(words[:2]) == [sys.executable, "-c"] and "from corrigible." in words[2]:
+            call = ["corrigible", f"{words[2]}\nsys.exit()", *words[3:]]
+        super().__init__(words, call=call, **options)
+
+
+FORKING: Final = SimpleNamespace(**{**vars(subprocess), "Popen": _Popen})
+"""For a module of ours that starts servers, in the place of `subprocess`."""
+
+
+def _is_plain(child: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
+    """Whether nothing of what is wanted could tell a fork from a start."""
+    is_special = child["preexec_fn"] or child["pass_fds"] or environment.get("CORRIGIBLE_EXEC")
+    return sys.platform == "linux" and not is_special and _for_python(environment) == _for_python(os.environ)
+
+
+def _for_python(environment: Mapping[str, str]) -> dict[str, str]:
+    given = {name: value for name, value in environment.items() if name.startswith(_OF_PYTHON)}
+    return {name: value for name, value in given.items() if name != "PYTHONUNBUFFERED"}  # a fork heeds that
+
+
+class _Waiting:
+    """The process that waits. It ends with ours: nobody holds the other end of its socket then."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            words = [sys.executable, "-c", _WAITING, str(theirs.fileno())]
+            self.process = subprocess.Popen(words, stdin=-3, stdout=-3, pass_fds=[theirs.fileno()])
+        atexit.register(self.end)
+
+    def end(self) -> None:
+        self._socket.close()
+        self.process.wait(60)
+
+    def fork(self, call: dict[str, Any], streams: list[int]) -> int:
+        """Return the number of a new process. Its parent is ours: the one between us and it has ended."""
+        with self._lock:
+            _adopt(True)
+            try:
+                socket.send_fds(self._socket, [json.dumps(call).encode()], streams)
+                number = self._socket.recv(32)
+            finally:
+                _adopt(False)
+        assert number, "the process that forks commands has ended"
+        return int(number)
+
+
+_running: _Waiting | None = None
+_starting: Final = threading.Lock()
+
+
+def _waiting() -> _Waiting:
+    """Return what forks. It is started again where a time limit has killed it with what a test had started."""
+    global _running
+    with _starting:
+        if _running is not None and _running.process.poll() is not None:
+            _running.end()
+            _running = None
+        _running = _running or _Waiting()
+        return _running
+
+
+def _adopt(yes: bool) -> None:
+    """Let orphans below this process become its children, not those of the system's first process."""
+    if ctypes.CDLL(None, use_errno=True).prctl(_ADOPTS, int(yes), 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def called(number: int) -> list[str]:
+    """Wait for calls on this socket, and fork for each. Return in the forks: they are to run these words."""
+    calls = socket.socket(fileno=number)
+    for interrupt in (signal.SIGINT, signal.SIGTERM):  # it ends when nobody can call any more
+        signal.signal(interrupt, signal.SIG_IGN)
+    while True:
+        text, streams, _, _ = socket.recv_fds(calls, _MOST, 3)
+        if not text:
+            os._exit(0)
+        reading, writing = os.pipe()
+        between = os.fork()
+        if between == 0:
+            between = os.getpid()
+            if os.fork() == 0:
+                break
+            os._exit(0)
+        os.waitpid(between, 0)
+        for each in (writing, *streams):
+            os.close(each)
+        calls.send(os.read(reading, 32))
+        os.close(reading)
+    while os.getppid() == between:
+        time.sleep(0.001)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    call: dict[str, Any] = json.loads(text)
+    if call["session"]:
+        os.setsid()
+    for each, stream in enumerate(streams):
+        os.dup2(stream, each)
+        os.close(stream)
+    os.chdir(call["folder"])
+    os.write(writing, b"%d" % os.getpid())
+    for each in (calls.detach(), reading, writing):
+        os.close(each)
+    os.environ.clear()
+    os.environ.update(call["environment"])
+    at_once = bool(os.environ.get("PYTHONUNBUFFERED"))
+    for each, name in enumerate(("stdin", "stdout", "stderr")):  # as Python makes them at its start
+        old, through = getattr(sys, name), at_once and each > 0
+        raw = open(each, "wb" if each else "rb", 0 if through else -1, closefd=False)  # noqa: SIM115  open to the end
+        lines = (each == 2 and not through) or raw.isatty()
+        new = io.TextIOWrapper(raw, old.encoding, old.errors, line_buffering=lines, write_through=through)
+        setattr(sys, name, new)
+        setattr(sys, f"__{name}__", new)
+    words: list[str] = call["words"]
+    return words
