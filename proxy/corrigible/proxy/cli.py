@@ -80,6 +80,7 @@ def _raising(missing: MissingExtra) -> Callable[[argparse.Namespace], int]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Exit status: 0 success, 1 it found a problem, 2 its arguments are wrong, 130 interrupted."""
     _open_standard_streams()
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # its own command, with rich: 5 MB
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] and words[0] in _RELOADING and hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # who sends it wants the newest files: they are about to be read

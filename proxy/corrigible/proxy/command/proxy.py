@@ -14,6 +14,7 @@ from corrigible.proxy.core.relay_seal import Relay
 from corrigible.proxy.http.api_routes import ApiRoutes
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.runtime.fork_server import Served
+from corrigible.proxy.runtime.own_process import keep_what_exists
 from corrigible.rules.errors import CorrigibleError
 
 from . import api_options, envoy_engine, grpc, spec_option, supervision, time_limit, tls
@@ -155,6 +156,7 @@ def run(args: argparse.Namespace) -> int:
         "reload": lambda: reload_all(running.parts()),
     }
     running = RunningPlans(given, started, relay, routes)
+    keep_what_exists()
     with closing(watch), closing(build_dispatcher(work, loops)) as dispatcher:
         return serve(
             settings,

@@ -23,7 +23,7 @@ from corrigible.rules.functions.builtin import unix
 from corrigible.rules.language.expression import running
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import MISSING, value_at
-from corrigible.rules.safety.known_words import known_words
+from corrigible.rules.safety.other_word import known_words
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import pointer_problem
 from corrigible.schema.exchange import Exchange, Json, Request

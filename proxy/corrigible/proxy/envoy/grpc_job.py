@@ -17,8 +17,8 @@ from corrigible.proxy.runtime.fork_server import Served
 
 from .grpc_service import GrpcService
 from .http_server import Answering
+from .process import SuccessWatch
 from .processing import GrpcWants, Wants
-from .success_watch import SuccessWatch
 
 
 @dataclass(slots=True)
