@@ -56,7 +56,7 @@ import corrigible.adapters.openapi.load, corrigible.adapters.openapi.generate, c
 from corrigible.proxy.cli import parser
 parser("proxy"), parser("pack"), parser("sandbox"), parser("description"), parser("descriptors"), parser("demo")
 import corrigible.proxy.mitm.server, corrigible.proxy.asgi
-import corrigible.proxy.envoy.engine, corrigible.proxy.command.correction_job
+import corrigible.proxy.envoy.engine, corrigible.proxy.command.corrector
 import corrigible.adapters.demo.recipe.service, corrigible.adapters.demo.acme.service
 import corrigible.adapters.apis.kubernetes.launch, corrigible.adapters.apis.etcd.launch
 from corrigible.conformance.cli import parser

@@ -76,11 +76,9 @@ def run(
 
     def load_anew() -> tuple[tuple[Engine, Descriptors | None], tuple[str, ...]]:
         engine = load_engine()
-        engine.warm_up()
         return (engine, descriptors_of(engine)), ()
 
     descriptors = descriptors_of(engine)
-    engine.warm_up()
     corrector = GrpcCorrector(engine, descriptors, mode=settings.mode, loops=loops)
     served: Served = {
         "correct": corrector.correct,
