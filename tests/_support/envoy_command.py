@@ -14,6 +14,7 @@ from typing import Final
 
 from tests._support.envoy_proxy import EnvoyBench as Bench
 
+STARTING = "corrigible proxy: starting\n"
 START = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
 JSON = b"Content-Type: application/json\r\n"
 REFUSED = Bench.message(b"400 Bad Request", JSON, b'{"error":{"code":"bad","message":"m"}}')

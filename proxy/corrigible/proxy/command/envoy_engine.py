@@ -52,6 +52,7 @@ class Taken(NamedTuple):
     is_envoy: bool
     said: str = ""
     """What the line about the start says of it: nothing if the user chose."""
+    correctors: int = 0
 
 
 def taken(started: Resolved) -> Taken:
@@ -60,7 +61,7 @@ def taken(started: Resolved) -> Taken:
     engine = one_of("--engine", args.engine, ENGINES)
     reason = reason_against(started) if engine != "mitmproxy" else "--engine mitmproxy"
     if reason is None:
-        return Taken(True, ", on Envoy" if engine == "auto" else "")
+        return Taken(True, ", on Envoy" if engine == "auto" else "", _correctors(args.correctors))
     if engine == "envoy":
         raise UsageError(f"--engine envoy: {reason}")
     if args.correctors is not None:
@@ -69,7 +70,7 @@ def taken(started: Resolved) -> Taken:
     return Taken(False, f", on {other} ({reason})" if engine == "auto" else "")
 
 
-def correctors_of(text: str | int | None) -> int:
+def _correctors(text: str | int | None) -> int:
     """Return how many correctors there are. Raises UsageError."""
     if text is None:
         return max(1, len(os.sched_getaffinity(0)) - 1)
@@ -88,9 +89,9 @@ def run_http(
     relay: Relay | None,
     trust: Trust,
     identity: Identity | None,
-    said: str,
+    taken: Taken,
 ) -> int:
-    """Serve an HTTP API. `said` is said of the engine.
+    """Serve an HTTP API.
 
     Raises CorrigibleError, OSError and ValueError if an argument is wrong.
     """
@@ -100,7 +101,7 @@ def run_http(
 
     from .corrector import http_job
 
-    args, (plan,), listen = started.args, started.plans, started.listen
+    (plan,), listen = started.plans, started.listen
     prepared = http_job(
         plan, relay, trust, started.rewritten, lambda route: RunningPlans(given, started, relay, [route])
     )
@@ -125,12 +126,11 @@ def run_http(
     if trust.insecure:
         _say("--upstream-insecure: the API's certificate is not verified")
     # What a seal was used for is known to one corrector only.
-    count = correctors_of(args.correctors) if relay is None else 1
-    return _run(args, prepared, gateway, count, said)
+    return _run(started.args, prepared, gateway, taken if relay is None else taken._replace(correctors=1))
 
 
-def run_grpc(plan: GrpcPlan, started: Resolved, identity: Identity | None, said: str) -> int:
-    """Serve a gRPC API. `said` is said of the engine.
+def run_grpc(plan: GrpcPlan, started: Resolved, identity: Identity | None, taken: Taken) -> int:
+    """Serve a gRPC API.
 
     Raises CorrigibleError, OSError and ValueError if an argument is wrong.
     """
@@ -139,7 +139,7 @@ def run_grpc(plan: GrpcPlan, started: Resolved, identity: Identity | None, said:
 
     from .corrector import grpc_job
 
-    args, listen, limits = started.args, started.listen, started.limits
+    listen, limits = started.listen, started.limits
     prepared = grpc_job(plan, started.mode, _say)
     gateway = Gateway(
         listen.host,
@@ -154,10 +154,10 @@ def run_grpc(plan: GrpcPlan, started: Resolved, identity: Identity | None, said:
         identity=identity,
         timeouts=started.timeouts,
     )
-    return _run(args, prepared, gateway, correctors_of(args.correctors), said)
+    return _run(started.args, prepared, gateway, taken)
 
 
-def _run(args: argparse.Namespace, prepared: Prepared, gateway: Gateway, correctors: int, said: str) -> int:
+def _run(args: argparse.Namespace, prepared: Prepared, gateway: Gateway, taken: Taken) -> int:
     from corrigible.proxy.admin.reload import Reloader
     from corrigible.proxy.envoy.engine import EnvoyEngine
     from corrigible.proxy.envoy.engine import run as serve
@@ -174,7 +174,7 @@ def _run(args: argparse.Namespace, prepared: Prepared, gateway: Gateway, correct
     engine = EnvoyEngine(
         gateway=replace(gateway, logs_all=args.log is not None or args.otel),
         job=prepared.job,
-        correctors=correctors,
+        correctors=taken.correctors,
         threads=len(os.sched_getaffinity(0)),
         corrector=prepared.route.corrector if prepared.route is not None else None,
         label=prepared.name,
@@ -184,7 +184,7 @@ def _run(args: argparse.Namespace, prepared: Prepared, gateway: Gateway, correct
         return serve(
             engine,
             watch.recorder,
-            lambda at: f"corrigible: {at} {prepared.label}{said}",
+            lambda at: f"corrigible: {at} {prepared.label}{taken.said}",
             lambda loop, all_correctors: watch.started(
                 loop,
                 Reloader(prepared.parts, prepared.files, watch.recorder, all_correctors, prepared.pending),

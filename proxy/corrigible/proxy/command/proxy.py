@@ -76,10 +76,11 @@ def run(given: argparse.Namespace) -> int:
 
         relay = Relay(key) if key is not None else None
         if grpc is not None:
-            run_grpc = envoy_engine.run_grpc if taken.is_envoy else _run_grpc
-            return run_grpc(grpc, started, identity, taken.said)
+            if taken.is_envoy:
+                return envoy_engine.run_grpc(grpc, started, identity, taken)
+            return _run_grpc(grpc, started, identity, taken.said)
         if taken.is_envoy:
-            return envoy_engine.run_http(given, started, relay, trust, identity, taken.said)
+            return envoy_engine.run_http(given, started, relay, trust, identity, taken)
         return _run_http(given, started, relay, trust, identity, taken.said)
     except (CorrigibleError, OSError, ValueError) as problem:
         return _fail(problem, 2)

@@ -35,6 +35,10 @@ class FieldList(Sequence[tuple[str, str]]):
             self._text = [(text_of(name), text_of(value)) for name, value in self._fields]
         return self._text
 
+    def __reduce__(self) -> tuple[type[list[tuple[str, str]]], tuple[list[tuple[str, str]]]]:
+        """Be a list in a worker, which has no mitmproxy."""
+        return list, (self._decoded(),)
+
     def __len__(self) -> int:
         return len(self._fields)
 
