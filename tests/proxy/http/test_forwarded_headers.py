@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.proxy.http.forwarded_headers import is_forwarded
 from corrigible.proxy.http.lookup_client import credentials
+from corrigible.proxy.http.message_head import is_forwarded
 
 WHO = """
 authorization cookie api-key apikey x-api-key x-goog-api-key private-token job-token x-vault-token

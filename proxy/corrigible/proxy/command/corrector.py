@@ -138,7 +138,7 @@ def grpc_job(plan: GrpcPlan, mode: Mode, complain: Callable[[str], None]) -> Pre
     """Load a gRPC API. Raises CorrigibleError, OSError and ValueError."""
     try:
         from corrigible.adapters.protobuf.descriptors import load
-        from corrigible.proxy.envoy.grpc_job import GrpcJob
+        from corrigible.proxy.envoy.grpc_service import GrpcJob
         from corrigible.proxy.grpc.channel import NoCertificate, secured
         from corrigible.proxy.grpc.corrector import GrpcCorrector
         from corrigible.proxy.grpc.server import shipped_descriptors
@@ -232,7 +232,7 @@ def _prepared(args: argparse.Namespace) -> Prepared:
 
 def _by_ext_proc(prepared: Prepared, *, query_mode: bool) -> Listening:
     """Return what serves by this protocol. Raises UsageError if its extra is not installed."""
-    from corrigible.proxy.envoy.api_hints import is_asking_for_target
+    from corrigible.proxy.envoy.gateway import is_asking_for_target
     from corrigible.proxy.envoy.processing import Processing
 
     try:

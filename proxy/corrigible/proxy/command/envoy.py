@@ -11,10 +11,8 @@ import yaml
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.limits import Timeouts
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.envoy.api_hints import is_asking_for_target, media_types, refusing_operations
-from corrigible.proxy.envoy.bootstrap import bootstrap
-from corrigible.proxy.envoy.gateway import Gateway
-from corrigible.proxy.envoy.mesh import envoy_gateway, istio
+from corrigible.proxy.envoy.bootstrap import bootstrap, envoy_gateway, istio
+from corrigible.proxy.envoy.gateway import Gateway, is_asking_for_target, media_types, refusing_operations
 from corrigible.proxy.http.api_routes import Upstream
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.rules.errors import CorrigibleError

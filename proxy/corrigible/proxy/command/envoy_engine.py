@@ -95,8 +95,7 @@ def run_http(
 
     Raises CorrigibleError, OSError and ValueError if an argument is wrong.
     """
-    from corrigible.proxy.envoy.api_hints import is_asking_for_target, media_types, refusing_operations
-    from corrigible.proxy.envoy.gateway import Gateway
+    from corrigible.proxy.envoy.gateway import Gateway, is_asking_for_target, media_types, refusing_operations
     from corrigible.proxy.http.api_routes import Upstream
 
     from .corrector import http_job

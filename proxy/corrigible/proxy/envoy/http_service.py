@@ -11,8 +11,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from corrigible.proxy.access_log.entry import Entry
-from corrigible.proxy.access_log.exchange_entry import with_outcome
+from corrigible.proxy.access_log.entry import Entry, with_outcome
 from corrigible.proxy.http.api_routes import ApiRoute, Upstream
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome, size_to_read
 from corrigible.proxy.http.lookup_client import LookupClient, Origin
@@ -21,8 +20,8 @@ from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task, unanswe
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .http_server import Call, Reply
+from .log_line import told
 from .refusal_message import ENTRY, LOOPS, SECTIONS, Head, Unreadable, head_edits, read_head, read_message, written
-from .told_entry import told
 
 _GRACE: Final = 3
 """A multiple of the time limit: beyond it, the look-ups' own time limit has failed."""

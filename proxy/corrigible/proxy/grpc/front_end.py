@@ -18,7 +18,7 @@ from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.proxy.core.corrector import OUR_ERROR, Outcome
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.forwarded_headers import is_forwarded
+from corrigible.proxy.http.message_head import is_forwarded
 from corrigible.proxy.runtime.dispatcher import Dispatcher, Task, unanswered
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer

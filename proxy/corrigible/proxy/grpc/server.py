@@ -14,8 +14,7 @@ from pathlib import Path
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from corrigible.adapters.protobuf.descriptors import Descriptors, load
-from corrigible.proxy.access_log.entry import Entry
-from corrigible.proxy.access_log.exchange_entry import with_outcome
+from corrigible.proxy.access_log.entry import Entry, with_outcome
 from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.admin.reload import Part, reload_all
 from corrigible.proxy.build import build_dispatcher

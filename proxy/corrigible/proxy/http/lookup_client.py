@@ -19,7 +19,7 @@ from corrigible.proxy.tls_files import USUAL, Trust
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, kept_headers
 from corrigible.schema.content_encoding import decoded
 
-from .forwarded_headers import is_forwarded
+from .message_head import is_forwarded
 
 BODY_LIMIT = 1 << 20
 """Longer responses count as no answer."""

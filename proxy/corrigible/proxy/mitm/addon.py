@@ -14,8 +14,7 @@ from contextlib import suppress
 from mitmproxy import http, tcp, websocket
 from mitmproxy.proxy import server_hooks
 
-from corrigible.proxy.access_log.entry import Entry
-from corrigible.proxy.access_log.exchange_entry import with_outcome
+from corrigible.proxy.access_log.entry import Entry, with_outcome
 from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.core.mode import ModeChoice
 from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes
@@ -27,9 +26,8 @@ from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task, kind_of
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .error_page import ERROR_TYPE, error_body, error_text, failure_text, is_callers
-from .messages import TARGET, request_head, response_head
-from .own_address import is_own
-from .response_framing import length_and_kind, rewrite_response
+from .listener import is_own
+from .messages import TARGET, length_and_kind, request_head, response_head, rewrite_response
 from .stream import API, CALLERS_END, CANDIDATE, REASON, REQUEST_OVER
 
 BUFFER_LIMIT = 1 << 16
