@@ -44,7 +44,6 @@ PURE = [
     ("proxy", "http/corrector.py"),
     ("proxy", "grpc/corrector.py"),
     ("proxy", "envoy/refusal_message.py"),
-    ("proxy", "envoy/log_line.py"),
     ("adapters", "bodies/**/*.py"),
     ("adapters", "formats/**/*.py"),
     ("adapters", "mapping/operation.py"),

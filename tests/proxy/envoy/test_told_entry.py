@@ -7,7 +7,8 @@ import json
 import pytest
 
 from corrigible.proxy.access_log.entry import Entry, Verdict
-from corrigible.proxy.envoy.log_line import entry_of, fields_of, told, with_told
+from corrigible.proxy.envoy.log_line import entry_of, fields_of
+from corrigible.proxy.envoy.refusal_message import told, with_told
 
 FEEDBACK = {
     "type": "recovery_guidance",

@@ -26,10 +26,9 @@ from corrigible.proxy.runtime.fork_server import Served
 
 from .grpc_wire import metadata_of, seconds_of, single_message, status_of
 from .http_server import Answering, Call, Reply
-from .log_line import told
 from .process import SuccessWatch
 from .processing import GrpcWants, Wants
-from .refusal_message import ENTRY, LOOPS, SECTIONS, Head, Unreadable, read_head, read_message, written
+from .refusal_message import ENTRY, LOOPS, SECTIONS, Head, Unreadable, read_head, read_message, told, written
 
 
 class GrpcService:

@@ -20,8 +20,18 @@ from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task, unanswe
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .http_server import Call, Reply
-from .log_line import told
-from .refusal_message import ENTRY, LOOPS, SECTIONS, Head, Unreadable, head_edits, read_head, read_message, written
+from .refusal_message import (
+    ENTRY,
+    LOOPS,
+    SECTIONS,
+    Head,
+    Unreadable,
+    head_edits,
+    read_head,
+    read_message,
+    told,
+    written,
+)
 
 _GRACE: Final = 3
 """A multiple of the time limit: beyond it, the look-ups' own time limit has failed."""
