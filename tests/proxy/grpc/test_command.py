@@ -165,11 +165,9 @@ def test_a_wrong_argument_is_one_line_and_2(
 def test_nobody_to_believe_in_is_one_line_and_2(rpc: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    said = (
-        f"{STARTING}corrigible proxy: --upstream-insecure: 127.0.0.1:{port} shows no certificate: connection refused\n"
-    )
     words = ("--grpc-upstream", f"https://127.0.0.1:{port}", "--upstream-insecure")
-    assert rpc.ended_apart(*words) == (2, f"{said}: connection refused\n")
+    said = f"corrigible proxy: --upstream-insecure: 127.0.0.1:{port} shows no certificate: connection refused\n"
+    assert rpc.ended_apart(*words) == (2, STARTING + said)
 
 
 def test_an_upstream_in_the_clear_shows_no_certificate(rpc: Any, probe: Any) -> None:

@@ -59,7 +59,6 @@ def run(given: argparse.Namespace) -> int:
         taken = envoy_engine.taken(started)
         if engine_mode == "reverse":
             warn_of_plaintext(started.listen, args)
-        identity = read_identity(args)
         grpc = GrpcPlan(args, started.limits, given, started) if args.grpc_upstream is not None else None
         if grpc is None:
             upstreams = [plan.upstream for plan in plans]
@@ -67,6 +66,7 @@ def run(given: argparse.Namespace) -> int:
             trust = read_trust(args, plaintext=None if secure else f"--upstream {upstreams[0]}")
             if engine_mode != "reverse" and args.tls_cert is not None:
                 raise UsageError(f"--tls-cert cannot be used with --engine-mode {engine_mode}")
+        identity = read_identity(args)
         if grpc is None and not taken.is_envoy and find_spec("mitmproxy") is None:
             return _fail("mitmproxy is not installed: pip install 'corrigible[mitmproxy]'", 1)
         if not args.quiet:
