@@ -67,22 +67,29 @@ class _Version(argparse.Action):
 
 
 def parser(*names: str) -> argparse.ArgumentParser:
-    """Return the parser of these commands; without names, of all, without their options: none of them is imported.
+    """Return the parser of these commands; without names, of all."""
+    top, commands = _top()
+    for name in names or COMMANDS:
+        module, function = _MODULES.get(name, (name, "add"))
+        getattr(import_module(f".command.{module}", __package__), function)(commands)
+    return top
 
-    Commands that lack their extra are listed, too.
-    """
+
+def _listing() -> argparse.ArgumentParser:
+    """Return what lists all commands, those that lack their extra, too. To import them all would take a second."""
+    top, commands = _top()
+    is_whole = missing_module("proxy") is None
+    for name, text in COMMANDS.items():
+        commands.add_parser(name, help=text if is_whole else needs("it", _EXTRAS.get(name, "proxy")))
+    return top
+
+
+def _top() -> tuple[CommandParser, argparse._SubParsersAction[CommandParser]]:
     top = CommandParser(
         prog="corrigible", description="Add machine-readable corrections to the errors of APIs that you do not own."
     )
     top.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
-    commands = top.add_subparsers(action=_Commands, title="commands", metavar="COMMAND", required=True)
-    for name in names:
-        module, function = _MODULES.get(name, (name, "add"))
-        getattr(import_module(f".command.{module}", __package__), function)(commands)
-    is_whole = missing_module("proxy") is None
-    for name, text in () if names else COMMANDS.items():
-        commands.add_parser(name, help=text if is_whole else needs("it", _EXTRAS.get(name, "proxy")))
-    return top
+    return top, top.add_subparsers(action=_Commands, title="commands", metavar="COMMAND", required=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -96,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = COMMANDS if [*words[:1]] == ["completion"] else [name for name in words[:1] if name in COMMANDS]
     with shown_on("stdout", "stderr", colours=True):
         try:
-            top = parser(*names)
+            top = parser(*names) if names else _listing()
             return _run(top.parse_args(words, argparse.Namespace(top=top)))
         except MissingExtra as missing:
             is_grpc = any(word.partition("=")[0] == "--grpc-upstream" for word in words)
