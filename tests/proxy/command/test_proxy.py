@@ -436,3 +436,14 @@ def test_a_hangup_during_the_start_ends_nothing() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["proxy", "--help"], ["proxy", "--engine", "envoy"]])
+def test_help_and_mistakes_import_nothing_slow(words: list[str]) -> None:
+    code = f"import sys; from corrigible.proxy.cli import main\ntry: main({words!r})\nfinally: print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240)
+    imported = set(ran.stdout.splitlines()[-1].split())
+    assert imported & {"asyncio", "httpx", "mitmproxy", "pydantic", "yaml"} == set()
+    if words == ["proxy", "--help"]:
+        titles = [line for line in ran.stdout.splitlines() if re.fullmatch(r"[a-z]+:", line)]
+        assert titles == ["options:", "upstream:", "knowledge:", "answers:", "operation:", "security:"]
