@@ -64,6 +64,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench.worst
 	$(BIN)/python -m tests.bench.description
 	$(BIN)/python -m tests.bench.index
+	$(BIN)/python -m tests.bench.start
 	$(BIN)/python -m tests.bench.corrector
 	$(BIN)/python -m tests.bench.side_by_side
 	$(BIN)/python -m tests.bench.grpc
@@ -72,6 +73,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench.deaths
 
 bench-quick: $(READY)
+	$(BIN)/python -m tests.bench.start --turns 1
 	$(BIN)/python -m tests.bench.corrector --turns 1 --seconds 1
 	$(BIN)/python -m tests.bench.side_by_side --turns 1 --seconds 1
 	$(BIN)/python -m tests.bench.grpc --turns 1 --seconds 0.5

@@ -37,7 +37,7 @@ _OF_PYTHON: Final = ("PYTHON", "LANG", "LC_")
 _WAITING: Final = """
 import gc, sys
 import corrigible.adapters.openapi.load, uvicorn.protocols.http.auto
-import corrigible.proxy.mitm.server, corrigible.proxy.envoy.engine, corrigible.proxy.command.correction_job
+import corrigible.proxy.mitm.server, corrigible.proxy.envoy.engine, corrigible.proxy.command.corrector
 from corrigible.conformance import cli as conformance
 from corrigible.proxy import cli as corrigible
 corrigible.parser("proxy"), corrigible.parser("sandbox"), conformance.parser("check"), conformance.parser("lift")

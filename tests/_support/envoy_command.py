@@ -14,6 +14,7 @@ from typing import Any, Final
 from tests._support.command import arguments, start
 from tests._support.envoy_proxy import EnvoyBench as Bench
 
+STARTING = "corrigible proxy: starting\n"
 JSON = b"Content-Type: application/json\r\n"
 REFUSED = Bench.message(b"400 Bad Request", JSON, b'{"error":{"code":"bad","message":"m"}}')
 PATIENCE = 60.0

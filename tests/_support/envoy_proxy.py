@@ -30,8 +30,7 @@ def envoy_at(
     from corrigible.proxy.envoy.http_server import Call, Reply
     from corrigible.proxy.envoy.http_service import HttpService
     from corrigible.proxy.envoy.log_line import entry_of, fields_of
-    from corrigible.proxy.envoy.process import ADMIN, EnvoyProcess
-    from corrigible.proxy.envoy.success_watch import SuccessWatch
+    from corrigible.proxy.envoy.process import ADMIN, EnvoyProcess, SuccessWatch
     from corrigible.proxy.http.api_routes import ApiRoute
     from corrigible.proxy.http.api_routes import Upstream as At
     from corrigible.proxy.http.lookup_client import LookupClient

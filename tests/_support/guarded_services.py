@@ -165,6 +165,7 @@ def start_proxy() -> Iterator[Callable[..., int]]:
         process = command_start([*command, "--listen", "127.0.0.1:0", *options], stderr=subprocess.PIPE, text=True)
         started.append(process)
         assert process.stderr is not None
+        assert process.stderr.readline() == "corrigible proxy: starting\n"
         line = process.stderr.readline()
         assert line.startswith("corrigible: 127.0.0.1:"), line + process.stderr.read()
         return int(line.split()[1].rpartition(":")[2])

@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from corrigible.proxy.access_log.entry import Entry, Verdict
-from corrigible.proxy.access_log.exchange_entry import with_outcome
+from corrigible.proxy.access_log.entry import Entry, Verdict, with_outcome
 from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.access_log.terminal import refusal_line
 from corrigible.proxy.core.mode import Mode, ModeChoice, parse_mode
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome, size_to_read
-from corrigible.proxy.http.forwarded_headers import is_forwarded
+from corrigible.proxy.http.message_head import is_forwarded
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, bytes_of, text_of
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Overloaded, Task, WorkerLost, unanswered
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER

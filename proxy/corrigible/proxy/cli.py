@@ -6,33 +6,33 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import version
-from typing import Final
+from typing import Any, Final
 
 from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.command_line import CommandParser
-from corrigible.schema.extra import MissingExtra, needs
+from corrigible.schema.extra import MissingExtra, missing_module, needs
 from corrigible.schema.printable import shown_on
 
-COMMANDS: Final = (
-    "proxy",
-    "corrector",
-    "envoy",
-    "translate",
-    "pack",
-    "sandbox",
-    "demo",
-    "descriptors",
-    "description",
-    "spec",
-    "map",
-    "status",
-    "mcp",
-    "completion",
-)
-"""Each is also the name of its module."""
+COMMANDS: Final = {
+    "proxy": "run the proxy in front of an API",
+    "corrector": "answer the questions of a gateway, such as Envoy, about refused requests",
+    "envoy": "print the configuration of an Envoy that asks correctors",
+    "translate": "show offline what the proxy would send for recorded exchanges",
+    "pack": "create, check and explain rule packs",
+    "sandbox": "run a local server that behaves like an API",
+    "demo": "show a rejected call, the same call through the proxy, and the corrected retry",
+    "descriptors": "print the descriptors of a gRPC API",
+    "description": "print the OpenAPI description of an example API",
+    "spec": "show what the proxy can check by an API's description",
+    "map": "find operations that do the same, and map their fields",
+    "status": "show what a running proxy did, and whether it is well",
+    "mcp": "offer an API's operations as tools of the Model Context Protocol",
+    "completion": "print a script that completes commands and options in a shell",
+}
+"""What each does. Each is also the name of its module, but for those of `_MODULES`."""
+_MODULES: Final = {"descriptors": ("spec", "add_descriptors"), "description": ("spec", "add_description")}
 _EXTRAS: Final = {
     "proxy": "mitmproxy",
     "corrector": "envoy",
@@ -49,45 +49,61 @@ _INTERRUPTED: Final = 130
 """As shells say: ended by SIGINT."""
 
 
+class _Commands(argparse._SubParsersAction):  # type: ignore[type-arg]  # generic for type checkers only
+    """Lists each command with what it does."""
+
+    def add_parser(self, name: str, **options: Any) -> Any:
+        return super().add_parser(name, **{"help": COMMANDS[name], **options})
+
+
+class _Version(argparse.Action):
+    """Looks for the version only when it is asked for: that takes as long as to start."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import version
+
+        print(f"corrigible {version('corrigible')}")
+        parser.exit()
+
+
 def parser(*names: str) -> argparse.ArgumentParser:
-    """Return the parser of these commands; without names, of all: those that lack their extra are listed, too."""
-    top = CommandParser(
-        prog="corrigible", description="Add machine-readable corrections to the errors of APIs that you do not own."
-    )
-    top.add_argument("--version", action="version", version=f"corrigible {version('corrigible')}")
-    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    """Return the parser of these commands; without names, of all."""
+    top, commands = _top()
     for name in names or COMMANDS:
-        try:
-            module = import_module(f".command.{name}", __package__)
-        except MissingExtra as missing:
-            if names:
-                raise
-            lacking = commands.add_parser(name, help=needs("it", _EXTRAS.get(name, "proxy")), add_help=False)
-            lacking.add_argument("words", nargs=argparse.REMAINDER)
-            lacking.set_defaults(run=_raising(missing))
-        else:
-            module.add(commands)
+        module, function = _MODULES.get(name, (name, "add"))
+        getattr(import_module(f".command.{module}", __package__), function)(commands)
     return top
 
 
-def _raising(missing: MissingExtra) -> Callable[[argparse.Namespace], int]:
-    def run(_: argparse.Namespace) -> int:
-        raise missing
+def _listing() -> argparse.ArgumentParser:
+    """Return what lists all commands, those that lack their extra, too. To import them all would take a second."""
+    top, commands = _top()
+    is_whole = missing_module("proxy") is None
+    for name, text in COMMANDS.items():
+        commands.add_parser(name, help=text if is_whole else needs("it", _EXTRAS.get(name, "proxy")))
+    return top
 
-    return run
+
+def _top() -> tuple[CommandParser, argparse._SubParsersAction[CommandParser]]:
+    top = CommandParser(
+        prog="corrigible", description="Add machine-readable corrections to the errors of APIs that you do not own."
+    )
+    top.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
+    return top, top.add_subparsers(action=_Commands, title="commands", metavar="COMMAND", required=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Exit status: 0 success, 1 it found a problem, 2 its arguments are wrong, 130 interrupted."""
     _open_standard_streams()
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # its own command, with rich: 5 MB
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] and words[0] in _RELOADING and hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # who sends it wants the newest files: they are about to be read
     # To import the others takes longer than most commands; completion is about all of them.
-    names = [name for name in words[:1] if name in COMMANDS and name != "completion"]
+    names = COMMANDS if [*words[:1]] == ["completion"] else [name for name in words[:1] if name in COMMANDS]
     with shown_on("stdout", "stderr", colours=True):
         try:
-            top = parser(*names)
+            top = parser(*names) if names else _listing()
             return _run(top.parse_args(words, argparse.Namespace(top=top)))
         except MissingExtra as missing:
             is_grpc = any(word.partition("=")[0] == "--grpc-upstream" for word in words)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from corrigible.adapters.sandbox.certificate import Files
+from corrigible.proxy.envoy import envoy_path
 from corrigible.proxy.envoy.bootstrap import connection_manager, listener
 from corrigible.proxy.envoy.clusters import clusters
 from corrigible.proxy.envoy.gateway import Gateway
-from corrigible.proxy.envoy.process import envoy_path
 from corrigible.proxy.http.api_routes import Upstream
 from corrigible.proxy.tls_files import Identity
 

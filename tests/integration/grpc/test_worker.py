@@ -32,6 +32,7 @@ def process(service: int, descriptor_set: Path) -> Iterator[tuple[int, int]]:
     command += ["--engine", "mitmproxy"]
     with start(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
+        assert process.stderr.readline() == "corrigible proxy: starting\n"
         said = process.stderr.readline()
         found = re.match(r"corrigible: 127\.0\.0\.1:(\d+) ", said)
         assert found is not None, said

@@ -50,6 +50,7 @@ def test_a_running_proxy_tells_what_it_did(bench: Any, write_pack: Any, capsys: 
             try:
                 assert process.stdout is not None and process.stderr is not None
                 port = int(process.stdout.readline().split()[1].rpartition(":")[2])
+                assert process.stderr.readline() == "corrigible proxy: starting\n"
                 first = process.stderr.readline()
                 found = re.fullmatch(r"corrigible proxy: (http://\S+) has /healthz, /readyz and /metrics\n", first)
                 assert found is not None

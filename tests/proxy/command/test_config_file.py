@@ -21,7 +21,7 @@ import yaml
 from corrigible.client.httpx import CorrigibleTransport
 from corrigible.proxy.command import proxy
 from corrigible.proxy.command.config_file import config_schema, read_config
-from corrigible.proxy.command.usage_error import UsageError
+from corrigible.proxy.command.options import UsageError
 from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes, Upstream
 from corrigible.rules.errors import AuthoringError
 

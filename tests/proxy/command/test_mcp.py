@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from corrigible.proxy.command import mcp
-from corrigible.proxy.command.usage_error import UsageError
+from corrigible.proxy.command.options import UsageError
 
 SPEC = """
 openapi: 3.0.0

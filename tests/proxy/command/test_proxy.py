@@ -19,8 +19,10 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.cli import main
-from corrigible.proxy.command import addresses
+from corrigible.proxy.command import options
 from corrigible.proxy.command import proxy as command
+
+STARTING = "corrigible proxy: starting\n"
 
 
 def arguments(*words: str) -> argparse.Namespace:
@@ -76,7 +78,7 @@ def test_it_says_one_line_finishes_what_is_under_way_and_exits_0(bench: Any, tmp
             wire.close()
             assert process.wait(60) == 0
             summary = process.stderr.read() if process.stderr else ""
-            assert (process.stdout.read(), summary) == ("", "corrigible proxy: 1 request, 0 refusals\n")
+            assert (process.stdout.read(), summary) == ("", f"{STARTING}corrigible proxy: 1 request, 0 refusals\n")
     assert log.read_text().count("\n") == 1
 
 
@@ -164,7 +166,8 @@ def test_each_refusal_and_each_kind_of_failure_is_one_line_and_a_summary_ends_it
             bench.ask(port, "/other", "HEAD")
             bench.ask(port, "/other", headers=b"Prefer: recovery-feedback=none\r\n")
             process.terminate()
-            lines = process.communicate(timeout=240)[1].splitlines()
+            first, *lines = process.communicate(timeout=240)[1].splitlines()
+    assert first == STARTING.rstrip()
     took = r" \[\d+(\.\d+)? (µs|ms|s)\]"
     expected = [
         r"..:..:.. 400 POST /bad corrected: MODIFY_PARAMS, to be confirmed \(apex\.x\)" + took,
@@ -222,7 +225,7 @@ def test_a_taken_port_is_one_line_and_status_1(bench: Any) -> None:
         with started(bench, "--upstream", "http://127.0.0.1:9", "--pack", "http", "--listen", address) as process:
             out, err = process.communicate(timeout=240)
     assert (process.returncode, out) == (1, "")
-    assert err == f"corrigible proxy: cannot listen on {address}: address already in use\n"
+    assert err == f"{STARTING}corrigible proxy: cannot listen on {address}: address already in use\n"
 
 
 @pytest.mark.parametrize(("limit", "corrected"), [((), False), (("--time-limit", "30"), True)])
@@ -338,7 +341,8 @@ def test_what_watches_and_cannot_is_one_line(
 def test_a_log_that_cannot_be_written_is_status_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     log = tmp_path / "no" / "log.jsonl"
     assert command.run(arguments(*UP, "--pack", "stripe", "--log", str(log))) == 2
-    assert capsys.readouterr() == ("", f"corrigible proxy: cannot write the log {log}: no such file or directory\n")
+    line = f"corrigible proxy: cannot write the log {log}: no such file or directory\n"
+    assert capsys.readouterr() == ("", line)
 
 
 def test_without_mitmproxy_it_says_what_to_install(
@@ -365,7 +369,7 @@ def test_without_mitmproxy_it_says_what_to_install(
     ],
 )
 def test_an_address_to_listen_on(text: str, address: tuple[str, int]) -> None:
-    assert addresses.parse_listen(text) == address
+    assert options.parse_listen(text) == address
 
 
 @pytest.mark.parametrize(
@@ -377,7 +381,7 @@ def test_an_address_to_listen_on(text: str, address: tuple[str, int]) -> None:
     ],
 )
 def test_an_upstream_is_an_origin(text: str, origin: str) -> None:
-    assert addresses.parse_upstream(text) == origin
+    assert options.parse_upstream(text) == origin
 
 
 @pytest.mark.parametrize("engine", ["mitmproxy", "envoy"])
@@ -421,3 +425,14 @@ def test_a_hangup_during_the_start_ends_nothing() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["proxy", "--help"], ["proxy", "--engine", "envoy"]])
+def test_help_and_mistakes_import_nothing_slow(words: list[str]) -> None:
+    code = f"import sys; from corrigible.proxy.cli import main\ntry: main({words!r})\nfinally: print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240)
+    imported = set(ran.stdout.splitlines()[-1].split())
+    assert imported & {"asyncio", "httpx", "mitmproxy", "pydantic", "yaml"} == set()
+    if words == ["proxy", "--help"]:
+        titles = [line for line in ran.stdout.splitlines() if re.fullmatch(r"[a-z]+:", line)]
+        assert titles == ["options:", "upstream:", "knowledge:", "answers:", "operation:", "security:"]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from corrigible.adapters.openapi.load import load
+from corrigible.proxy.command.options import UsageError
 from corrigible.proxy.command.spec_option import UnmatchedPaths, shown, spec_files, told
-from corrigible.proxy.command.usage_error import UsageError
 from tests._support.built_in_packs import profile_of
 
 PATHS: dict[str, object] = {f"/{name}": {"get": {"responses": {}}} for name in ("flowers", "cars", "cars/{plate}")}

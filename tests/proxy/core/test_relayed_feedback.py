@@ -14,7 +14,7 @@ import pytest
 from corrigible.adapters.apis.kubernetes.adapter import ADAPTER, calls_of
 from corrigible.adapters.base import Adapter
 from corrigible.proxy.build import load_profiles
-from corrigible.proxy.command.relay_key import read_key
+from corrigible.proxy.command.options import read_key
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.core.relay_seal import Relay

@@ -12,8 +12,8 @@ import yaml
 from corrigible.adapters.sandbox.python import venv_python
 from corrigible.proxy import cli
 from corrigible.proxy.admin.server import PATIENCE
-from corrigible.proxy.command.addresses import parse_listen
 from corrigible.proxy.command.config_file import Config, read_config
+from corrigible.proxy.command.options import parse_listen
 from corrigible.proxy.mitm.server import DRAIN_SECONDS
 from corrigible.proxy.pack_tools.case_runner import run_cases
 from corrigible.rules.pack.load import built_in

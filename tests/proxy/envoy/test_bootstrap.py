@@ -16,11 +16,9 @@ import yaml
 from corrigible.adapters.sandbox.certificate import make_certificate
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.cli import main
-from corrigible.proxy.envoy.api_hints import lua_pattern, media_types, refusing_operations
-from corrigible.proxy.envoy.bootstrap import bootstrap
-from corrigible.proxy.envoy.gateway import Gateway, RefusingOperation
-from corrigible.proxy.envoy.lua_source import literal
-from corrigible.proxy.envoy.process import envoy_path
+from corrigible.proxy.envoy import envoy_path
+from corrigible.proxy.envoy.bootstrap import bootstrap, literal
+from corrigible.proxy.envoy.gateway import Gateway, RefusingOperation, lua_pattern, media_types, refusing_operations
 from corrigible.proxy.http.api_routes import Upstream
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.tls_files import Identity, Trust

@@ -24,6 +24,7 @@ from tests._support.envoy_command import (
     JSON,
     PATIENCE,
     REFUSED,
+    STARTING,
     children,
     corrector_of,
     envoy_of,
@@ -101,6 +102,7 @@ def test_its_metrics_are_those_of_the_other_engine(upstream: Any, tmp_path: Path
     words = ["--pack", "http", "--admin", "127.0.0.1:0", *(["--log", str(tmp_path / "log")] if is_logged else [])]
     with started(upstream.port, *words) as (process, port):
         assert process.stderr is not None
+        assert process.stderr.readline() == STARTING
         found = re.search(r"http://\S+", process.stderr.readline())
         assert found is not None
         for path in ("/ok", "/ok", "/moved", "/broken", "/bad", "/gone"):
@@ -228,7 +230,7 @@ def test_an_address_that_is_taken_is_1(upstream: Any) -> None:
     words = ("--upstream", "http://127.0.0.1:1", "--pack", "http", "--engine", "envoy")
     status, said = ended(*words, "--listen", f"127.0.0.1:{upstream.port}")
     assert status == 1
-    assert said == f"corrigible proxy: cannot listen on 127.0.0.1:{upstream.port}: address already in use\n"
+    assert said == f"{STARTING}corrigible proxy: cannot listen on 127.0.0.1:{upstream.port}: address already in use\n"
 
 
 @pytest.mark.parametrize("engine", ["envoy", "mitmproxy"])
@@ -236,7 +238,8 @@ def test_an_address_that_another_proxy_has_is_1(upstream: Any, engine: str) -> N
     with started(upstream.port, "--pack", "http") as (_, port):
         words = ("--upstream", "http://127.0.0.1:1", "--pack", "http", "--engine", engine)
         status, said = ended(*words, "--listen", f"127.0.0.1:{port}")
-        assert (status, said) == (1, f"corrigible proxy: cannot listen on 127.0.0.1:{port}: address already in use\n")
+        line = f"corrigible proxy: cannot listen on 127.0.0.1:{port}: address already in use\n"
+        assert (status, said) == (1, STARTING + line)
 
 
 @pytest.mark.parametrize(("words", "said"), [((), ""), (("--engine", "auto"), ", on Envoy")])

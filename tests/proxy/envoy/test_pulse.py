@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from corrigible.proxy.envoy.pulse import Pulse
+from corrigible.proxy.envoy.correctors import Pulse
 
 SERVER = """
 import socket, sys, time

@@ -8,7 +8,7 @@ import pytest
 
 from corrigible.proxy.access_log.entry import Entry, Verdict
 from corrigible.proxy.envoy.log_line import entry_of, fields_of
-from corrigible.proxy.envoy.told_entry import told, with_told
+from corrigible.proxy.envoy.refusal_message import told, with_told
 
 FEEDBACK = {
     "type": "recovery_guidance",

@@ -9,7 +9,7 @@ import pytest
 
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.http.corrector import HttpOutcome
-from corrigible.proxy.http.digest_headers import covers_body
+from corrigible.proxy.http.message_head import covers_body
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer

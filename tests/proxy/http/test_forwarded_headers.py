@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from corrigible.proxy.http.forwarded_headers import is_forwarded
 from corrigible.proxy.http.lookup_client import credentials
+from corrigible.proxy.http.message_head import is_forwarded
 from tests._support.rows import rows
 
 WHO = """

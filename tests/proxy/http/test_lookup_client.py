@@ -69,10 +69,10 @@ from corrigible.rules.lookup import Lookup
 
 async def main():
     client = LookupClient()
-    await client.prepare()
-    pool, before = client._pool(), set(sys.modules)
+    await client.prepare(is_secure=False)
+    pool, before = client._pool(is_secure=False), set(sys.modules)
     answer = await client.ask(Origin("http", "127.0.0.1", int(sys.argv[1]), None, ()), Lookup("/x"))
-    print(answer.status, client._pool() is pool, sorted(set(sys.modules) - before))
+    print(answer.status, client._pool(is_secure=False) is pool, sorted(set(sys.modules) - before))
     await client.close()
 
 asyncio.run(main())

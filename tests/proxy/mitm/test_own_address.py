@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.proxy.mitm.own_address import is_own
+from corrigible.proxy.mitm.listener import is_own
 
 
 @pytest.mark.parametrize(

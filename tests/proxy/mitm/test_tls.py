@@ -513,6 +513,7 @@ def test_the_command_says_https_and_that_it_does_not_check(theirs: Files, ours: 
             _, err = process.communicate(timeout=240)
     assert answers == [OK, OK]
     assert err.splitlines() == [
+        "corrigible proxy: starting",
         "corrigible proxy: --upstream-insecure: the API's certificate is not verified",
         "corrigible proxy: 2 requests, 0 refusals",
     ]

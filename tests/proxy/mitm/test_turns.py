@@ -10,7 +10,7 @@ BUSY, TURNS, ROUNDS = 8, 5, 4
 
 
 def test_many_busy_connections_hold_the_others_no_longer_than_one() -> None:
-    from corrigible.proxy.mitm.fair_reader import ReadQueue
+    from corrigible.proxy.mitm.connection import ReadQueue
 
     rounds: list[str] = [""]
     """Who read in which round of the event loop."""

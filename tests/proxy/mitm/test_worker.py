@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import pickle
 import re
 import signal
 import socket
@@ -261,3 +262,11 @@ def test_without_any_fork_server_answers_pass(bench: Any, tmp_path: Path) -> Non
         assert corrected(bench.ask(proxy.port, "/v1/x", "POST", SMALL, JSON))
         proxy.process.terminate()
         assert proxy.process.wait(60) == 0
+
+
+def test_a_worker_reads_header_fields_without_mitmproxy() -> None:
+    from corrigible.proxy.mitm.messages import FieldList
+
+    fields = FieldList(((b"Accept", b"*/*"), (b"X", b"\xff")))
+    copy = pickle.loads(pickle.dumps(fields))
+    assert (type(copy), copy) == (list, [("Accept", "*/*"), ("X", "\udcff")])

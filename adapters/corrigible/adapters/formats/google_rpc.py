@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from corrigible.adapters.protobuf.error_details import decoded
 from corrigible.rules.pointer import MISSING, escape, resolve, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol
@@ -218,6 +217,8 @@ def _detail_members(detail: Mapping[str, Json]) -> Mapping[str, Json]:
             data = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
         except (binascii.Error, ValueError):
             return detail
+        from corrigible.adapters.protobuf.error_details import decoded  # protobuf takes 3 MB: few APIs send bytes
+
         return decoded(_detail_type(detail), data) or detail
     return detail
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_plus
 
+from corrigible.proxy.core.corrector import Outcome
+from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.feedback_store import DOCUMENTS
 from corrigible.schema.credential_name import is_secret_parameter, plain
 from corrigible.schema.exchange import record
@@ -291,3 +293,21 @@ def _unless_a_card(match: re.Match[str]) -> str:
     digits = [int(digit) for digit in match[0].replace("%20", "") if digit.isdigit()]
     doubled = (sum(divmod(2 * digit, 10)) for digit in digits[-2::-2])
     return REDACTED if (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0 else match[0]
+
+
+_OUTCOME_WORDS = {Mode.REFLECTIVE: "annotated", Mode.VERBOSE: "diagnosed", Mode.TRADITIONAL: "blanked"}
+
+
+def with_outcome(entry: Entry, outcome: Outcome[Any] | None, *, reason: str | None = None) -> Entry:
+    """Return the entry with what was decided. Without an outcome, `reason` says why there is none."""
+    if outcome is None:
+        return replace(entry, reason=reason)
+    changed = outcome.rewrite is not None and entry.error is None
+    return entry.decided(
+        _OUTCOME_WORDS.get(outcome.mode, entry.outcome) if changed else entry.outcome,
+        outcome.operation or None,
+        tuple(outcome.rules),
+        outcome.reason or None,
+        entry.error or outcome.error,
+        outcome.feedback,
+    )

@@ -27,12 +27,12 @@ from corrigible.rules.pack.scaffold import unchanged_members
 from corrigible.schema.exchange import Json
 
 from . import translate
-from .usage_error import UsageError
+from .options import Subparsers, UsageError
 
 _FOLDER: Final = "recorded"
 
 
-def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(verbs: Subparsers) -> None:
     parser = verbs.add_parser(
         "case",
         help="make cases from recorded traffic",

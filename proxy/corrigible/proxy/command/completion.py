@@ -10,15 +10,14 @@ from typing import Any, Final
 from corrigible.rules.pack.load import built_in
 from corrigible.schema.extra import needs
 
-from .usage_error import UsageError
+from .options import Subparsers, UsageError
 
 SHELLS: Final = ("bash", "zsh", "fish")
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "completion",
-        help="print a script that completes commands and options in a shell",
         description="Print a script that completes commands and options. "
         'bash: eval "$(corrigible completion bash)"; '
         "zsh: corrigible completion zsh > _corrigible, in a folder of fpath; "

@@ -1,50 +1,65 @@
-"""`corrigible corrector`: corrections as a service, for a gateway that carries the traffic itself."""
+"""`corrigible corrector`: corrections as a service, for a gateway that carries the traffic itself.
+
+`corrigible proxy --engine envoy` has the same job, and brings the gateway.
+"""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from corrigible.proxy.access_log.recorder import Recorder, on_hangup
-from corrigible.proxy.access_log.terminal import standard_error
-from corrigible.proxy.admin.reload import Reloader
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.core.relay_seal import Relay
 from corrigible.proxy.http.own_location import Rewritten
-from corrigible.proxy.runtime.dispatcher import Dispatcher
 from corrigible.rules.errors import CorrigibleError
 
-from . import api_options, spec_option, tls
-from .addresses import parse_listen, parse_upstream
-from .api_plan import ApiPlan
-from .correction_job import Prepared, grpc_job, http_job
-from .relay_key import read_key
-from .time_limit import limits_of
-from .usage_error import UsageError, one_of
+from .options import (
+    Groups,
+    Subparsers,
+    UsageError,
+    add_api,
+    base_path,
+    limits_of,
+    one_of,
+    parse_listen,
+    parse_upstream,
+    read_key,
+    read_trust,
+)
+from .plans import ApiPlan, GrpcPlan, RunningPlans, files_of
 
 if TYPE_CHECKING:
+    import asyncio
     from contextlib import AbstractAsyncContextManager
 
+    from corrigible.adapters.protobuf.descriptors import Descriptors
+    from corrigible.proxy.admin.reload import Part
+    from corrigible.proxy.core.api_profile import ApiProfile
+    from corrigible.proxy.core.engine import Engine
+    from corrigible.proxy.core.relay_seal import Relay
     from corrigible.proxy.envoy.corrector_process import Job, Listening
     from corrigible.proxy.envoy.http_server import Answering
+    from corrigible.proxy.http.api_routes import ApiRoute
+    from corrigible.proxy.runtime.dispatcher import Dispatcher
+    from corrigible.proxy.runtime.fork_server import Served
+    from corrigible.proxy.tls_files import Trust
 
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
-
-_UNIX = "unix:"
+_UNIX: Final = "unix:"
 
 
-def add(subparsers: Subparsers) -> None:
+def add(commands: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser(
+    parser = commands.add_parser(
         "corrector",
-        help="answer the questions of a gateway, such as Envoy, about refused requests",
         description="Serve corrections to a gateway that carries the traffic itself. It sends each refused exchange, "
         "and gets the edits of the answer. corrigible envoy config prints the configuration of Envoy for this.",
     )
-    api_options.add(parser, listen="127.0.0.1:9090")
-    parser.add_argument(
+    groups = Groups(parser)
+    add_api(groups, listen="127.0.0.1:9090")
+    groups.operation.add_argument(
         "--ext-proc",
         action="store_true",
         help="speak envoy.service.ext_proc.v3 over gRPC, for gateways that know nothing else",
@@ -52,8 +67,118 @@ def add(subparsers: Subparsers) -> None:
     parser.set_defaults(run=run)
 
 
+@dataclass(slots=True)
+class Prepared:
+    """A job, and what there is to say about it."""
+
+    job: Job
+    label: str
+    """What is in front of what."""
+    parts: Callable[[], Sequence[Part]]
+    """Returns what can be loaded anew, or raises what is wrong."""
+    files: Callable[[], Iterator[Path]]
+    """Yields the files that are loaded."""
+    profiles: Callable[[], Sequence[ApiProfile]]
+    route: ApiRoute | None = None
+    """None for a gRPC API."""
+    lines: Sequence[str] = field(default=())
+    """For the operator."""
+    name: str = ""
+    """What the log and the metrics call the API."""
+    pending: Callable[[], str] = str
+    """Says what has changed and needs a restart."""
+
+
+def http_job(
+    plan: ApiPlan,
+    relay: Relay | None,
+    trust: Trust,
+    rewritten: Rewritten,
+    running: Callable[[ApiRoute], RunningPlans] | None = None,
+) -> Prepared:
+    """Load an HTTP API. Raises CorrigibleError, OSError and ValueError.
+
+    `running` says what the configuration says of it later; without it nothing of it changes but files.
+    """
+    from corrigible.proxy.admin.reload import reload_all
+    from corrigible.proxy.build import build_loops
+    from corrigible.proxy.envoy.corrector_process import HttpJob
+
+    engine, lines = plan.load(relay)
+    loops = build_loops()
+    route = plan.route(engine, loops, rewritten)
+    plans = running(route) if running is not None else None
+
+    def profiles() -> Sequence[ApiProfile]:
+        return route.corrector.engine.profiles
+
+    def parts() -> Sequence[Part]:
+        return plans.parts() if plans is not None else [plan.part(relay, route)]
+
+    def files() -> Iterator[Path]:
+        if plans is not None:
+            return plans.files()
+        return files_of([profile.pack.path for profile in profiles()], [*plan.specs, *plan.maps])
+
+    work: Served = {route.task: route.corrector.correct, "reload": lambda: reload_all(parts())}
+    return Prepared(
+        HttpJob(route, loops, work, trust),
+        plan.described(engine).strip(),
+        parts,
+        files,
+        profiles,
+        route,
+        lines,
+        route.label,
+        plans.pending if plans is not None else str,
+    )
+
+
+def grpc_job(plan: GrpcPlan, mode: Mode, complain: Callable[[str], None]) -> Prepared:
+    """Load a gRPC API. Raises CorrigibleError, OSError and ValueError."""
+    try:
+        from corrigible.adapters.protobuf.descriptors import load
+        from corrigible.proxy.envoy.grpc_service import GrpcJob
+        from corrigible.proxy.grpc.channel import NoCertificate, secured
+        from corrigible.proxy.grpc.corrector import GrpcCorrector
+        from corrigible.proxy.grpc.server import shipped_descriptors
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
+            raise
+        raise UsageError("grpcio is not installed: pip install 'corrigible[grpc]'") from None
+    from corrigible.proxy.admin.reload import Part, reload_all
+    from corrigible.proxy.build import build_loops
+
+    def with_descriptors(engine: Engine) -> tuple[Engine, Descriptors | None]:
+        file = plan.args.descriptors
+        return engine, load(file) if file is not None else shipped_descriptors(engine)
+
+    engine, descriptors = with_descriptors(plan.load())
+    loops = build_loops()
+    corrector = GrpcCorrector(engine, descriptors, mode=mode, loops=loops)
+    parts = [Part(lambda: (with_descriptors(plan.load_anew()), ()), corrector.use)]
+    work: Served = {"correct": corrector.correct, "read": corrector.read, "reload": lambda: reload_all(parts)}
+    try:
+        how = secured(plan.address, plan.trust) if plan.is_secure else None
+    except NoCertificate as problem:
+        raise UsageError(f"--upstream-insecure: {problem}") from None
+    return Prepared(
+        GrpcJob(corrector, plan.address, loops, work, how, descriptors is not None, complain),
+        f"-> {plan.target} ({engine.packs}; {mode.value})",
+        lambda: parts,
+        lambda: plan.files(corrector.engine),
+        lambda: corrector.engine.profiles,
+        name=engine.packs,
+        pending=plan.pending,
+    )
+
+
 def run(args: argparse.Namespace) -> int:
     """Serve until SIGTERM or SIGINT. Exit status: 0 stopped, 1 cannot listen, 2 an argument is wrong."""
+    from corrigible.proxy.access_log.recorder import Recorder, on_hangup
+    from corrigible.proxy.access_log.terminal import standard_error
+    from corrigible.proxy.admin.reload import Reloader
+
     recorder = Recorder(terminal=standard_error())
     try:
         address = _address(args.listen)
@@ -85,11 +210,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _prepared(args: argparse.Namespace) -> Prepared:
+    from corrigible.proxy.core.relay_seal import Relay
+
     mode = Mode(one_of("--mode", args.mode, [mode.value for mode in Mode]))
     limits = limits_of(args.time_limit, is_looking_up=not args.no_lookups)
     relay = Relay(read_key(args.relay_key)) if args.relay_key is not None else None
     if args.grpc_upstream is not None:
-        return grpc_job(args, mode, limits, _say)
+        return grpc_job(GrpcPlan(args, limits), mode, _say)
     if args.descriptors is not None:
         raise UsageError("--descriptors needs --grpc-upstream")
     if args.upstream is None:
@@ -97,15 +224,15 @@ def _prepared(args: argparse.Namespace) -> Prepared:
     upstream = parse_upstream(args.upstream)
     if not args.pack and not args.spec:
         raise UsageError("--pack or --spec is required")
-    trust = tls.read_trust(args, plaintext=None if upstream.startswith("https:") else f"--upstream {upstream}")
+    trust = read_trust(args, plaintext=None if upstream.startswith("https:") else f"--upstream {upstream}")
     more = {"maps": args.map, "map_origins": args.map_origin, "query_mode": args.query_mode}
-    plan = ApiPlan(args.pack, args.spec, spec_option.base_path(args.base), mode, limits, upstream, **more)
+    plan = ApiPlan(args.pack, args.spec, base_path(args.base), mode, limits, upstream, **more)
     return http_job(plan, relay, trust, Rewritten.NONE)
 
 
 def _by_ext_proc(prepared: Prepared, *, query_mode: bool) -> Listening:
     """Return what serves by this protocol. Raises UsageError if its extra is not installed."""
-    from corrigible.proxy.envoy.api_hints import is_asking_for_target
+    from corrigible.proxy.envoy.gateway import is_asking_for_target
     from corrigible.proxy.envoy.processing import Processing
 
     try:

@@ -29,6 +29,8 @@ from corrigible.rules.lookup import LookupAnswer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json
 
+from .options import Subparsers
+
 _SHOWN_RULES = 2
 
 
@@ -44,7 +46,7 @@ class Documented(Protocol):
         ...
 
 
-def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(verbs: Subparsers) -> None:
     parser = verbs.add_parser(
         "coverage",
         help="compare documented and observed errors with rules and cases",

@@ -19,7 +19,7 @@ from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import MEMBER
 from corrigible.schema.reader import NeedsInput, Next, apply
 
-from .usage_error import one_of
+from .options import one_of
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -33,7 +33,6 @@ def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "demo",
-        help="show a rejected call, the same call through the proxy, and the corrected retry",
         description="Start local servers and the proxy. For each API, show a call that it rejects, the same call "
         "through the proxy, and the retry that a program without a language model derives from the feedback.",
     )

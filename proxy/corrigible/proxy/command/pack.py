@@ -7,16 +7,20 @@ import datetime
 import getpass
 import json
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Final
+
+import orjson
 
 from corrigible.proxy.access_log.terminal import counted
 from corrigible.proxy.build import build_corrector, described
 from corrigible.proxy.pack_tools.case_runner import PackResult, run_cases
-from corrigible.proxy.pack_tools.lint import KINDS, lint_pack
-from corrigible.proxy.pack_tools.sarif import sarif
+from corrigible.proxy.pack_tools.export import render
+from corrigible.proxy.pack_tools.lint import KINDS, lint_pack, sarif
 from corrigible.proxy.recording.reader import read_recording
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.language.rule_model import editor_schemas
@@ -24,13 +28,16 @@ from corrigible.rules.pack.load import built_in, find_pack, load_pack
 from corrigible.rules.pack.reference import page
 from corrigible.rules.pack.scaffold import new_pack, new_rule
 
-from . import case, coverage, render, translate
+from . import case, coverage, translate
 from .config_file import config_schema
-from .watch import watch
+from .options import Subparsers
+
+_PAUSE: Final = 0.3
+"""Seconds between two looks at files that are watched."""
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("pack", help="create, check and explain rule packs", description="Work on rule packs.")
+def add(commands: Subparsers) -> None:
+    parser = commands.add_parser("pack", description="Work on rule packs.")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
 
     new = verbs.add_parser(
@@ -82,7 +89,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
     case.add(verbs)
     coverage.add(verbs)
-    render.add(verbs)
+    rendered = verbs.add_parser(
+        "render",
+        help="print packs, rules, and the answer to each case, as JSON lines",
+        description="Print packs, their rules, and the answer to each case in every mode, as JSON lines.",
+    )
+    rendered.add_argument("packs", nargs="*", metavar="NAME_OR_PATH", help="default: all built-in packs")
+    rendered.set_defaults(run=_render)
 
     docs = verbs.add_parser(
         "docs",
@@ -238,3 +251,38 @@ def _schema(args: argparse.Namespace) -> int:
     schema = config_schema() if args.kind == "config" else editor_schemas()[args.kind]
     print(json.dumps(schema, indent=2))
     return 0
+
+
+def _render(args: argparse.Namespace) -> int:
+    for name in args.packs or built_in():
+        for document in render(name):
+            sys.stdout.write(orjson.dumps(document).decode() + "\n")
+    return 0
+
+
+def watch(run: Callable[[], int], folders: Sequence[Path]) -> int:
+    """Run, and run again after each change below the folders, until the user interrupts. Returns the last status."""
+    status = 0
+    try:
+        while True:
+            before = _times(folders)
+            status = run()
+            sys.stdout.flush()  # a pipe gets it now, not when the command ends
+            print(f"-- watching {len(before)} files; Ctrl-C ends", file=sys.stderr, flush=True)
+            while _times(folders) == before:
+                time.sleep(_PAUSE)
+    except KeyboardInterrupt:
+        return status
+
+
+def _times(folders: Sequence[Path]) -> dict[Path, int]:
+    """Return when each file was changed; a file may go while we look."""
+    times = {}
+    for folder in folders:
+        for file in sorted(folder.rglob("*")):
+            try:
+                if file.is_file():
+                    times[file] = file.stat().st_mtime_ns
+            except OSError:
+                continue
+    return times

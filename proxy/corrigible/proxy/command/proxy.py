@@ -3,159 +3,158 @@
 from __future__ import annotations
 
 import argparse
+import select
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from corrigible.proxy.admin.reload import Reloader, reload_all
-from corrigible.proxy.build import build_dispatcher, build_loops
-from corrigible.proxy.core.relay_seal import Relay
-from corrigible.proxy.http.api_routes import ApiRoutes
-from corrigible.proxy.http.own_location import Rewritten
-from corrigible.proxy.runtime.fork_server import Served
 from corrigible.rules.errors import CorrigibleError
 
-from . import api_options, envoy_engine, grpc, spec_option, supervision, time_limit, tls
-from .plans import EngineMode, RunningPlans, resolve
-from .relay_key import read_key
+from . import envoy_engine
+from .options import (
+    Groups,
+    Subparsers,
+    UsageError,
+    add_api,
+    add_callers_side,
+    add_proxy,
+    read_identity,
+    read_key,
+    read_trust,
+    warn_of_plaintext,
+)
+from .plans import GrpcPlan, Resolved, RunningPlans, resolve
 from .settings import settings_of
-from .usage_error import UsageError
 
 if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+    from corrigible.proxy.core.engine import Engine
+    from corrigible.proxy.core.relay_seal import Relay
+    from corrigible.proxy.runtime.fork_server import Served
+    from corrigible.proxy.tls_files import Identity, Trust
 
 
-def add(subparsers: Subparsers) -> None:
+def add(commands: Subparsers) -> None:
     """Add the command's options. `run` checks their values, so that each error is one line."""
-    parser = subparsers.add_parser(
+    parser = commands.add_parser(
         "proxy",
-        help="run the proxy in front of an API",
         description="Forward requests to an API. If the API rejects a request and a rule or the API's description "
         "gives a fix, add recovery_feedback to the error. Everything else passes unchanged.",
     )
-    api_options.add(parser, listen="127.0.0.1:8080")
-    tls.add_identity(parser)
-    parser.add_argument(
-        "--rewrite-location",
-        metavar="|".join(Rewritten),
-        default=Rewritten.REDIRECTS.value,
-        help="where the API's own address becomes a relative reference, so that callers who follow it stay with the "
-        "proxy: in Location of redirects, in Location, Content-Location and Link of all answers, or nowhere; "
-        "default: %(default)s",
-    )
-    time_limit.add_timeouts(parser)
-    supervision.add(parser)
-    parser.add_argument(
-        "--engine-mode",
-        metavar="|".join(get_args(EngineMode)),
-        default="reverse",
-        help="mitmproxy's mode; regular and transparent take no --upstream; default: %(default)s",
-    )
-    parser.add_argument(
-        "--engine",
-        metavar="|".join(envoy_engine.ENGINES),
-        default="mitmproxy",
-        help="what carries the traffic; auto takes Envoy where it is installed and can, and says what it took; "
-        "default: %(default)s",
-    )
-    parser.add_argument(
-        "--correctors",
-        metavar="N",
-        help="how many processes correct errors behind Envoy; default: the number of cores less one, at least 1",
-    )
-    parser.add_argument(
-        "--config",
-        metavar="FILE",
-        type=Path,
-        help="a file with these options, and with several APIs behind one proxy; corrigible pack schema config prints "
-        "its JSON Schema",
-    )
+    groups = Groups(parser)
+    add_api(groups, listen="127.0.0.1:8080")
+    add_callers_side(groups)
+    add_proxy(groups)
     parser.set_defaults(run=run, settings=settings_of(parser))
 
 
-def run(args: argparse.Namespace) -> int:
+def run(given: argparse.Namespace) -> int:
     """Serve until SIGTERM or SIGINT. Exit status: 0 stopped, 1 cannot listen, 2 an argument is wrong."""
-    given = args
     try:
         started = resolve(given)
         args, plans, engine_mode = started.args, started.plans, started.engine_mode
-        relay = Relay(read_key(Path(args.relay_key))) if args.relay_key is not None else None
+        key = read_key(Path(args.relay_key)) if args.relay_key is not None else None
         taken = envoy_engine.taken(started)
         if engine_mode == "reverse":
-            tls.warn_of_plaintext(started.listen, args)
-        if args.grpc_upstream is not None:
-            run_grpc = envoy_engine.run_grpc if taken.is_envoy else grpc.run
-            return run_grpc(given, started, taken.said)
-        upstreams = [plan.upstream for plan in plans]
-        secure = any(url is None or url.startswith("https:") for url in upstreams)
-        trust = tls.read_trust(args, plaintext=None if secure else f"--upstream {upstreams[0]}")
-        if engine_mode != "reverse" and args.tls_cert is not None:
-            raise UsageError(f"--tls-cert cannot be used with --engine-mode {engine_mode}")
-        identity = tls.read_identity(args)
+            warn_of_plaintext(started.listen, args)
+        grpc = GrpcPlan(args, started.limits, given, started) if args.grpc_upstream is not None else None
+        if grpc is None:
+            upstreams = [plan.upstream for plan in plans]
+            secure = any(url is None or url.startswith("https:") for url in upstreams)
+            trust = read_trust(args, plaintext=None if secure else f"--upstream {upstreams[0]}")
+            if engine_mode != "reverse" and args.tls_cert is not None:
+                raise UsageError(f"--tls-cert cannot be used with --engine-mode {engine_mode}")
+        identity = read_identity(args)
+        if grpc is None and not taken.is_envoy and find_spec("mitmproxy") is None:
+            return _fail("mitmproxy is not installed: pip install 'corrigible[mitmproxy]'", 1)
+        if not args.quiet:
+            _say_starting()
+        # Slow to import: only once the arguments are checked.
+        from corrigible.proxy.core.relay_seal import Relay
+
+        relay = Relay(key) if key is not None else None
+        if grpc is not None:
+            if taken.is_envoy:
+                return envoy_engine.run_grpc(grpc, started, identity, taken)
+            return _run_grpc(grpc, started, identity, taken.said)
         if taken.is_envoy:
-            return envoy_engine.run_http(given, started, relay, trust, identity, taken.said)
+            return envoy_engine.run_http(given, started, relay, trust, identity, taken)
+        return _run_http(given, started, relay, trust, identity, taken.said)
     except (CorrigibleError, OSError, ValueError) as problem:
         return _fail(problem, 2)
-    try:
-        # Slow to import, and an optional dependency: imported only after the arguments are checked.
-        from corrigible.proxy.mitm.server import Settings
-        from corrigible.proxy.mitm.server import run as serve
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] not in ("mitmproxy", "mitmproxy_rs"):
-            raise
-        return _fail("mitmproxy is not installed: pip install 'corrigible[mitmproxy]'", 1)
+
+
+def _run_http(
+    given: argparse.Namespace,
+    started: Resolved,
+    relay: Relay | None,
+    trust: Trust,
+    identity: Identity | None,
+    said: str,
+) -> int:
+    """Serve HTTP by mitmproxy. `said` is said of the engine. Raises CorrigibleError, OSError and ValueError."""
+    from corrigible.proxy.admin.reload import Reloader, reload_all
+    from corrigible.proxy.build import build_dispatcher, build_loops
+    from corrigible.proxy.http.api_routes import ApiRoutes
+    from corrigible.proxy.runtime.own_process import keep_what_exists
+
+    from . import spec_option, supervision
+
+    args, plans = started.args, started.plans
     loops = build_loops()
     routes = []
     label = ""
-    try:
-        for plan in plans:
-            engine, lines = plan.load(relay)
-            routes.append(plan.route(engine, loops, started.rewritten))
-            label = plan.described(engine)
-            for line in lines:
-                print(f"corrigible proxy: {line}", file=sys.stderr)
-            if len(plans) > 1:
-                print(f"corrigible proxy: {plan.name}: {label}", file=sys.stderr)
-    except (CorrigibleError, OSError, ValueError) as problem:
-        return _fail(problem, 2)
+    for plan in plans:
+        engine, lines = plan.load(relay)
+        routes.append(plan.route(engine, loops, started.rewritten))
+        label = plan.described(engine)
+        for line in lines:
+            _say(line)
+        if len(plans) > 1:
+            _say(f"{plan.name}: {label}")
     if len(plans) > 1:
         label = f"-> {len(plans)} APIs ({', '.join(plan.name for plan in plans)})"
     elif plans[0].upstream is None:
-        label = f"as a {engine_mode} proxy {label.partition(' None ')[2]}"
-    try:
-        at = {
-            plan.name: (route.upstream.host, route.upstream.port)
-            for plan, route in zip(plans, routes, strict=True)
-            if route.upstream is not None
-        }
-        watch = supervision.Supervision(args, label.removeprefix("-> "), at)
-    except UsageError as problem:
-        return _fail(problem, 2)
-    apis = ApiRoutes(routes)
-    profiles = [profile for route in routes for profile in route.corrector.engine.profiles]
-    unmatched = spec_option.UnmatchedPaths(profiles, watch.recorder.say) if args.spec else None
-    settings = Settings(
-        host=started.listen.host,
-        port=started.listen.port,
-        upstream=plans[0].upstream,
-        engine_mode=engine_mode,
-        body_limit=started.limits.body,
-        trust=trust,
-        identity=identity,
-        timeouts=started.timeouts,
-        unmatched=None if unmatched is None else unmatched.refused,
-        is_routed=apis.only is None,
-        is_secure=secure,
-    )
-    if trust.insecure:
-        print("corrigible proxy: --upstream-insecure: the API's certificate is not verified", file=sys.stderr)
+        label = f"as a {started.engine_mode} proxy {label.partition(' None ')[2]}"
+    at = {
+        plan.name: (route.upstream.host, route.upstream.port)
+        for plan, route in zip(plans, routes, strict=True)
+        if route.upstream is not None
+    }
+    running = RunningPlans(given, started, relay, routes)
     work: Served = {
         **{route.task: route.corrector.correct for route in routes},
         "reload": lambda: reload_all(running.parts()),
     }
-    running = RunningPlans(given, started, relay, routes)
-    with closing(watch), closing(build_dispatcher(work, loops)) as dispatcher:
+    if trust.insecure:
+        _say("--upstream-insecure: the API's certificate is not verified")
+    keep_what_exists()
+    with (
+        closing(supervision.Supervision(args, label.removeprefix("-> "), at)) as watch,
+        closing(build_dispatcher(work, loops)) as dispatcher,
+    ):
+        # Only now: what forks workers has no use for mitmproxy.
+        from corrigible.proxy.mitm.server import Settings
+        from corrigible.proxy.mitm.server import run as serve
+
+        apis = ApiRoutes(routes)
+        profiles = [profile for route in routes for profile in route.corrector.engine.profiles]
+        unmatched = spec_option.UnmatchedPaths(profiles, watch.recorder.say) if args.spec else None
+        settings = Settings(
+            host=started.listen.host,
+            port=started.listen.port,
+            upstream=plans[0].upstream,
+            engine_mode=started.engine_mode,
+            body_limit=started.limits.body,
+            trust=trust,
+            identity=identity,
+            timeouts=started.timeouts,
+            unmatched=None if unmatched is None else unmatched.refused,
+            is_routed=apis.only is None,
+            is_secure=any(plan.upstream is None or plan.upstream.startswith("https:") for plan in plans),
+        )
         return serve(
             settings,
             apis,
@@ -165,11 +164,70 @@ def run(args: argparse.Namespace) -> int:
                 Reloader(running.parts, running.files, watch.recorder, dispatcher, running.pending),
                 dispatcher.unready,
             ),
-            line=lambda at: f"corrigible: {at} {label}{taken.said}",
+            line=lambda at: f"corrigible: {at} {label}{said}",
             dispatcher=dispatcher,
         )
 
 
+def _run_grpc(plan: GrpcPlan, started: Resolved, identity: Identity | None, said: str) -> int:
+    """Serve a gRPC API by grpc.aio. `said` is said of the engine. Raises CorrigibleError and OSError."""
+    try:
+        from corrigible.proxy.grpc.channel import NoCertificate
+        from corrigible.proxy.grpc.server import GrpcSettings
+        from corrigible.proxy.grpc.server import run as serve
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
+            raise
+        raise UsageError("grpcio is not installed: pip install 'corrigible[grpc]'") from None
+    from corrigible.proxy.admin.reload import Reloader
+    from corrigible.proxy.build import build_loops
+
+    from . import supervision
+
+    engine: Engine = plan.load()
+    settings = GrpcSettings(
+        upstream=plan.address,
+        listen=str(started.listen),
+        descriptors=started.args.descriptors,
+        mode=started.mode,
+        tls=plan.is_secure,
+        trust=plan.trust,
+        identity=identity,
+    )
+    label = f"{engine.packs}; {started.mode.value}"
+    at = urlsplit(plan.target)
+    with closing(
+        supervision.Supervision(started.args, f"{plan.target} ({label})", {"": (at.hostname or "", at.port or 443)})
+    ) as watch:
+        try:
+            return serve(
+                settings,
+                engine,
+                recorder=watch.recorder,
+                started=lambda loop, dispatcher, parts: watch.started(
+                    loop,
+                    Reloader(lambda: parts, lambda: plan.files(engine), watch.recorder, dispatcher, plan.pending),
+                    dispatcher.unready,
+                ),
+                load_engine=plan.load_anew,
+                line=lambda at: f"corrigible: {at} -> {plan.target} ({label}){said}",
+                loops=build_loops(),
+            )
+        except NoCertificate as problem:
+            raise UsageError(f"--upstream-insecure: {problem}") from None
+
+
+def _say_starting() -> None:
+    """Say so where somebody reads it: a pipe that takes nothing keeps nothing from starting."""
+    with suppress(OSError, ValueError):
+        if select.select([], [sys.stderr], [], 0)[1]:
+            _say("starting")
+
+
+def _say(line: str) -> None:
+    print(f"corrigible proxy: {line}", file=sys.stderr, flush=True)
+
+
 def _fail(problem: object, status: int) -> int:
-    print(f"corrigible proxy: {problem}", file=sys.stderr)
+    _say(str(problem))
     return status

@@ -8,21 +8,18 @@ import sys
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
 
 from corrigible.adapters.demo.acme.sandbox import acme
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.proxy.demo.servers import SANDBOXES, find_server
 
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+from .options import Subparsers
 
 
 def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "sandbox",
-        help="run a local server that behaves like an API",
         description="Run a local server on 127.0.0.1 that behaves like an API. The server is installed on first use.",
     )
     parser.add_argument("api", choices=sorted(SANDBOXES))

@@ -13,10 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from .config_file import Config, read_config
-from .usage_error import UsageError
+from .options import UsageError
+
+if TYPE_CHECKING:
+    from .config_file import Config
 
 _PREFIX: Final = "CORRIGIBLE_"
 _OTHERS: Final = ("ADMISSION_PLUGINS", "CACHE")
@@ -42,7 +44,11 @@ class Settings:
         told = [action for action in self.actions if os.environ.get(variable(action))]
         environment = {action.dest: _of_environment(action) for action in told}
         given = {**environment, **vars(args)}
-        config = read_config(Path(given["config"])) if given.get("config") else None
+        config = None
+        if given.get("config"):
+            from .config_file import read_config  # slow to import
+
+            config = read_config(Path(given["config"]))
         file = config.options() if config is not None else {}
         return argparse.Namespace(**{**self.defaults, **file, **given}), config
 

@@ -1,4 +1,6 @@
-"""`corrigible spec`: what an API's description lets the proxy do."""
+"""`corrigible spec`: what an API's description lets the proxy do. `corrigible description` and `corrigible descriptors`
+print those that come with this project.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +9,29 @@ import json
 import shutil
 import sys
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from . import spec_option
+import yaml
+
+from .options import Subparsers
+from .spec_option import spec_files
 
 if TYPE_CHECKING:
     from corrigible.adapters.openapi.description import Description
     from corrigible.adapters.openapi.report import OperationReport, Part
 
+_EXAMPLES: Final = ("acme", "recipe")
+"""The project's own examples. Other APIs publish their own description."""
 _WIDTH: Final = 120
 """Columns where the output is no terminal."""
 _MOST_NAMES: Final = 60
 """Of one place of an operation: `--json` lists all."""
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "spec",
-        help="show what the proxy can check by an API's description",
         description="Work on the OpenAPI description of an API.",
     )
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
@@ -39,11 +46,42 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     check.set_defaults(run=_check)
 
 
+def add_description(commands: Subparsers) -> None:
+    parser = commands.add_parser(
+        "description", description="Print the OpenAPI description of an example API of this project, as JSON."
+    )
+    parser.add_argument("api", choices=_EXAMPLES)
+    parser.set_defaults(run=_print_description)
+
+
+def add_descriptors(commands: Subparsers) -> None:
+    from corrigible.adapters.registry import ADAPTERS, adapter_for
+
+    described = {adapter.name: adapter.descriptors for adapter in map(adapter_for, ADAPTERS) if adapter.descriptors}
+
+    def print_descriptors(args: argparse.Namespace) -> int:
+        sys.stdout.buffer.write(described[args.api]())
+        return 0
+
+    parser = commands.add_parser(
+        "descriptors",
+        description="Print the FileDescriptorSet of a gRPC API, in the format that `grpcurl -protoset` reads.",
+    )
+    parser.add_argument("api", choices=sorted(described))
+    parser.set_defaults(run=print_descriptors)
+
+
+def _print_description(args: argparse.Namespace) -> int:
+    text = files(f"corrigible.adapters.demo.{args.api}").joinpath("openapi.yaml").read_text("utf-8")
+    print(json.dumps(yaml.safe_load(text), ensure_ascii=False))
+    return 0
+
+
 def _check(args: argparse.Namespace) -> int:
     from corrigible.adapters.openapi.load import load
     from corrigible.adapters.openapi.report import report
 
-    (file,) = spec_option.spec_files([args.file])
+    (file,) = spec_files([args.file])
     description = load(file, check=True)
     reports = list(report(description))
     if args.json:

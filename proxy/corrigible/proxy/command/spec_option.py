@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import re
 import time
@@ -19,7 +18,7 @@ from corrigible.proxy.access_log.entry import redact
 from corrigible.proxy.access_log.terminal import counted
 from corrigible.proxy.core.api_profile import ApiProfile
 
-from .usage_error import UsageError
+from .options import UsageError
 
 _URL: Final = ("http://", "https://")
 _SECONDS: Final = 30
@@ -31,23 +30,6 @@ _MOST_WARNINGS: Final = 5
 _PLAIN_BASE: Final = re.compile(r"(?:/[A-Za-z][A-Za-z0-9_.-]{0,30}){1,4}")
 _MOST_COMPARED: Final = 20
 """Refusals whose path is compared: after these an operator knows."""
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--spec",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="the API's description (OpenAPI 3, Swagger 2.0, protobuf), used for errors that no rule matches: a file, "
-        "or a URL that is fetched once; repeatable, for several APIs behind one address",
-    )
-    parser.add_argument(
-        "--base",
-        metavar="PATH",
-        default="",
-        help="base path of the API's requests, if the description does not state it: /api",
-    )
 
 
 def spec_files(specs: Sequence[str]) -> list[Path]:
@@ -73,13 +55,6 @@ def told(lines: Sequence[str], files: Sequence[Path], specs: Sequence[str]) -> l
     for file, spec in zip(files, specs, strict=True):
         out = [line.replace(str(file), shown(spec)) for line in out]
     return out
-
-
-def base_path(text: str) -> str:
-    """Return the path without a slash at its end. Raises UsageError for what is no path."""
-    if text and (not text.startswith("/") or any(mark in text for mark in "?#{} ")):
-        raise UsageError(f"--base {text}: not a path such as /api")
-    return text.rstrip("/")
 
 
 def _fetched(url: str) -> Path:

@@ -12,7 +12,7 @@ from corrigible.proxy.access_log.terminal import counted, duration
 from corrigible.schema.extra import needs
 from corrigible.schema.printable import printable
 
-from .usage_error import UsageError
+from .options import Subparsers, UsageError
 
 _SECONDS = 5.0
 _MOST_REASONS = 20
@@ -20,10 +20,9 @@ _OTHER_SERVER = "this is no Corrigible: not the admin address of a proxy"
 _ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "status",
-        help="show what a running proxy did, and whether it is well",
         description="Show what a running proxy did, and whether it is well. Exit status: 0 it is well and ready, 1 it "
         "is not, or does not answer.",
     )

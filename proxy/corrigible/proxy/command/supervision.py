@@ -1,6 +1,4 @@
-"""The options of `corrigible proxy` that show what it does: the terminal, the log, the admin address. HTTP and gRPC
-share them.
-"""
+"""What shows what `corrigible proxy` does: the terminal, the log, the admin address. HTTP and gRPC share it."""
 
 from __future__ import annotations
 
@@ -8,7 +6,6 @@ import argparse
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corrigible.proxy.access_log.entry import AccessLog
@@ -17,40 +14,10 @@ from corrigible.proxy.access_log.terminal import standard_error
 from corrigible.proxy.admin.reload import Reloader
 from corrigible.schema.extra import needs
 
-from .addresses import parse_listen
-from .usage_error import UsageError
+from .options import UsageError, parse_listen
 
 if TYPE_CHECKING:
     from corrigible.proxy.admin.server import AdminServer
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument(
-        "--log", metavar="FILE.jsonl", type=Path, help="append one JSON line per exchange, without secrets"
-    )
-    parser.add_argument(
-        "--quiet",
-        action="store_true",
-        help="do not print a line for each refusal and each failure of the API, and no summary at the end",
-    )
-    parser.add_argument(
-        "--reload",
-        action="store_true",
-        help="load the configuration, packs and descriptions anew when their files change; SIGHUP does so, too, and "
-        "reopens the log",
-    )
-    parser.add_argument(
-        "--otel",
-        action="store_true",
-        help="export traces and metrics by OpenTelemetry; the OTEL_... environment variables say where",
-    )
-    parser.add_argument(
-        "--admin",
-        metavar="HOST:PORT",
-        help="serve /healthz, /readyz and /metrics (Prometheus) on this address; corrigible status reads them; "
-        "default: off",
-    )
 
 
 class Supervision:

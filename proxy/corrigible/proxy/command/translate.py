@@ -18,16 +18,17 @@ from corrigible.proxy.recording.reader import Recording, decoded, read_recording
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.schema.exchange import Json
 
+from .options import Subparsers
+
 if TYPE_CHECKING:
     from corrigible.proxy.http.corrector import HttpCorrector
 
 FILE_HELP: Final = "recorded traffic: HAR 1.2, a mitmproxy flow file, or a JSON capture"
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "translate",
-        help="show offline what the proxy would send for recorded exchanges",
         description="Show offline what the proxy would send for recorded exchanges. Look-ups are answered from "
         "successful reads in the same recording.",
     )

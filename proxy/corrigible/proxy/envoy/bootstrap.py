@@ -10,10 +10,14 @@ for all requests with a body. Everything that Envoy adds to messages of its own 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 from corrigible.proxy.access_log.statistics import REQUEST_BUCKETS
 from corrigible.proxy.http.feedback_store import DOCUMENTS
+from corrigible.proxy.http.message_head import DIGESTS
 from corrigible.proxy.http.own_location import Rewritten
 
 from .clusters import (
@@ -28,6 +32,7 @@ from .clusters import (
     PROBES,
     certificate,
     clusters,
+    corrector_clusters,
     corrector_name,
     has_both,
     http1,
@@ -36,11 +41,8 @@ from .clusters import (
     socket,
     transport_socket,
 )
-from .ext_proc_filter import ext_proc_filter
 from .gateway import Gateway
-from .local_replies import local_replies
-from .log_line import COUNT, FORMAT, MILLISECONDS, PASSED_CLASSES
-from .lua_source import lua_filter
+from .log_line import COUNT, FORMAT, MILLISECONDS, PASSED_CLASSES, REQUEST_LATE
 
 Json = dict[str, Any]
 
@@ -484,3 +486,232 @@ def _noteworthy(gateway: Gateway) -> Json:
     if gateway.is_grpc:
         filters.append({"grpc_status_filter": {"statuses": ["OK"], "exclude": True}})
     return {"or_filter": {"filters": filters}}
+
+
+# The filter of `ext_proc` as data, for gateways that ask correctors by this protocol only.
+
+NAME: Final = "corrigible.ext_proc"
+
+
+def ext_proc_filter(gateway: Gateway, cluster: str) -> Json:
+    """Return the filter. The corrector says of each exchange what of it is told further (`mode_override`)."""
+    seconds = f"{gateway.seconds:g}s"
+    return {
+        "name": NAME,
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor",
+            "grpc_service": {"envoy_grpc": {"cluster_name": cluster}},
+            "failure_mode_allow": True,
+            "message_timeout": seconds,
+            "allow_mode_override": True,
+            "request_attributes": ["source.address"],
+            "metadata_options": {"receiving_namespaces": {"untyped": ["corrigible"]}},
+            "processing_mode": {
+                "request_header_mode": "SEND",
+                "response_header_mode": "SEND",
+                "request_body_mode": "NONE",
+                "response_body_mode": "NONE",
+                "request_trailer_mode": "SKIP",
+                "response_trailer_mode": "SKIP",
+            },
+        },
+    }
+
+
+# What Envoy answers in the API's place: where that does not answer, or its answer is too large to be held back.
+
+_STATUSES: Final = (*range(400, 432), 451, *range(500, 512))
+"""Of refusals that may be held back. One that is too large and has another status becomes a 500."""
+_TEXT: Final = "text/plain; charset=utf-8"
+
+
+def local_replies() -> Json:
+    """Return the pages for an API that does not answer. They bear a mark, which the filter takes off."""
+    mark = {"header": {"key": "x-corrigible-own", "value": "1"}}
+
+    def mapper(flags: Sequence[str], text: str, status: int = 502, tells: Json | None = None) -> Json:
+        return {
+            "filter": tells or {"response_flag_filter": {"flags": list(flags)}},
+            "status_code": status,
+            **({"headers_to_add": [mark]} if flags else {}),  # without a head no filter would take it off
+            "body_format_override": {
+                "text_format_source": {"inline_string": f"corrigible: {text}\n"},
+                "content_type": _TEXT,
+            },
+        }
+
+    def comparison(status: int) -> Json:
+        return {
+            "status_code_filter": {"comparison": {"op": "EQ", "value": {"default_value": status, "runtime_key": "x"}}}
+        }
+
+    holding = {
+        "metadata_filter": {
+            "matcher": {"filter": "corrigible", "path": [{"key": "holding"}], "value": {"present_match": True}},
+            "match_if_key_not_found": False,
+        }
+    }
+    broken = {"and_filter": {"filters": [{"response_flag_filter": {"flags": ["UC", "UR", "UPE"]}}, holding]}}
+    any_error = {
+        "status_code_filter": {"comparison": {"op": "GE", "value": {"default_value": 400, "runtime_key": "x"}}}
+    }
+    return {
+        "mappers": [
+            mapper([], "the upstream closed the connection before its answer was complete", tells=broken),
+            mapper(["UC", "UR"], "the upstream closed the connection without an answer"),
+            mapper(["UPE"], "the upstream's answer is not valid HTTP"),
+            mapper(["UF", "UH"], "no connection to the upstream"),  # why is in the log: it may say where that is
+            mapper(["UT"], "the upstream did not answer in time", 504),
+            mapper([], REQUEST_LATE, 408, comparison(408)),
+            *map(_too_large, _STATUSES),
+            {"filter": any_error, "headers_to_add": [mark]},
+        ]
+    }
+
+
+def _too_large(status: int) -> Json:
+    """Return the page for a refusal that became too large to be held back. Its status is the API's own."""
+    text = f"corrigible: the API's answer has no length, and is over {HELD >> 20} MiB\n"
+    return {
+        "filter": {
+            "and_filter": {
+                "filters": [
+                    {
+                        "status_code_filter": {
+                            "comparison": {"op": "EQ", "value": {"default_value": 500, "runtime_key": "x"}}
+                        }
+                    },
+                    {
+                        "metadata_filter": {
+                            "matcher": {
+                                "filter": "corrigible",
+                                "path": [{"key": "held"}],
+                                "value": {"string_match": {"exact": str(status)}},
+                            },
+                            "match_if_key_not_found": False,
+                        }
+                    },
+                ]
+            }
+        },
+        "status_code": status,
+        "body_format_override": {
+            "text_format_source": {"inline_string": text},
+            "content_type": _TEXT,
+        },
+    }
+
+
+# The texts of the Lua filters, each with its settings before it.
+
+_FOLDER = Path(__file__).parent / "lua"
+_TEXTS = {
+    "ask": ("common", "ask"),
+    "exchange": ("common", "request", "references", "refusal"),
+    "refusal": ("common", "references", "refusal"),
+    "grpc": ("common", "request", "grpc"),
+    "location": ("references", "location"),
+}
+"""What a filter consists of. What is kept of a request is found by who reads its answer only in the same filter."""
+
+
+@cache
+def _text(name: str) -> str:
+    return (_FOLDER / f"{name}.lua").read_text("utf-8")
+
+
+def lua_filter(name: str, gateway: Gateway, *, watches: bool = False) -> str:
+    """Return the text of a filter, by its name in `_TEXTS`. `watches`: for successes that end a loop."""
+    upstream = gateway.upstream
+    config = {
+        "correctors": len(gateway.correctors),
+        "timeout_ms": round(gateway.seconds * 1000),
+        "limit": gateway.body_limit,
+        "is_grpc": gateway.is_grpc,
+        "asks_for_target": gateway.asks_for_target,
+        "is_none": gateway.is_none,
+        "watches": watches,
+        "media_types": {one: True for one in gateway.media_types},
+        "refusing": [one._asdict() for one in gateway.refusing],
+        "digests": sorted({*DIGESTS, "etag"}),
+        "origin": None if gateway.rewritten is Rewritten.NONE else f"{upstream.scheme}://{upstream.authority.lower()}",
+    }
+    texts = map(_text, _TEXTS[name])
+    return "\n".join([f"local CONFIG = {literal(config)}", *texts])
+
+
+def literal(value: Any) -> str:
+    """Return a value as Lua writes it."""
+    match value:
+        case None:
+            return "nil"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(value)
+        case str():
+            return '"' + "".join(_escaped(char) for char in value.encode()) + '"'
+        case Mapping():
+            return "{" + ", ".join(f"[{literal(key)}] = {literal(each)}" for key, each in value.items()) + "}"
+        case Sequence():
+            return "{" + ", ".join(map(literal, value)) + "}"
+    raise TypeError(type(value).__name__)
+
+
+def _escaped(byte: int) -> str:
+    return chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:03d}"
+
+
+# The filters and the correctors as patches of gateways that configure Envoy themselves: Istio, Envoy Gateway. Their
+# routes are not ours, so all filters run on all of them.
+
+
+def istio(gateway: Gateway, name: str) -> Json:
+    """Return an EnvoyFilter for the gateways of a namespace."""
+    router = {
+        "name": "envoy.filters.network.http_connection_manager",
+        "subFilter": {"name": "envoy.filters.http.router"},
+    }
+    place = {"context": "GATEWAY", "listener": {"filterChain": {"filter": router}}}
+    patches = [
+        {"applyTo": "HTTP_FILTER", "match": place, "patch": {"operation": "INSERT_BEFORE", "value": one}}
+        for one in our_filters(gateway)
+    ]
+    patches += [
+        {"applyTo": "CLUSTER", "match": {"context": "GATEWAY"}, "patch": {"operation": "ADD", "value": one}}
+        for one in corrector_clusters(gateway)
+    ]
+    return {
+        "apiVersion": "networking.istio.io/v1alpha3",
+        "kind": "EnvoyFilter",
+        "metadata": {"name": name},
+        "spec": {"configPatches": patches},
+    }
+
+
+def envoy_gateway(gateway: Gateway, name: str, listener: str) -> Json:
+    """Return an EnvoyPatchPolicy for a Gateway; `listener` is Envoy Gateway's name of its listener."""
+    filters = "/default_filter_chain/filters/0/typed_config/http_filters"
+    patches = [
+        {
+            "type": "type.googleapis.com/envoy.config.listener.v3.Listener",
+            "name": listener,
+            "operation": {"op": "add", "path": f"{filters}/{number}", "value": one},
+        }
+        for number, one in enumerate(our_filters(gateway))
+    ]
+    patches += [
+        {
+            "type": "type.googleapis.com/envoy.config.cluster.v3.Cluster",
+            "name": one["name"],
+            "operation": {"op": "add", "path": "", "value": one},
+        }
+        for one in corrector_clusters(gateway)
+    ]
+    target = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": listener.split("/")[1]}
+    return {
+        "apiVersion": "gateway.envoyproxy.io/v1alpha1",
+        "kind": "EnvoyPatchPolicy",
+        "metadata": {"name": name},
+        "spec": {"targetRef": target, "type": "JSONPatch", "jsonPatches": patches},
+    }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
@@ -23,12 +22,13 @@ from corrigible.proxy.http.api_routes import ApiRoute
 from corrigible.proxy.http.lookup_client import LookupClient
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher
 from corrigible.proxy.runtime.fork_server import Served
+from corrigible.proxy.runtime.own_process import keep_what_exists
 from corrigible.proxy.tls_files import USUAL, Trust
 
 from .http_server import Answering, Connection
 from .http_service import HttpService
+from .process import SuccessWatch
 from .processing import HttpWants, Wants
-from .success_watch import SuccessWatch
 
 UNIX: Final = "unix:"
 _BACKLOG: Final = 1024
@@ -85,10 +85,9 @@ class HttpJob:
 
     @asynccontextmanager
     async def serving(self, dispatcher: Dispatcher, admin: Path | None) -> AsyncIterator[Answering]:
-        self.api.corrector.engine.warm_up()  # in this process: the first refusal has its time limit, too
         lookups = LookupClient(self.trust)
         if self.api.corrector.limits.lookups:
-            await lookups.prepare()
+            await lookups.prepare(is_secure=self.api.upstream is not None and self.api.upstream.scheme == "https")
         watch = SuccessWatch(admin) if admin is not None else None
         try:
             yield HttpService(
@@ -112,9 +111,8 @@ def run(
 
     Call it while the process has one thread. `started` is called once it listens. `listening`: by another protocol.
     """
+    keep_what_exists()
     with closing(build_dispatcher(job.work, job.loops, largest_here=job.largest_here)) as dispatcher:
-        gc.collect()
-        gc.freeze()  # what exists now stays: the collector need not walk it again and again under load
         asyncio.run(_until_signalled(job, dispatcher, address, started, admin, listening or _by_http))
 
 

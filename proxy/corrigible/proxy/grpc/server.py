@@ -14,8 +14,7 @@ from pathlib import Path
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from corrigible.adapters.protobuf.descriptors import Descriptors, load
-from corrigible.proxy.access_log.entry import Entry
-from corrigible.proxy.access_log.exchange_entry import with_outcome
+from corrigible.proxy.access_log.entry import Entry, with_outcome
 from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.admin.reload import Part, reload_all
 from corrigible.proxy.build import build_dispatcher
@@ -76,11 +75,9 @@ def run(
 
     def load_anew() -> tuple[tuple[Engine, Descriptors | None], tuple[str, ...]]:
         engine = load_engine()
-        engine.warm_up()
         return (engine, descriptors_of(engine)), ()
 
     descriptors = descriptors_of(engine)
-    engine.warm_up()
     corrector = GrpcCorrector(engine, descriptors, mode=settings.mode, loops=loops)
     served: Served = {
         "correct": corrector.correct,

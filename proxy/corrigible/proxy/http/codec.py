@@ -28,8 +28,8 @@ from corrigible.proxy.embed.member import EmbeddedBody, embed_feedback
 from corrigible.schema.content_encoding import coding, decoded
 from corrigible.schema.exchange import Exchange, Request
 
-from .digest_headers import DIGESTS, covers_body
 from .feedback_store import DOCUMENTS, DocumentResponse, Documents
+from .message_head import DIGESTS, covers_body
 from .messages import Headers, HttpExchange, RequestHead, ResponseHead, Rewrite
 from .prefixed_feedback import with_prefix
 from .problem_page import headers_of_problem, is_no_document, prefers_json, problem_document

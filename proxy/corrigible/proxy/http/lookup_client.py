@@ -10,22 +10,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import Final
 from urllib.parse import quote
+
+import httpx
 
 from corrigible.proxy.tls_files import USUAL, Trust
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, kept_headers
 from corrigible.schema.content_encoding import decoded
 
-from .forwarded_headers import is_forwarded
-
-if TYPE_CHECKING:
-    import httpx
+from .message_head import is_forwarded
 
 BODY_LIMIT = 1 << 20
 """Longer responses count as no answer."""
 
 _NO_ANSWER = LookupAnswer(status=0)
+_PLAIN: Final = Trust(insecure=True)
+"""For connections without TLS: to read the public CAs takes 1 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +43,29 @@ class Origin:
 
 
 class LookupClient:
-    """One connection pool for the lifetime of the proxy. It stores no cookies, so callers never share any."""
+    """Connection pools for the lifetime of the proxy. They store no cookies, so callers never share any."""
 
     def __init__(self, trust: Trust = USUAL, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self._trust = trust
         self._transport = transport
-        self._client: httpx.AsyncClient | None = None
+        self._clients: dict[bool, httpx.AsyncClient] = {}
+        """By whether it uses TLS."""
 
-    def _pool(self) -> httpx.AsyncClient:
+    def _pool(self, *, is_secure: bool) -> httpx.AsyncClient:
         """Return the pool."""
-        if self._client is not None:
-            return self._client
-        import certifi
-        import httpx
-
+        if is_secure in self._clients:
+            return self._clients[is_secure]
         if find_spec("sniffio") is None:
             # httpcore tries to import it at each lock, some ten times a look-up. What is not there, Python looks for in
             # every folder each time, unless it is told here.
             sys.modules["sniffio"] = None  # type: ignore[assignment]
-        verify = self._trust.context()
-        if self._trust.ca is None and not self._trust.insecure:
+        trust = self._trust if is_secure else _PLAIN
+        verify = trust.context()
+        if trust.ca is None and not trust.insecure:
+            import certifi
+
             verify.load_verify_locations(certifi.where())  # as mitmproxy does
-        self._client = httpx.AsyncClient(
+        client = self._clients[is_secure] = httpx.AsyncClient(
             verify=verify,
             http1=True,
             http2=False,
@@ -75,13 +77,13 @@ class LookupClient:
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             transport=self._transport,
         )
-        return self._client
+        return client
 
-    async def prepare(self) -> None:
+    async def prepare(self, *, is_secure: bool) -> None:
         """Import and build what the first look-up needs: 0.1 s of computing, which its caller should not wait for."""
         from anyio.lowlevel import checkpoint
 
-        self._pool()
+        self._pool(is_secure=is_secure)
         await checkpoint()  # imports what anyio has for asyncio
 
     async def ask(self, origin: Origin, lookup: Lookup) -> LookupAnswer:
@@ -89,9 +91,7 @@ class LookupClient:
         path = lookup.path
         if not path.startswith("/") or lookup.method == CALL:
             return _NO_ANSWER  # a gRPC method cannot be called over HTTP
-        import httpx
-
-        client = self._pool()
+        client = self._pool(is_secure=origin.scheme == "https")
         target = quote(path, safe="/?&=%:@!$'()*+,;~[]-._")
         extensions = {"sni_hostname": origin.server_name} if origin.server_name else None
         try:
@@ -114,9 +114,9 @@ class LookupClient:
             return _NO_ANSWER
 
     async def close(self) -> None:
-        """Close the pool."""
-        if self._client is not None:
-            await self._client.aclose()
+        """Close the pools."""
+        for client in self._clients.values():
+            await client.aclose()
 
 
 async def _read(response: httpx.Response) -> bytes:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Final
+
+from corrigible.schema.cache import cached
 
 Fields = Sequence[tuple[bytes, bytes]]
 
@@ -139,3 +142,86 @@ def _lengths(block: Fields) -> list[bytes]:
 
 def _is_length(value: bytes) -> bool:
     return value.isdigit() and len(value) < 20
+
+
+# Headers that vouch for the bytes of an answer: which of them may go with the bytes, and which hold them fast. RFC 9530
+# lets whoever changes a message drop its digests. A vendor's checksum is another matter: SDKs look for it, take an
+# answer without it, or with a wrong one, for broken, and send the call again, writes too.
+
+DIGESTS: Final = frozenset({"digest", "content-digest", "repr-digest", "content-md5"})
+"""RFC 9530 and its forebears: dropped with the bytes that they are about."""
+_OF_A_VENDOR: Final = re.compile(
+    r"x-amz-checksum-.+|x-amz-(trailer|sdk-checksum-.+)|x-goog-(hash|stored-content-.+)|x-(amz-)?crc32c?"
+    r"|(.+-)?(crc-?32c?|crc-?64\w*|checksum|signature(-\w+)?|hmac(-\w+)?)(-.+)?"
+    r"|.+-(content|body|payload|response)-(md5|sha\d*|hash|digest)(-.+)?|x-(md5|sha-?(1|256|384|512))"
+)
+_OF_THE_BODY: Final = ("digest", "content-", "etag", "vary", "transfer-encoding")
+"""What RFC 9421 may sign that changes with the body."""
+
+
+def covers_body(headers: Iterable[tuple[str, str]]) -> bool:
+    """Whether the body of an answer with these headers has to stay as it is."""
+    headers = [(name.lower(), value) for name, value in headers]
+    covers = " ".join(value.lower() for name, value in headers if name == "signature-input")
+    if covers and not any(prefix in covers for prefix in _OF_THE_BODY):
+        headers = [prefix for prefix in headers if prefix[0] not in ("signature", "signature-input")]
+    return _holds("\n".join([name for name, _ in headers])) or any(
+        name == "trailer" and _announces(value) for name, value in headers
+    )
+
+
+@cached(1024)
+def _holds(names: str) -> bool:
+    """Whether one of the names, a line each, holds a body fast. The answers of an API have the same ones."""
+    return any(name not in DIGESTS and _OF_A_VENDOR.fullmatch(name) is not None for name in names.split("\n"))
+
+
+def _announces(value: str) -> bool:
+    return any(_holds(name.strip().lower()) for name in value.split(","))
+
+
+# Which headers of a request go with the look-ups that are made for it: who asks, for whom, in which version. A list of
+# what may travel: what nobody knows may lead a look-up astray.
+
+
+def _tokens(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_WORDS: Final = re.compile(r"[-_.]+")
+_ALWAYS: Final = frozenset({"authorization", "cookie", "dpop", "accept-language"})
+_WHO: Final = _tokens(
+    """
+    access account api apikey apitoken app application auth authentication authorization bearer beta business
+    caller client clientid company consumer context credential credentials csrf customer database email env
+    environment extra group groups id identity impersonate key login member merchant namespace org organisation
+    organization orgid owner partition partner pass passwd password pin principal profile project projectid
+    realm region role scope secret seller session sessionid shop sid site space store subaccount subject
+    subscription team tenant tenantid token uid user userid username version workspace xsrf
+    """
+)
+"""A name that has one of these words says who asks, for which account and in which version of the API."""
+_WHERE: Final = _tokens(
+    """
+    accept agent attempt cache callback connection content correlation count dest destination digest encoding
+    etag expect expires feedback forward forwarded host http http2 idempotency idempotent if ip length match
+    method methods modified nonce origin original override path port prefer prefix proto protocol proxy query
+    range ratelimit redirect referer referrer remote request retry rewrite rewritten route routing scheme sec
+    server signature target te timeout timestamp trace traceparent tracestate trailer transfer upgrade uri url
+    verb via websocket
+    """
+)
+"""One of these: it is about that one request, its body or its way, or would make a look-up another one."""
+_BEHIND_A_GATE: Final = re.compile(
+    r"x-(forwarded|auth-request)-(user|email|groups|roles?|preferred-username|access-token|id-token|tenant)|(x-)?remote-user"
+    r"|x-ms-client-principal(-\w+)?|x-goog-authenticated-user-\w+"
+)
+"""What gateways that log people in add for the servers behind them."""
+
+
+def is_forwarded(name: str) -> bool:
+    """Whether a header of this name, in lower case, goes with look-ups."""
+    if name in _ALWAYS or _BEHIND_A_GATE.fullmatch(name):
+        return True
+    tokens = {token for token in _WORDS.split(name) if token}
+    return not tokens & _WHERE and bool(tokens & _WHO)

@@ -6,7 +6,6 @@ No hook raises into mitmproxy: if our side fails, the exchange passes unchanged.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -14,8 +13,7 @@ from contextlib import suppress
 from mitmproxy import http, tcp, websocket
 from mitmproxy.proxy import server_hooks
 
-from corrigible.proxy.access_log.entry import Entry
-from corrigible.proxy.access_log.exchange_entry import with_outcome
+from corrigible.proxy.access_log.entry import Entry, with_outcome
 from corrigible.proxy.access_log.recorder import Recorder
 from corrigible.proxy.core.mode import ModeChoice
 from corrigible.proxy.http.api_routes import ApiRoute, ApiRoutes
@@ -23,20 +21,17 @@ from corrigible.proxy.http.corrector import HttpOutcome, size_to_read
 from corrigible.proxy.http.feedback_store import DOCUMENTS
 from corrigible.proxy.http.lookup_client import LookupClient, Origin
 from corrigible.proxy.http.messages import HttpExchange, bytes_of, text_of
-from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task, kind_of, unanswered
+from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Task, Unanswered, kind_of, unanswered
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .error_page import ERROR_TYPE, error_body, error_text, failure_text, is_callers
-from .messages import TARGET, request_head, response_head
-from .own_address import is_own
-from .response_framing import length_and_kind, rewrite_response
+from .listener import is_own
+from .messages import TARGET, length_and_kind, request_head, response_head, rewrite_response
 from .stream import API, CALLERS_END, CANDIDATE, REASON, REQUEST_OVER
 
 BUFFER_LIMIT = 1 << 16
 """A response that cannot be an error is buffered only up to this length: cheaper than forwarding it in parts."""
 
-_GRACE = 3
-"""A multiple of the time limit: beyond it, the look-ups' own time limit has failed."""
 _BODILESS = frozenset((204, 205, 206, 304))
 _DOCUMENTS = DOCUMENTS.encode()
 PREFIX = "Recovery-Feedback-Prefix"
@@ -194,28 +189,23 @@ class CorrectionAddon:
     async def _correct(self, flow: http.HTTPFlow) -> None:
         response = flow.response
         assert response is not None
-        lookups = 0
         origin: Origin | None = None
 
         async def fetch(lookup: Lookup) -> LookupAnswer:
-            nonlocal lookups, origin
-            lookups += 1
+            nonlocal origin
             origin = origin or _origin(flow)
             return await self._lookups.ask(origin, lookup)
 
         outcome: HttpOutcome | None = None
-        error: str | None = None
-        shed: str | None = None
-        started = time.perf_counter()
+        why, lookups, correction = Unanswered(None, None), 0, 0.0
         try:
             limits = self._api(flow).corrector.limits
-            async with asyncio.timeout(_GRACE * limits.seconds_with_lookups):
-                outcome = await self._dispatcher.run(self._task(flow, response), fetch, limits)
-            if outcome.rewrite is not None:
+            attempt = await self._dispatcher.attempt(self._task(flow, response), fetch, limits)
+            outcome, why, lookups, correction = attempt.outcome, attempt.why, attempt.lookups, attempt.seconds
+            if outcome is not None and outcome.rewrite is not None:
                 rewrite_response(flow.request, response, outcome.rewrite)
         except Exception as problem:
-            shed, error = unanswered(problem)
-        correction = time.perf_counter() - started
+            why = unanswered(problem)
         if outcome is not None and not outcome.operation and self._unmatched is not None:
             with suppress(Exception):  # a hint for people, nothing more
                 self._unmatched(flow.request.path)
@@ -223,8 +213,8 @@ class CorrectionAddon:
             flow,
             "untouched",
             outcome=outcome,
-            reason=shed,
-            error=error,
+            reason=why.reason,
+            error=why.error,
             lookups=lookups,
             correction=correction,
         )

@@ -28,9 +28,9 @@ from mitmproxy.proxy.layers.http import (  # type: ignore[attr-defined]  # named
 from mitmproxy.proxy.layers.http._base import HttpEvent
 from mitmproxy.proxy.layers.http._http2 import Http2Connection, StreamState
 
-from .commands import BodyLate, NotifyShutdown
 from .error_page import BODY_LATE, ERROR_TYPE, api_of, error_body, error_status, error_text
 from .http2_connection import FrameConnection, GracefulGoAway, MalformedStream, OversizedHeaders
+from .messages import BodyLate, NotifyShutdown
 
 REFUSED = "the upstream is closing this connection and has not looked at the request"
 GONE = "server closed connection"

@@ -9,7 +9,8 @@ the proxy has taken the data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,8 +45,6 @@ from hyperframe.frame import (
 )
 
 from corrigible.proxy.http import message_head as head
-
-from .frame_budget import FrameBudget
 
 STREAM_WINDOW = 1 << 18
 """Bytes of a stream in transit to us or buffered here."""
@@ -351,3 +350,32 @@ class FrameConnection(H2Connection):  # type: ignore[misc]  # theirs is untyped
             received: tuple[list[Frame], list[Any]] = super()._receive_goaway_frame(frame)
             return received
         return [], [GracefulGoAway(frame.last_stream_id)]
+
+
+# How many frames without content a peer may send before its connection ends with ENHANCE_YOUR_CALM.
+
+BURST = 1000.0
+"""Units at once: at one unit per frame some 50 ms of CPU time."""
+
+RATE = 200.0
+"""Units that are added each second."""
+
+
+class FrameBudget:
+    """A token bucket that fills with time and with transferred data."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._left = BURST
+        self._at = clock()
+
+    def earn(self, amount: float) -> None:
+        """Add units, for data whose transfer needs such frames."""
+        self._left = min(BURST, self._left + amount)
+
+    def spend(self, amount: float) -> bool:
+        """Subtract units. Return False if too few are left."""
+        now = self._clock()
+        self._left = min(BURST, self._left + (now - self._at) * RATE) - amount
+        self._at = now
+        return self._left >= 0

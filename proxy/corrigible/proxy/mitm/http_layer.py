@@ -25,7 +25,7 @@ from mitmproxy.proxy.layers.http import (
 from mitmproxy.proxy.layers.tls import ServerTLSLayer
 
 from . import http1, http2
-from .commands import BodyLate, PauseReading, ResumeReading, timeouts_of
+from .messages import BodyLate, PauseReading, ResumeReading, timeouts_of
 from .stream import AnswerLate, StopBuffering, Stream
 
 BUFFER_SECONDS = 2.0

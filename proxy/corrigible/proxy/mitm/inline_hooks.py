@@ -20,7 +20,7 @@ from mitmproxy import connection, hooks
 from mitmproxy.connection import ConnectionState
 from mitmproxy.proxy import commands, events, layer
 
-from .commands import NotifyShutdown, PauseReading
+from .messages import NotifyShutdown, PauseReading
 
 logger = logging.getLogger(__name__)
 

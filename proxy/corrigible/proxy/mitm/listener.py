@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import heapq
+import ipaddress
 import logging
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from mitmproxy import options, platform
 from mitmproxy.proxy import mode_specs
 
-from corrigible.proxy.runtime.file_descriptors import CONNECTIONS, scarcity_threshold
+from corrigible.proxy.runtime.own_process import CONNECTIONS, scarcity_threshold
 
-from .acceptor import Acceptor
-from .commands import timeouts_of
-from .connection import ClientConnection
-from .fair_reader import ReadQueue
+from .connection import ClientConnection, ReadQueue
 from .inline_hooks import HookRunner
+from .messages import timeouts_of
 
 logger = logging.getLogger(__name__)
 
@@ -149,3 +149,92 @@ class Listener:
     def _after_exchange(self, connection: ClientConnection) -> None:
         if self._draining:  # not now: the response's last bytes are written when this hook returns
             asyncio.get_running_loop().call_soon(connection.close_if_idle)
+
+
+# Accepts connections, and pauses when no file descriptor is left for another one. asyncio's own server then retries
+# once for every connection in the backlog and logs each failure, without a turn of the event loop for the tasks that
+# could free a descriptor.
+
+BACKLOG = 1024
+_BATCH = 64
+_PAUSE = 0.1
+"""Seconds before the next attempt."""
+_EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+
+
+class Acceptor:
+    """Listening sockets. `accepted` is called with each connection, `exhausted` when no descriptor is left."""
+
+    def __init__(self, accepted: Callable[[socket.socket], None], exhausted: Callable[[], None]) -> None:
+        self._accepted = accepted
+        self._exhausted = exhausted
+        self._sockets: list[socket.socket] = []
+
+    async def open(self, host: str, port: int) -> list[tuple[str, int]]:
+        """Start to accept; return the addresses. Raises OSError if one is in use."""
+        bound = await asyncio.start_server(lambda reader, writer: None, host, port, start_serving=False)
+        self._sockets = [listening.dup() for listening in bound.sockets]
+        bound.close()
+        for listening in self._sockets:
+            listening.setblocking(False)
+            listening.listen(BACKLOG)
+            self._listen(listening)
+        return [listening.getsockname()[:2] for listening in self._sockets]
+
+    def close(self) -> None:
+        """Stop accepting."""
+        for listening in self._sockets:
+            asyncio.get_running_loop().remove_reader(listening)
+            listening.close()
+        self._sockets = []
+
+    def _listen(self, listening: socket.socket) -> None:
+        if listening in self._sockets:
+            asyncio.get_running_loop().add_reader(listening, self._ready, listening)
+
+    def _ready(self, listening: socket.socket) -> None:
+        for _ in range(_BATCH):
+            try:
+                connection, _address = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as problem:
+                if problem.errno not in _EXHAUSTED:
+                    raise
+                loop = asyncio.get_running_loop()
+                loop.remove_reader(listening)
+                loop.call_later(_PAUSE, self._listen, listening)
+                self._exhausted()
+                return
+            self._accepted(connection)
+
+
+# Whether a connection leads back to this proxy.
+
+Address = tuple[str, int]
+
+
+def is_own(peer: Address, listening: Iterable[Address]) -> bool:
+    """Whether this peer is one of the addresses that the proxy listens on."""
+    return any(port == peer[1] and _covers(host, peer[0]) for host, port in listening)
+
+
+def _covers(own: str, address: str) -> bool:
+    own_ip, other_ip = _parse_address(own), _parse_address(address)
+    return own_ip == other_ip or (own_ip.is_unspecified and _is_local(other_ip))
+
+
+def _parse_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    address = ipaddress.ip_address(host.partition("%")[0])
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _is_local(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether the address belongs to this machine: only those can be bound."""
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((str(address), 0))
+        except OSError:
+            return False
+    return True

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import gc
 import logging
 import os
 import signal
@@ -44,7 +43,7 @@ from corrigible.proxy.core.limits import Limits, Timeouts
 from corrigible.proxy.http.api_routes import ApiRoutes
 from corrigible.proxy.http.lookup_client import LookupClient
 from corrigible.proxy.runtime.dispatcher import Dispatcher
-from corrigible.proxy.runtime.file_descriptors import raise_limit
+from corrigible.proxy.runtime.own_process import keep_what_exists, raise_limit
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
 
 from .addon import CorrectionAddon
@@ -130,8 +129,9 @@ async def serve(
             addon.own_addresses = await listener.listen(settings.host, settings.port)
         except OSError as problem:
             raise CannotListen(f"cannot listen on {settings.host}:{settings.port}: {_reason(problem)}") from problem
-        if any(route.corrector.limits.lookups for route in apis):
-            await lookups.prepare()
+        asking = [route.upstream for route in apis if route.corrector.limits.lookups]
+        for is_secure in {upstream is None or upstream.scheme == "https" for upstream in asking}:
+            await lookups.prepare(is_secure=is_secure)
         host, port = addon.own_addresses[0]
         scheme = "https" if settings.identity is not None else "http"
         ready(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
@@ -203,8 +203,7 @@ async def _until_signalled(
         (force_stop if stop.is_set() else stop).set()
 
     def ready(address: str) -> None:
-        gc.collect()
-        gc.freeze()  # what exists now stays: the collector need not walk it again and again under load
+        keep_what_exists()
         started(loop)
         print(line(address), flush=True)
 

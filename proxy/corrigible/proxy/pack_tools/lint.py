@@ -5,6 +5,8 @@ Knows: a pack, its files and cases. Does not know: how a case is judged, the com
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -264,3 +266,44 @@ def _claims_change(claimed: Json) -> bool:
         case list():
             return any(map(_claims_change, claimed))
     return False
+
+
+SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+_LEVELS: Final[Mapping[str, str]] = {
+    "invalid": "error",
+    **dict.fromkeys(("template", "unreached-entry", "unshown-member"), "note"),
+}
+
+
+def sarif(mistakes: Sequence[AuthoringError], kinds: Mapping[str, str], version: str, folder: Path) -> str:
+    """Return the document. Files are named from `folder`, where they are below it."""
+    used = list(dict.fromkeys(one.kind for one in mistakes))
+    run: dict[str, Json] = {
+        "tool": {
+            "driver": {
+                "name": "corrigible pack lint",
+                "semanticVersion": version,
+                "rules": [{"id": kind, "shortDescription": {"text": kinds[kind]}} for kind in used],
+            }
+        },
+        "results": [_result(one, used, folder) for one in mistakes],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _result(mistake: AuthoringError, used: Sequence[str], folder: Path) -> Json:
+    file = mistake.place.path.absolute()
+    uri = file.relative_to(folder).as_posix() if file.is_relative_to(folder) else file.as_uri()
+    identity = hashlib.sha256(f"{uri} {mistake.kind} {mistake.problem}".encode()).hexdigest()
+    return {
+        "ruleId": mistake.kind,
+        "ruleIndex": used.index(mistake.kind),
+        "level": _LEVELS.get(mistake.kind, "warning"),
+        "message": {"text": mistake.problem},
+        "locations": [
+            {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": mistake.place.line}}}
+        ],
+        "partialFingerprints": {"mistake/v1": identity},
+    }

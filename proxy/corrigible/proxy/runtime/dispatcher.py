@@ -14,6 +14,7 @@ import functools
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from corrigible.proxy.core.limits import Limits
@@ -42,6 +43,8 @@ LOOPS_RESTORE: Final = "restore loops"
 _SLOW: Final = 0.004
 """Seconds of the loop's time for one step, from which on the next tasks of its kind go to workers."""
 _FORGOTTEN: Final = 30.0
+_GRACE: Final = 3
+"""A multiple of the time limit: beyond it, the look-ups' own time limit has failed."""
 _KINDS: Final = 1024
 _PARTS, _NAME = 12, 40
 _LATE: Final = "the look-ups took too long"
@@ -78,6 +81,18 @@ class Unanswered(NamedTuple):
     reason: str | None
     """Whatever is not our fault, or was decided."""
     error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt(Generic[T]):
+    """What came of one task, for the log."""
+
+    outcome: T | None
+    """None where it came to nothing."""
+    why: Unanswered
+    """Why it came to nothing."""
+    lookups: int
+    seconds: float
 
 
 def unanswered(problem: Exception) -> Unanswered:
@@ -184,6 +199,23 @@ class Dispatcher:
         except Overloaded as reason:
             self.rejected[str(reason)] += 1
             raise
+
+    async def attempt(self, task: Task[T], fetch: Fetch, limits: Limits) -> Attempt[T]:
+        """Run a task. Nothing is raised: whatever goes wrong, the native answer passes."""
+        lookups, began = 0, time.perf_counter()
+        outcome, why = None, Unanswered(None, None)
+
+        async def counted(lookup: Lookup) -> LookupAnswer:
+            nonlocal lookups
+            lookups += 1
+            return await fetch(lookup)
+
+        try:
+            async with asyncio.timeout(_GRACE * limits.seconds_with_lookups):
+                outcome = await self.run(task, counted, limits)
+        except Exception as problem:
+            why = unanswered(problem)
+        return Attempt(outcome, why, lookups, time.perf_counter() - began)
 
     def _is_slow(self, task: Task[Any]) -> bool:
         """Whether a task is for a worker: of a caller whose refusals are counted here none is, or the count is lost."""
@@ -382,4 +414,4 @@ def _settle(step: _Step) -> None:
         step.future.set_exception(problem)
 
 
-__all__ = ["LARGE", "Dispatcher", "Overloaded", "Task", "Unanswered", "WorkerLost", "kind_of", "unanswered"]
+__all__ = ["LARGE", "Attempt", "Dispatcher", "Overloaded", "Task", "Unanswered", "WorkerLost", "kind_of", "unanswered"]

