@@ -37,7 +37,7 @@ _EXTRAS: Final = {
     "proxy": "mitmproxy",
     "corrector": "envoy",
     "sandbox": "sandboxes",
-    "demo": "mitmproxy,sandboxes",
+    "demo": "demo",
     "status": "prometheus",
     "mcp": "mcp",
 }
