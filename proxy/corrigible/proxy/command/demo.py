@@ -138,16 +138,17 @@ def _play(scene: Scene, page: Page, stack: ExitStack, *, keep: bool = False) -> 
     _expect(final.succeeded, "the retry was rejected")
     if keep:
         page.line(f"The server and the proxy ({proxy.url}) run until Ctrl-C. In another terminal:", BOLD)
-        page.line(_curl(proxy.url, call, scene.headers))
+        page.line(curl(proxy.url, call, scene.headers))
         with suppress(KeyboardInterrupt):
             upstream.process.wait()
             raise DemoError(upstream.exit_report())
 
 
-def _curl(url: str, call: Request, headers: Mapping[str, str]) -> str:
+def curl(url: str, call: Request, headers: Mapping[str, str]) -> str:
     """Return the command that sends a call as a user would, wrapped by backslashes."""
     query = f"?{urlencode(list(query_pairs(call.query)))}" if call.query else ""
-    words = [["curl", *(["-X", call.method] if call.method != "POST" or not call.body else []), url + call.path + query]]
+    implied = "GET" if call.body is None else "POST"
+    words = [["curl", *(["-X", call.method] if call.method != implied else []), url + call.path + query]]
     words += [["-H", f"{name}: {value}"] for name, value in {**headers, **call.headers}.items()]
     if call.body is not None and call.form:
         words += [["-d", f"{name}={value}"] for name, value in form_pairs(call.body)]
