@@ -21,7 +21,6 @@ from corrigible.proxy.demo.page import Page, cut, lines
 from corrigible.proxy.demo.scene import SCENES
 from corrigible.schema.exchange import Json, Request
 
-
 DEMO = [sys.executable, "-m", "corrigible.proxy.cli", "demo"]
 LINES, COLUMNS = 24, 88
 

@@ -171,9 +171,7 @@ def test_all_documents_together_have_a_bound_in_bytes() -> None:
     try:
         for number in range(9000):
             headers = [("Cookie", f"a={number}{'x' * 5000}")]
-            documents.store(
-                documents.create(str(number), headers, "127.0.0.1", os.urandom(number % 4096), number / 100)
-            )
+            documents.store(documents.create(str(number), headers, "127.0.0.1", os.urandom(number % 4096), number / 100))
         held = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()

@@ -17,6 +17,7 @@ from typing import Final
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from corrigible.rules.errors import AuthoringError, Place, gather
+from corrigible.schema.extra import install_line
 
 _IMPORT: Final = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"]+)"\s*;', re.MULTILINE)
 _DIAGNOSTIC: Final = re.compile(r"^(?P<file>.+?\.proto):(?:(?P<line>\d+):\d+: )?(?P<message>.+)$")
@@ -34,7 +35,7 @@ def compile_protos(path: Path, *, comments: bool = False) -> FileDescriptorSet:
     if not files:
         raise AuthoringError(Place(path, 0), "no .proto file in this folder")
     if importlib.util.find_spec("grpc_tools") is None:
-        raise AuthoringError(Place(path, 0), ".proto files need a compiler: pip install grpcio-tools")
+        raise AuthoringError(Place(path, 0), f".proto files need a compiler: {install_line('grpc')}")
     texts = {file: _text(file) for file in files}
     roots = _roots(path if path.is_dir() else path.parent, texts)
     names = {_name(file, roots): file for file in files}

@@ -11,6 +11,7 @@ from corrigible.conformance.lift.run.progress import progress
 from corrigible.conformance.lift.run.resolve import resolve_plan
 from corrigible.conformance.lift.tasks.task import TASKS, TaskError
 from corrigible.conformance.model.usage_error import UsageError
+from corrigible.schema.extra import install_line
 
 
 def dry_run(plan: Plan, args: argparse.Namespace) -> int:
@@ -19,7 +20,7 @@ def dry_run(plan: Plan, args: argparse.Namespace) -> int:
         from corrigible.conformance.lift.run.token_price import MEASURED, rendered
         from corrigible.conformance.lift.run.token_probe import Probe, measure
     except ModuleNotFoundError as problem:
-        raise UsageError(f"this needs corrigible[conformance,lift]: {problem.name} is not installed") from None
+        raise UsageError(f"{problem.name} is not installed: {install_line('conformance,lift')}") from None
     if not any(agent.model for agent in plan.agents):
         raise UsageError("--dry-run: no model plays, so nothing is paid for: name one with --model PROVIDER:NAME")
     try:

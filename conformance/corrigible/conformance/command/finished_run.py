@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from corrigible.conformance.lift.log.record import Episode
 from corrigible.conformance.lift.log.store import read
 from corrigible.conformance.model.usage_error import UsageError
+from corrigible.schema.extra import install_line
 
 if TYPE_CHECKING:
     from corrigible.conformance.lift.report.summary import Summary
@@ -29,7 +30,7 @@ def finished_run(path: Path, primary: tuple[str, str] | None = None) -> Finished
         from corrigible.conformance.lift.report.summary import summarise
         from corrigible.conformance.lift.stats.group import latest
     except ModuleNotFoundError as problem:
-        raise UsageError(f"this needs corrigible[conformance,lift]: {problem.name} is not installed") from None
+        raise UsageError(f"{problem.name} is not installed: {install_line('conformance,lift')}") from None
     log = read(path)
     if not log.episodes:
         raise UsageError(f"{path}: no episode has ended yet")

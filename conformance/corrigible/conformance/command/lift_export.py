@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from corrigible.conformance.model.usage_error import UsageError
+from corrigible.schema.extra import install_line
 
 from .finished_run import FinishedRun, finished_run
 
@@ -25,7 +26,7 @@ def add(subparsers: Subparsers) -> None:
         "export",
         help="write the figures of a run as CSV, LaTeX, SVG and PDF, or a log for Inspect AI",
         description="Write the figures of a run for a publication: CSV of episodes, rates, comparisons and ways,"
-        " LaTeX tables (booktabs), figures as SVG, and as PDF where svglib is installed (corrigible[pdf]). Nothing but"
+        " LaTeX tables (booktabs), figures as SVG, and as PDF where svglib is installed (extra `pdf`). Nothing but"
         " the log is read. Exit status: 0 written, 2 not.",
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="the folder of a run, or a log.jsonl")
@@ -65,7 +66,7 @@ def exported(finished: FinishedRun) -> dict[str, bytes]:
 
         files |= {f"{name[:-4]}.pdf": pdf(text) for name, text in texts.items() if name.endswith(".svg")}
     except ModuleNotFoundError as problem:
-        print(f"no PDF: {problem.name} is not installed (pip install 'corrigible[pdf]')", file=sys.stderr)
+        print(f"no PDF: {problem.name} is not installed ({install_line('pdf')})", file=sys.stderr)
     return files
 
 

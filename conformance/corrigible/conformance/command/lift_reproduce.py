@@ -12,6 +12,7 @@ from corrigible.conformance.lift.hotpot import log as hotpot_log
 from corrigible.conformance.lift.log.store import read
 from corrigible.conformance.lift.plan import read_plan
 from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.schema.extra import install_line
 
 from .finished_run import finished_run
 
@@ -71,7 +72,7 @@ def _papers(names: Sequence[str]) -> Iterator[str]:
         from corrigible.conformance.lift.reproduction import recipe_paper, snowballing_paper
         from corrigible.conformance.lift.reproduction.figure import rendered
     except ModuleNotFoundError as problem:
-        raise UsageError(f"this needs corrigible[conformance,lift]: {problem.name} is not installed") from None
+        raise UsageError(f"{problem.name} is not installed: {install_line('conformance,lift')}") from None
     of_paper = dict(zip(PAPERS, (recipe_paper.tables, snowballing_paper.tables), strict=True))
     shown: list[Table] = [table for name in names for table in of_paper[name]()]
     yield from rendered(shown)

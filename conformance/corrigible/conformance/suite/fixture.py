@@ -21,6 +21,7 @@ from corrigible.conformance.reference.upstream import Answering, Upstream
 from corrigible.conformance.transport.http1 import Headers, HttpClient, HttpRequest, HttpResponse, KeepAlive
 from corrigible.conformance.transport.process import ServerProcess, accepts, free_port, words
 from corrigible.schema.exchange import Json
+from corrigible.schema.extra import install_line
 
 from .config import SubjectConfig
 from .subject import Subject
@@ -208,7 +209,7 @@ def _optional(name: str) -> Any:
     try:
         return import_module(f"corrigible.conformance.reference.{name}")
     except ModuleNotFoundError as problem:
-        raise UsageError(f"{problem.name} is not installed: corrigible[conformance]") from None
+        raise UsageError(f"{problem.name} is not installed: {install_line('conformance')}") from None
 
 
 def shown_request(request: HttpRequest) -> str:

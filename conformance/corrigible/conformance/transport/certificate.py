@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from corrigible.conformance.model.usage_error import UsageError
+from corrigible.schema.extra import install_line
 
 
 def write_certificate(path: Path) -> None:
@@ -16,7 +17,7 @@ def write_certificate(path: Path) -> None:
         from cryptography.hazmat.primitives import hashes, serialization
         from cryptography.hazmat.primitives.asymmetric import ec
     except ModuleNotFoundError:
-        raise UsageError("this needs a package that is not installed: cryptography: corrigible[conformance]") from None
+        raise UsageError(f"cryptography is not installed: {install_line('conformance')}") from None
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "conformance")])
     now = datetime.now(UTC)

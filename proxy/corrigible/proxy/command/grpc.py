@@ -12,6 +12,7 @@ from corrigible.proxy.admin.reload import Reloader
 from corrigible.proxy.build import MapFiles, build_engine, build_loops
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.tls_files import Trust
+from corrigible.schema.extra import install_line
 
 from . import map_option, supervision, tls
 from .addresses import TLS_BY_SCHEME, parse_grpc_upstream
@@ -60,7 +61,7 @@ def run(given: argparse.Namespace, started: Resolved, said: str = "") -> int:
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
             raise
-        raise UsageError("grpcio is not installed: pip install 'corrigible[grpc]'") from None
+        raise UsageError(f"grpcio is not installed: {install_line('grpc')}") from None
 
     def load_engine() -> Engine:
         nonlocal now

@@ -15,6 +15,7 @@ from corrigible.proxy.http.api_routes import ApiRoutes
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.runtime.fork_server import Served
 from corrigible.rules.errors import CorrigibleError
+from corrigible.schema.extra import install_line
 
 from . import api_options, envoy_engine, grpc, spec_option, supervision, time_limit, tls
 from .plans import EngineMode, RunningPlans, resolve
@@ -104,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("mitmproxy", "mitmproxy_rs"):
             raise
-        return _fail("mitmproxy is not installed: pip install 'corrigible[mitmproxy]'", 1)
+        return _fail(f"mitmproxy is not installed: {install_line('mitmproxy')}", 1)
     loops = build_loops()
     routes = []
     label = ""

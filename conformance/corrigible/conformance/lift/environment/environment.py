@@ -26,6 +26,7 @@ from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 from corrigible.conformance.model.yaml_text import load_yaml
 from corrigible.conformance.transport.process import ServerProcess, free_port, search_path, words
 from corrigible.schema.exchange import Json
+from corrigible.schema.extra import install_line
 
 from .http_client import Client, HttpClient
 
@@ -174,9 +175,7 @@ def _grpc_client(environment: Environment, address: str) -> Client:
     try:
         from .grpc_client import GrpcClient
     except ModuleNotFoundError as problem:
-        raise UsageError(
-            f"this needs a package that is not installed: {problem.name}: corrigible[conformance]"
-        ) from None
+        raise UsageError(f"{problem.name} is not installed: {install_line('conformance')}") from None
     return GrpcClient(address, output_of(environment.descriptors))
 
 
