@@ -66,6 +66,8 @@ QUICK := tests/test_house.py tests/schema tests/client tests/rules tests/adapter
 test-quick: $(READY)
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(OPTIONS) $(QUICK)
 
+# The site links to the repository that git calls origin, where that is a web address.
+docs: export CORRIGIBLE_REPOSITORY ?= $(shell git remote get-url origin 2>/dev/null | sed -n 's/^git@\(.*\):/https:\/\/\1\//; /^https:/p')
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
