@@ -1,4 +1,4 @@
-"""One API of a proxy as its options say: what is loaded for it, at the start and when that changes.
+"""One API of a proxy as its options say: its packs and descriptions, loaded at the start and when they change.
 
 Knows: packs, descriptions, limits of one API. Does not know: options, sockets.
 """

@@ -1,4 +1,4 @@
-"""What a corrector serves, from its options: `corrigible corrector` and `corrigible proxy --engine envoy` share it."""
+"""The job of a corrector, from its options: `corrigible corrector` and `corrigible proxy --engine envoy` share it."""
 
 from __future__ import annotations
 

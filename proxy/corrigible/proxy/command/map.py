@@ -1,4 +1,4 @@
-"""`corrigible map`: which operation can do what another one cannot."""
+"""`corrigible map`: operations that can take the place of another one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "map",
         help="find operations that do the same, and map their fields",
-        description="Find operations that do the same, in other APIs or versions, and what becomes of each field.",
+        description="Find operations that do the same, in other APIs or versions, and the counterpart of each field.",
     )
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     for name in VERBS:

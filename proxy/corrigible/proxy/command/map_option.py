@@ -1,4 +1,4 @@
-"""`--map` and `--map-origin` of the proxy: which operations can do what others do, and where they may be."""
+"""`--map` and `--map-origin` of the proxy: maps of operations, and the servers that they may name."""
 
 from __future__ import annotations
 

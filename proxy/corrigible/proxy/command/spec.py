@@ -1,4 +1,4 @@
-"""`corrigible spec`: what an API's description lets the proxy do."""
+"""`corrigible spec`: the parts of requests that the proxy can check by an API's description."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_NAMES: Final = 60
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "spec",
-        help="show what the proxy can check by an API's description",
+        help="show the parts of requests that the proxy can check by an API's description",
         description="Work on the OpenAPI description of an API.",
     )
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)

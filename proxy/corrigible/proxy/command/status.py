@@ -1,4 +1,4 @@
-"""`corrigible status`: what a running proxy says about itself on its admin address."""
+"""`corrigible status`: the health and the numbers of a running proxy, from its admin address."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "status",
-        help="show what a running proxy did, and whether it is well",
+        help="show the numbers of a running proxy, and its health",
         description="Show what a running proxy did, and whether it is well. Exit status: 0 it is well and ready, 1 it "
         "is not, or does not answer.",
     )
     parser.add_argument(
-        "--admin", metavar="URL", default="127.0.0.1:8081", help="what the proxy has as --admin; default: %(default)s"
+        "--admin", metavar="URL", default="127.0.0.1:8081", help="the proxy's --admin; default: %(default)s"
     )
     parser.set_defaults(run=run)
 

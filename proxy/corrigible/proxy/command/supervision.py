@@ -1,4 +1,4 @@
-"""The options of `corrigible proxy` that show what it does: the terminal, the log, the admin address. HTTP and gRPC
+"""The options of `corrigible proxy` that show its work: the terminal, the log, the admin address. HTTP and gRPC
 share them.
 """
 

@@ -1,4 +1,4 @@
-"""`--time-limit` and `--no-lookups`: what a correction may take. `--head-timeout` and others: what peers may take."""
+"""`--time-limit` and `--no-lookups`: the time of a correction. `--head-timeout` and the like: the time of peers."""
 
 from __future__ import annotations
 

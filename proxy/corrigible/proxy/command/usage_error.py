@@ -1,4 +1,4 @@
-"""What every command raises for an argument that it cannot use."""
+"""The error of every command for an argument that it cannot use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The proposals that are being judged, and what was said of them so far.
+"""The proposals that are being judged, and their judgements so far.
 
 Knows: proposals, annotations, one file. Does not know: HTTP, pages, clocks.
 """

@@ -20,7 +20,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--embedding",
         default="none",
         metavar="NAME",
-        help="what makes vectors: none (default: words only), wordllama (a small model that comes as a package, extra "
+        help="source of vectors: none (default: words only), wordllama (a small model that comes as a package, extra "
         "`map`), or endpoint:MODEL of a server that speaks OpenAI's POST /embeddings",
     )
     parser.add_argument(

@@ -28,7 +28,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "specs",
         nargs="+",
         metavar="[NAME=]SPEC",
-        help="a file or a folder, and what to call the API; else title and version say it",
+        help="a file or a folder, and a name for the API; default: its title and version",
     )
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="the index, written anew")
     embedding_option.add(parser)

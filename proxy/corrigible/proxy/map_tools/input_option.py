@@ -1,4 +1,4 @@
-"""`--index` and `--annotations` of the `corrigible map` verbs: what is compared, and what people said of it."""
+"""`--index` and `--annotations` of the `corrigible map` verbs: the index that is compared, and people's judgements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def add_annotations(parser: argparse.ArgumentParser, effect: str) -> None:
         type=Path,
         default=[],
         metavar="FILE",
-        help=f"what people said, as `corrigible map annotate` wrote it: {effect}",
+        help=f"people's judgements, as `corrigible map annotate` wrote them: {effect}",
     )
 
 

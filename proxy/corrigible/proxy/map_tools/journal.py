@@ -1,4 +1,4 @@
-"""The file that annotations go to: each is on the disk before anybody is told that it is kept.
+"""The file that annotations go to: each is on the disk before the answer says that it is kept.
 
 Knows: one file, lines, locks. Does not know: what a line says.
 """

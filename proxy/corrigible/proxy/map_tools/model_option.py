@@ -1,4 +1,4 @@
-"""`--model` and what belongs to it: which model is asked, what that may cost, and what it did cost."""
+"""`--model` and its companions: the model, the limit of its cost, and its cost."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def add(parser: argparse.ArgumentParser, option: str, what: str) -> None:
     group.add_argument("--key-env", default="", metavar="NAME", help="environment variable of the key")
     group.add_argument("--rate", type=float, metavar="N", help="requests per minute")
     group.add_argument(
-        "--price", metavar="INPUT,OUTPUT", help="of a million tokens, in your currency: the cost is told at the end"
+        "--price", metavar="INPUT,OUTPUT", help="of a million tokens, in your currency: the cost is printed at the end"
     )
-    group.add_argument("--dry-run", action="store_true", help="print what would be asked first, and ask nothing")
+    group.add_argument("--dry-run", action="store_true", help="print the first questions, and ask none")
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Mappings as a model judges them: it is asked by examples, then told to criticise what it answered.
+"""Mappings as a model judges them: it answers after examples, then criticises its answer.
 
 The model only says which candidates do the same. What becomes of each field, what is lost and the class follow from the
 descriptions as ever, so that no model can call a mapping the same that loses something.

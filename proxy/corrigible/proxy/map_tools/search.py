@@ -19,7 +19,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="find operations by words",
         description="Find operations of an index by words, or by vectors if the index has some. Exit status 1: none.",
     )
-    parser.add_argument("text", metavar="TEXT", help="what is wanted, in words")
+    parser.add_argument("text", metavar="TEXT", help="the wish, in words")
     parser.add_argument(
         "--index", required=True, type=Path, metavar="FILE", help="as `corrigible map index --out` wrote it"
     )

@@ -1,4 +1,4 @@
-"""What Acme's callers may do, read from `policy.yaml`."""
+"""The rights of Acme's callers, read from `policy.yaml`."""
 
 from __future__ import annotations
 

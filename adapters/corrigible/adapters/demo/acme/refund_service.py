@@ -1,4 +1,4 @@
-"""What each operation does, for one caller. Knows: the policy, accounts, the processor. Does not know: HTTP."""
+"""The effect of each operation, for one caller. Knows: the policy, accounts, the processor. Does not know: HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Acme's refusals: a status, and errors that say what is wrong and never how to fix it."""
+"""Acme's refusals: a status, and errors that name the fault and never the fix."""
 
 from __future__ import annotations
 

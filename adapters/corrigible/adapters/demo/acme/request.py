@@ -1,4 +1,4 @@
-"""The bodies that Acme takes, and what is wrong with the shape of one."""
+"""The bodies that Acme takes, and the faults in the shape of one."""
 
 from __future__ import annotations
 
