@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -60,6 +61,24 @@ GUIDES = ["README.md", *PAGES, "rules/README.md", "conformance/README.md", "prox
 @pytest.mark.parametrize("page", GUIDES)
 def test_code_fits_the_screen(page: str) -> None:
     assert [line for line in code((ROOT / page).read_text("utf-8")) if len(line) > WIDE] == []
+
+
+def test_no_page_installs_from_an_index_that_has_no_release() -> None:
+    committed = subprocess.run(["git", "ls-files", "-z", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True)
+    pages = [ROOT / name for name in committed.stdout.split("\0") if name]
+    assert ROOT / "README.md" in pages
+    assert [page for page in pages if re.search(r"pip install '?corrigible", page.read_text("utf-8"))] == []
+
+
+def test_the_demo_installs_what_it_needs_and_the_tests_add_the_rest(tmp_path: Path) -> None:
+    def steps(target: str) -> str:
+        command = ["make", "--dry-run", "--no-print-directory", f"VENV={tmp_path / 'venv'}", target]
+        return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+    assert "'.[demo]'" in steps("demo")
+    assert "--group" not in steps("demo") and "sandboxes" not in steps("demo")
+    assert "'.[demo,sandboxes]'" in steps("demo-all")
+    assert "'.[all]' --group dev" in steps("test")
 
 
 def test_wide_code_is_seen_in_fences_lists_and_includes() -> None:
