@@ -17,7 +17,7 @@ from corrigible.proxy import cli
 from corrigible.proxy.command import demo
 from corrigible.proxy.command.demo import preserves
 from corrigible.proxy.demo.client import Answer
-from corrigible.proxy.demo.page import Page, cut, lines
+from corrigible.proxy.demo.page import Page, cut
 from corrigible.proxy.demo.scene import SCENES
 from corrigible.schema.exchange import Json, Request
 
@@ -143,18 +143,6 @@ def test_the_next_line_to_type_is_quoted_for_a_shell(call: Request, line: str) -
 )
 def test_every_native_member_has_to_be_there(native: Json, corrected: Json, kept: bool) -> None:
     assert preserves(native, corrected) is kept
-
-
-def test_members_that_fit_stay_on_one_line() -> None:
-    assert list(lines({"a": 1, "b": [1, 2]})) == ['{"a": 1, "b": [1, 2]}']
-    long = "word " * 30
-    assert list(lines({"a": {"b": 1}, "c": long.strip()})) == [
-        "{",
-        '  "a": {"b": 1},',
-        '  "c": "' + "word " * 14 + "word",
-        "    " + "word " * 14 + 'word"',
-        "}",
-    ]
 
 
 @given(st.text(), st.integers(min_value=2, max_value=9))

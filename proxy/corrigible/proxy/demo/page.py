@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final, TextIO
 
 from corrigible.client.difference import difference
@@ -58,7 +58,7 @@ class Page:
     def _block(self, head: str, value: Json, most: int, colour: str = "") -> None:
         if self._full:
             self.line(f"{_INDENT}{head}", colour)
-            for text in lines(value):
+            for text in json.dumps(value, ensure_ascii=False, indent=2).splitlines():
                 self.line(f"{_INDENT}  {text}")
             return
         first, *more = cut(f"{head} {json.dumps(value, ensure_ascii=False)}", most)
@@ -92,19 +92,3 @@ def cut(text: str, most: int) -> list[str]:
     room = WIDTH - len(_INDENT) - 2
     wrapped = textwrap.wrap(text, room, break_on_hyphens=False)
     return wrapped if len(wrapped) <= most else [*wrapped[: most - 1], _rest(len(wrapped) - most + 1)]
-
-
-def lines(value: Json, name: str = "", *, width: int = WIDTH - 5) -> Iterator[str]:
-    """Yield JSON, with as many members on a line as fit."""
-    start = f"{json.dumps(name)}: " if name else ""
-    flat = start + json.dumps(value, ensure_ascii=False)
-    if len(flat) < width or not isinstance(value, dict | list) or not value:
-        yield from textwrap.wrap(flat, width, subsequent_indent="  ", break_on_hyphens=False)
-        return
-    yield start + ("{" if isinstance(value, dict) else "[")
-    members = list(value.items()) if isinstance(value, dict) else [("", inner) for inner in value]
-    for index, (key, inner) in enumerate(members):
-        *most, last = lines(inner, key, width=width - 2)
-        comma = "," if index < len(members) - 1 else ""
-        yield from (f"  {line}" for line in (*most, last + comma))
-    yield "}" if isinstance(value, dict) else "]"
