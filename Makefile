@@ -3,14 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO := $(VENV)/.demo
+ALL_SCENES := $(VENV)/.demo-all
+COMMA := ,
 # Hundreds of child processes import the same modules: compiled once, whatever the shell has set.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo docs test test-quick lint types mutate bench bench-quick soak ci clean
+.PHONY: help demo demo-all docs test test-quick lint types mutate bench bench-quick soak ci clean
 
 help:
-	@echo "make demo    one refused call, corrected, for each local sandbox"
-	@echo "make test    all tests                             make test-quick  the quick ones that start no server, for each change"
+	@echo "make demo    two refused calls, corrected          make demo-all    also on servers that need Node.js or Kubernetes"
+	@echo "make test    all tests                             make test-quick  the quick ones that start no server"
 	@echo "make docs    the documentation site, in build/site"
 	@echo "make lint    ruff: rules and format        make types   mypy"
 	@echo "make mutate  how many small changes to rules, core and schema the tests notice (MUTANTS of each module)"
@@ -19,16 +22,36 @@ help:
 	@echo "make soak    ten minutes of mixed traffic, then varied refusals: memory stays flat (CORRIGIBLE_SOAK_SECONDS)"
 	@echo "make clean   remove what was built"
 
-$(READY): pyproject.toml
+# $(call install,WORDS,WHAT): the same environment, with more in it. A step that waits says so before it does.
+define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'
-	@echo "installing everything into $(VENV): some 1.5 GB, some minutes"
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
-	touch $@
+	@test -x $(BIN)/python || { echo "making a virtual environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "installing $(2) into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(1)
+endef
 
-demo: $(READY)
+# What modules are imported, Python compiles then: to compile all of them would take as long as the rest.
+$(DEMO): pyproject.toml
+	$(call install,--no-compile --editable '.[demo]',Corrigible with what the demo needs (200 MB))
+	@touch $@
+
+$(ALL_SCENES): pyproject.toml
+	$(call install,--no-compile --editable '.[demo$(COMMA)sandboxes]',Corrigible$(COMMA) Node.js and etcd (500 MB))
+	@touch $@
+
+$(READY): pyproject.toml
+	$(call install,--upgrade 'pip>=25.1',pip)
+	$(call install,--editable '.[all]' --group dev,Corrigible$(COMMA) all extras and the tools of development (1.4 GB))
+	@touch $(DEMO) $(ALL_SCENES) $@
+
+# Prints the seconds and megabytes of a newcomer's first minute.
+demo: STARTED := $(shell date +%s)
+demo: $(DEMO)
 	@$(BIN)/corrigible demo
+	@echo "make demo: $$(($$(date +%s) - $(STARTED))) s; $(VENV) has $$(du -sm $(VENV) | cut -f1) MB"
+
+demo-all: $(ALL_SCENES)
+	@$(BIN)/corrigible demo --all
 
 # Each worker imports all tests, and many of these wait for child processes: one worker more than there are cores.
 # A file stays on one worker, with its servers.
@@ -44,6 +67,8 @@ QUICK := tests/test_house.py tests/schema tests/client tests/rules tests/adapter
 test-quick: $(READY)
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m "not slow and not nightly" $(OPTIONS) $(QUICK)
 
+# The site links to the repository that git calls origin, where that is a web address.
+docs: export CORRIGIBLE_REPOSITORY ?= $(shell git remote get-url origin 2>/dev/null | sed -n 's/^git@\(.*\):/https:\/\/\1\//; /^https:/p')
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 

@@ -7,9 +7,10 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,10 +38,60 @@ from tests._support.rows import rows
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))
 proxy_parser, suite_parser = cache(cli.parser), cache(conformance.parser)
+SPECIFICATION = "protos/corrigible/schema/SPEC.md"
+
+
+WIDE = 88
+"""Columns of a code block: more does not fit beside the navigation of the site, or on a phone."""
+
+
+def code(text: str) -> Iterator[str]:
+    """Yield the lines of code blocks: fenced, indented, and those of the files that a block includes."""
+    fence = ""
+    for line in text.splitlines():
+        opening = re.match(r" *(`{3,})", line)
+        if opening is not None:
+            fence = "" if fence and line.strip() == fence else fence or opening[1]
+        elif (included := re.fullmatch(r'--8<-- "([\w./-]+?)"', line)) and fence:
+            yield from (ROOT / included[1]).read_text("utf-8").splitlines()
+        elif fence or re.match(r" {4}\S", line):
+            yield line
+
+
+GUIDES = ["README.md", *PAGES, "rules/README.md", "conformance/README.md", "proxy/deploy/README.md", SPECIFICATION]
+
+
+@pytest.mark.parametrize("page", GUIDES)
+def test_code_fits_the_screen(page: str) -> None:
+    assert [line for line in code((ROOT / page).read_text("utf-8")) if len(line) > WIDE] == []
+
+
+def test_no_page_installs_from_an_index_that_has_no_release() -> None:
+    committed = subprocess.run(["git", "ls-files", "-z", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True)
+    pages = [ROOT / name for name in committed.stdout.split("\0") if name]
+    assert ROOT / "README.md" in pages
+    assert [page for page in pages if re.search(r"pip install '?corrigible", page.read_text("utf-8"))] == []
+
+
+def test_the_demo_installs_what_it_needs_and_the_tests_add_the_rest(tmp_path: Path) -> None:
+    def steps(target: str) -> str:
+        command = ["make", "--dry-run", "--no-print-directory", f"VENV={tmp_path / 'venv'}", target]
+        return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+    assert "'.[demo]'" in steps("demo")
+    assert "--group" not in steps("demo") and "sandboxes" not in steps("demo")
+    assert "'.[demo,sandboxes]'" in steps("demo-all")
+    assert "'.[all]' --group dev" in steps("test")
+
+
+def test_wide_code_is_seen_in_fences_lists_and_includes() -> None:
+    text = 'a\n```sh\nb\n    c\n```\nd\n    e\n  ```yaml\n  f\n  ```\n```python\n--8<-- "docs/specification.md"\n```\n'
+    assert [*code(text)][:4] == ["b", "    c", "    e", "  f"]
 
 
 def blocks(file: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / file).read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    text = (ROOT / file).read_text("utf-8").replace(" \\\n", " ")  # a command on several lines is one
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
 def test_the_middleware_of_the_guide_corrects_the_refusals_of_a_fastapi_app(
@@ -179,14 +230,11 @@ def test_what_a_page_includes_exists(page: str) -> None:
 
 
 def test_the_picture_is_what_the_rule_makes_of_that_request() -> None:
-    picture = blocks("README.md", "")[0]
-    sent = re.search(r"POST (\S+) charge=(\S+) amount=(\d+)", picture)
-    assert sent is not None
-    lines = picture[picture.index(" 400 {") :].splitlines()
-    column = lines[0].index('"recovery_feedback"')
-    refusal = re.search(r'"message": "(.*?)"', " ".join(line[:column].strip() for line in lines))
-    assert refusal is not None
-    shown = json.loads("{" + "".join(line[column:] for line in lines) + "}")["recovery_feedback"]
+    before, _, after = blocks("README.md", "")[0].partition("\nafter ")
+    sent = re.search(r"POST (\S+) charge=(\S+) amount=(\d+)", before)
+    refusal = re.search(r'"message": "(.*?)"', " ".join(before.split()))
+    assert sent is not None and refusal is not None
+    shown = json.loads("{" + after[after.index('"recovery_feedback"') :] + "}")["recovery_feedback"]
 
     body = {"charge": sent[2], "amount": sent[3]}
     error = {"error": {"message": refusal[1], "type": "invalid_request_error", "param": "amount"}}
@@ -221,7 +269,7 @@ def run_program(file: str, proxy: Running, **names: Any) -> dict[str, Any]:
     return names
 
 
-def test_the_program_of_the_readme_is_corrected_when_the_user_agrees(
+def test_the_program_of_the_first_page_is_corrected_when_the_user_agrees(
     stripe_proxy: Running, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[str] = []
@@ -230,7 +278,7 @@ def test_the_program_of_the_readme_is_corrected_when_the_user_agrees(
         asked.append(question)
         return "y"
 
-    run_program("README.md", stripe_proxy, input=answer)
+    run_program("docs/start.md", stripe_proxy, input=answer)
     assert len(asked) == 1
     without_key = [line for line in asked[0].splitlines() if "/headers/idempotency-key: " not in line]
     assert without_key[1:] == [

@@ -1,4 +1,4 @@
-"""The operations of an API as tools of a model. Here a loop stands for the model: it does what the text says."""
+"""The operations of an API as tools of a model. A loop stands for the model here."""
 
 import httpx
 
@@ -9,7 +9,7 @@ toolset = Toolset(httpx.get(f"{PROXY}/openapi.json").json(), PROXY)
 print([tool.name for tool in toolset.tools.values()])
 
 result = toolset.call("createBooking", {"body": {"room": "doubel", "nights": 3}})
-while result.is_error and result.corrected is not None and not result.needs_confirmation:
+while (call := result.corrected) is not None and not result.needs_confirmation:
     print(result.text)
-    result = toolset.call(result.corrected.name, result.corrected.arguments)
+    result = toolset.call(call.name, call.arguments)
 print(result.text)

@@ -1,4 +1,4 @@
-"""stripe-python through the proxy: a refused call is corrected after the user has agreed."""
+"""stripe-python through the proxy: a refused call is corrected, with consent."""
 
 import stripe
 
@@ -10,8 +10,10 @@ def agreed(proposal):
 
 
 client = CorrigibleHTTPClient(on_refusal="confirm", confirm=agreed)
-api = stripe.StripeClient("sk_test_anything", base_addresses={"api": "http://127.0.0.1:8080"}, http_client=client).v1
+proxy = {"api": "http://127.0.0.1:8080"}
+api = stripe.StripeClient("sk_test_any", base_addresses=proxy, http_client=client).v1
 charge = api.charges.create({"amount": 1000, "currency": "usd", "source": "tok_visa"})
 api.refunds.create({"charge": charge.id, "amount": 700})
-refund = api.refunds.create({"charge": charge.id, "amount": 500})  # 300 are left: the user is asked
+# 300 are left: the user is asked
+refund = api.refunds.create({"charge": charge.id, "amount": 500})
 print(refund.amount)

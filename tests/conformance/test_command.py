@@ -26,6 +26,7 @@ from corrigible.conformance.suite.record import lines, read
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
 from corrigible.conformance.validators.finding import Finding
+from corrigible.schema.extra import needs
 from tests._support.command import start as started
 
 from .made import MUST, broken, finding, mixed
@@ -377,7 +378,7 @@ def test_output_that_nobody_reads_is_no_crash() -> None:
 def test_what_is_not_installed_is_told_in_a_line() -> None:
     code = "import sys; sys.modules['jinja2'] = None; from corrigible.conformance.cli import main; main([])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (1, "conformance needs: pip install 'corrigible[conformance]'\n")
+    assert (done.returncode, done.stderr) == (1, needs("conformance", "conformance") + "\n")
 
 
 # a failure, and its command

@@ -19,6 +19,7 @@ from corrigible.proxy.cli import main
 WITHOUT_GRPC = """
 import sys
 sys.modules["grpc"] = None
+from corrigible.schema.extra import install_line
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.checks.grpc.catalogue import CHECKS
 from corrigible.conformance.suite.subject import Subject
@@ -26,7 +27,7 @@ for check in CHECKS:
     try:
         list(check.run(Subject("proxy", "grpc", grpc="127.0.0.1:1")))
     except CouldNotTell as problem:
-        assert str(problem) == "the profile grpc needs grpcio: pip install 'corrigible[grpc]'", problem
+        assert str(problem) == f"the profile grpc needs grpcio: {install_line('grpc')}", problem
     else:
         raise AssertionError(check.id)
 """

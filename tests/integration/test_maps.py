@@ -218,7 +218,7 @@ def write(file: Path, source: str, *, origin: str = "") -> None:
 
 
 def test_the_command_of_the_guide(flows: Running) -> None:
-    text = (ROOT / "docs/operators.md").read_text("utf-8")
+    text = (ROOT / "docs/operators.md").read_text("utf-8").replace(" \\\n", " ")
     (line,) = (line for line in text.splitlines() if line.startswith("corrigible ") and "--map " in line)
     words = shlex.split(line)[1:]
     for option, value in (("--upstream", flows.url), ("--listen", f"{HOST}:0"), ("--map", "docs/examples/map.json")):

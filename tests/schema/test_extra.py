@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from corrigible.schema.extra import MissingExtra, missing_module, needs, require
+from corrigible.schema.extra import MissingExtra, install_line, missing_module, needs, require
 
 ENGINE = [
     *("google.protobuf", "grpc", "jsonschema", "jsonschema_rs", "mitmproxy", "orjson", "rapidfuzz"),
@@ -53,15 +58,15 @@ def test_readers_and_clients_do_without_all_extras() -> None:
 @pytest.mark.parametrize(
     ("code", "line"),
     [
-        ("import corrigible.proxy.asgi", "corrigible.proxy needs: pip install 'corrigible[proxy]'"),
-        ("import corrigible.adapters.registry", "corrigible.adapters needs: pip install 'corrigible[proxy]'"),
-        ("import corrigible.rules.pack.load", "corrigible.rules needs: pip install 'corrigible[proxy]'"),
-        ("import corrigible.proxy.grpc.server", "corrigible.proxy.grpc needs: pip install 'corrigible[grpc]'"),
-        ("import corrigible.client.grpc", "corrigible.client.grpc needs: pip install 'corrigible[grpc]'"),
-        ("import corrigible.schema.convert", "corrigible.schema.convert needs: pip install 'corrigible[proxy]'"),
+        ("import corrigible.proxy.asgi", needs("corrigible.proxy", "proxy")),
+        ("import corrigible.adapters.registry", needs("corrigible.adapters", "proxy")),
+        ("import corrigible.rules.pack.load", needs("corrigible.rules", "proxy")),
+        ("import corrigible.proxy.grpc.server", needs("corrigible.proxy.grpc", "grpc")),
+        ("import corrigible.client.grpc", needs("corrigible.client.grpc", "grpc")),
+        ("import corrigible.schema.convert", needs("corrigible.schema.convert", "proxy")),
         (
             "from corrigible.schema import validate",
-            "corrigible.schema.vocabulary needs: pip install 'corrigible[proxy]'",
+            needs("corrigible.schema.vocabulary", "proxy"),
         ),
     ],
 )
@@ -73,13 +78,13 @@ def test_an_import_says_what_to_install(code: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["proxy", "--upstream", "x"], "corrigible proxy needs: pip install 'corrigible[mitmproxy]'"),
-        (["proxy", "--grpc-upstream=x:1"], "corrigible proxy needs: pip install 'corrigible[grpc]'"),
-        (["pack", "test", "stripe"], "corrigible pack needs: pip install 'corrigible[proxy]'"),
-        (["completion", "bash"], "corrigible completion needs: pip install 'corrigible[proxy]'"),
-        (["mcp", "--upstream", "x"], "corrigible mcp needs: pip install 'corrigible[mcp]'"),
-        (["pack", "--help"], "corrigible pack needs: pip install 'corrigible[proxy]'"),
-        (["sandbox", "stripe"], "corrigible sandbox needs: pip install 'corrigible[sandboxes]'"),
+        (["proxy", "--upstream", "x"], needs("corrigible proxy", "mitmproxy")),
+        (["proxy", "--grpc-upstream=x:1"], needs("corrigible proxy", "grpc")),
+        (["pack", "test", "stripe"], needs("corrigible pack", "proxy")),
+        (["completion", "bash"], needs("corrigible completion", "proxy")),
+        (["mcp", "--upstream", "x"], needs("corrigible mcp", "mcp")),
+        (["pack", "--help"], needs("corrigible pack", "proxy")),
+        (["sandbox", "stripe"], needs("corrigible sandbox", "sandboxes")),
     ],
 )
 def test_a_command_says_what_to_install(words: list[str], line: str) -> None:
@@ -89,12 +94,12 @@ def test_a_command_says_what_to_install(words: list[str], line: str) -> None:
 def test_help_lists_the_commands_that_lack_their_extra() -> None:
     status, out, err = run("from corrigible.proxy.cli import main; main(['--help'])")
     assert (status, err) == (0, "")
-    assert "proxy it needs: pip install 'corrigible[mitmproxy]'" in " ".join(out.split())
+    assert f"proxy {needs('it', 'mitmproxy')}" in " ".join(out.split())
 
 
 def test_so_does_the_suite() -> None:
     code = "from corrigible.conformance.cli import main; sys.exit(main(['list']))"
-    assert run(code) == (1, "", "conformance list needs: pip install 'corrigible[conformance]'\n")
+    assert run(code) == (1, "", needs("conformance list", "conformance") + "\n")
 
 
 def test_feedback_that_only_protobuf_can_read_is_missed_with_a_warning() -> None:
@@ -102,4 +107,47 @@ def test_feedback_that_only_protobuf_can_read_is_missed_with_a_warning() -> None
     code = f"from corrigible.schema import find; print(find({{'code': 3, 'details': [{detail!r}]}}, 400))"
     status, out, err = run(code)
     assert (status, out) == (0, "None\n")
-    assert "feedback inside a google.rpc.Status needs: pip install 'corrigible[proxy]'" in err
+    assert needs("feedback inside a google.rpc.Status", "proxy") in err
+
+
+@pytest.mark.parametrize(
+    ("origin", "line"),
+    [
+        (None, "pip install 'corrigible[mcp]'"),  # from an index, which has it
+        ({"url": "file://{here}", "dir_info": {}}, "pip install '{here}[mcp]'"),
+        ({"url": "file://{here}", "dir_info": {"editable": True}}, "pip install --editable '{here}[mcp]'"),
+        ({"url": "file://{here}/a%20wheel.whl", "archive_info": {}}, "pip install '{here}/a wheel.whl[mcp]'"),
+        (
+            {"url": "https://h.test/c.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "pip install 'corrigible[mcp] @ git+https://h.test/c.git@abc'",
+        ),
+        (
+            {"url": "https://h.test/c.whl", "archive_info": {}},
+            "pip install 'corrigible[mcp] @ https://h.test/c.whl'",
+        ),
+        (
+            {"url": "file://{here}/gone.whl", "archive_info": {}},
+            "pip install 'PLACE[mcp]', where PLACE is a checkout or a wheel of Corrigible",
+        ),
+    ],
+)
+def test_a_hint_names_what_exists(
+    origin: dict[str, Any] | None, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "a wheel.whl").touch()
+    text = None if origin is None else json.dumps(origin).replace("{here}", str(tmp_path))
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: SimpleNamespace(read_text=lambda file: text))
+    install_line.cache_clear()
+    try:
+        assert install_line("mcp") == line.replace("{here}", str(tmp_path))
+    finally:
+        install_line.cache_clear()
+
+
+def test_no_module_writes_a_hint_of_its_own() -> None:
+    roots = [Path(__file__).parents[2] / root for root in ("proxy", "rules", "protos", "adapters", "conformance")]
+    files = (path for root in roots for path in root.rglob("*.py") if path.name != "extra.py")
+    assert [
+        str(path) for path in files if re.search(r"pip install '?corrigible|corrigible\[[a-z,]+\]", path.read_text())
+    ] == []

@@ -46,10 +46,10 @@ def test_the_file_and_the_code_agree_on_what_is_terminal() -> None:
     [
         ("MODIFY_PARAMS", {"anything": [1]}, None),
         ("WAIT_AND_RETRY", {}, None),
-        ("WAIT_AND_RETRY", {"after": 1}, "WAIT_AND_RETRY: /parameters: {'after': 1} "),
+        ("WAIT_AND_RETRY", {"after": 1}, 'WAIT_AND_RETRY: /parameters: {"after":1} '),
         ("NO_RECOVERY_AVAILABLE", {"reason_code": "GONE"}, None),
-        ("NO_RECOVERY_AVAILABLE", {"reason_code": 7}, "/parameters/reason_code: 7 is not of type 'string'"),
-        ("MODIFY_PARAMS", [], "/parameters: [] is not of type 'object'"),
+        ("NO_RECOVERY_AVAILABLE", {"reason_code": 7}, '/parameters/reason_code: 7 is not of type "string"'),
+        ("MODIFY_PARAMS", [], '/parameters: [] is not of type "object"'),
         ("USE_SPECIFIC_BRAND", {}, "USE_SPECIFIC_BRAND is not registered"),
         ("modify_params", {}, "modify_params is not registered"),
     ],
@@ -70,7 +70,7 @@ def test_registering_returns_another_vocabulary() -> None:
     assert "USE_SPECIFIC_BRAND" not in base.actions
     assert list(more.actions) == [*base.actions, "USE_SPECIFIC_BRAND"]
     assert more.check("USE_SPECIFIC_BRAND", {"with_specific_brand": "x"}).terminal is False
-    with pytest.raises(VocabularyError, match="'with_specific_brand' is a required property"):
+    with pytest.raises(VocabularyError, match='"with_specific_brand" is a required property'):
         more.check("USE_SPECIFIC_BRAND", {})
 
 
@@ -105,7 +105,12 @@ def test_a_pack_action_is_terminal_as_its_base_is() -> None:
         ({"USE_IT": {**BRAND, "base_action": None}}, "USE_IT: base_action and description are text"),
         ({"USE_IT": {**BRAND, "description": " "}}, "USE_IT: no description"),
         ({"USE_IT": {**BRAND, "parameters": []}}, "USE_IT: parameters are no JSON Schema: not a mapping"),
-        ({"USE_IT": {**BRAND, "parameters": {"type": "map"}}}, "USE_IT: parameters are no JSON Schema: 'map' is not"),
+        ({"USE_IT": {**BRAND, "parameters": {"type": "map"}}}, 'USE_IT: parameters are no JSON Schema: "map" is not'),
+        (
+            {"USE_IT": {**BRAND, "parameters": {"$ref": "http://127.0.0.1:9/x"}}},
+            "USE_IT: parameters are no JSON Schema: ",
+        ),
+        ({"USE_IT": {**BRAND, "parameters": {"pattern": "("}}}, "USE_IT: parameters are no JSON Schema: "),
         ({"USE_IT": {"base_action": "ESCALATE", "desc": "x"}}, "USE_IT: unknown desc; missing description"),
         ({"USE_IT": {**BRAND, "desc": "x"}}, "USE_IT: unknown desc"),
         ({"USE_IT": {"base_action": "ESCALATE"}}, "USE_IT: missing description"),

@@ -262,7 +262,7 @@ def test_with_a_vocabulary_actions_are_registered_and_parameters_fit() -> None:
     with pytest.raises(FeedbackError, match="suggestion 0: USE_BRAND is not registered"):
         validate(good, vocabulary=Vocabulary.base())
     empty = parse(one(action="USE_BRAND", base_action="MODIFY_PARAMS"))
-    with pytest.raises(FeedbackError, match="suggestion 0: USE_BRAND: /parameters: 'brand' is a required property"):
+    with pytest.raises(FeedbackError, match='suggestion 0: USE_BRAND: /parameters: "brand" is a required property'):
         validate(empty, vocabulary=known)
     other = parse(one(action="USE_BRAND", base_action="RESOLVE_PRECONDITION", parameters={"brand": "x"}))
     with pytest.raises(FeedbackError, match="USE_BRAND rests on MODIFY_PARAMS"):

@@ -157,8 +157,8 @@ class Stranger(_Data):
     def row(self) -> str:
         """Return the row of the table in docs/servers.md."""
         first, now = self.first_run, self.figures()
-        names = (f"{self.server} {self.version}", self.framework, self.language)
-        cells = (*names, str(now.refusals), first.right, now.right, first.harms, now.harms)
+        name = f"{self.server} {self.version} ({self.framework}; {self.language})"
+        cells = (name, first.right, now.right, first.harms, now.harms)
         return f"| {' | '.join(cells)} |"
 
     def figures(self) -> Figures:
@@ -178,15 +178,15 @@ class Stranger(_Data):
 
 
 def total_row(kind: str, servers: Sequence[Stranger]) -> str:
-    """Return the row of README's table: the servers of one kind together."""
+    """Return the row of the servers of one kind together."""
     first = _total([one.first_run for one in servers])
     now = _total([one.figures() for one in servers])
-    cells = (f"{len(servers)} {kind}", str(now.refusals), first.right, now.right, first.harms, now.harms)
+    cells = (f"{len(servers)} {kind}, {now.refusals} refusals", first.right, now.right, first.harms, now.harms)
     return f"| {' | '.join(cells)} |"
 
 
 def confirmed_sentence(servers: Sequence[Stranger]) -> str:
-    """Return what README says of repairs that are confirmed."""
+    """Return the sentence on repairs that are confirmed."""
     counts = [_total([one.figures() for one in servers if one.is_rpc is is_rpc]).confirmed for is_rpc in (False, True)]
     clause = "are sent only after a confirmation, although the request says what is meant."
     return f"{counts[0]} of the repairs on HTTP servers and {counts[1]} on gRPC servers {clause}"

@@ -120,7 +120,7 @@ def test_a_recorded_server_is_replayed_as_it_was(
     assert "judged otherwise" not in output and "NOT AS THE TRUTH SAYS" not in output
     stranger = case_module.load("shop")
     assert [case.missed for case in stranger.cases] == ["", ""]
-    assert stranger.row() == "| Shop 1 | by hand | Python | 2 | 1 of 1, 1 of 1 | 1 of 1, 1 of 1 | 0 | 0 |"
+    assert stranger.row() == "| Shop 1 (by hand; Python) | 1 of 1, 1 of 1 | 1 of 1, 1 of 1 | 0 | 0 |"
     assert list(stranger.cases[1].exchanges[0].lookups) == ["GET /things/a1001"]
     assert "authorization" not in (tmp_path / "shop" / "cases.json").read_text("utf-8").lower()
 

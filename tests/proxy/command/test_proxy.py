@@ -21,6 +21,7 @@ import pytest
 from corrigible.proxy.cli import main
 from corrigible.proxy.command import options
 from corrigible.proxy.command import proxy as command
+from corrigible.schema.extra import install_line
 
 STARTING = "corrigible proxy: starting\n"
 
@@ -354,7 +355,7 @@ def test_without_mitmproxy_it_says_what_to_install(
     assert command.run(arguments(*UP, "--pack", "stripe", "--engine", "mitmproxy")) == 1
     assert capsys.readouterr() == (
         "",
-        "corrigible proxy: mitmproxy is not installed: pip install 'corrigible[mitmproxy]'\n",
+        f"corrigible proxy: mitmproxy is not installed: {install_line('mitmproxy')}\n",
     )
 
 

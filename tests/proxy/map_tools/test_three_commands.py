@@ -41,7 +41,8 @@ class NewServer(BaseHTTPRequestHandler):
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    text = PAGE.read_text("utf-8").replace(" \\\n", " ")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
 def test_the_three_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from corrigible.schema.extra import install_line
+
 from .mapping import ApiOfMap
 from .operation import ApiDocument, CanonicalOperation, Field, joined, name_words, text_words
 from .store import LEXICAL, Embedder, Hit, StoreError, VectorStore, indexed_text
@@ -113,7 +115,7 @@ def _numpy() -> ModuleType:
     try:
         import numpy
     except ImportError:
-        raise StoreError("vectors need numpy: pip install 'corrigible[map]'") from None
+        raise StoreError(f"vectors need numpy: {install_line('map')}") from None
     return numpy
 
 

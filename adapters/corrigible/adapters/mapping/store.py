@@ -21,6 +21,7 @@ import httpx
 
 from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.exchange import Json
+from corrigible.schema.extra import install_line
 
 from .mapping import ApiOfMap
 from .operation import CanonicalOperation, joined, name_words
@@ -182,7 +183,7 @@ class WordLlamaEmbedder:
         try:
             import wordllama
         except ImportError:
-            raise StoreError("the embedding wordllama needs its package: pip install 'corrigible[map]'") from None
+            raise StoreError(f"the embedding wordllama needs its package: {install_line('map')}") from None
         # Without `cache_dir` it looks for its tokenizer in a folder that the package does not have, and would fetch it.
         folder = Path(wordllama.__file__).parent
         self._model: Any = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
@@ -215,7 +216,7 @@ class MilvusVectors:
         try:
             from pymilvus import MilvusClient
         except ImportError:
-            raise StoreError(f"{PREFIX}{address} needs a package: pip install 'corrigible[milvus]'") from None
+            raise StoreError(f"{PREFIX}{address} needs a package: {install_line('milvus')}") from None
         if "://" not in address:
             address = str(Path(address).resolve())
         self.address = f"{PREFIX}{address}"

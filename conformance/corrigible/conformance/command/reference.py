@@ -18,6 +18,7 @@ from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
 from corrigible.conformance.transport.http1 import HttpRequest, curl
 from corrigible.schema.exchange import Json
+from corrigible.schema.extra import install_line
 
 
 class Scenario(NamedTuple):
@@ -88,7 +89,7 @@ def _over_grpc(port: int, stack: ExitStack) -> str:
         module = import_module("..reference.grpc_upstream", __package__)
         upstream = stack.enter_context(module.GrpcUpstream(port=port))
     except ModuleNotFoundError as problem:
-        raise UsageError(f"--grpc-port needs corrigible[conformance]: {problem.name} is not installed") from None
+        raise UsageError(f"--grpc-port: {problem.name} is not installed: {install_line('conformance')}") from None
     except (OSError, RuntimeError) as problem:
         raise UsageError(f"--grpc-port {port}: cannot listen there: {problem}") from None
     described = SUITE / "reference" / "shop.proto"

@@ -29,6 +29,7 @@ from corrigible.conformance.model.outcome import UsageError, did_you_mean
 from corrigible.conformance.model.yaml_file import load_yaml
 from corrigible.conformance.transport.process import ServerProcess, free_port, search_path, words
 from corrigible.schema.exchange import Json
+from corrigible.schema.extra import install_line
 
 ENVIRONMENTS: Final = Path(__file__).with_name("environments.yaml")
 _READY: Final = r"(?:listening on|corrigible:) (?:[a-z]+://)?127\.0\.0\.1:{port}\b"
@@ -175,9 +176,7 @@ def _grpc_client(environment: Environment, address: str) -> Client:
     try:
         from corrigible.conformance.lift.grpc_client import GrpcClient
     except ModuleNotFoundError as problem:
-        raise UsageError(
-            f"this needs a package that is not installed: {problem.name}: corrigible[conformance]"
-        ) from None
+        raise UsageError(f"{problem.name} is not installed: {install_line('conformance')}") from None
     return GrpcClient(address, output_of(environment.descriptors))
 
 

@@ -22,6 +22,7 @@ from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import Headers, HttpClient, HttpRequest, HttpResponse, KeepAlive
 from corrigible.conformance.transport.process import ServerProcess, accepts, free_port, words
 from corrigible.schema.exchange import Json
+from corrigible.schema.extra import install_line
 
 _SHOWN: Final = 4096
 """Bytes of one body that a trace shows."""
@@ -206,7 +207,7 @@ def _optional(name: str) -> Any:
     try:
         return import_module(f"corrigible.conformance.reference.{name}")
     except ModuleNotFoundError as problem:
-        raise UsageError(f"{problem.name} is not installed: corrigible[conformance]") from None
+        raise UsageError(f"{problem.name} is not installed: {install_line('conformance')}") from None
 
 
 def shown_request(request: HttpRequest) -> str:

@@ -19,6 +19,7 @@ from hpack import Decoder, Encoder, HPACKError
 from corrigible.conformance.model.background import go_on
 from corrigible.conformance.model.outcome import UsageError
 from corrigible.conformance.transport.raw_connection import connected, kept
+from corrigible.schema.extra import install_line
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
@@ -235,7 +236,7 @@ def write_certificate(path: Path) -> None:
         from cryptography.hazmat.primitives import hashes, serialization
         from cryptography.hazmat.primitives.asymmetric import ec
     except ModuleNotFoundError:
-        raise UsageError("this needs a package that is not installed: cryptography: corrigible[conformance]") from None
+        raise UsageError(f"cryptography is not installed: {install_line('conformance')}") from None
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "conformance")])
     now = datetime.now(UTC)

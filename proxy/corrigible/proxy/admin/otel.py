@@ -1,6 +1,6 @@
 """Each exchange as an OpenTelemetry span, and the statistics as its metrics.
 
-Needs the extra `corrigible[otel]`; nothing else imports opentelemetry. Exporters, endpoints, samplers and the resource
+Needs the extra `otel`; nothing else imports opentelemetry. Exporters, endpoints, samplers and the resource
 are chosen by the `OTEL_...` environment variables, as in every program that uses the SDK.
 """
 

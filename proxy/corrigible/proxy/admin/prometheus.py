@@ -1,6 +1,6 @@
 """Statistics as Prometheus metrics, and back again for `corrigible status`.
 
-Needs the extra `corrigible[prometheus]`; nothing else imports prometheus_client.
+Needs the extra `prometheus`; nothing else imports prometheus_client.
 """
 
 from __future__ import annotations

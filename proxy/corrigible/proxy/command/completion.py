@@ -1,4 +1,4 @@
-"""`corrigible completion SHELL`: what a shell needs to complete commands and options."""
+"""`corrigible completion SHELL`: the script by which a shell completes commands and options."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class _Text(BaseModel):
 class ApiText(_Text):
     """One of several APIs. `host` and `prefix` say which requests are for it; one API may have neither."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="What the proxy calls it")]
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="Its name in log and metrics")]
     upstream: Annotated[str, Field(description="Address of the API: http[s]://host[:port]")]
     host: Annotated[Host | list[Host] | None, Field(description="Hosts that callers name, without a port")] = None
     prefix: Annotated[

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.own_location import Rewritten
 from corrigible.rules.errors import CorrigibleError
+from corrigible.schema.extra import install_line
 
 from .options import (
     Groups,
@@ -145,7 +146,7 @@ def grpc_job(plan: GrpcPlan, mode: Mode, complain: Callable[[str], None]) -> Pre
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
             raise
-        raise UsageError("grpcio is not installed: pip install 'corrigible[grpc]'") from None
+        raise UsageError(f"grpcio is not installed: {install_line('grpc')}") from None
     from corrigible.proxy.admin.reload import Part, reload_all
     from corrigible.proxy.build import build_loops
 
@@ -191,7 +192,7 @@ def run(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as missing:
         if missing.name != "httptools":
             raise
-        return _fail("httptools is not installed: pip install 'corrigible[envoy]'", 1)
+        return _fail(f"httptools is not installed: {install_line('envoy')}", 1)
     for line in prepared.lines:
         _say(line)
 
@@ -240,7 +241,7 @@ def _by_ext_proc(prepared: Prepared, *, query_mode: bool) -> Listening:
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("envoy_data_plane", "betterproto2", "grpc"):
             raise
-        raise UsageError("--ext-proc is not installed: pip install 'corrigible[ext_proc]'") from None
+        raise UsageError(f"--ext-proc is not installed: {install_line('ext_proc')}") from None
 
     def listening(job: Job, answering: Answering, address: str) -> AbstractAsyncContextManager[object]:
         asks = is_asking_for_target(prepared.profiles(), query_mode=query_mode) and prepared.route is not None

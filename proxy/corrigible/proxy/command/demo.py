@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import json
+import shlex
 import sys
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlencode
 
 from corrigible.adapters.sandbox.error import SandboxError
+from corrigible.adapters.sandbox.server import Server, is_free
 from corrigible.proxy.demo.client import Caller
-from corrigible.proxy.demo.page import BOLD, DIM, WIDTH, Page
+from corrigible.proxy.demo.page import BOLD, DIM, Page, ordered
 from corrigible.proxy.demo.scene import SCENES, Scene
-from corrigible.proxy.demo.servers import SANDBOXES, proxy_for
+from corrigible.proxy.demo.servers import proxy_for
 from corrigible.rules.errors import CorrigibleError
-from corrigible.schema.exchange import Json
+from corrigible.schema.document import form_pairs, query_pairs
+from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import MEMBER
 from corrigible.schema.reader import NeedsInput, Next, apply
 
@@ -23,6 +27,10 @@ from .options import one_of
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_KEPT_SCENE: Final = "stripe"
+_KEPT_PORT: Final = 8080
+"""Of the proxy that `--keep` leaves running, if the port is free: README and docs call this address."""
 
 
 class DemoError(CorrigibleError):
@@ -33,87 +41,119 @@ def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "demo",
-        description="Start local servers and the proxy. For each API, show a call that it rejects, the same call "
+        description="Start local servers and the proxy. Each scene shows a call that a server rejects, the same call "
         "through the proxy, and the retry that a program without a language model derives from the feedback.",
     )
-    parser.add_argument("apis", nargs="*", metavar="API", help="default: all that can run on this machine")
+    named = ", ".join(f"{scene.name} ({scene.server.title})" for scene in SCENES)
+    usual = " and ".join(scene.name for scene in SCENES if scene.check_machine is None)
+    parser.add_argument("scenes", nargs="*", metavar="SCENE", help=f"{named}; default: {usual}")
+    parser.add_argument("--all", action="store_true", help="every scene that can run on this machine")
+    parser.add_argument("--full", action="store_true", help="print requests and answers in full")
+    parser.add_argument(
+        "--keep",
+        action="store_true",
+        help=f"leave the server and the proxy of one scene (default: {_KEPT_SCENE}) running until Ctrl-C",
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play every scene. Exit status 1 if a step does not have the expected result."""
-    page = Page(sys.stdout)
+    """Play scenes. Exit status 1 if a step does not have the expected result."""
+    page = Page(sys.stdout, full=arguments.full)
+    names = arguments.scenes or ([_KEPT_SCENE] if arguments.keep else [])
     try:
-        for scene in _chosen(arguments.apis, page):
-            _play(scene, page)
+        if arguments.keep and len(names) > 1:
+            raise DemoError("--keep is for one scene")
+        for scene in _chosen(names, page, every=arguments.all):
+            with ExitStack() as stack:
+                _play(scene, page, stack, keep=arguments.keep)
     except CorrigibleError as error:
         print(f"corrigible demo: {error}", file=sys.stderr)
         return 1
-    page.line("Each call was rejected, corrected and accepted, by real servers and without a language model.", BOLD)
+    if not arguments.keep:
+        page.line("Real servers rejected the calls and accepted the corrected ones, without a model.", BOLD)
     return 0
 
 
-def _chosen(apis: Sequence[str], page: Page) -> Iterator[Scene]:
-    """Yield the scenes that the user named, else all that can run on this machine."""
-    scenes = {scene.api: scene for scene in SCENES}
-    for api in apis or scenes:
-        check_machine = scenes[one_of("API", api, tuple(scenes))].check_machine
-        try:
-            if check_machine is not None:
-                check_machine()
-        except SandboxError as problem:
-            if apis:
-                raise
-            for text in textwrap.wrap(f"{api} is skipped: {problem}", WIDTH):
-                page.line(text, DIM)
-            page.line()
-            continue
-        yield scenes[api]
+def _chosen(names: Sequence[str], page: Page, *, every: bool) -> Iterator[Scene]:
+    """Yield the scenes that the user named, else those that need no other program, or all that can run here."""
+    scenes = {scene.name: scene for scene in SCENES}
+    for name in names or scenes:
+        scene = scenes[one_of("SCENE", name, tuple(scenes))]
+        if scene.check_machine is not None:
+            if not names and not every:
+                continue
+            try:
+                scene.check_machine()
+            except SandboxError as problem:
+                if names:
+                    raise
+                page.wrapped(f"{name} is left out: {problem}", DIM)
+                continue
+        yield scene
 
 
-def _play(scene: Scene, page: Page) -> None:
-    server = SANDBOXES[scene.api][0]
-    with ExitStack() as stack:
-        page.head(f"{server.title}: {scene.title}")
-        upstream = stack.enter_context(server.start())
-        ca = scene.authority(upstream.port) if scene.authority is not None else None
-        options = ["--upstream-ca", str(ca)] if ca is not None else []
-        proxy = stack.enter_context(proxy_for(upstream.url, scene.api, options=options).start())
-        direct = stack.enter_context(Caller(upstream.url, scene.headers, authority=ca))
-        through = stack.enter_context(Caller(proxy.url, scene.headers))
-        call = scene.call(direct)
+def _play(scene: Scene, page: Page, stack: ExitStack, *, keep: bool = False) -> None:
+    page.head(f"{scene.server.title}: {scene.title}")
+    page.line("Starting the server and the proxy. The server is installed on first use.", DIM)
+    upstream = stack.enter_context(scene.server.start())
+    ca = scene.authority(upstream.port) if scene.authority is not None else None
+    proxy_server: Server = proxy_for(upstream.url, scene.pack, options=["--upstream-ca", str(ca)] if ca else [])
+    proxy = stack.enter_context(proxy_server.start(_KEPT_PORT if keep and is_free(_KEPT_PORT) else 0))
+    direct = stack.enter_context(Caller(upstream.url, scene.headers, authority=ca))
+    through = stack.enter_context(Caller(proxy.url, scene.headers))
+    call = scene.call(direct)
 
-        page.step(f"1. The call, directly to {upstream.url}")
-        page.request(call)
-        plain = direct.send(call)
-        page.answer(plain, plain.body)
-        _expect(not plain.succeeded, "the call was not rejected")
-        _expect(plain.feedback is None, "the API itself sends recovery_feedback")
+    page.line(f"1. The call to the API, {upstream.url}", BOLD)
+    page.request(call)
+    plain = direct.send(call)
+    page.answer(plain, plain.body, most=3)
+    _expect(not plain.succeeded, "the call was not rejected")
+    _expect(plain.feedback is None, "the API itself sends recovery_feedback")
 
-        page.step(f"2. The same call through the proxy, to {proxy.url}")
-        corrected = through.send(call)
-        feedback = corrected.feedback
-        if feedback is None:
-            raise DemoError("the proxy added nothing")
-        page.answer(corrected, {MEMBER: feedback}, note="the same error, with feedback added")
-        _expect(corrected.status == plain.status, f"the status became {corrected.status}")
-        _expect(preserves(plain.body, corrected.body), "the original error was changed")
+    page.line(f"2. The same call to the proxy, {proxy.url}: the same error, with feedback", BOLD)
+    corrected = through.send(call)
+    feedback = corrected.feedback
+    if feedback is None:
+        raise DemoError("the proxy added nothing")
+    page.answer(corrected, {MEMBER: ordered(feedback)}, most=7)
+    _expect(corrected.status == plain.status, f"the status became {corrected.status}")
+    _expect(preserves(plain.body, corrected.body), "the original error was changed")
 
-        page.step("3. The retry that a program without a language model derives from it")
-        following = apply(feedback, call)
-        if isinstance(following, NeedsInput) and following.confirm:
-            page.line("The program asks first, since the fix changes what was asked for. Here the answer is yes.")
-            following = apply(feedback, call, confirm=True)
-        if not isinstance(following, Next):
-            raise DemoError(f"the feedback leads to no next request: {following}")
-        for step in following.steps:
-            page.request(step)
-            _expect(through.send(step).succeeded, f"the step {step.method} {step.path} was rejected")
-        page.request(following.request, before=call)
-        final = through.send(following.request)
-        page.answer(final, {key: final.body.get(key) for key in scene.shown_members} if final.succeeded else final.body)
-        page.line()
-        _expect(final.succeeded, "the retry was rejected")
+    page.line("3. The retry that a program without a language model derives from the feedback", BOLD)
+    following = apply(feedback, call)
+    if isinstance(following, NeedsInput) and following.confirm:
+        page.line("   The correction changes what was asked for: the program asks, and the user agrees.")
+        following = apply(feedback, call, confirm=True)
+    if not isinstance(following, Next):
+        raise DemoError(f"the feedback leads to no next request: {following}")
+    for step in following.steps:
+        page.request(step, most=2)
+        _expect(through.send(step).succeeded, f"the step {step.method} {step.path} was rejected")
+    page.change(call, following.request)
+    final = through.send(following.request)
+    page.answer(final, {key: final.body.get(key) for key in scene.shown_members} if final.succeeded else final.body)
+    page.line()
+    _expect(final.succeeded, "the retry was rejected")
+    if keep:
+        page.line(f"The server and the proxy ({proxy.url}) run until Ctrl-C. In another terminal:", BOLD)
+        page.line(curl(proxy.url, call, scene.headers))
+        with suppress(KeyboardInterrupt):
+            upstream.process.wait()
+            raise DemoError(upstream.exit_report())
+
+
+def curl(url: str, call: Request, headers: Mapping[str, str]) -> str:
+    """Return the command that sends a call as a user would, wrapped by backslashes."""
+    query = f"?{urlencode(list(query_pairs(call.query)))}" if call.query else ""
+    implied = "GET" if call.body is None else "POST"
+    words = [["curl", *(["-X", call.method] if call.method != implied else []), url + call.path + query]]
+    words += [["-H", f"{name}: {value}"] for name, value in {**headers, **call.headers}.items()]
+    if call.body is not None and call.form:
+        words += [["-d", f"{name}={value}"] for name, value in form_pairs(call.body)]
+    elif call.body is not None:
+        words += [["-H", "content-type: application/json"], ["-d", json.dumps(call.body)]]
+    return " \\\n  ".join(shlex.join(group) for group in words)
 
 
 def _expect(condition: bool, otherwise: str) -> None:

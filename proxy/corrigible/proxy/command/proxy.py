@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from corrigible.rules.errors import CorrigibleError
+from corrigible.schema.extra import install_line
 
 from . import envoy_engine
 from .options import (
@@ -68,7 +69,7 @@ def run(given: argparse.Namespace) -> int:
                 raise UsageError(f"--tls-cert cannot be used with --engine-mode {engine_mode}")
         identity = read_identity(args)
         if grpc is None and not taken.is_envoy and find_spec("mitmproxy") is None:
-            return _fail("mitmproxy is not installed: pip install 'corrigible[mitmproxy]'", 1)
+            return _fail(f"mitmproxy is not installed: {install_line('mitmproxy')}", 1)
         if not args.quiet:
             _say_starting()
         # Slow to import: only once the arguments are checked.
@@ -178,7 +179,7 @@ def _run_grpc(plan: GrpcPlan, started: Resolved, identity: Identity | None, said
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
             raise
-        raise UsageError("grpcio is not installed: pip install 'corrigible[grpc]'") from None
+        raise UsageError(f"grpcio is not installed: {install_line('grpc')}") from None
     from corrigible.proxy.admin.reload import Reloader
     from corrigible.proxy.build import build_loops
 

@@ -8,8 +8,10 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 import yaml
@@ -106,28 +108,33 @@ def _document(one: OperationReport) -> dict[str, object]:
 
 
 def _print(description: Description, bases: Sequence[str], reports: Sequence[OperationReport]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(width=shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH, highlight=False)
     title = " ".join(filter(None, (description.title, description.version))) or "no title"
     converted = f", converted from {description.converted}" if description.converted else ""
-    console.print(Text(f"{title}{converted}: {len(reports)} operations"))
-    console.print(Text(f"Paths as they are described, and below {_below(bases)}." if any(bases) else _NO_BASE))
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("Operation", "Judged", "Not judged", "Look-ups", "Refusals"):
-        table.add_column(heading, overflow="fold")
+    print(f"{title}{converted}: {len(reports)} operations")
+    print(f"Paths as they are described, and below {_below(bases)}." if any(bases) else _NO_BASE)
+    rows = [_HEADINGS]
     for one in reports:
         judged, not_judged = _listed(one.parts, judged=True), _listed(one.parts, judged=False)
-        table.add_row(*map(Text, (one.operation, judged, not_judged, ", ".join(one.lookups), ", ".join(one.refusals))))
-    console.print(table)
+        rows.append((one.operation, judged, not_judged, ", ".join(one.lookups), ", ".join(one.refusals)))
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
+    print(*_table(rows, room), sep="\n")
     parts = [part for one in reports for part in one.parts]
     count = sum(not part.reason for part in parts)
-    console.print(Text(f"{count} of {len(parts)} parts are judged. Paths and methods are, whatever is described."))
+    print(f"{count} of {len(parts)} parts are judged. Paths and methods are, whatever is described.")
 
 
+def _table(rows: Sequence[Sequence[str]], room: int) -> Iterator[str]:
+    """Yield rows in columns: the widest columns are wrapped where the room is too small."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    while sum(widths) + 2 * len(widths) > max(room, 12 * len(widths)):
+        widths[widths.index(max(widths))] -= 1
+    for row in rows:
+        cells = [textwrap.wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
+        for line in zip_longest(*cells, fillvalue=""):
+            yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+
+
+_HEADINGS: Final = ("Operation", "Judged", "Not judged", "Look-ups", "Refusals")
 _NO_BASE: Final = "Paths as they are described: no server has a base path."
 
 

@@ -1,4 +1,4 @@
-"""`--spec` and `--base` of the proxy: where descriptions come from, and what the proxy prints about them."""
+"""`--spec` and `--base` of the proxy: the sources of descriptions, and the lines that the proxy prints about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`corrigible status`: what a running proxy says about itself on its admin address."""
+"""`corrigible status`: the health and the numbers of a running proxy, from its admin address."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add(commands: Subparsers) -> None:
         "is not, or does not answer.",
     )
     parser.add_argument(
-        "--admin", metavar="URL", default="127.0.0.1:8081", help="what the proxy has as --admin; default: %(default)s"
+        "--admin", metavar="URL", default="127.0.0.1:8081", help="the proxy's --admin; default: %(default)s"
     )
     parser.set_defaults(run=run)
 

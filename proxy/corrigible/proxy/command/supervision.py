@@ -1,4 +1,6 @@
-"""What shows what `corrigible proxy` does: the terminal, the log, the admin address. HTTP and gRPC share it."""
+"""The options of `corrigible proxy` that show its work: the terminal, the log, the admin address. HTTP and gRPC
+share them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`corrigible translate FILE`: show offline what the proxy would send for recorded exchanges."""
+"""`corrigible translate FILE`: show offline the proxy's answers to recorded exchanges."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FILE_HELP: Final = "recorded traffic: HAR 1.2, a mitmproxy flow file, or a JSON 
 def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "translate",
-        description="Show offline what the proxy would send for recorded exchanges. Look-ups are answered from "
+        description="Show offline the proxy's answers to recorded exchanges. Look-ups are answered from "
         "successful reads in the same recording.",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help=FILE_HELP)
@@ -38,7 +38,7 @@ def add(commands: Subparsers) -> None:
         action="append",
         default=[],
         metavar="NAME_OR_PATH",
-        help="rule pack: the name of a built-in one, or a folder; repeatable; default: what statuses mean in every API",
+        help="rule pack: the name of a built-in one, or a folder; repeatable; default: the meaning of statuses",
     )
     parser.add_argument("--explain", action="store_true", help="show why each rule matched or not")
     add_output_options(parser)

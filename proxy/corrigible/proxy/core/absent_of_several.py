@@ -1,8 +1,8 @@
-"""What a refusal is about that says that some of several are not there: a list that was sent.
+"""The list that was sent, of which a refusal says that some elements do not exist.
 
-`Some tags not found` is not about the one thing that the path names: it is about the list in the body, of
-`/flows/7/tags`, or under the name of `tags`. The server does not say which element it means, so the list is asked for,
-but where it has only one.
+`Some tags not found` is not about the resource that the path names. The list is that in the body, of `/flows/7/tags`,
+or under the name of `tags`. The server does not name the element, so the caller is asked for the list, unless the list
+has one element.
 
 Knows: one sentence, what was sent. Does not know: state, descriptions.
 """

@@ -1,4 +1,4 @@
-"""What a refusal is about that says that something is not there, and not where it was named.
+"""The resource of which a refusal says that it does not exist, where the refusal does not name its place.
 
 | what the message has                                   | what is not there                                   |
 |--------------------------------------------------------|-----------------------------------------------------|
@@ -10,7 +10,7 @@
 | none, the path has none, one member refers to something | what that member refers to                          |
 | a kind that no name in the path is of, the same         | what that member refers to                          |
 
-That the path of a PUT ends in a name that is not there is no reason to refuse it: it would create it.
+A PUT whose path ends in a name that does not exist would create that resource: the name is no reason to refuse the PUT.
 
 Knows: errors, requests. Does not know: descriptions, rules, suggestions.
 """

@@ -168,7 +168,7 @@ def _less_sure(suggestion: dict[str, Json]) -> dict[str, Json]:
 
 
 def _beside(results: list[RuleResult], other: RuleResult) -> list[RuleResult]:
-    """Return the results with another way beside the first one's: whoever waits needs no other operation."""
+    """Return the results with the other operation beside the first suggestions, as a choice."""
     first = results[0]
     if first.recovery == "terminal" or other.recovery == "terminal" or any("group" in s for s in first.suggestions):
         return results

@@ -1,7 +1,7 @@
-"""A DELETE whose thing is gone already, as the text of a 410 says: what was wished is so.
+"""A DELETE of a resource that is gone already, as the text of a 410 says: the wish is fulfilled.
 
-`410 Gone` alone may be about something that cannot be had just now, and of a path with several names it may be about
-another one than the last. Then nothing is told here.
+`410 Gone` alone may mean a resource that cannot be had now, and in a path with several names another one than the last.
+Then this module gives no result.
 
 Knows: a refusal. Does not know: look-ups, descriptions.
 """

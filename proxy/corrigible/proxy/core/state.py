@@ -125,7 +125,7 @@ class _State(References, Conflicts):
         return None
 
     def _is_had(self) -> bool:
-        """Whether a message says that something has already what the end of the path, or a name in the body, is."""
+        """Whether a message says that a resource already has the member that the path or the body names."""
         had = _HAS.search(self._message)
         if had is None:
             return False

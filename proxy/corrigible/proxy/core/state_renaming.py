@@ -1,8 +1,8 @@
-"""A thing that is there and is given a name that another one has: the name in the body is what exists already.
+"""A resource that exists gets the name of another one: the name in the body exists already.
 
 A change of `/tags/7` that is refused as `Tag already exists` cannot be about the tag of the path: that one has to be
-there. What the body changes of its name is asked for. Whether the thing is there, and what it is called, is looked up:
-PUT may create what its path names, and then the path is what exists.
+there. The new name is asked for. A look-up shows whether the resource exists, and its name: PUT may create the
+resource of its path, and then the path exists already.
 
 Knows: what a request changes, how that is read. Does not know: rules, which API it is.
 """

@@ -12,12 +12,8 @@ from urllib.parse import urlencode
 
 import httpx
 
-from corrigible.schema.content_encoding import decoded
 from corrigible.schema.document import form_pairs, query_pairs
 from corrigible.schema.exchange import Json, Request
-
-_BODY_LIMIT = 64 << 20
-"""Bytes of an answer, decoded or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +66,9 @@ class Caller:
             content = json.dumps(request.body).encode()
             headers["content-type"] = "application/json"
         target = request.path + (f"?{urlencode(list(query_pairs(request.query)))}" if request.query else "")
-        with self._client.stream(request.method, target, content=content, headers=headers) as stream:
-            raw = bytearray()
-            for part in stream.iter_raw():
-                raw += part
-                if len(raw) > _BODY_LIMIT:
-                    raise httpx.DecodingError(f"an answer of over {_BODY_LIMIT} bytes")
+        answer = self._client.request(request.method, target, content=content, headers=headers)
         try:
-            plain = decoded(stream.headers.multi_items(), bytes(raw), _BODY_LIMIT)
-        except ValueError as problem:
-            raise httpx.DecodingError(str(problem)) from None
-        try:
-            body = json.loads(plain)
+            body = answer.json()
         except ValueError:
-            body = plain.decode("utf-8", "replace")
-        return Answer(stream.status_code, stream.reason_phrase, body)
+            body = answer.text
+        return Answer(answer.status_code, answer.reason_phrase, body)

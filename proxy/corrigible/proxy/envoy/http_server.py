@@ -1,6 +1,6 @@
 """A small HTTP/1.1 server for one gateway: whole requests in, whole answers out. httptools reads the bytes.
 
-Knows: asyncio, httptools. Does not know: what is asked. Needs the extra `corrigible[envoy]`.
+Knows: asyncio, httptools. Does not know: what is asked. Needs the extra `envoy`.
 """
 
 from __future__ import annotations

@@ -379,7 +379,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "annotate",
         help="judge proposed mappings on a local page",
         description="Serve a page on 127.0.0.1 where people accept, correct or reject proposed mappings, by keyboard. "
-        "What they say is added to a file, a JSON object a line, and is on the disk before the page goes on.",
+        "Each judgement is added to a file as a line of JSON, and is on the disk before the page goes on.",
     )
     parser.add_argument("--map", type=Path, metavar="FILE", action="append", default=[], help="a map: its mappings")
     parser.add_argument(
@@ -401,7 +401,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--utterances",
         type=Path,
         metavar="FILE",
-        help="with --index: what users ask for, one a line, or ToolBench's queries; what one finds is judged",
+        help="with --index: utterances of users, one a line, or ToolBench's queries: the operations found are judged",
     )
     parser.add_argument(
         "--out",

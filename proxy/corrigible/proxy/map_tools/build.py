@@ -292,7 +292,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "build",
         help="map operations that do the same, and their fields",
         description="Map the operations of the APIs of an index to each other, and to their other versions: class "
-        "(same, same with conversion, weaker, stronger, related), score, evidence, and what becomes of each field. "
+        "(same, same with conversion, weaker, stronger, related), score, evidence, and the counterpart of each field. "
         "The same index gives the same map.",
     )
     options.add_index(parser)
@@ -303,7 +303,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--utterances",
         type=Path,
         metavar="FILE",
-        help="what users ask for, one a line, or ToolBench's queries: operations that one finds together are compared",
+        help="utterances of users, one a line, or ToolBench's queries: operations that one finds together are compared",
     )
     options.add_annotations(
         parser,

@@ -33,7 +33,7 @@ def _add_index(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "specs",
         nargs="+",
         metavar="[NAME=]SPEC",
-        help="a file or a folder, and what to call the API; else title and version say it",
+        help="a file or a folder, and a name for the API; default: its title and version",
     )
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="the index, written anew")
     options.add_embedding(parser)
@@ -101,7 +101,7 @@ def _add_search(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="find operations by words",
         description="Find operations of an index by words, or by vectors if the index has some. Exit status 1: none.",
     )
-    parser.add_argument("text", metavar="TEXT", help="what is wanted, in words")
+    parser.add_argument("text", metavar="TEXT", help="the wish, in words")
     parser.add_argument(
         "--index", required=True, type=Path, metavar="FILE", help="as `corrigible map index --out` wrote it"
     )

@@ -36,9 +36,9 @@ def add_model(parser: argparse.ArgumentParser, option: str, what: str) -> None:
     group.add_argument("--key-env", default="", metavar="NAME", help="environment variable of the key")
     group.add_argument("--rate", type=float, metavar="N", help="requests per minute")
     group.add_argument(
-        "--price", metavar="INPUT,OUTPUT", help="of a million tokens, in your currency: the cost is told at the end"
+        "--price", metavar="INPUT,OUTPUT", help="of a million tokens, in your currency: the cost is printed at the end"
     )
-    group.add_argument("--dry-run", action="store_true", help="print what would be asked first, and ask nothing")
+    group.add_argument("--dry-run", action="store_true", help="print the first questions, and ask none")
 
 
 @dataclass
@@ -135,7 +135,7 @@ def add_embedding(parser: argparse.ArgumentParser) -> None:
         "--embedding",
         default="none",
         metavar="NAME",
-        help="what makes vectors: none (default: words only), wordllama (a small model that comes as a package, extra "
+        help="source of vectors: none (default: words only), wordllama (a small model that comes as a package, extra "
         "`map`), or endpoint:MODEL of a server that speaks OpenAI's POST /embeddings",
     )
     parser.add_argument(
@@ -173,7 +173,7 @@ def add_annotations(parser: argparse.ArgumentParser, effect: str) -> None:
         type=Path,
         default=[],
         metavar="FILE",
-        help=f"what people said, as `corrigible map annotate` wrote it: {effect}",
+        help=f"people's judgements, as `corrigible map annotate` wrote them: {effect}",
     )
 
 

@@ -1,4 +1,4 @@
-"""`corrigible map plan`: which calls, in which order, do what an utterance asks for."""
+"""`corrigible map plan`: the calls, in order, that fulfil an utterance."""
 
 from __future__ import annotations
 
@@ -124,11 +124,11 @@ def _react(utterance: str, listed: list[CanonicalOperation], search: Search, mod
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = verbs.add_parser(
         "plan",
-        help="propose the calls that do what someone asks for",
+        help="propose the calls that fulfil an utterance",
         description="Propose a sequence of calls for an utterance. Without a model: the best operation for each wish "
         "in it. With one: as the model answers, chosen from what was found. Exit status 1: none.",
     )
-    parser.add_argument("utterance", metavar="TEXT", help="what a user asks for")
+    parser.add_argument("utterance", metavar="TEXT", help="the utterance of a user")
     options.add_index(parser)
     add_style(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object per plan and line")

@@ -1,7 +1,7 @@
 """The mitmproxy front end: sets up an embedded mitmproxy, serves until it is stopped, then drains.
 
 Knows: how to set mitmproxy up, when it is ready, when it ends. Does not know: rules, what an error means.
-Needs the extra `corrigible[mitmproxy]`; only this folder and `recording/flow_file.py` import mitmproxy.
+Needs the extra `mitmproxy`; only this folder and `recording/flow_file.py` import mitmproxy.
 
 The way of one exchange: `listener` accepts a socket -> `connection` runs mitmproxy's protocol layers over it ->
 `http_layer` is the HTTP layer, with `http1` or `http2` on each side and one `stream` for the exchange -> `addon` gets

@@ -1,1 +1,1 @@
-"""What `corrigible pack` does with a pack, beyond reading it."""
+"""The work of `corrigible pack` on a pack, beyond reading it."""

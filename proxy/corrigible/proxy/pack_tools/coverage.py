@@ -1,4 +1,4 @@
-"""Compares documented errors, observed errors, rules and cases. Pure: gets what was read, returns rows.
+"""Compares documented errors, observed errors, rules and cases. Pure: gets parsed files, returns rows.
 
 An error is covered if a case that passes, or each observed response of its kind, shows that a rule answers it. Which
 rules could match an error besides is listed, and counts for nothing. The same holds for rules and their entries.

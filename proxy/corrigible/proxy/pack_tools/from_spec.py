@@ -1,4 +1,4 @@
-"""A starting pack from an API's description: its operations, what may be looked up, a list of its errors.
+"""A starting pack from an API's description: its operations, permitted look-ups, a list of its errors.
 
 Knows: compiled descriptions, packs. Does not know: what any error means; that is for its author to write.
 """

@@ -1,4 +1,4 @@
-"""What is wrong with the files of a pack: what keeps it from loading, and what is to be mended all the same.
+"""The mistakes in the files of a pack: those that keep the pack from loading, and those that do not.
 
 Knows: a pack, its files and cases. Does not know: how a case is judged, the command line.
 """

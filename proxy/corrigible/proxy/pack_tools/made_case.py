@@ -1,4 +1,4 @@
-"""Cases of a rule from recorded exchanges: what was sent and answered, and what the rule makes of it.
+"""Cases of a rule from recorded exchanges: request, answer, and the feedback of the rule.
 
 Credentials are taken out, and personal data is replaced, before the rule is asked: what a case claims fits what it has.
 

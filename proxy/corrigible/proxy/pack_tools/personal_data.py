@@ -1,4 +1,4 @@
-"""Personal data and credentials of recorded exchanges, and what stands in their place in a case.
+"""Personal data and credentials of recorded exchanges, and their replacements in a case.
 
 A value is personal by its form (a mail address, a UUID, a phone number), or by the name of its member (`last_name`,
 `account_id`). It has the same replacement wherever it stands, however it is encoded there. A replacement has the form

@@ -1,4 +1,4 @@
-"""The places of requests and the members that a rule names, each with its line: what a description or a case must have.
+"""The places of requests and the members that a rule names, each with its line: a description or a case must have them.
 
 Knows: the text of rules, descriptions. Does not know: how a case is judged.
 """

@@ -19,6 +19,7 @@ from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.lookup import Lookup, LookupAnswer, kept_headers
 from corrigible.schema.content_encoding import coding
 from corrigible.schema.document import form_pairs
+from corrigible.schema.extra import install_line
 
 from .exchange import Recorded
 
@@ -48,8 +49,7 @@ def read_recording(path: Path) -> Recording:
             try:
                 from .flow_file import read_flows
             except ImportError:
-                message = "this is a flow file: pip install 'corrigible[mitmproxy]'"
-                raise AuthoringError(Place(path), message) from None
+                raise AuthoringError(Place(path), f"this is a flow file: {install_line('mitmproxy')}") from None
             try:
                 return recording([_checked(recorded) for recorded in read_flows(path)])
             except AuthoringError:

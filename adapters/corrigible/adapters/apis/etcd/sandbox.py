@@ -13,8 +13,7 @@ from corrigible.adapters.sandbox.children import children
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.python import python_arguments
 from corrigible.adapters.sandbox.server import HOST, Command, Server, free_port
-
-_EXTRA = "install the extra with `pip install 'corrigible[sandboxes]'`"
+from corrigible.schema.extra import install_line
 
 
 def find_tool(name: str) -> Path:
@@ -24,7 +23,7 @@ def find_tool(name: str) -> Path:
         tool = Path(root, "etcdbin", name)
         if os.access(tool, os.X_OK):
             return tool.resolve()
-    raise SandboxError(f"no {name}: {_EXTRA}")
+    raise SandboxError(f"no {name}: {install_line('sandboxes')}")
 
 
 def _command(port: int) -> Command:

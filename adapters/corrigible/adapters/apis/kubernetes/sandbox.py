@@ -19,6 +19,7 @@ from corrigible.adapters.cache import cache_folder
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.python import python_arguments
 from corrigible.adapters.sandbox.server import HOST, Command, Server
+from corrigible.schema.extra import install_line
 
 ASSETS = "KUBEBUILDER_ASSETS"
 ADMISSION = "CORRIGIBLE_ADMISSION_PLUGINS"
@@ -30,7 +31,6 @@ _HELP = (
     f"no kube-apiserver: set {ASSETS} to a folder that has one, such as `setup-envtest use -p path` downloads "
     "(go run sigs.k8s.io/controller-runtime/tools/setup-envtest@latest use -p path)"
 )
-_EXTRA = "install the extra with `pip install 'corrigible[sandboxes]'`"
 
 
 def find_apiserver(environ: Mapping[str, str] = os.environ) -> Path:
@@ -75,7 +75,7 @@ def apiserver(plugins: Iterable[str] = ()) -> Server:
 
     def command(port: int) -> Command:
         if find_spec("cryptography") is None:
-            raise SandboxError(f"no package `cryptography`: {_EXTRA}")
+            raise SandboxError(f"no package `cryptography`: {install_line('sandboxes')}")
         enabled = [*plugins, *filter(None, os.environ.get(ADMISSION, "").split(","))]
         code = "import sys; from corrigible.adapters.apis.kubernetes.launch import launch; launch(*sys.argv[1:])"
         return Command(python_arguments(code, str(port), str(find_apiserver()), str(find_etcd()), ",".join(enabled)))

@@ -1,4 +1,4 @@
-"""What Acme remembers of one account: payments, refunds, approvals, disputes. Money itself is at the processor."""
+"""The record of one account at Acme: payments, refunds, approvals, disputes. Money itself is at the processor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The adapter of Acme billing. Its errors have the common shape, so it needs no format of its own."""
+"""The adapter of Acme billing. Its errors have the common shape, and need no format."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from .refusal import Refused, refuse
+from .request import Refused, refuse
 
 
 class Processor:

@@ -1,4 +1,4 @@
-"""What each operation does, for one caller. Knows: the policy, accounts, the processor. Does not know: HTTP."""
+"""The effect of each operation, for one caller. Knows: the policy, accounts, the processor. Does not know: HTTP."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from .account import (
     days,
     number,
 )
-from .policy import Policy
-from .policy_check import Facts, judge_evidence, judge_refund, line_total
+from .policy import Facts, Policy, judge_evidence, judge_refund, line_total
 from .processor import Processor
-from .refusal import Refused, refuse
+from .request import Refused, refuse
 
 Document = dict[str, Any]
 Kept = TypeVar("Kept", Payment, Refund, Approval, Dispute)

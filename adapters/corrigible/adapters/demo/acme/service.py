@@ -23,7 +23,7 @@ from .operations import OPERATIONS
 from .policy import policy
 from .processor import Processor
 from .refund_service import RefundService, ServiceCall
-from .refusal import Refused, refuse
+from .request import Refused, refuse
 
 NOW: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
 _KEY: Final = re.compile(r"Bearer acme_test_([A-Za-z0-9-]{1,64})_(agent|supervisor|owner)")

@@ -1,4 +1,4 @@
-"""What the recipe API holds to be acceptable, read from `knowledge.yaml`."""
+"""The values that the recipe API accepts, read from `knowledge.yaml`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two requests of the recipe API, and what is wrong with the shape of one.
+"""The two requests of the recipe API, and the faults in the shape of one.
 
 Shape only: whether a dish makes sense is the validator's business.
 """

@@ -28,7 +28,7 @@ _DENIED: Final = (
 )
 _DENIES: Final = tuple(re.compile(one, re.IGNORECASE) for one in _DENIED)
 _OF_TIME: Final = re.compile(r"(?i)\b(?:in the (?:past|future)|past (?:date|time)|future (?:date|time))s?\b")
-"""Another time may do."""
+"""The denial is about a time: the call may succeed at another time."""
 _VERBS: Final = (
     "add apply approve archive assign attach ban block book buy cancel capture cast change claim clone close "
     "comment complete confirm connect copy create deactivate delete demote deploy deposit detach disable "

@@ -27,7 +27,7 @@ _EMPTY: Final = re.compile(
     r"(?: ?[=:] ?(?:''|\"\"|``)?| (?:''|\"\"|``))"
     r"(?: (?:(?:was |is |could )?not (?:be )?found|does(?: not|n't) exist)\b|[.!]?$)"
 )
-"""The same where nothing stands for nothing."""
+"""The same with an empty text, or none, in the place of the name."""
 _QUOTE: Final = re.compile(r"['\"`](?![a-z]\b)")
 _VERBS: Final = word_set("found got received is was be value type of in to for with by at on and or but not from")
 """Words before a value that call it nothing in particular."""
@@ -35,14 +35,14 @@ _ENDINGS: Final = word_set("id ids name key uuid slug with of by for the named c
 
 
 class Unsent(NamedTuple):
-    """What a sentence calls the thing that it has no name of."""
+    """The words of a sentence for a resource whose name was not sent."""
 
     noun: tuple[str, ...]
-    """The words before the name, of which the last ones are the thing's."""
+    """The words before the name, of which the last ones are the resource's."""
     value: str
-    """How the text writes that there is nothing."""
+    """The spelling of the missing name: `undefined`."""
     ending: str = ""
-    """What it calls the name: `id`."""
+    """The word for the name: `id`."""
 
 
 def unsent(message: str) -> Unsent | None:

