@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import shlex
 import shutil
@@ -76,7 +77,8 @@ def test_no_page_installs_from_an_index_that_has_no_release() -> None:
 def test_the_demo_installs_what_it_needs_and_the_tests_add_the_rest(tmp_path: Path) -> None:
     def steps(target: str) -> str:
         command = ["make", "--dry-run", "--no-print-directory", f"VENV={tmp_path / 'venv'}", target]
-        return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        plain = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
+        return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, env=plain).stdout
 
     assert "'.[demo]'" in steps("demo")
     assert "--group" not in steps("demo") and "sandboxes" not in steps("demo")

@@ -82,7 +82,7 @@ def test_a_port_that_somebody_else_took_meanwhile_is_not_taken_for_the_proxy(mon
         ports = iter([free_port(), other.getsockname()[1]])
         monkeypatch.setattr("corrigible.conformance.lift.environment.free_port", lambda: next(ports))
         with (
-            pytest.raises(UsageError, match=r"the proxy ended with exit status 1: .* address already in use"),
+            pytest.raises(UsageError, match=r"(?s)the proxy ended with exit status 1: .* address already in use"),
             start(environments()["recipe"]),
         ):
             pass

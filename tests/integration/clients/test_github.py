@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from corrigible.adapters.sandbox.nodejs import find_node, npm_folder
 from corrigible.adapters.sandbox.server import Running
+from tests._support.raw_proxy import corrected
 
 github = importlib.import_module("github")
 
@@ -67,7 +69,7 @@ each_refusal = pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: 
 DOCUMENTATION = "https://emulate.dev/github"
 
 
-def caught(refusal: Refusal, server: Running) -> Any:
+def caught(refusal: Refusal, server: Running | SimpleNamespace) -> Any:
     auth = github.Auth.Token(refusal.token)
     with (
         closing(github.Github(base_url=server.url, auth=auth, retry=None, lazy=True)) as api,
@@ -96,12 +98,13 @@ class TestPyGithub:
         assert native(proxied.data) == direct.data
         assert feedback["suggestions"][0]["action"] == refusal.action
 
-    def test_the_suggested_sha_is_that_of_the_file(self, github_proxy: Running) -> None:
-        with closing(
-            github.Github(base_url=github_proxy.url, auth=github.Auth.Token("token-octocat"), lazy=True)
-        ) as api:
-            there = api.get_repo("octocat/hello-world").get_contents("README.md")
-        suggestion = caught(REFUSALS[0], github_proxy).data["recovery_feedback"]["suggestions"][0]
+    def test_the_suggested_sha_is_that_of_the_file(self, github_server: Running) -> None:
+        """Behind a proxy that has not refused this call before: it would say that the call comes back."""
+        with corrected(github_server.url, "github") as url:
+            with closing(github.Github(base_url=url, auth=github.Auth.Token("token-octocat"), lazy=True)) as api:
+                there = api.get_repo("octocat/hello-world").get_contents("README.md")
+            refused = caught(REFUSALS[0], SimpleNamespace(url=url))
+        suggestion = refused.data["recovery_feedback"]["suggestions"][0]
         assert suggestion["parameters"] == {"sha": there.sha}
 
 

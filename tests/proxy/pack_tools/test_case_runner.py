@@ -70,7 +70,7 @@ def test_what_a_case_shows_must_keep_the_contract(write_pack: WritePack) -> None
         """
     rule = "suggest: [{action: PICK, message: m, parameters: {brnd: 1}, patch: [{op: add, path: /body/a, value: 1}]}]\n"
     complaints, _, _ = tried(write_pack(manifest=actions, x=rule), {"x": case("n", "expect: {recovery: correctable}")})
-    assert complaints == ["n: invalid feedback: suggestion 0: PICK: /parameters: 'brand' is a required property"]
+    assert complaints == ['n: invalid feedback: suggestion 0: PICK: /parameters: "brand" is a required property']
 
 
 def test_a_reader_that_stops(write_pack: WritePack) -> None:

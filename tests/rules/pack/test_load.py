@@ -71,7 +71,10 @@ def test_what_a_pack_holds(write_pack: Callable[..., Path]) -> None:
         ),
         (
             "actions: {GO: {base_action: ESCALATE, description: d, parameters: {type: objct}}}",
-            ["6: GO: parameters are no JSON Schema: 'objct' is not valid under any of the given schemas"],
+            [
+                '6: GO: parameters are no JSON Schema: "objct" is not valid under any of the schemas listed in the '
+                "'anyOf' keyword"
+            ],
         ),
     ],
 )
