@@ -6,6 +6,7 @@ import json
 import queue
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,9 @@ RACED = json.dumps({"code": 10, "message": "raced"}).encode()
 DETAILS = "grpc-status-details-bin"
 
 
-@pytest.fixture(scope="module")
-def placed(probe: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    folder: Path = tmp_path_factory.mktemp("c")
+@contextmanager
+def envoy_with_corrector(probe: Any, folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """Run Envoy before the probe, and the corrector that it asks. Yields its port, and the corrector."""
     address = f"unix:{folder / 'c.sock'}"
     words = ["--grpc-upstream", f"http://127.0.0.1:{probe.port}", "--pack", "grpc", "--time-limit", "20"]
     command = ["corrigible", "corrector", "--ext-proc", "--listen", address, *words]
@@ -35,6 +36,12 @@ def placed(probe: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
                 yield port, corrector
         finally:
             corrector.kill()
+
+
+@pytest.fixture(scope="module")
+def placed(probe: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    with envoy_with_corrector(probe, tmp_path_factory.mktemp("c")) as running:
+        yield running
 
 
 def test_a_refusal_is_corrected_where_the_status_stands(rpc: Any, placed: tuple[int, Any], probe: Any) -> None:
@@ -79,11 +86,12 @@ def test_neither_direction_of_a_stream_waits_for_the_other(rpc: Any, placed: tup
         assert list(call) == []
 
 
-def test_without_its_corrector_the_native_status_passes(rpc: Any, placed: tuple[int, Any]) -> None:
-    port, corrector = placed
-    corrector.kill()
-    corrector.wait(60)
-    with rpc.channel(port) as channel:
+def test_without_its_corrector_the_native_status_passes(
+    rpc: Any, probe: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with envoy_with_corrector(probe, tmp_path_factory.mktemp("c")) as (port, corrector), rpc.channel(port) as channel:
+        corrector.kill()
+        corrector.wait(60)
         seen = rpc.observe(channel, "Fail", RACED)
         assert (seen.code, seen.message, seen.details) == ("ABORTED", "raced", None)
         assert rpc.observe(channel, "Echo", b"hello").messages == [b"hello"]
