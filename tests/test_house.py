@@ -55,6 +55,13 @@ def test_relative_imports_are_seen_by_the_check() -> None:
     ]
 
 
+@pytest.fixture
+def logging_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """import-linter configures logging, which disables every logger that there is: later tests would see no line."""
+    monkeypatch.setattr("logging.config.dictConfig", lambda config: None)
+
+
+@pytest.mark.usefixtures("logging_as_it_is")
 @pytest.mark.parametrize("contract", ["parts", "core", "rules", "suite"])
 def test_a_contract_that_is_broken_is_found(contract: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is so now breaks a contract that asks for the contrary: imports across the source roots are seen."""
@@ -76,6 +83,7 @@ def test_a_contract_that_is_broken_is_found(contract: str, tmp_path: Path, capsy
     assert "BROKEN" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("logging_as_it_is")
 def test_imports_keep_to_the_contracts(capsys: pytest.CaptureFixture[str]) -> None:
     assert lint_imports(str(ROOT / ".importlinter"), no_cache=True) == 0, capsys.readouterr().out
 
