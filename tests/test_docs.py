@@ -291,7 +291,7 @@ def test_the_program_of_the_first_page_is_corrected_when_the_user_agrees(
         '    /body/interval: "monthly" -> "month"',
         "Send it? [y/n] ",
     ]
-    assert capsys.readouterr().out == "month\n"
+    assert capsys.readouterr().out == "200 month\n"
 
 
 def test_the_guide_shows_the_text_of_an_error(stripe_proxy: Running) -> None:

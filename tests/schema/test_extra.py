@@ -94,7 +94,7 @@ def test_a_command_says_what_to_install(words: list[str], line: str) -> None:
 def test_help_lists_the_commands_that_lack_their_extra() -> None:
     status, out, err = run("from corrigible.proxy.cli import main; main(['--help'])")
     assert (status, err) == (0, "")
-    assert f"proxy {needs('it', 'mitmproxy')}" in " ".join(out.split())
+    assert f"proxy {needs('it', 'mitmproxy')}".replace(" ", "") in "".join(out.split())  # a long path is broken
 
 
 def test_so_does_the_suite() -> None:

@@ -57,6 +57,16 @@ def test_where_much_hangs_on_a_name_it_is_confirmed(engine: Engine, member: str)
     assert decision.feedback["suggestions"][0]["safety"]["requires_confirmation"] is True
 
 
+@pytest.mark.parametrize(("sent", "offered"), [(9, [1, 2]), ("9", [1, 2])])
+def test_what_is_offered_is_of_the_type_that_the_listing_has(engine: Engine, sent: Json, offered: list[Json]) -> None:
+    api = Api({"/api/flows": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]})
+    refusal = orjson.dumps({"errors": [{"field": "flow", "message": "not found"}]})
+    exchange = Exchange(post("/api/flows/f-1/runs", {"flow": sent}), 422, {}, refusal, "e", 1.0)
+    decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
+    assert isinstance(decision, Annotate)
+    assert asked(decision.feedback) == [("/body/flow", {"enum": offered})]
+
+
 def test_an_identifier_beyond_the_numbers_of_json_is_a_text(engine: Engine) -> None:
     api = Api({"/api/flows": [{"id": "9" * 30, "name": "7"}]})
     refusal = orjson.dumps({"errors": [{"field": "flow", "message": "not found"}]})

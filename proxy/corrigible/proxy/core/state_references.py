@@ -133,9 +133,9 @@ class References(StateReader):
     def _referring(self, place: str, value: Json, listing: Listing, member: str) -> RuleResult | None:
         violation = SchemaViolation(place, "enum", {}, value)
         text = scalar_text(value)
+        is_typed = isinstance(value, int) or (place.startswith("/body/") and not self._request.form)
         meant = listing.called(text, member)
         if meant is not None and shown([meant]):
-            is_typed = isinstance(value, int) or (place.startswith("/body/") and not self._request.form)
             new = listing.written(meant, member) if is_typed else meant
             ops = guarded_edit(self._request, place, value, {"op": "replace", "path": place, "value": new})
             message = "Send the identifier of the resource that has this name."
@@ -146,8 +146,8 @@ class References(StateReader):
         offered = near_first(near, shown(listing.identifiers(member)), listing)
         if not offered:
             return None
-        message = "Refer to one that exists."
-        return self._done(ask(violation, self._request, message, schema={"enum": offered}), ABSENT_THERE)
+        schema = {"enum": [listing.written(one, member) if is_typed else one for one in offered]}
+        return self._done(ask(violation, self._request, "Refer to one that exists.", schema=schema), ABSENT_THERE)
 
 
 def _member(place: str) -> str:
