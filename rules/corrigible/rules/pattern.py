@@ -35,6 +35,16 @@ def compiled(text: str | bytes) -> Any:
         return re2._Regexp(text, _options(re2.Options().max_mem))  # it is no pattern, or a long one
 
 
+def compiled_without_groups(text: str) -> Any:
+    """Return a pattern of which one asks only whether it matches: groups would cost thousands of times as much.
+
+    Raises re2.error, also for a pattern that unfolds beyond its room.
+    """
+    options = _options(_OF_ONE)
+    options.never_capture = True
+    return re2._Regexp(text, options)
+
+
 def _options(memory: int, *, case_sensitive: bool = True) -> Any:
     options = re2.Options()
     options.max_mem = memory

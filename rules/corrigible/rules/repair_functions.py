@@ -70,7 +70,8 @@ def differing(have: Any, want: Any) -> list[str]:
     return sorted(name for name, value in want.items() if not (name in there and includes(there[name], value)))
 
 
-_WHOLE = re.compile(r"(-?\d+)\.0+", re.ASCII)
+_WHOLE = re.compile(r"(?<!\d)(-?\d++)\.0++", re.ASCII)
+"""Each run of digits is walked through twice at most."""
 
 
 def seconds(value: Any) -> int | None:

@@ -6,6 +6,7 @@ import itertools
 import subprocess
 import sys
 import textwrap
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -13,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corrigible.rules.budget import MOST_UNITS, UNITS_OF_VALUE, content_size
+from corrigible.rules.language.evaluator import PackFunction
 from corrigible.rules.language.expression import Environment, EvaluationError, environment
-from corrigible.rules.language.syntax import ExpressionError
+from corrigible.rules.language.syntax import ExpressionError, words
 
 ENV: Environment = environment(frozenset({"live"}))
 VALUES: dict[str, Any] = {
@@ -160,3 +162,33 @@ def test_functions_of_functions_do_not_double(tmp_path: Any) -> None:
     )
     with pytest.raises(AuthoringError, match="more than 4,000 characters"):
         load_pack(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["'''" + r"\a" * 60, "request.id != '' // don't " + r"\a" * 60])
+def test_a_text_without_an_end_is_read_in_linear_time(text: str) -> None:
+    """Two ways to read each escape would take 2**60 steps."""
+    with pytest.raises(ExpressionError) if text.startswith("'") else nullcontext():
+        ENV.compile(text)
+    words(text)
+
+
+def test_a_pattern_that_unfolds_beyond_its_room_is_none() -> None:
+    with pytest.raises(EvaluationError, match="not an RE2 pattern"):
+        ENV.compile(r"'x'.matches('\\pL{900}')").evaluate({})
+
+
+def test_digits_without_end_are_read_in_linear_time() -> None:
+    assert ENV.compile("whole_number(live[0], {})").evaluate({"live": ["9" * 300_000]}) is None
+    assert ENV.compile("whole_number('-30.00', {})").evaluate({}) == -30
+
+
+def test_the_body_of_a_function_sees_no_variable_of_its_caller() -> None:
+    def value(text: str) -> Any:
+        return ENV.compile(text, functions).evaluate({"body": {"items": [1, 2, 3]}, "live": 7})
+
+    functions: dict[str, PackFunction] = {}
+    for name, body in (("total", "size(body.items)"), ("known", "live")):
+        functions[name] = PackFunction(name, (), ENV.compiled(body, {}, ()))
+    assert value("cel.bind(body, 5, total())") == 3
+    assert value("[{'items': []}].map(body, total())") == [3]
+    assert value("cel.bind(live, 5, [1].map(live, known() + live))") == [8]

@@ -92,6 +92,15 @@ def compiled(
     )
 
 
+_OUTSIDE: Final = ""
+"""No name: the values that an expression was given, without its own variables. Bodies of functions see these."""
+
+
+def _with_variables(values: Values) -> dict[str, Any]:
+    """Return values to which the variables of a macro may be added."""
+    return {_OUTSIDE: values, **values}
+
+
 class _Later:
     """The value of a name that is evaluated when it is needed first: CEL does so with `cel.bind`."""
 
@@ -443,7 +452,7 @@ class _Compiler:
         def called(values: Values) -> Any:
             spend(cost)
             take(UNITS_OF_VALUE * cost)
-            inner = dict(values)
+            inner = _with_variables(values.get(_OUTSIDE, values))
             for name, argument in given:
                 inner[name] = _Later(argument, values)
             return evaluate(inner)
@@ -463,7 +472,7 @@ class _Compiler:
             raise ExpressionError(at, "cel.bind(name, value, expression) has a name, a value and what uses it")
         name, value = arguments[0].name, self.part(arguments[1]).evaluate
         result, kind = self._within(name, arguments[2], later=True)
-        return Part(lambda values: result({**values, name: _Later(value, values)}), kind)
+        return Part(lambda values: result({**_with_variables(values), name: _Later(value, values)}), kind)
 
     def _optional(self, tree: cel.Call) -> Part:
         """Return the evaluator of `a.b.?c.d.orValue(default)`: from `c` on, null is as good as missing."""
@@ -737,7 +746,7 @@ class _Loop(NamedTuple):
         variable = self.variable
 
         def found(values: Values) -> Any:
-            inner, problem = dict(values), None
+            inner, problem = _with_variables(values), None
             for item in self._elements(values):
                 self._step()
                 inner[variable] = item
@@ -760,7 +769,7 @@ class _Loop(NamedTuple):
         variable = self.variable
 
         def evaluated(values: Values) -> list[Any]:
-            inner, found = dict(values), []
+            inner, found = _with_variables(values), []
             for item in self._elements(values):
                 self._step()
                 inner[variable] = item

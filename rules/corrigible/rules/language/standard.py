@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import re2
 
 from corrigible.rules.budget import UNITS_OF_VALUE, spend, take
-from corrigible.rules.pattern import compiled
+from corrigible.rules.pattern import compiled_without_groups
 
 LARGEST: Final = 2**63
 """CEL's integers have 64 bits; those from here to twice as much are unsigned ones."""
@@ -141,11 +141,16 @@ def _bool(value: Any) -> bool:
     raise Failed("cannot convert string to bool")
 
 
-@functools.lru_cache(512)
+_OF_A_PATTERN: Final = 100
+"""Steps to compile a pattern that is not kept: so often at least there is a look at the clock."""
+
+
+@functools.lru_cache(64)
 def _pattern(text: str) -> Any:
-    """Return a compiled pattern of RE2, which has no types; None for what is none."""
+    """Return a compiled pattern of RE2, which has no types; None for what is none, or is too large."""
+    spend(_OF_A_PATTERN + (len(text) >> 2))
     try:
-        return compiled(text)
+        return compiled_without_groups(text)
     except (re2.error, UnicodeEncodeError):
         return None
 

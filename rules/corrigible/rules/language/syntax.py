@@ -102,7 +102,7 @@ Tree = Literal | Name | Member | Index | Call | Unary | Binary | Choice | ListOf
 
 _BLANK: Final = re.compile(r"(?:[\t\n\f\r ]|//[^\n]*)*")
 _TOKEN: Final = re.compile(
-    r"""(?P<text>(?P<prefix>[bB]?[rR]?)(?P<quote>'{3}|"{3})(?:\\.|(?!(?P=quote)).)*(?P=quote)
+    r"""(?P<text>(?P<prefix>[bB]?[rR]?)(?P<quote>'{3}|"{3})(?:\\.|(?!(?P=quote))[^\\])*(?P=quote)
         |[bB]?[rR](?:'[^'\n\r]*'|"[^"\n\r]*") | [bB]?(?:'(?:[^'\\\n\r]|\\[^\n\r])*'|"(?:[^"\\\n\r]|\\[^\n\r])*"))
     | (?P<number>0[xX][0-9a-fA-F]+[uU]? | \d*\.\d+(?:[eE][-+]?\d+)? | \d+(?:[eE][-+]?\d+|[uU])?)
     | (?P<name>[A-Za-z_]\w*)
@@ -350,7 +350,7 @@ def _unescaped(text: str, at: int) -> str:
     return _ESCAPE.sub(character, inner)
 
 
-_QUOTED: Final = re.compile(r"""(?P<q>'''|\"\"\"|'|")(?:\\.|(?!(?P=q)).)*(?P=q)""", re.DOTALL)
+_QUOTED: Final = re.compile(r"""(?P<q>'''|\"\"\"|'|")(?:\\.|(?!(?P=q))[^\\])*(?P=q)""", re.DOTALL)
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _SIGNATURE: Final = re.compile(r"\s*([a-z][a-z0-9_]*)\s*\(\s*([a-z][a-z0-9_]*(?:\s*,\s*[a-z][a-z0-9_]*)*)?\s*\)\s*")
 
