@@ -8,11 +8,11 @@ import graphlib
 import importlib
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
-from importlinter.cli import lint_imports
 
 from tests.house import BUDGETS, SOURCE_ROOT, Budget, over_budget, shrunk
 
@@ -56,14 +56,21 @@ def test_relative_imports_are_seen_by_the_check() -> None:
 
 
 @pytest.fixture
-def logging_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """import-linter configures logging, which disables every logger that there is: later tests would see no line."""
+def linted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """import-linter configures logging, which disables every logger that there is: later tests would see no line.
+
+    It is imported here: the lowest versions of dependencies run without it, and other tests import this module.
+    """
+    from importlinter.cli import lint_imports
+
     monkeypatch.setattr("logging.config.dictConfig", lambda config: None)
+    return partial(lint_imports, no_cache=True)
 
 
-@pytest.mark.usefixtures("logging_as_it_is")
 @pytest.mark.parametrize("contract", ["parts", "core", "rules", "suite"])
-def test_a_contract_that_is_broken_is_found(contract: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_contract_that_is_broken_is_found(
+    contract: str, linted: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What is so now breaks a contract that asks for the contrary: imports across the source roots are seen."""
     text = (ROOT / ".importlinter").read_text("utf-8")
     for now, contrary in (
@@ -79,13 +86,12 @@ def test_a_contract_that_is_broken_is_found(contract: str, tmp_path: Path, capsy
         text = text.replace(now, contrary)
     broken = tmp_path / "contracts"
     broken.write_text(text, "utf-8")
-    assert lint_imports(str(broken), limit_to_contracts=(contract,), no_cache=True) != 0
+    assert linted(str(broken), limit_to_contracts=(contract,)) != 0
     assert "BROKEN" in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("logging_as_it_is")
-def test_imports_keep_to_the_contracts(capsys: pytest.CaptureFixture[str]) -> None:
-    assert lint_imports(str(ROOT / ".importlinter"), no_cache=True) == 0, capsys.readouterr().out
+def test_imports_keep_to_the_contracts(linted: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert linted(str(ROOT / ".importlinter")) == 0, capsys.readouterr().out
 
 
 def folder_of(part: str) -> Path:
