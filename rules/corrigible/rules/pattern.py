@@ -14,6 +14,8 @@ import re2
 
 _OF_ONE: Final = 640 << 10
 """Bytes for the states of one pattern."""
+_OF_TEST: Final = 256 << 10
+"""Bytes for a pattern without groups and its states."""
 _KEPT: Final = 16
 """Patterns that are kept for who asks for the same again."""
 _OF_A_CHARACTER: Final = 160
@@ -40,7 +42,7 @@ def compiled_without_groups(text: str) -> Any:
 
     Raises re2.error, also for a pattern that unfolds beyond its room.
     """
-    options = _options(_OF_ONE)
+    options = _options(_OF_TEST)
     options.never_capture = True
     return re2._Regexp(text, options)
 

@@ -1,4 +1,4 @@
-"""What a process does about itself: its memory, its name, and the children of its children.
+"""What a process does about itself: its memory, its name, the children of its children, and its file descriptors.
 
 Knows: Linux. The name and the children are left alone on other systems.
 """
@@ -9,6 +9,11 @@ import ctypes
 import gc
 import sys
 from typing import Final
+
+try:
+    import resource
+except ImportError:  # Windows has no such limit
+    resource = None  # type: ignore[assignment]  # checked in both functions
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_NAME: Final = 15
@@ -45,11 +50,6 @@ def _prctl(option: int, argument: int | bytes) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, argument, 0, 0, 0)
 
-
-try:
-    import resource
-except ImportError:  # Windows has no such limit
-    resource = None  # type: ignore[assignment]  # checked in both functions
 
 CONNECTIONS: Final = 1 << 14
 """Of callers. Above this number idle ones are closed."""

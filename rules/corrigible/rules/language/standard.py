@@ -145,9 +145,12 @@ _OF_A_PATTERN: Final = 100
 """Steps to compile a pattern that is not kept: so often at least there is a look at the clock."""
 
 
-@functools.lru_cache(64)
+@functools.lru_cache(256)
 def _pattern(text: str) -> Any:
-    """Return a compiled pattern of RE2, which has no types; None for what is none, or is too large."""
+    """Return a compiled pattern of RE2, which has no types; None for what is none, or is too large.
+
+    A pack of ours has 107, and one exchange may ask for all: there is room for the packs of a proxy together.
+    """
     spend(_OF_A_PATTERN + (len(text) >> 2))
     try:
         return compiled_without_groups(text)
