@@ -9,6 +9,18 @@ from typing import NamedTuple
 from corrigible.schema.exchange import Json
 
 
+class LikelyPlace(NamedTuple):
+    """A place of the request that a complaint may be about."""
+
+    pointer: str
+    probability: float
+    value: Json = None
+    """Of a place in the path its segment, else what was sent there; None where nothing was."""
+    is_absent: bool = False
+    is_told: bool = False
+    """Whether the text of the answer has its name or its value, or the request breaks the description there."""
+
+
 class Violation(NamedTuple):
     """What one part of a refusal says, whatever dialect it was said in.
 
@@ -29,6 +41,9 @@ class Violation(NamedTuple):
     printed: str = ""
     """The text as the API wrote it, where `message` has other words for the same; empty where they are equal."""
 
+    likely: tuple[LikelyPlace, ...] = ()
+    """The places that it may be about, where no format tells one, the likeliest first."""
+
     @property
     def written_text(self) -> str:
         """The text as the API wrote it."""
@@ -41,8 +56,8 @@ class Violation(NamedTuple):
 
     def at(self, pointer: str, constraint: str, stated: Mapping[str, Json]) -> Violation:
         """Return the same error at a place, with what it says of it. (`_replace` takes four times as long.)"""
-        code, message, _, _, type, param, native, _, printed = self
-        return Violation(code, message, pointer, constraint, type, param, native, stated, printed)
+        code, message, _, _, type, param, native, _, printed, likely = self
+        return Violation(code, message, pointer, constraint, type, param, native, stated, printed, likely)
 
     def scope(self) -> dict[str, Json]:
         """Return the map that expressions see as `error`: the six names always there, native extras beside them."""

@@ -11,8 +11,8 @@ import orjson
 
 from corrigible.adapters.base import Adapter, Described
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.locate import locate_errors
 from corrigible.adapters.mapping.map_index import Maps
+from corrigible.adapters.reader.locate import locate_errors
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.engine.index import RuleIndex
 from corrigible.rules.language.rule import Branch
@@ -173,7 +173,7 @@ def parse_errors(match: MatchedOperation, exchange: Exchange, body: Json) -> Seq
         if errors:
             if not adapter.tells_places_loosely:
                 return errors
-            return locate_errors(errors, exchange, partial(_declared, match), match.params)
+            return locate_errors(errors, exchange, body, match.profile.described, match.operation, match.params)
     is_unsaid = body is None or (exchange.status == 401 and not isinstance(body, str))
     if exchange.status >= 400 and (is_unsaid or isinstance(body, str)) and _is_plain(match.profile):
         return (Violation(message=body if isinstance(body, str) else ""),)

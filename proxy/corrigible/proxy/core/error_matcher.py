@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.formats.place_by_message import suspected_place
 from corrigible.rules.budget import Exhausted, remaining, use_reserve
 from corrigible.rules.engine.evaluate import RuleResult, evaluate
 from corrigible.rules.engine.guarded_patch import with_new_idempotency_key
@@ -30,6 +29,7 @@ from corrigible.rules.schema_repair.result import ANSWER, result_of, stated_by_a
 from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import ask, is_secret
+from corrigible.rules.schema_repair.trim_schema import trim_schema
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
 
@@ -38,7 +38,7 @@ from .answer_form import violation_of_accept
 from .api_profile import Explanation, RefusalCase
 from .barred_member import barred_members
 from .body_form import violation_of_form
-from .by_elimination import by_elimination
+from .likely_place import asked_places, may_be_asked, violation_at
 from .forbidden_value import forbidden_value
 from .gone_already import gone_already
 from .limits import Limits
@@ -174,17 +174,11 @@ class ErrorMatcher:
         if result is None and (state := (yield from self._by_state(number))) is not None:
             return [state]
         if result is None and self._case.errors[number].pointer not in self._settled:
-            is_rpc = self._case.request.protocol is Protocol.GRPC
-            # The last resort asks for the whole message, which says less than the member that is likely meant.
-            result = (yield from self._by_suspicion(number)) if is_rpc else None
-            if result is None:
-                result = yield from self._by_rule(number, last_resort=True)
+            result = yield from self._by_rule(number, last_resort=True)
             if result is None and (told := self._about_state(number)) is not None:
                 return [told]
-            if result is None and (left := list(self._by_elimination(number))):
-                return left
-            if result is None and not is_rpc:
-                result = yield from self._by_suspicion(number)
+            if result is None:
+                result = self._at_likeliest(number)
             if result is None:
                 result = self._as_a_whole(number)
         return [result] if result is not None else []
@@ -211,19 +205,6 @@ class ErrorMatcher:
             return [told]
         result = yield from self._by_rule(number, last_resort=True, error=error._replace(pointer=place))
         return [] if result is None else [result]
-
-    def _by_suspicion(self, number: int) -> Results:
-        """Ask at the place that a message is likely about, where no error of the refusal has a place."""
-        case, error = self._case, self._case.errors[number]
-        if case.exchange.status not in _MAY_TELL_A_PLACE:
-            return None
-        if any(one.pointer for one in case.errors) or self._settled:
-            return None
-        is_told = "likely" in error.native  # the few fields of a call that it may be about
-        place = suspected_place(error.message, case.request) if case.match.operation and not is_told else ""
-        if not place:
-            return None
-        return (yield from self._by_rule(number, last_resort=True, error=error._replace(pointer=place)))
 
     def _by_rule(self, number: int, *, last_resort: bool, error: Violation | None = None) -> Results:
         case, explanation = self._case, self._explanation
@@ -379,17 +360,25 @@ class ErrorMatcher:
         asked = refused_as_a_whole(self._case, self._case.errors[number], self._description)
         return None if asked is None else result_of(asked, _DESCRIPTION)
 
-    def _by_elimination(self, number: int) -> Iterator[RuleResult]:
-        """Yield the question for what is left: a name in the path of a 404, else the only value that was sent."""
-        if self._description is None:
-            return
-        violation = by_elimination(self._case, self._case.errors[number], self._description)
-        if violation is not None and (violation.pointer, violation.keyword) not in self._repaired:
-            self._repaired.add((violation.pointer, violation.keyword))
-            if (result := self._repair(violation, f"{number + 1}.n", is_stated=False)) is not None:
-                status = self._case.exchange.status
-                is_guess = status >= _SERVER_FAULT or (status == _NOT_FOUND and violation.pointer != "/path")
-                yield _with_confidence(result, EVEN) if is_guess else result
+    def _at_likeliest(self, number: int) -> RuleResult | None:
+        """Ask at the places that an error is likely about, where nothing else is known."""
+        case, error = self._case, self._case.errors[number]
+        if any(one.pointer for one in case.errors) or self._settled or not may_be_asked(case, error):
+            return None
+        asked = asked_places(error)
+        violations = [violation_at(case, one, self._description) for one in asked]
+        if not violations:
+            return None
+        first = violations[0]
+        if len(violations) == 1:
+            repaired = repair(first, case.request, f"{number + 1}.n")
+        else:
+            message = "The server does not say which of these it refuses. It is likely one of them."
+            question = ask(first, case.request, message, places=[(one.pointer, trim_schema(one.schema)) for one in violations])
+            repaired = Repair(tuple(question.suggestions), question.type, "The server refuses one of these.", "VALUE_REFUSED", question.recovery)
+        if repaired is None:
+            return None
+        return _with_confidence(result_of(repaired, _DESCRIPTION), round(sum(one.probability for one in asked), 2))
 
     def _by_state(self, number: int) -> Results:
         """Look up what the description lets us read, where the description was given to the proxy."""

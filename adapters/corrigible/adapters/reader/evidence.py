@@ -1,0 +1,343 @@
+"""What speaks for each place of a request being the one that a refusal is about, as evidence that has a name.
+
+Knows: one refusal, its candidate places, what breaks the description. Does not know: what a piece of evidence is worth.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from corrigible.rules.pointer import segments
+from corrigible.rules.safety.nearness import letters
+from corrigible.rules.schema_repair.first_violation import first_violation
+from corrigible.rules.schema_repair.renaming import near_names
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.violation import Violation
+from corrigible.rules.wordings.tokens import Mention, Tokens, name_words
+from corrigible.schema.document import scalar_text
+from corrigible.schema.exchange import Exchange, Json, Protocol
+
+from .places import Place
+
+_LONG: Final = 6
+"""Letters of a value that no text has by chance."""
+_COMMON: Final = frozenset(
+    {"body", "code", "format", "data", "error", "field", "id", "key", "message", "name", "request", "type", "value"}
+    | {"detail", "in", "to", "from", "for", "is", "by", "on", "a", "i", "of", "the", "and", "or", "not", "status"}
+    | {"at", "path", "url", "object", "string", "text", "list", "parameter", "property", "resource", "version", "user"}
+)
+"""Names that a text may have without speaking of the member."""
+_GROUPS: Final[Mapping[str, str]] = {
+    "additionalProperties": "unknown",
+    "unevaluatedProperties": "unknown",
+    "required": "required",
+    "dependentRequired": "required",
+    "anyOf": "choice",
+    "oneOf": "choice",
+    "type": "type",
+    "enum": "enum",
+    "const": "enum",
+}
+_STATUSES: Final = frozenset({400, 401, 403, 404, 405, 406, 409, 410, 412, 413, 415, 422, 428})
+
+
+class Refusal(NamedTuple):
+    """One error of a refusal, and all that is known about its request."""
+
+    exchange: Exchange
+    error: Violation
+    places: Sequence[Place]
+    breaches: Sequence[SchemaViolation] = ()
+    """Where the request breaks the description."""
+    respelt: Sequence[SchemaViolation] = ()
+    """Undeclared members that are allowed, and near to a declared name or level."""
+    route: SchemaViolation | None = None
+    """What is wrong with a path or method that the description does not have."""
+    is_described: bool = False
+    """Whether the description has the operation."""
+    others: Sequence[str] = ()
+    """Texts of the answer beside the message."""
+    taken: frozenset[str] = frozenset()
+    """Places of other errors of the same refusal."""
+
+
+class _Facts(NamedTuple):
+    """What holds for all places of a refusal."""
+
+    message: Tokens
+    rest: Tokens
+    mentions: Mapping[str, Mention]
+    """By the key of the place."""
+    found: Mapping[str, int]
+    """The positions of values in the message, by the key of the place."""
+    counts: Mapping[str, int]
+    """How many places have the name or the value."""
+    breached: Mapping[str, Sequence[SchemaViolation]]
+    near: frozenset[str]
+    """Declared names that an undeclared one is near to."""
+    has_blank: bool
+    """Whether the message quotes an empty text."""
+
+
+def evidence(refusal: Refusal) -> list[list[str]]:
+    """Return the names of the evidence for each place, in the order of the places."""
+    facts = _facts(refusal)
+    out = [list(_of_place(place, refusal, facts)) for place in refusal.places]
+    named = sum("named" in one for one in out)
+    valued = sum("value" in one for one in out)
+    is_nothing = not named and not valued
+    for place, one in zip(refusal.places, out, strict=True):
+        if "named" in one:
+            one.append("named alone" if named == 1 else "named among two" if named == 2 else "named among many")
+        if "value" in one:
+            one.append("value alone" if valued == 1 else "value among several")
+        if is_nothing:
+            one.append(f"nothing named: {_part(place, refusal)}{' absent' if place.is_absent else ''}")
+        elif "named" not in one and "value" not in one:
+            one.append("another is named")
+    return out
+
+
+def _facts(refusal: Refusal) -> _Facts:
+    message, rest = Tokens(refusal.error.message), Tokens("\n".join(refusal.others))
+    mentions: dict[str, Mention] = {}
+    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    for place in refusal.places:
+        if place.name and not place.name.isdecimal() and (mention := message.mention(place.name)) is not None:
+            mentions[place.key] = mention
+        counts[place.name] = counts.get(place.name, 0) + 1
+        if (text := _text(place.value)) and (at := message.find(text)) >= 0:
+            found[place.key] = at
+            counts[f"={text}"] = counts.get(f"={text}", 0) + 1
+    breached: dict[str, list[SchemaViolation]] = {}
+    near: set[str] = set()
+    for one in (*refusal.breaches, *refusal.respelt):
+        breached.setdefault(one.pointer, []).append(one)
+        if one.siblings:
+            near.update(near_names(segments(one.pointer)[-1], one.siblings))
+    return _Facts(message, rest, mentions, found, counts, breached, frozenset(near), _EMPTY.search(message.text) is not None)
+
+
+def _of_place(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
+    kind = "absent" if place.is_absent else "sent"
+    yield f"{_part(place, refusal)} {kind}"
+    yield f"{_part(place, refusal)} {kind}, {_status(refusal)}"
+    yield f"depth {min(place.depth, 4)}"
+    if place.pointer in refusal.taken:
+        yield "another error is there"
+    yield from _of_form(place, refusal, facts)
+    yield from _of_request(place, refusal, facts)
+    yield from _of_name(place, refusal, facts, kind)
+    yield from _of_value(place, refusal, facts)
+    yield from _of_description(place, refusal, facts, kind)
+
+
+def _part(place: Place, refusal: Refusal) -> str:
+    """Return the part of a request that a place is in. A call of gRPC has fields and no more."""
+    is_field = place.part == "body" and refusal.exchange.request.protocol is Protocol.GRPC
+    return "field" if is_field else place.part
+
+
+def _status(refusal: Refusal) -> str:
+    status, error = refusal.exchange.status, refusal.error
+    if refusal.exchange.request.protocol is Protocol.GRPC:
+        return error.type or "no code"
+    return str(status) if status in _STATUSES else "5xx" if status >= 500 else "other"
+
+
+def _of_form(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
+    """Yield what a format has told of the place."""
+    error = refusal.error
+    if error.stated and not place.is_absent and first_violation(place.value, error.stated, text=place.part != "body"):
+        yield "breaks what is stated"
+    if error.constraint == "required":
+        yield f"a lack is told: {'absent' if place.is_absent else 'blank' if place.value in _BLANK else 'sent'}"
+    if error.constraint in _GROUPS and _GROUPS[error.constraint] == "unknown":
+        is_unknown = any(_GROUPS.get(one.keyword) == "unknown" for one in facts.breached.get(place.pointer, ()))
+        yield f"an unknown name is told: {'undeclared' if is_unknown else 'absent' if place.is_absent else 'declared'}"
+    told = segments(error.pointer)
+    if len(told) < 2:
+        if told and told[0] == place.part:
+            yield "told part"
+        return
+    if place.pointer == error.pointer:
+        yield "told"
+        return
+    mine = segments(place.pointer)
+    if [letters(one) for one in mine] == [letters(one) for one in told]:
+        yield "told in another spelling"
+    shared = 0
+    for one, other in zip(reversed(mine), reversed(told), strict=False):
+        if letters(one) != letters(other):
+            break
+        shared += 1
+    if shared and letters(mine[-1]):
+        yield f"told by its last {'name' if shared == 1 else 'names'}"
+        if shared == len(told) - 1:
+            yield "told by all names"
+    elif place.pointer.startswith(f"{error.pointer}/"):
+        yield "inside the told place"
+    elif error.pointer.startswith(f"{place.pointer}/"):
+        yield "around the told place"
+    elif letters(place.name) and letters(told[-1]) and letters(told[-1]) == letters(_text(place.value)):
+        yield "its value is told as a place"
+    else:
+        yield "another place is told"
+
+
+_BLANK: Final = ("", None, [], {})
+
+
+def _of_request(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
+    value = place.value
+    if place.pointer == "/body":
+        yield f"whole body, {'absent' if place.is_absent else 'text' if isinstance(value, str) else 'values'}"
+    elif place.part == "headers":
+        yield f"header {place.name}" if place.name in _HEADERS else "another header"
+    elif isinstance(value, Mapping | list) and not place.is_absent:
+        yield "holds others" if value else "empty"
+        if any(one.startswith(f"{place.pointer}/") for one in facts.found):
+            yield "holds a told value"
+            if place.key in facts.mentions:
+                yield "named, and holds a told value"
+        if any(one.startswith(f"{place.pointer}/") for one in facts.mentions):
+            yield "holds a named place"
+    elif not place.is_absent:
+        yield f"is {type(value).__name__}"
+        if value in _BLANK:
+            yield "empty"
+        if isinstance(value, str) and " " in value:
+            yield "has blanks"
+        if isinstance(value, int | float) and not isinstance(value, bool) and value <= 0:
+            yield "not positive"
+    if place.name.isdecimal():
+        yield "an element"
+    if name_words(place.name)[-1:] in _IDENTIFIERS and place.depth:
+        yield f"an identifier, {_status(refusal)}"
+    if place.part == "path":
+        is_last = place.segment == max(number for number, one in enumerate(refusal.exchange.request.path.split("/")) if one)
+        yield f"{'variable' if place.is_variable else 'fixed'} segment{', the last' if is_last else ''}"
+    sent = [one for one in refusal.places if not one.is_absent and one.part in ("body", "query") and one.depth]
+    if len(sent) == 1 and sent[0] is place:
+        yield "all that was sent"
+
+
+_HEADERS: Final = frozenset({"content-type", "accept", "authorization", "if-match"})
+_IDENTIFIERS: Final = (("id",), ("uuid",), ("key",), ("ref",), ("identifier",))
+
+
+def _of_name(place: Place, refusal: Refusal, facts: _Facts, kind: str) -> Iterator[str]:
+    mention = facts.mentions.get(place.key)
+    if mention is not None:
+        is_common = letters(place.name) in _COMMON and not mention.is_marked
+        if is_common:
+            yield f"a common word is its name, {kind}"
+        else:
+            yield "named"
+            yield f"named, {kind}, {_part(place, refusal)}"
+            if not mention.is_whole:
+                yield "named inside a longer name"
+            if mention.is_quoted:
+                yield "named in quotes"
+            elif mention.is_marked:
+                yield "named with a mark"
+            if mention.position == min(one.position for one in facts.mentions.values()):
+                yield "named first"
+            if facts.counts[place.name] == 1:
+                yield "the only such name"
+            if len(name_words(place.name)) > 1:
+                yield "several words named"
+            if place.depth > 1 and (above := segments(place.pointer)[-2]) and not above.isdecimal():
+                if facts.message.mention(above) is not None:
+                    yield "named with what holds it"
+    elif place.name and not place.name.isdecimal():
+        share = facts.message.share(place.name)
+        if share == 1:
+            yield "all its words are there"
+        elif share >= 0.5:
+            yield "half of its words are there"
+        elif facts.rest.words and facts.rest.mention(place.name) is not None:
+            yield "named beside the message"
+            yield f"named beside the message, {kind}"
+
+
+def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
+    text = _text(place.value)
+    if not text:
+        if facts.has_blank and not isinstance(place.value, Mapping | list | bool):
+            yield f"a blank is quoted, {'absent' if place.is_absent else 'blank'}"
+        if isinstance(place.value, list) and len(place.value) > 1 and all(map(_text, place.value)):
+            if all(facts.message.find(_text(one)) >= 0 for one in place.value[:_MOST_PARTS]):
+                yield "all its elements are there"
+        return
+    if place.key in facts.found:
+        is_quoted = text.lower() in facts.message.quoted
+        is_distinct = len(text) >= _LONG or is_quoted
+        if len(text) == 1 and not is_quoted:
+            yield "one sign is its value"
+            return
+        yield "value"
+        yield f"value, {_part(place, refusal)}"
+        yield f"value, {'distinct' if is_distinct else 'short'}"
+        if is_quoted:
+            yield "value in quotes"
+        if facts.counts[f"={text}"] == 1:
+            yield "the only such value"
+        at = facts.found[place.key]
+        order = "first" if at == min(facts.found.values()) else "last" if at == max(facts.found.values()) else "between"
+        yield f"value {order}"
+        if place.key in facts.mentions:
+            yield "named, with its value"
+            yield f"named, with its value {order}, {_status(refusal)}"
+    elif any(one in text.lower() for one in facts.message.quoted if len(one) > 1):
+        yield "a quoted text is part of its value"
+    elif (parts := [one for one in _APART.split(text) if len(one) > 2][:_MOST_PARTS]) and len(parts) > 1:
+        told = [one for one in parts if facts.message.find(one) >= 0]
+        if told:
+            yield f"{'all parts' if len(told) == len(parts) else 'a part'} of its value {'are' if len(told) == len(parts) else 'is'} there"
+            if parts[-1] in told:
+                yield "the last part of its value is there"
+    elif len(text) > 3 and len(name_words(text)) > 1 and facts.message.share(text) == 1:
+        yield "all words of its value are there"
+    elif facts.rest.words and len(text) > 2 and facts.rest.find(text) >= 0:
+        yield "value beside the message"
+
+
+def _of_description(place: Place, refusal: Refusal, facts: _Facts, kind: str) -> Iterator[str]:
+    there = facts.breached.get(place.pointer, ()) if place.part != "path" else ()
+    count = len(refusal.breaches)
+    for one in there[:1]:
+        group = _GROUPS.get(one.keyword, "value")
+        yield f"breach: {group}"
+        yield "the only breach" if count == 1 else "a breach among two" if count == 2 else "a breach among several"
+        yield f"breach, {'named' if place.key in facts.mentions or place.key in facts.found else 'unnamed'}"
+        if refusal.breaches and one is refusal.breaches[0]:
+            yield "the first breach"
+    if not there and count:
+        yield "a breach is elsewhere"
+        if any(one.pointer.startswith(f"{place.pointer}/") for one in refusal.breaches) and place.depth:
+            yield "a breach below"
+        elif any(place.pointer.startswith(f"{one.pointer}/") for one in refusal.breaches):
+            yield "a breach around"
+    if place.is_absent and place.name in facts.near:
+        yield "near an undeclared name"
+    if not refusal.is_described:
+        yield f"no operation: {place.part}"
+    if refusal.route is not None and place.part in ("path", "method"):
+        yield f"route: {refusal.route.keyword}, {place.part}"
+
+
+def _text(value: Json) -> str:
+    """Return a single value as a text has it, empty for all else."""
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST_VALUE else ""
+    return scalar_text(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+_LONGEST_VALUE: Final = 200
+_MOST_PARTS: Final = 12
+_APART: Final = re.compile(r"[/.:;,#?&=\s()\[\]{}<>'\"`|]+")
+_EMPTY: Final = re.compile(r"(?<![\w'\"`])(?:\"\"|''|``|\[\])(?![\w'\"`])")

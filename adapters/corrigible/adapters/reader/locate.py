@@ -1,0 +1,195 @@
+"""Where an error is: the place that a format tells, else the one that most speaks for.
+
+Knows: errors, requests, what an operation declares. Does not know: what follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+from corrigible.adapters.base import Described
+from corrigible.adapters.formats.locate import fit_keywords
+from corrigible.adapters.formats.message.told_code import is_fault, told_code
+from corrigible.adapters.formats.sent_places import PARTS
+from corrigible.adapters.vocabulary import NOTHING
+from corrigible.rules.pointer import MISSING, segments, value_at
+from corrigible.rules.violation import LikelyPlace, Violation
+from corrigible.schema.exchange import Exchange, Json, Protocol, Request
+
+from .evidence import Refusal
+from .places import candidate_places, with_told
+from .scorer import Ranked, rank
+
+SURE: Final = 0.5
+"""The least probability of a place that an error is said to be at."""
+_MOST_TEXTS: Final = 200
+_OF_TRACES: Final = frozenset(
+    {"stack", "trace", "stacktrace", "traceback", "timestamp", "requestid", "traceid", "path", "instance"}
+)
+"""Members that repeat the request or the server's own code."""
+
+
+class Locator:
+    """Ranks the places of the errors of one refusal."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        body: Json,
+        described: Described | None,
+        operation: str,
+        variables: Mapping[str, str],
+    ) -> None:
+        request = exchange.request
+        is_described = described is not None and bool(operation)
+        vocabulary = described.vocabulary(operation) if described is not None and operation else NOTHING
+        self._exchange = exchange
+        self._places = candidate_places(request, vocabulary, variables)
+        self._breaches = list(described.schema_violations(request, operation)) if described and operation else []
+        self._respelt = (
+            [*described.misspellings(request, operation), *described.misplaced_members(request, operation)]
+            if described and operation
+            else []
+        )
+        is_unrouted = not operation or request.protocol is Protocol.GRPC
+        self._route = described.nearest_operation(request.method, request.path) if described and is_unrouted else None
+        self._is_described = is_described
+        self._texts = list(islice(_texts(body), _MOST_TEXTS))
+
+    def ranked(self, error: Violation, taken: frozenset[str] = frozenset()) -> list[Ranked]:
+        """Return the places that an error can be about, the likeliest first."""
+        others = [one for one in self._texts if one != error.message]
+        return rank(
+            Refusal(
+                self._exchange,
+                error,
+                with_told(self._places, error.pointer, self._exchange.request),
+                self._breaches,
+                self._respelt,
+                self._route,
+                self._is_described,
+                others,
+                taken,
+            )
+        )
+
+
+def locate_errors(
+    errors: Sequence[Violation],
+    exchange: Exchange,
+    body: Json,
+    described: Described | None,
+    operation: str,
+    variables: Mapping[str, str],
+) -> list[Violation]:
+    """Return errors with the places that they have in the request, without those that cannot be.
+
+    `variables` are those of the path, with their values.
+    """
+    locator: Locator | None = None
+    out: list[Violation] = []
+    taken: set[str] = set()
+    for error in errors:
+        if not _is_there(error, exchange.request):
+            locator = locator or Locator(exchange, body, described, operation, variables)
+            error = _at_likeliest(error, locator.ranked(error, frozenset(taken)), exchange)
+        error = _at_its_place(error, exchange.request)
+        taken.add(error.pointer)
+        out.append(error)
+    return out
+
+
+def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange) -> Violation:
+    """Return an error at its likeliest place, without a place where none is likely enough."""
+    likely = tuple(
+        LikelyPlace(
+            one.place.pointer,
+            one.probability,
+            None if one.place.is_absent else one.place.value,
+            one.place.is_absent,
+            not _TELLING.isdisjoint(one.evidence),
+        )
+        for one in ranked[:_MOST_LIKELY]
+    )
+    error = error._replace(likely=likely)
+    best = ranked[0] if ranked else None
+    if best is not None and exchange.request.protocol is Protocol.GRPC:
+        return _of_call(error, best, exchange)
+    if best is None or best.probability < SURE or best.place.part in ("path", "method") or best.place.pointer == "/body":
+        return error._replace(pointer="", param="")
+    if exchange.status == _UNAUTHORIZED or exchange.status >= _SERVER_ERROR:
+        return error._replace(pointer="", param="")
+    return _placed(error, best)
+
+
+def _placed(error: Violation, best: Ranked) -> Violation:
+    constraint = error.constraint
+    if best.place.is_absent and constraint in _OF_VALUES:
+        constraint = "required"
+    return error._replace(pointer=best.place.pointer, constraint=constraint)
+
+
+def _of_call(error: Violation, best: Ranked, exchange: Exchange) -> Violation:
+    """Return an error of a gRPC call at its place, with the code that its sentence stands for."""
+    if error.pointer.startswith(("/path", "/query")):
+        error = error._replace(pointer="")
+    chose_none = error.type in _CHOSE_NONE
+    if chose_none and is_fault(error.message):
+        return error._replace(pointer="", param="", likely=())
+    is_told = error.likely[0].is_told
+    code = told_code(error.message) if chose_none else error.type
+    if best.place.depth and best.probability >= SURE and best.place.part == "body":
+        if chose_none and is_told:
+            code = code or "INVALID_ARGUMENT"
+        around = [one.pointer for one in error.likely[1:2] if one.probability > _BESIDE and one.pointer != "/body"]
+        native = {**error.native, "around": around} if around and code == "NOT_FOUND" else error.native
+        return _placed(error, best)._replace(type=code or error.type, native=native)
+    places = [one.pointer for one in error.likely if one.probability > _BESIDE and one.pointer.startswith("/body/")][:3]
+    native = {**error.native, "likely": places} if places else error.native
+    return error._replace(pointer="", param="", type=code or error.type, native=native)
+
+
+_TELLING: Final = frozenset({"named", "value", "breaks what is stated", "the only breach", "told"})
+_CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
+_BESIDE: Final = 0.15
+_MOST_LIKELY: Final = 8
+_UNAUTHORIZED: Final = 401
+_SERVER_ERROR: Final = 500
+
+
+def _is_there(error: Violation, request: Request) -> bool:
+    """Whether the told place is one of the request, and no other can be meant."""
+    if not error.pointer:
+        return False
+    part, *names = segments(error.pointer)
+    if part not in PARTS or not names:
+        return bool(names) or error.pointer != "/body" or bool(error.constraint or error.stated)
+    there = value_at(request, error.pointer)
+    # A missing member that is told by its name alone may be one further inside, where the outermost is there.
+    return there is not MISSING and (error.constraint != "required" or len(names) > 1 or there in _BLANK)
+
+
+def _at_its_place(error: Violation, request: Request) -> Violation:
+    """Name limits as those of the value at the place."""
+    if not error.stated or not error.pointer:
+        return error
+    there = value_at(request, error.pointer)
+    return error if there is MISSING else error._replace(stated=fit_keywords(error.stated, there))
+
+
+_BLANK: Final = ("", None, [], {})
+_OF_VALUES: Final = frozenset({"", "type", "enum", "minLength", "minimum", "format", "pattern"})
+
+
+def _texts(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            if str(name).lower().replace("_", "") not in _OF_TRACES:
+                yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)

@@ -1,0 +1,147 @@
+"""The places of a request that a refusal can be about: what was sent, and what could have been.
+
+Knows: a request, what its operation declares. Does not know: texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
+from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
+from corrigible.schema.exchange import Json, Protocol, Request
+
+MOST: Final = 250
+"""Places of one request that are judged, the outermost first, and as many of what is absent."""
+_DEEPEST: Final = 8
+_MOST_INNER: Final = 40
+_UNSAID: Final = frozenset(
+    {"prefer", "user-agent", "host", "content-length", "connection", "accept-encoding", "traceparent", "date"}
+)
+"""Headers that no refusal is about."""
+
+
+class Place(NamedTuple):
+    """A place that a refusal can be about."""
+
+    pointer: str
+    part: str
+    """`method`, `path`, `query`, `headers` or `body`."""
+    name: str
+    """Its last name; of a segment of the path the name of the variable, else of the segment before."""
+    value: Json = MISSING
+    """MISSING: it was not sent."""
+    depth: int = 0
+    """Names of it."""
+    segment: int = -1
+    """Of a place in the path, the number of the segment."""
+    is_variable: bool = False
+    """Whether the segment is the value of a variable of the path."""
+
+    @property
+    def key(self) -> str:
+        """What tells it from all others: the segments of a path have one pointer."""
+        return self.pointer if self.segment < 0 else f"{self.pointer}#{self.segment}"
+
+    @property
+    def is_absent(self) -> bool:
+        return self.value is MISSING
+
+
+def candidate_places(request: Request, vocabulary: Vocabulary, variables: Mapping[str, str]) -> list[Place]:
+    """Return the places of a request, sent ones first. `variables` are those of the path, with their values."""
+    places: dict[str, Place] = {}
+    for place in _all(request, vocabulary, variables):
+        places.setdefault(place.key, place)
+    return list(places.values())
+
+
+def with_told(places: Sequence[Place], pointer: str, request: Request) -> Sequence[Place]:
+    """Return places with one that an answer tells and that nothing declares, where what holds it was sent."""
+    part, *names = segments(pointer) or [""]
+    if part not in ("body", "query", "headers") or not names or any(one.pointer == pointer for one in places):
+        return places
+    around = value_at(request, to_pointer((part, *names[:-1])))
+    is_there = isinstance(around, Mapping) or (around is None and len(names) == 1)
+    return [*places, Place(pointer, part, names[-1], MISSING, len(names))] if is_there else places
+
+
+def _all(request: Request, vocabulary: Vocabulary, variables: Mapping[str, str]) -> Iterator[Place]:
+    yield Place("/method", "method", "", request.method)
+    if request.protocol is Protocol.HTTP:
+        yield from _segments(request.path, variables)
+    yield from _sent("body", request.body)
+    yield Place("/body", "body", "", MISSING if request.body is None else request.body)
+    yield from _sent("query", dict(request.query))
+    for name, value in request.headers.items():
+        if name not in _UNSAID:
+            yield Place(to_pointer(("headers", name)), "headers", name, value, 1)
+    yield from _absent(request, vocabulary)
+    if request.protocol is Protocol.HTTP:
+        for name in ("content-type", "authorization", "accept"):
+            yield Place(to_pointer(("headers", name)), "headers", name, depth=1)
+
+
+def _segments(path: str, variables: Mapping[str, str]) -> Iterator[Place]:
+    named = {value: name for name, value in variables.items()}
+    before = ""
+    for number, segment in enumerate(path.split("/")):
+        if segment:
+            name = named.get(segment, "")
+            yield Place("/path", "path", name or before, segment, 1, number, bool(name))
+            before = segment
+
+
+def _sent(part: str, value: Json) -> Iterator[Place]:
+    """Yield the places inside a value, the outermost first."""
+    waiting: list[tuple[Path, Json]] = [((part,), value)]
+    count = 0
+    while waiting and count < MOST:
+        below: list[tuple[Path, Json]] = []
+        for path, one in waiting:
+            inner = one.items() if isinstance(one, Mapping) else enumerate(one) if isinstance(one, list) else ()
+            for number, (name, held) in enumerate(inner):
+                if number >= _MOST_INNER or count >= MOST:
+                    break
+                here = (*path, str(name))
+                count += 1
+                yield Place(to_pointer(here), part, here[-1], held, len(here) - 1)
+                if isinstance(held, Mapping | list) and len(here) < _DEEPEST:
+                    below.append((here, held))
+        waiting = below
+
+
+def _absent(request: Request, vocabulary: Vocabulary) -> Iterator[Place]:
+    """Yield what is declared and was not sent, where what holds it was."""
+    document: dict[str, Json] = {
+        "body": {} if request.body is None else request.body,
+        "query": request.query,
+        "headers": request.headers,
+    }
+    count = 0
+    for path in vocabulary.places:
+        if len(path) < 2 or path[0] not in document or path[-1] == ANY:
+            continue
+        for around, held in _expanded(path[:-1], document):
+            if isinstance(held, Mapping) and path[-1] not in held:
+                count += 1
+                yield Place(to_pointer((*around, path[-1])), path[0], path[-1], MISSING, len(around))
+        if count >= MOST:
+            return
+
+
+def _expanded(path: Path, document: Mapping[str, Json]) -> list[tuple[Path, Json]]:
+    """Return the places that a declared one has in a request."""
+    found: list[tuple[Path, Json]] = [((), document)]
+    for name in path:
+        following: list[tuple[Path, Json]] = []
+        for around, held in found:
+            if name == ANY and isinstance(held, list):
+                following += [((*around, str(index)), one) for index, one in enumerate(held[:_MOST_INNER])]
+            elif name == ANY and isinstance(held, Mapping):
+                following += [((*around, key), one) for key, one in list(held.items())[:_MOST_INNER]]
+            elif isinstance(held, Mapping) and name in held:
+                following.append(((*around, name), held[name]))
+        found = following[:_MOST_INNER]
+    return found

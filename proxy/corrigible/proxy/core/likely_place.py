@@ -1,0 +1,65 @@
+"""Where to ask when no format and no rule knows the place: at the likeliest one, or at two of which one is meant.
+
+Knows: ranked places, descriptions. Does not know: texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from corrigible.adapters.base import Described
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.violation import LikelyPlace, Violation
+
+from .api_profile import RefusalCase
+
+SURE: Final = 0.5
+"""The least probability of what is asked, of all places together."""
+_BESIDE: Final = 0.2
+"""The least probability of a second place that is asked as well."""
+_SAYS_NOTHING: Final = frozenset({401, 402, 407, 408, 423, 425, 429, 431, 451, 503, 507, 508, 511})
+"""Statuses for which no value of the request is to blame."""
+_NOT_FOUND: Final = (404, 410)
+
+
+def may_be_asked(case: RefusalCase, error: Violation) -> bool:
+    """Whether a refusal may be about a value of the request. Of a fault of the server its text has to say so."""
+    status = case.exchange.status
+    if status in _SAYS_NOTHING or not error.likely:
+        return False
+    return status < 500 or error.likely[0].is_told
+
+
+def asked_places(error: Violation) -> Sequence[LikelyPlace]:
+    """Return the places to ask at: the likeliest one, with the next one where the first is not sure."""
+    first, *rest = error.likely
+    if first.probability >= SURE:
+        return [first]
+    second = [one for one in rest[:1] if one.probability >= _BESIDE and one.pointer != first.pointer]
+    is_enough = first.probability + sum(one.probability for one in second) >= SURE
+    return [first, *second] if is_enough and {first.pointer, *(one.pointer for one in second)}.isdisjoint(_WHOLE) else []
+
+
+_WHOLE: Final = frozenset({"/method", "/path"})
+
+
+def violation_at(case: RefusalCase, place: LikelyPlace, description: Described | None) -> SchemaViolation:
+    """Return what to ask for at a place."""
+    request, operation = case.request, case.match.operation
+    if place.pointer == "/method" and description is not None:
+        found = description.nearest_operation(request.method, request.path)
+        if found is not None:
+            return found
+    if place.pointer == "/path":
+        keyword = "reference" if case.exchange.status in _NOT_FOUND else "value"
+        return SchemaViolation("/path", keyword, {"type": "string", "not": {"const": place.value}}, place.value)
+    declared = description.declared_place(request, operation, place.pointer) if description is not None and operation else None
+    schema: Mapping[str, object] = declared.schema if declared is not None else {}
+    if place.is_absent:
+        siblings = declared.siblings if declared is not None else ()
+        parent = declared.parent_schema if declared is not None else None
+        return SchemaViolation(place.pointer, "required", schema, siblings=siblings, parent_schema=parent)
+    if isinstance(place.value, Mapping | list):
+        return SchemaViolation(place.pointer, "value", schema, place.value)
+    return SchemaViolation(place.pointer, "value", {**schema, "not": {"const": place.value}}, place.value)
