@@ -33,14 +33,13 @@ from corrigible.rules.schema_repair.trim_schema import trim_schema
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
 
-from .absent_thing import EVEN
 from .answer_form import violation_of_accept
 from .api_profile import Explanation, RefusalCase
 from .barred_member import barred_members
 from .body_form import violation_of_form
-from .likely_place import asked_places, may_be_asked, violation_at
 from .forbidden_value import forbidden_value
 from .gone_already import gone_already
+from .likely_place import asked_places, may_be_asked, violation_at
 from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, may_be_judged
 from .rule_scope import scope_of, told_apart
@@ -50,7 +49,6 @@ from .state_refusal import refused_as_a_whole, refused_for_state, settled_by_som
 from .stated_limits import with_stated_limits
 from .told_together import moved_from, rank, with_members_told
 from .unasked import gated
-from .unsent_value import names_unsent, unsent_value
 from .verify import drop_invalid
 from .violation_finder import ViolationFinder
 from .xml_element import repair_element
@@ -161,8 +159,6 @@ class ErrorMatcher:
         result = yield from self._by_rule(number, last_resort=False)
         if result is None and self._is_forbidden():
             return (yield from self._of_forbidden(number))
-        if result is None and names_unsent(self._case.errors[number].message, self._case.request):
-            return self._of_unsent(number)
         if result is None and (unread := self._by_form(number)) is not None:
             return [unread]
         if result is None and (several := self._about_several(number)) is not None:
@@ -242,12 +238,9 @@ class ErrorMatcher:
             return []
         finder = ViolationFinder(self._case, self._description, self._violations_at)
         repaired = list(self._repaired_candidates(finder.candidates(error), number))
-        # A misspelt member and the one that is missing are one mistake: both are repaired in the same way.
-        kinds = (repr([(one.get("patch"), one.get("placeholders")) for one in r.suggestions]) for _, r in repaired)
-        mistakes = len(set(kinds)) if len(repaired) > 1 else 1
         out = []
         for violation, result in repaired:
-            value = finder.confidence(error, violation, mistakes)
+            value = finder.confidence(error, violation)
             out.append(result if value is None else _with_confidence(result, value))
         return out
 
@@ -299,15 +292,6 @@ class ErrorMatcher:
         if request.method == "PUT" and _ends_with(request.path, named[0]):
             schema["const"] = named[0]  # the body is what the path names; a part of it, or a change, may have another
         return violation._replace(schema=schema)
-
-    def _of_unsent(self, number: int) -> list[RuleResult]:
-        """Ask for what was not sent, else mend the form of a body that was not read: nothing else can be meant."""
-        error, result = self._case.errors[number], None
-        if self._description is not None and may_be_judged(error, self._case.exchange.status, self._case.request):
-            missing = unsent_value(self._case, error, self._description)
-            result = None if missing is None else self._repair(missing, f"{number + 1}.u", is_stated=False)
-        result = result or self._by_form(number)
-        return [] if result is None else [result]
 
     def _by_form(self, number: int) -> RuleResult | None:
         """Return the repair of a body that was not read, or of the `Accept` of an answer that there is not.

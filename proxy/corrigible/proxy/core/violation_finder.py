@@ -23,11 +23,8 @@ from typing import Final, runtime_checkable
 from typing import Protocol as TypingProtocol
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.formats.message.sent_values import has_word
-from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.openapi.related_reads import split_extension
 from corrigible.rules.pointer import MISSING, segments, value_at
-from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.schema_repair.inside_text import CONTENT, broken_member, broken_text, told_inside, unlisted_text
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, choices
 from corrigible.rules.schema_repair.nesting import MISPLACED, move_member
@@ -38,26 +35,15 @@ from corrigible.rules.schema_repair.sent_twice import sent_twice
 from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
 from corrigible.rules.schema_repair.told_spelling import told_spelling
 from corrigible.rules.violation import Violation
-from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Protocol
 
 from .about_what import (
-    ABOUT_ABSENCE,
     UNKNOWN_MEMBER,
-    is_meant_name_mentioned,
-    is_mentioned,
-    may_be_about_names,
-    plain_words,
-    says_little,
 )
-from .absent_by_name import absent_by_name
-from .absent_of_several import absent_of_several
 from .api_profile import RefusalCase
 from .body_form import misses_json
-from .kind_of_fault import of_kind
 from .method_offered import told_apart
 from .nothing_said import says_no_grpc, says_no_path, says_no_route, says_nothing
-from .only_undeclared import only_undeclared
 from .request_at_fault import (
     BAD_REQUEST,
     BY_THE_TEXT_ONLY,
@@ -69,7 +55,6 @@ from .request_at_fault import (
     UNAUTHORIZED,
 )
 from .sent_in_body import noted, told_body_type, told_method
-from .told_elsewhere import is_told_elsewhere
 
 _ABOUT_THE_ROUTE: Final = frozenset({404, METHOD_NOT_ALLOWED, 410, 501})
 """Of these, the ones that say first of all that the path or the method is wrong."""
@@ -114,10 +99,8 @@ class ViolationFinder:
         status = self._case.exchange.status
         if (broken := broken_member(error, self._request)) is not None:
             return (broken,)
-        if (unknown := self._unknown_method(error)) is not None:
-            return (unknown,)
         if self._request.protocol is Protocol.GRPC and error.type in CHOSE_NONE and not error.pointer:
-            return self._repeated(error)
+            return self._unknown_method(error)
         if (
             error.type in BY_THE_TEXT_ONLY
             or status == SERVER_FAULT
@@ -148,12 +131,7 @@ class ViolationFinder:
                 return (told_apart(wrong, self._request, self._description),)
             if status == 404 and says_no_route(error.message) and (unrouted := list(self._of_route(error, status))):
                 return unrouted  # the text has the path with all its names: none of them is what is not there
-            thing = absent_by_name(self._case, error, self._violations_at) or absent_of_several(self._case, error)
-            if thing is not None:
-                return (thing,)
             route = list(self._of_route(error, status))
-            if not route and self._is_nothing_given(error, status):
-                return self._anywhere(error)
             if route or status != METHOD_NOT_ALLOWED:
                 return route if route or not self._is_located(error) else self._at(error)
         if self._operation and _ABOUT_THE_SLASH.search(error.message[:_READ]) is not None:
@@ -170,61 +148,61 @@ class ViolationFinder:
             return (twice,)
         violations = self._at(error) if is_located else self._anywhere(error)
         violations = [noted(one, self._request, self._operation, self._description) for one in violations]
-        if is_located and not violations and not error.constraint and not error.stated:
-            violations = of_kind(error, self._violations_at("")) or self._mentioned(error)
         if not violations and (broken := broken_text(error, self._request)) is not None:
             return (broken,)
         if not violations and is_located:
             declared = self._description.declared_place(self._request, self._operation, error.pointer)
             unlisted = unlisted_text(error, self._request, declared.schema)
-            violations = self._unread_parameters(error) if unlisted is None else [unlisted]
+            violations = [] if unlisted is None else [unlisted]
         # What stands in brackets may be the name of a field, which no parameter declares.
         is_inside = error.pointer.startswith("/query/") and "[" in error.pointer
         words = self._description.misspelt_words(self._request, error.message) if is_inside or not violations else ()
         return words or violations
 
-    def confidence(self, error: Violation, violation: SchemaViolation, candidates: int) -> float | None:
-        """Return how likely an error is about one of so many candidates; None where it names the place or the value.
 
-        Each is as likely as any other, and as likely as that it is about nothing that the description tells.
-        """
-        if self._case.exchange.status in _ABOUT_THE_ROUTE or self._is_located(error) or not self._operation:
+
+
+
+    def _unknown_method(self, error: Violation) -> Sequence[SchemaViolation]:
+        """Return the near methods of one that is not described, where that is what the refusal is likely about."""
+        wrong = self._description.nearest_operation(self._request.method, self._request.path)
+        is_likely = bool(error.likely) and error.likely[0].pointer == "/method"
+        return (wrong,) if wrong is not None and (is_likely or says_no_grpc(error.message)) else ()
+
+    def confidence(self, error: Violation, violation: SchemaViolation) -> float | None:
+        """Return how likely an error is about a violation; None where a format tells the place."""
+        chances = self._chances(error)
+        if not chances or error.pointer or self._case.exchange.status in _ABOUT_THE_ROUTE or not self._operation:
             return None
-        if is_mentioned(violation, plain_words(error.message[:_READ])):
-            return None
-        return round(1 / (candidates + 1), 2)
+        return round(chances.get(violation.pointer, 0.0), 2)
 
-    def _unknown_method(self, error: Violation) -> SchemaViolation | None:
-        """Return the near methods of one that is not described, where a text says next to nothing.
+    def _chances(self, error: Violation) -> Mapping[str, float]:
+        return {one.pointer: one.probability for one in reversed(error.likely)}
 
-        Interceptors of some servers fail for methods that are not there. Others answer as any server of HTTP does.
-        """
-        if self._request.protocol is not Protocol.GRPC or error.type not in CHOSE_NONE:
-            return None
-        is_of_client = says_no_grpc(error.message) or _NO_HANDLER.search(error.message[:_READ]) is not None
-        if not is_of_client and not says_little(error.message):
-            return None
-        return self._description.nearest_operation(self._request.method, self._request.path)
-
-    def _repeated(self, error: Violation) -> Sequence[SchemaViolation]:
-        """Return the only violation of the request, if the text of an error repeats the value that is one."""
-        violations = [one for one in self._violations_at("") if isinstance(one.value, str | int)]
-        told = [one for one in violations if has_word(error.message[:_READ], scalar_text(one.value))]
-        return told if len(told) == 1 else ()
-
-    def _unread_parameters(self, error: Violation) -> Sequence[SchemaViolation]:
-        """Return the only parameter that is spelt otherwise than declared, where another one is refused for no fault.
-
-        A server does not read `parenttype` for `parentType`, and does not find the parent among those of another type.
-        """
-        if not error.pointer.startswith("/query/") or error.constraint or error.stated:
+    def _anywhere(self, error: Violation) -> Sequence[SchemaViolation]:
+        """Return the violations of the whole request, the likeliest first; none where the error is about other places."""
+        chances = self._chances(error)
+        violations = self._violations_at(error.pointer) or self._violations_at("")
+        missing = {one.pointer.rpartition("/")[0] for one in violations if one.keyword == "required"}
+        known = {one.pointer for one in violations}
+        respelt = [
+            one
+            for one in self._description.misspellings(self._request, self._operation)
+            if one.pointer not in known and (not violations or one.pointer.rpartition("/")[0] in missing)
+        ]
+        if not violations and not respelt:
+            respelt = list(self._description.misplaced_members(self._request, self._operation))
+        if (told := told_body_type(error, violations)) is not None:
+            return [told]
+        found = sorted([*respelt, *violations], key=lambda one: -chances.get(one.pointer, 0.0))
+        if self._request.method == "PATCH":
+            # What a change leaves out stays as it is, though many descriptions have the schema of the whole.
+            of_values = [one for one in found if one.keyword != "required" or chances.get(one.pointer, 0.0) >= _LIKELY]
+            found = of_values or found
+        best = error.likely[0] if error.likely else None
+        if best is not None and best.probability >= _LIKELY and not any(_is_within(best.pointer, one.pointer) for one in found):
             return ()
-        unknown = [one for one in self._violations_at("") if one.pointer.startswith("/query/")]
-        if len(unknown) != 1 or unknown[0].keyword not in OF_UNKNOWN or unknown[0].pointer == error.pointer:
-            return ()
-        name = segments(unknown[0].pointer)[-1]
-        near = near_names(name, unknown[0].siblings)
-        return unknown if len(near) == 1 and is_same(near[0], name) else ()
+        return found
 
     def _sent_twice(self, error: Violation) -> SchemaViolation | None:
         """Return the violation of a parameter that was sent more than once, if an error says so."""
@@ -338,10 +316,6 @@ class ViolationFinder:
             if written is not None:
                 yield written
 
-    def _is_nothing_given(self, error: Violation, status: int) -> bool:
-        """Whether a 404 of a path without names misses something: there was nothing to look for."""
-        is_about_names = bool(self._case.match.params) or error.pointer != ""
-        return status == 404 and not is_about_names and ABOUT_ABSENCE.search(error.message[:_READ]) is not None
 
     def _is_located(self, error: Violation) -> bool:
         """Whether an error names a place that is there, or one that is missing."""
@@ -419,66 +393,18 @@ class ViolationFinder:
             return False
         return not near_names(segments(violation.pointer)[-1], violation.siblings)
 
-    def _mentioned(self, error: Violation) -> Sequence[SchemaViolation]:
-        """Return the only misspelt or wrong member that a message names besides a place at which nothing is wrong."""
-        plain = plain_words(error.message[:_READ])
-        respelt = self._description.misspellings(self._request, self._operation)
-        meant = [one for one in respelt if is_meant_name_mentioned(one, plain)]
-        named = meant or [one for one in self._violations_at("") if is_mentioned(one, plain)]
-        return named if len(named) == 1 else ()
-
-    def _anywhere(self, error: Violation) -> Sequence[SchemaViolation]:
-        """Return the violations of the whole request, those at places that the message mentions first."""
-        message = error.message[:_READ]
-        violations = self._violations_at(error.pointer) or self._violations_at("")
-        missing = {one.pointer.rpartition("/")[0] for one in violations if one.keyword == "required"}
-        known = {one.pointer for one in violations}
-        respelt = [
-            one
-            for one in self._description.misspellings(self._request, self._operation)
-            if one.pointer not in known and (not violations or one.pointer.rpartition("/")[0] in missing)
-        ]
-        plain = plain_words(message)
-        if not violations:
-            # The name that was meant may be what the message misses.
-            meant = [one for one in respelt if is_meant_name_mentioned(one, plain)]
-            about_names = len(respelt) == 1 and may_be_about_names(message)
-            respelt = meant if len(meant) == 1 else respelt if about_names else []
-        if not violations and not respelt and may_be_about_names(message):
-            elsewhere = self._description.misplaced_members(self._request, self._operation)
-            respelt = list(elsewhere) if len(elsewhere) == 1 else []
-        if not violations and not respelt:
-            respelt = self._of_another_kind(message) or only_undeclared(self._case, message, self._violations_at)
-        if (told := told_body_type(error, violations)) is not None:
-            return [told]
-        violations = [*respelt, *violations]
-        mentioned = [one for one in violations if is_mentioned(one, plain)]
-        if self._request.method == "PATCH":
-            # What a change leaves out stays as it is, though many descriptions have the schema of the whole.
-            of_values = [one for one in violations if one.keyword != "required" or one in mentioned]
-            violations = of_values or violations
-        if speaks_of_state(message):
-            return mentioned
-        if violations and not mentioned and is_told_elsewhere(message, violations, self._request):
-            return ()
-        return [*mentioned, *(one for one in violations if one not in mentioned)]
-
-    def _of_another_kind(self, message: str) -> list[SchemaViolation]:
-        """Return the body that is no object, where all that is declared are members, and a text says nothing."""
-        body = self._request.body
-        if isinstance(body, Mapping) or body is None or not says_nothing(message, self._case.exchange.status):
-            return []
-        declared = self._description.declared_place(self._request, self._operation, "/body").schema
-        if "properties" not in declared or not declared.keys().isdisjoint(("type", *ALTERNATIVES)):
-            return []
-        return [SchemaViolation("/body", "type", {**declared, "type": "object"}, body)]
 
 
-_NO_HANDLER: Final = re.compile(
-    r"'NoneType' object has no attribute '(?:unary_unary|unary_stream|stream_unary|stream_stream"
-    r"|request_streaming|response_streaming)'"
-)
-"""How interceptors of grpcio fail for a method that has no handler."""
+
+
+
+
+_LIKELY: Final = 0.5
+
+
+def _is_within(one: str, other: str) -> bool:
+    """Whether one of two places holds the other."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
 
 
 def _is_other_version(parts: Sequence[str], path: str) -> bool:
