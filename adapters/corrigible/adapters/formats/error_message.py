@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from corrigible.adapters.formats.message.absence import SAYS_ABSENT, is_blank, is_blank_at, misses
-from corrigible.adapters.formats.message.constraint_failure import ConstraintFailure, constraint_failures
+from corrigible.adapters.formats.message.constraint_failure import BETWEEN, ConstraintFailure, constraint_failures
 from corrigible.adapters.formats.message.database import StoredConstraint, members_of, stored_constraint
 from corrigible.adapters.formats.message.go_json import decode_error, decoded_places
 from corrigible.adapters.formats.message.jsonschema_text import JsonschemaError, read_jsonschema
@@ -26,13 +26,10 @@ from corrigible.schema.exchange import Json, Request
 from .ajv import constraint_of
 from .error_or_thing import is_error_text
 from .json_errors import find_errors
-from .keywords import KEYWORDS, keyword_of, stated_keywords
+from .keywords import KEYWORDS, fit_keywords, keyword_of, stated_keywords
 from .listed_beside import missing_beside
 from .listed_lines import listed_complaints
-from .locate import fit_keywords
 from .path_in_prose import path_in_prose, path_inside
-from .place_by_path import place_of_failure, respell_missing, respell_pointer
-from .place_in_patch import is_patch
 from .pointers import member_pointer, part_of, pointer, steps
 
 _PLAINLY_ABSENT: Final = re.compile(
@@ -115,7 +112,7 @@ def complete(violation: Violation, request: Request) -> list[Violation]:
 
 def _failed(violation: Violation, failure: ConstraintFailure, request: Request) -> Violation:
     """Return one of the failures that a text tells, at its place."""
-    place = place_of_failure(failure.names, request, first=0 if failure.counts_from_zero else 1)
+    place = _place_of_failure(failure.names, first=0 if failure.counts_from_zero else 1)
     there, stated = value_at(request, place), failure.stated
     if failure.is_about_elements and isinstance(there, list):
         place, stated = (f"{place}/0", stated) if len(there) == 1 else (place, {})
@@ -123,6 +120,12 @@ def _failed(violation: Violation, failure: ConstraintFailure, request: Request) 
     fitted = fit_keywords(stated, there)
     constraint = next(reversed(list(fitted)), "required" if failure.is_missed else "")
     return violation._replace(message=failure.message, pointer=place, constraint=constraint, stated=fitted)
+
+
+def _place_of_failure(names: Sequence[str], *, first: int) -> str:
+    """Return the place in the body that AWS's frameworks tell by names, with lists counted from `first`."""
+    named = [name for name in names if name not in BETWEEN]
+    return to_pointer(("body", *(str(int(name) - first) if name.isdecimal() else name for name in named)))
 
 
 def _unwrapped(violation: Violation) -> Violation:
@@ -206,8 +209,6 @@ def _by_value(violation: Violation, failed: JsonschemaError, request: Request) -
     is_scalar = not isinstance(failed.value, (dict, list))
     found = None if is_scalar and not tail else _places_of(failed.value, request)
     places = [one for one in found or () if one.endswith(tail)]
-    if not places and tail and is_patch(request):
-        places = [f"/body{tail}"]  # of the resource that the operations are about
     if len(places) != 1:
         return []
     if failed.keyword not in _ABOUT_MEMBERS:
@@ -278,7 +279,7 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
         meant = decoded_places(go, request.body)
         if len(meant) == 1:
             return [violation._replace(pointer=meant[0])]
-        whole = respell_pointer(pointer(go.names, request, place="body"), request) if go.names else ""
+        whole = pointer(go.names, request, place="body") if go.names else ""
         # Of several such values the description knows which is wrong.
         is_there = value_at(request, whole) is not MISSING
         return [violation._replace(pointer=whole if is_there else "")]
@@ -319,7 +320,6 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
         return listed
     about = find_subject(message)
     place = pointer(steps(about.member), request, place=part_of(about.part)) if about.member else ""
-    place = respell_pointer(place, request) if place else ""
     if place and (about.part or value_at(request, place) is not MISSING):
         is_missed = misses(message, about.member, place, request)
         return [violation._replace(pointer=place, constraint="required" if is_missed else violation.constraint)]
@@ -416,7 +416,6 @@ def _with_statement(violation: Violation, request: Request) -> Violation:
     there = MISSING
     if place:
         walk()
-        place = respell_missing(place, request) if keyword == "required" else respell_pointer(place, request)
         there = value_at(request, place)
     if not keyword and place:
         is_blank = there is MISSING or there in ("", None)

@@ -19,7 +19,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol
 
 from .error_message import complete
-from .locate import fit_keywords
+from .keywords import fit_keywords
 from .message.limits import limits_in
 from .message.told_code import written_code
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from corrigible.adapters.formats.message.limits import limits_in, type_in
 from corrigible.adapters.formats.message.lists import read_list
+from corrigible.adapters.formats.message.shown_form import is_of_moment
 from corrigible.schema.exchange import Json
 
 KEYWORDS: Final = frozenset(
@@ -268,3 +269,25 @@ def _number(value: Json) -> int | float | None:
 
 def _is_scalar(value: Json) -> bool:
     return not isinstance(value, (dict, list))
+
+
+def fit_keywords(stated: Mapping[str, Json], value: Json) -> Mapping[str, Json]:
+    """Name limits as those of the value: `max` of a list limits its elements, whatever the validator calls it.
+
+    The form of a date is not that of a word.
+    """
+    if isinstance(value, str) and is_of_moment(stated) and not any(map(str.isdigit, value)):
+        return {}
+    if isinstance(value, str) and not _NUMERIC.fullmatch(value):
+        return {_OF_TEXT.get(keyword, keyword): limit for keyword, limit in stated.items()}
+    if isinstance(value, list):
+        return {_OF_LIST.get(keyword, keyword): limit for keyword, limit in stated.items()}
+    return stated
+
+
+_NUMERIC: Final = re.compile(r"\s*[-+]?[\d.,]{1,40}\s*")
+_OF_TEXT: Final[Mapping[str, str]] = {"minimum": "minLength", "maximum": "maxLength"}
+_OF_LIST: Final[Mapping[str, str]] = {**_OF_TEXT, "minLength": "minItems", "maxLength": "maxItems"} | {
+    "minimum": "minItems",
+    "maximum": "maxItems",
+}

@@ -13,7 +13,6 @@ from corrigible.rules.budget import walk
 from corrigible.rules.pointer import MISSING, value_at
 from corrigible.schema.exchange import Request
 
-from .place_by_path import respell_missing, respell_pointer
 from .pointers import part_of, pointer, steps
 
 _READ: Final = 1000
@@ -77,9 +76,8 @@ def _place(path: str, sentence: str, request: Request) -> str:
     place = pointer(parts, request, place="body" if path[0] in "/#" and not part_of(parts[0]) else "")
     if not place.startswith(("/body/", "/query/")):
         return ""
-    if value_at(request, respelt := respell_pointer(place, request)) is not MISSING:
-        return respelt
-    missing = respell_missing(place, request)
-    parent = missing.rpartition("/")[0]
+    if value_at(request, place) is not MISSING:
+        return place
+    parent = place.rpartition("/")[0]
     is_inside = parent.count("/") > 1 or SAYS_ABSENT.search(sentence) is not None
-    return missing if is_inside and isinstance(value_at(request, parent), dict) else ""
+    return place if is_inside and isinstance(value_at(request, parent), dict) else ""

@@ -5,6 +5,7 @@ Knows: one refusal, its candidate places, what breaks the description. Does not 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -17,7 +18,7 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings.tokens import Mention, Tokens, name_words
 from corrigible.schema.document import scalar_text
-from corrigible.schema.exchange import Exchange, Json, Protocol
+from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .places import Place
 
@@ -78,7 +79,7 @@ class _Facts(NamedTuple):
     near: frozenset[str]
     """Declared names that an undeclared one is near to."""
     has_blank: bool
-    """Whether the message quotes an empty text."""
+    """Whether the server looked for something under no name."""
 
 
 def evidence(refusal: Refusal) -> list[list[str]]:
@@ -118,7 +119,7 @@ def _facts(refusal: Refusal) -> _Facts:
         breached.setdefault(one.pointer, []).append(one)
         if one.siblings:
             near.update(near_names(segments(one.pointer)[-1], one.siblings))
-    return _Facts(message, rest, mentions, found, counts, breached, frozenset(near), _EMPTY.search(message.text) is not None)
+    return _Facts(message, rest, mentions, found, counts, breached, frozenset(near), tells_of_nothing(message.text, refusal.exchange.request))
 
 
 def _of_place(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
@@ -268,7 +269,7 @@ def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     text = _text(place.value)
     if not text:
         if facts.has_blank and not isinstance(place.value, Mapping | list | bool):
-            yield f"a blank is quoted, {'absent' if place.is_absent else 'blank'}"
+            yield f"nothing is looked for, {'absent' if place.is_absent else 'blank'}, {_part(place, refusal)}"
         if isinstance(place.value, list) and len(place.value) > 1 and all(map(_text, place.value)):
             if all(facts.message.find(_text(one)) >= 0 for one in place.value[:_MOST_PARTS]):
                 yield "all its elements are there"
@@ -340,4 +341,20 @@ def _text(value: Json) -> str:
 _LONGEST_VALUE: Final = 200
 _MOST_PARTS: Final = 12
 _APART: Final = re.compile(r"[/.:;,#?&=\s()\[\]{}<>'\"`|]+")
-_EMPTY: Final = re.compile(r"(?<![\w'\"`])(?:\"\"|''|``|\[\])(?![\w'\"`])")
+_NOTHING: Final = re.compile(r"(?<![\w'\"`])(?:\"\"|''|``|\[\])(?![\w'\"`])|\w (?:id|name|key|uuid|slug)\W{0,3}= (?=[a-z])|(?<![\w.])(?:undefined|None|null|nil|NaN)(?![\w.]|-)")
+
+
+def tells_of_nothing(message: str, request: Request) -> bool:
+    """Whether a text has what a language prints for no value, where no such text was sent."""
+    found = _NOTHING.search(message[:_READ])
+    if found is None:
+        return False
+    printed = found.group().lower()
+    sent = [request.path, *map(str, request.query.values()), json.dumps(request.body, default=str)[:_LONGEST]]
+    return not any(printed in one.lower() for one in sent)
+
+
+_LONGEST: Final = 20_000
+
+
+_READ: Final = 500

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.formats.locate import fit_keywords
+from corrigible.adapters.formats.keywords import fit_keywords
 from corrigible.adapters.formats.message.told_code import is_fault, told_code
 from corrigible.adapters.formats.sent_places import PARTS
 from corrigible.adapters.vocabulary import NOTHING

@@ -12,6 +12,7 @@ from typing import Final
 from corrigible.adapters.base import Described
 from corrigible.adapters.bodies.request_form import body_form_violation, is_json_as_form
 from corrigible.adapters.formats.message.member_names import unknown_member
+from corrigible.adapters.reader.evidence import tells_of_nothing
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.schema_repair.body_form import BOUNDARY, CODING, MALFORMED, MALFORMED_XML, TEXT, is_json
 from corrigible.rules.schema_repair.json_schema import member
@@ -24,7 +25,6 @@ from .answer_form import is_produced
 from .api_profile import RefusalCase
 from .nothing_said import says_nothing
 from .request_at_fault import OF_UNKNOWN
-from .unsent_value import names_unsent
 
 _STATUSES: Final = frozenset({400, 415, 422})
 _UNSUPPORTED: Final = 415
@@ -79,7 +79,7 @@ def _is_text_only(violation: SchemaViolation, pointer: str, sent: Json) -> bool:
 
 def _is_unread(case: RefusalCase, error: Violation, violation: SchemaViolation) -> bool:
     """Whether an error says that the body was not read: it misses a member that is there, or is about all of it."""
-    if names_unsent(error.message, case.request) or _is_of_letters(case, error):
+    if tells_of_nothing(error.message, case.request) or _is_of_letters(case, error):
         return True  # it looks for what was sent under no name
     media = case.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if is_json(media) and not isinstance(case.request.body, str):

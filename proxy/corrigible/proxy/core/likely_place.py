@@ -31,6 +31,13 @@ def may_be_asked(case: RefusalCase, error: Violation) -> bool:
     return status < 500 or error.likely[0].is_told
 
 
+def likely_value(error: Violation) -> str:
+    """Return the place of the value that an error is most likely about; empty where none is likely enough."""
+    best = error.likely[0] if error.likely else None
+    is_sure = best is not None and best.probability >= SURE and not best.is_absent
+    return best.pointer if best is not None and is_sure and best.pointer.startswith(("/body/", "/query/")) else ""
+
+
 def asked_places(error: Violation) -> Sequence[LikelyPlace]:
     """Return the places to ask at: the likeliest one, with the next one where the first is not sure."""
     first, *rest = error.likely

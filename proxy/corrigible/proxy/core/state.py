@@ -29,8 +29,8 @@ from corrigible.schema.exchange import Protocol as Wire
 
 from .absent_thing import EVEN, absent_thing
 from .api_profile import RefusalCase
+from .likely_place import likely_value
 from .nothing_said import says_no_conflict, says_nothing
-from .refused_parameter import refused_parameter
 from .state_conflict import Conflicts
 from .state_reader import (
     ABSENT_HERE,
@@ -116,7 +116,7 @@ class _State(References, Conflicts):
         refuses_value = ABSENT.search(self._message) or _INVALID.search(self._message)
         refuses_value = refuses_value or _OF_ANOTHER_KIND.search(self._message)
         refuses_value = refuses_value or _KIND_MISSING.fullmatch(self._message.strip())
-        if refused_parameter(self._case, self._error) is not None:
+        if likely_value(self._error).startswith("/query/"):
             return None  # the path leads where it should
         if not in_parameters and (status == 404 or (status in (400, 422) and refuses_value)):
             if told_reason(self._message) in (Reason.CREDENTIALS, Reason.FEATURE, Reason.RIGHT, Reason.LIMIT):

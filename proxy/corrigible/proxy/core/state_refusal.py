@@ -47,7 +47,6 @@ from corrigible.adapters.formats.message.sent_values import ABSENT
 from corrigible.adapters.formats.message.state_wording import Reason, told_reason
 from corrigible.adapters.formats.message.told_code import is_fault
 from corrigible.adapters.formats.message.under_way import is_under_way
-from corrigible.adapters.formats.place_by_message import suspected_place
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import segments, value_at
 from corrigible.rules.safety.decisive import READS, words
@@ -64,6 +63,7 @@ from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
 from .forbidden_value import may_not_be_asked
+from .likely_place import likely_value
 from .state_reader import repeats, values_in
 from .state_subject import value_refused
 from .terminal_answer import Told, already_done, escalation
@@ -198,7 +198,7 @@ def refused_for_state(case: RefusalCase, error: Violation) -> Repair | None:
         return None
     if case.exchange.status == _CONFLICT and (reason is Reason.RIGHT or _OF_SOMEBODY.search(error.message[:_READ])):
         return escalation(_TOLD[reason], {"method": request.method, "path": request.path})
-    if (suspected := suspected_place(error.message, request)) and not _is_all_of_it(case, suspected, error.message):
+    if (suspected := likely_value(error)) and not _is_all_of_it(case, suspected, error.message):
         # Other rules read what is told of a value, but not under a status that says nothing of the request.
         is_of_thing = case.exchange.status == _CONFLICT or (
             case.exchange.status == _SERVER_FAULT and _is_reference(suspected)

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Final
 
 from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.adapters.reader.evidence import tells_of_nothing
 from corrigible.rules.pointer import segments
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.violation import Violation
@@ -24,7 +25,6 @@ from corrigible.schema.exchange import Exchange, Protocol, Request
 from .forbidden_value import may_not_be_asked
 from .request_at_fault import BAD_REQUEST, SERVER_FAULT
 from .told_pace import MAY_BE_ABOUT_PACE, TOO_MANY_REQUESTS, is_too_fast
-from .unsent_value import names_unsent
 
 _READ: Final = 1000
 """Letters of a message that are looked at."""
@@ -87,7 +87,7 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
     if exchange.status != SERVER_FAULT:
         return None
     # What is looked for under no name was not sent.
-    texts = [one.message[:_READ].strip() for one in errors if not names_unsent(one.message, exchange.request)]
+    texts = [one.message[:_READ].strip() for one in errors if not tells_of_nothing(one.message, exchange.request)]
     texts = [_ERRNO.sub("", one) for one in texts]
     repeating = [one for one in texts if _OF_WHAT_IS_REPEATED.search(one) is not None]
     is_told = all(_OF_THE_REQUEST.search(one) is not None or one in repeating or _is_unread(one) for one in texts)
