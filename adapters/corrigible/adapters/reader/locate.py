@@ -15,6 +15,7 @@ from corrigible.adapters.formats.message.told_code import is_fault, told_code
 from corrigible.adapters.formats.sent_places import PARTS
 from corrigible.adapters.vocabulary import NOTHING
 from corrigible.rules.pointer import MISSING, segments, value_at
+from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.violation import LikelyPlace, Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
@@ -125,7 +126,10 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
 
 
 def _placed(error: Violation, best: Ranked) -> Violation:
-    constraint = error.constraint
+    constraint, told = error.constraint, error.pointer
+    is_spelled_otherwise = told != best.place.pointer and is_same(told, best.place.pointer)
+    if constraint == "required" and is_spelled_otherwise and not best.place.is_absent:
+        return error  # what was sent is not read: the server misses the name that it tells
     if best.place.is_absent and constraint in _OF_VALUES:
         constraint = "required"
     return error._replace(pointer=best.place.pointer, constraint=constraint)
@@ -138,6 +142,8 @@ def _of_call(error: Violation, best: Ranked, exchange: Exchange) -> Violation:
     chose_none = error.type in _CHOSE_NONE
     if chose_none and is_fault(error.message):
         return error._replace(pointer="", param="", likely=())
+    if best.place.part == "method" and best.probability >= SURE:
+        return error._replace(pointer="", param="")
     is_told = error.likely[0].is_told
     code = told_code(error.message) if chose_none else error.type
     if best.place.depth and best.probability >= SURE and best.place.part == "body":
@@ -151,7 +157,9 @@ def _of_call(error: Violation, best: Ranked, exchange: Exchange) -> Violation:
     return error._replace(pointer="", param="", type=code or error.type, native=native)
 
 
-_TELLING: Final = frozenset({"named", "value", "breaks what is stated", "the only breach", "told"})
+_TELLING: Final = frozenset(
+    {"named", "value, distinct", "value in quotes", "told", "told by all names", "told in another spelling"}
+)
 _CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _BESIDE: Final = 0.15
 _MOST_LIKELY: Final = 8

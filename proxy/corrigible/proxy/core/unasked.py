@@ -200,6 +200,7 @@ class Unasked:
         if any(one.place == "/body" and _is_same_json(one) for one in changes):
             yield Evidence.BROKEN
         is_stated = any(error.pointer in (one.source, one.place, one.place.removesuffix("/0")) for one in changes)
+        is_stated = is_stated and (not error.likely or error.likely[0].is_told)
         if is_stated and (error.stated or error.constraint):
             yield Evidence.STATED
             if is_shown and all(map(_is_near, changes)):
@@ -232,7 +233,7 @@ class Unasked:
 
     def _is_told(self, change: _Change, error: Violation) -> bool:
         """Whether the answer tells the place of a change, what holds it or what it holds, or has the name of it."""
-        told = error.pointer if error.pointer.count("/") > 1 else ""
+        told = error.pointer if error.pointer.count("/") > 1 and not error.likely else ""
         places = (change.source, change.place)
         is_place = bool(told) and (told in places or not self._is_word_of_form(error))
         if is_place and any(_is_within(told, one) for one in places if one.count("/") > 1):
@@ -264,7 +265,7 @@ class Unasked:
         self._answer(error)
         if description is None or not operation or self._case.exchange.status not in _OF_CONTENT:
             return False
-        if error.pointer.count("/") > 1 and not self._is_word_of_form(error):
+        if error.pointer.count("/") > 1 and not error.likely and not self._is_word_of_form(error):
             return False
         if error.message.strip() and not (may_be_about_names(error.message) or says_little(error.message)):
             return False
