@@ -16,6 +16,7 @@ from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.renaming import near_names
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import Reading, read
 from corrigible.rules.wordings.tokens import Mention, Tokens, name_words
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
@@ -78,6 +79,7 @@ class _Facts(NamedTuple):
     breached: Mapping[str, Sequence[SchemaViolation]]
     near: frozenset[str]
     """Declared names that an undeclared one is near to."""
+    reading: Reading
     has_blank: bool
     """Whether the server looked for something under no name."""
 
@@ -119,7 +121,7 @@ def _facts(refusal: Refusal) -> _Facts:
         breached.setdefault(one.pointer, []).append(one)
         if one.siblings:
             near.update(near_names(segments(one.pointer)[-1], one.siblings))
-    return _Facts(message, rest, mentions, found, counts, breached, frozenset(near), tells_of_nothing(message.text, refusal.exchange.request))
+    return _Facts(message, rest, mentions, found, counts, breached, frozenset(near), read(refusal.error.message), tells_of_nothing(message.text, refusal.exchange.request))
 
 
 def _of_place(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
@@ -133,6 +135,7 @@ def _of_place(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     yield from _of_request(place, refusal, facts)
     yield from _of_name(place, refusal, facts, kind)
     yield from _of_value(place, refusal, facts)
+    yield from _of_wording(place, refusal, facts)
     yield from _of_description(place, refusal, facts, kind)
 
 
@@ -305,6 +308,25 @@ def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
         yield "all words of its value are there"
     elif facts.rest.words and len(text) > 2 and facts.rest.find(text) >= 0:
         yield "value beside the message"
+
+
+def _of_wording(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
+    """Yield what a sentence says of the place: its kind beside what the place is, and the slots that name it."""
+    there = "absent" if place.is_absent else "blank" if place.value in _BLANK else "sent"
+    here = f"{_part(place, refusal)} {there}" if place.depth else place.part if place.part != "body" else f"body {there}"
+    for kind in dict.fromkeys(one.kind for one in facts.reading.said):
+        yield f"says {kind}: {here}"
+    name, text = letters(place.name), _text(place.value)
+    for one in facts.reading.said:
+        if name and not place.name.isdecimal():
+            for slot in ("field", "thing", "instead"):
+                if any(letters(told) == name for told in one.slots.get(slot, ())):
+                    yield f"is the {slot} that is {one.kind}, {there}"
+        if text and text in one.slots.get("value", ()):
+            yield f"has the value that is {one.kind}"
+        if one.states and not refusal.error.stated and not place.is_absent:
+            if first_violation(place.value, one.states, text=place.part != "body"):
+                yield "breaks what a sentence states"
 
 
 def _of_description(place: Place, refusal: Refusal, facts: _Facts, kind: str) -> Iterator[str]:
