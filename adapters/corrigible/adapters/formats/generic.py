@@ -14,7 +14,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .ajv import AJV
-from .error_message import complete
+from corrigible.adapters.reader.statement import complete
 from .fastapi import FASTAPI
 from .graphql import GRAPHQL
 from .json_errors import find_errors
@@ -70,7 +70,7 @@ def _completed(violations: Sequence[Violation], request: Request) -> list[Violat
     for one in violations:
         if found and remaining() < enough:
             break
-        inside = complete(one._replace(message=in_usual_words(one.message)), request)
+        inside = complete(one)
         found += (each._replace(printed=_as_written(each, one)) for each in inside)
         if len(found) >= _MOST:
             break

@@ -18,7 +18,7 @@ from corrigible.rules.pointer import MISSING, escape, resolve, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol
 
-from .error_message import complete
+from corrigible.adapters.reader.statement import complete
 from .keywords import fit_keywords
 from .message.limits import limits_in
 from .message.told_code import written_code
@@ -112,7 +112,7 @@ def _of_prose(error: Violation, exchange: Exchange) -> list[Violation]:
         error = error._replace(message=_PLURAL.sub("s", _TAGS.sub("", error.message, count=1)))
     if error.type in _NO_CODE and (code := written_code(error.message)):
         error = error._replace(type=code)  # what reads the text leaves it out
-    out = complete(error._replace(code=""), exchange.request)
+    out = complete(error._replace(code=""))
     if len(out) == 1 and _is_about_two(out[0], error, exchange):
         return [error]
     return [one._replace(code=one.code or error.code) for one in out]

@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
+from corrigible.adapters.formats.pointers import steps
 from corrigible.rules.pointer import segments
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.renaming import near_names
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
-from corrigible.rules.wordings import Reading, read
+from corrigible.rules.wordings import Kind, Reading, read
 from corrigible.rules.wordings.tokens import Mention, Tokens, name_words
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
@@ -80,6 +82,8 @@ class _Facts(NamedTuple):
     near: frozenset[str]
     """Declared names that an undeclared one is near to."""
     reading: Reading
+    paths: Sequence[Sequence[str]]
+    """The paths that sentences give, as names."""
     has_blank: bool
     """Whether the server looked for something under no name."""
 
@@ -121,7 +125,30 @@ def _facts(refusal: Refusal) -> _Facts:
         breached.setdefault(one.pointer, []).append(one)
         if one.siblings:
             near.update(near_names(segments(one.pointer)[-1], one.siblings))
-    return _Facts(message, rest, mentions, found, counts, breached, frozenset(near), read(refusal.error.message), tells_of_nothing(message.text, refusal.exchange.request))
+    reading = read(refusal.error.message)
+    return _Facts(
+        message,
+        rest,
+        mentions,
+        found,
+        counts,
+        breached,
+        frozenset(near),
+        reading,
+        paths_said(reading),
+        tells_of_nothing(message.text, refusal.exchange.request),
+    )
+
+
+def paths_said(reading: Reading, *kinds: Kind) -> list[list[str]]:
+    """Return the paths that sentences of some kinds name fields by, of any kind by default, as names."""
+    said = reading.of(*kinds) if kinds else reading.said
+    fields = dict.fromkeys(field for one in said for field in one.slots.get("field", ()))
+    paths = [steps(field) for field in islice(fields, _MOST_PATHS)]
+    return [path for path in paths if path]
+
+
+_MOST_PATHS: Final = 4
 
 
 def _of_place(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
@@ -163,32 +190,42 @@ def _of_form(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
         is_unknown = any(_GROUPS.get(one.keyword) == "unknown" for one in facts.breached.get(place.pointer, ()))
         yield f"an unknown name is told: {'undeclared' if is_unknown else 'absent' if place.is_absent else 'declared'}"
     told = segments(error.pointer)
-    if len(told) < 2:
-        if told and told[0] == place.part:
-            yield "told part"
-        return
-    if place.pointer == error.pointer:
-        yield "told"
-        return
-    mine = segments(place.pointer)
-    if [letters(one) for one in mine] == [letters(one) for one in told]:
-        yield "told in another spelling"
+    if told and told[0] == place.part and len(told) == 1:
+        yield "told part"
+    elif len(told) > 1:
+        if place.pointer == error.pointer:
+            yield f"told, {'absent' if place.is_absent else 'sent'}"
+            if error.constraint:
+                yield f"told, {'absent' if place.is_absent else 'sent'}, {_GROUPS.get(error.constraint, 'value')}"
+        else:
+            yield from _of_path(place, told[1:], "told")
+    for path in facts.paths:
+        yield from _of_path(place, path, "said")
+
+
+def _of_path(place: Place, told: Sequence[str], how: str) -> Iterator[str]:
+    """Yield how a place fits a path that a format has told, or a sentence said."""
+    mine = [letters(one) for one in segments(place.pointer)[1:]]
+    theirs = [letters(one) for one in told]
     shared = 0
-    for one, other in zip(reversed(mine), reversed(told), strict=False):
-        if letters(one) != letters(other):
+    for one, other in zip(reversed(mine), reversed(theirs), strict=False):
+        if one != other:
             break
         shared += 1
-    if shared and letters(mine[-1]):
-        yield f"told by its last {'name' if shared == 1 else 'names'}"
-        if shared == len(told) - 1:
-            yield "told by all names"
-    elif place.pointer.startswith(f"{error.pointer}/"):
-        yield "inside the told place"
-    elif error.pointer.startswith(f"{place.pointer}/"):
-        yield "around the told place"
-    elif letters(place.name) and letters(told[-1]) and letters(told[-1]) == letters(_text(place.value)):
-        yield "its value is told as a place"
-    else:
+    if shared and mine[-1]:
+        if shared == len(mine) == len(theirs):
+            yield f"{how} whole"
+        elif shared == len(theirs):
+            yield f"{how} by all its names"
+        else:
+            yield f"{how} by its last {'name' if shared == 1 else 'names'}"
+    elif mine and mine == theirs[: len(mine)]:
+        yield f"{how} inside of it"
+    elif theirs == mine[: len(theirs)]:
+        yield f"{how} around it"
+    elif theirs[-1] and theirs[-1] == letters(_text(place.value)):
+        yield f"{how} as its value"
+    elif how == "told":
         yield "another place is told"
 
 

@@ -14,12 +14,14 @@ from corrigible.adapters.formats.keywords import fit_keywords
 from corrigible.adapters.formats.message.told_code import is_fault, told_code
 from corrigible.adapters.formats.sent_places import PARTS
 from corrigible.adapters.vocabulary import NOTHING
-from corrigible.rules.pointer import MISSING, segments, value_at
+from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
 from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.violation import LikelyPlace, Violation
+from corrigible.rules.wordings import Kind, read
+from corrigible.rules.wordings.tokens import Tokens
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
-from .evidence import Refusal
+from .evidence import Refusal, paths_said
 from .places import candidate_places, with_told
 from .scorer import Ranked, rank
 
@@ -66,7 +68,7 @@ class Locator:
             Refusal(
                 self._exchange,
                 error,
-                with_told(self._places, error.pointer, self._exchange.request),
+                with_told(self._places, told_pointers(error, self._exchange.request), self._exchange.request),
                 self._breaches,
                 self._respelt,
                 self._route,
@@ -75,6 +77,15 @@ class Locator:
                 taken,
             )
         )
+
+
+def told_pointers(error: Violation, request: Request) -> list[str]:
+    """Return the pointers that a format tells of an error, or that its sentences give."""
+    if request.protocol is Protocol.GRPC:
+        return [error.pointer]  # a message has no other fields than those that are declared
+    tokens = Tokens(error.message)
+    missed = [path for path in paths_said(read(error.message), Kind.MISSING) if tokens.marks(path[-1])]
+    return [error.pointer, *(parameters_at(request) + to_pointer(path) for path in missed)]
 
 
 def locate_errors(
@@ -158,7 +169,7 @@ def _of_call(error: Violation, best: Ranked, exchange: Exchange) -> Violation:
 
 
 _TELLING: Final = frozenset(
-    {"named", "value, distinct", "value in quotes", "told", "told by all names", "told in another spelling"}
+    {"named", "value, distinct", "value in quotes", "told, sent", "told, absent", "told whole", "told by all its names"}
 )
 _CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _BESIDE: Final = 0.15

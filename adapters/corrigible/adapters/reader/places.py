@@ -5,7 +5,7 @@ Knows: a request, what its operation declares. Does not know: texts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from corrigible.adapters.vocabulary import ANY, Path, Vocabulary
@@ -57,14 +57,18 @@ def candidate_places(request: Request, vocabulary: Vocabulary, variables: Mappin
     return list(places.values())
 
 
-def with_told(places: Sequence[Place], pointer: str, request: Request) -> Sequence[Place]:
-    """Return places with one that an answer tells and that nothing declares, where what holds it was sent."""
-    part, *names = segments(pointer) or [""]
-    if part not in ("body", "query", "headers") or not names or any(one.pointer == pointer for one in places):
-        return places
-    around = value_at(request, to_pointer((part, *names[:-1])))
-    is_there = isinstance(around, Mapping) or (around is None and len(names) == 1)
-    return [*places, Place(pointer, part, names[-1], MISSING, len(names))] if is_there else places
+def with_told(places: Sequence[Place], pointers: Iterable[str], request: Request) -> Sequence[Place]:
+    """Return places with those that an answer tells and that nothing declares, where what holds them was sent."""
+    known = {one.pointer for one in places}
+    added = []
+    for pointer in pointers:
+        part, *names = segments(pointer) or [""]
+        if part not in ("body", "query", "headers") or not names or pointer in known:
+            continue
+        around = value_at(request, to_pointer((part, *names[:-1])))
+        if isinstance(around, Mapping) or (around is None and len(names) == 1):
+            added.append(Place(pointer, part, names[-1], MISSING, len(names)))
+    return [*places, *added]
 
 
 def _all(request: Request, vocabulary: Vocabulary, variables: Mapping[str, str]) -> Iterator[Place]:

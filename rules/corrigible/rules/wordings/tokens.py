@@ -88,6 +88,11 @@ class Tokens:
                 best = found
         return best
 
+    def marks(self, name: str) -> bool:
+        """Whether the text has a name with a mark."""
+        found = self.mention(name)
+        return found is not None and found.is_marked
+
     def share(self, name: str) -> float:
         """Return the share of the words of a name that the text has, in any order."""
         parts = name_words(name)

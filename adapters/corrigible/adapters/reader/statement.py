@@ -1,0 +1,63 @@
+"""What the text of an error states: which of several complaints it has, and what each says of the value at its place.
+
+Knows: one error, the rows of wordings. Does not know: requests, where a place is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from corrigible.adapters.formats.keywords import keyword_of, stated_keywords
+from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import Kind, Said, read
+from corrigible.schema.exchange import Json
+
+_MOST: Final = 16
+"""Complaints of one text."""
+_KEYWORDS: Final[Mapping[Kind, str]] = {Kind.MISSING: "required", Kind.UNKNOWN: "additionalProperties"}
+
+
+def complete(error: Violation) -> list[Violation]:
+    """Return an error with what its text states, once for each complaint of a text that has several."""
+    texts = _complaints(error.message)
+    if len(texts) == 1:
+        return list(_stated(error))
+    return [one for text in texts for one in _stated(error._replace(message=text, printed=error.written_text))][:_MOST]
+
+
+def _complaints(message: str) -> Sequence[str]:
+    """Return the parts of a text that each name a field of their own; else the whole."""
+    for separator in ("\n", "; "):
+        parts = [part.strip(" -*\u2022\t\r") for part in message.split(separator) if part.strip()]
+        if 1 < len(parts) <= _MOST:
+            named = [frozenset(field for one in read(part).said for field in one.slots.get("field", ())) for part in parts]
+            if all(named) and len(set(named)) == len(named):
+                return parts
+    return [message]
+
+
+def _stated(error: Violation) -> Iterator[Violation]:
+    keyword = error.constraint or keyword_of(error.code)
+    said = read(error.message).said
+    stated = dict(error.stated) or stated_keywords(error.code, keyword, {"type": error.type, **error.native}, "")
+    if not stated:
+        stated = _states(said)
+    told = [one for one in said if one.kind in _KEYWORDS]
+    if not keyword and not stated and told and len({one.kind for one in told}) == 1:
+        fields = dict.fromkeys(field for one in told for field in one.slots.get("field", ()))
+        keyword = _KEYWORDS[told[0].kind]
+        if len(fields) > 1 and not error.pointer:
+            for field in fields:
+                yield error._replace(constraint=keyword, param=field)
+            return
+    yield error._replace(constraint=keyword, stated=stated)
+
+
+def _states(said: Sequence[Said]) -> dict[str, Json]:
+    """Return what all sentences state; the first one counts where two state the same keyword."""
+    stated: dict[str, Json] = {}
+    for one in said:
+        for keyword, value in one.states.items():
+            stated.setdefault(keyword, value)
+    return stated
