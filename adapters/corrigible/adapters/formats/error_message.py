@@ -23,17 +23,14 @@ from corrigible.rules.pointer import MISSING, escape, parameters_at, to_pointer,
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
-from .ajv import constraint_of
-from .error_or_thing import is_error_text
-from .json_errors import find_errors
 from .keywords import KEYWORDS, keyword_of, stated_keywords
-from .listed_beside import missing_beside
 from .listed_lines import listed_complaints
 from .locate import fit_keywords
 from .path_in_prose import path_in_prose, path_inside
 from .place_by_path import place_of_failure, respell_missing, respell_pointer
 from .place_in_patch import is_patch
 from .pointers import member_pointer, part_of, pointer, steps
+from .text_shapes import keyword_of_sentence
 
 _PLAINLY_ABSENT: Final = re.compile(
     r"(?:required|missing data for required field|this field is required|can't be blank)", re.IGNORECASE
@@ -64,16 +61,11 @@ _NOT_A_LIST: Final = re.compile(
     re.IGNORECASE,
 )
 """What Python says where a handler takes a list for an object, and the words of those who check."""
-_PYDANTIC: Final = re.compile(
-    r"^(?P<place>[\w.\[\]-]{1,200})\n {2}(?P<message>[^\n]{1,400}?) \[type=(?P<type>\w{1,60}), input_value=",
-    re.MULTILINE,
-)
-"""The text of pydantic's ValidationError."""
 _PYDANTIC_WHOLE: Final = re.compile(
     r"^1 validation error for [^\n]{1,200}\n {2}(?:(?:Value|Assertion) error, )?(?P<message>[^\n]{1,400}?)"
     r" \[type=(?P<type>\w{1,60}), input_value="
 )
-"""The same of an error about the whole, which has no place."""
+"""The text of pydantic's ValidationError about the whole, which has no place."""
 _WRAPPED: Final = re.compile(r"^(?:.{0,300}\W)?rpc error: code = \w{1,40} desc = (?=\S)")
 """How grpc-go prints a status that a REST front hands on as its message."""
 _THROWN: Final = re.compile(
@@ -147,27 +139,8 @@ def _inside(violation: Violation, request: Request) -> list[Violation]:
         return [_of_part(violation, *one, request) for one in told]
     if (failed := read_jsonschema(violation.message)) is not None:
         return _by_value(violation._replace(message=failed.sentence), failed, request)
-    literal = find_literal(violation.message)
-    if literal is not None and isinstance(literal.value, (dict, list)) and not _is_sent(literal.value, request):
-        listed = [
-            one
-            for one in find_errors(literal.value, request)
-            if one.pointer and (one.code or is_error_text(one.message))
-        ]
-        if listed:
-            return [
-                done._replace(code=done.code or violation.code, type=done.type or violation.type)
-                for one in listed
-                for done in complete(one, request)
-            ]
     if "\n" not in violation.message:
         return _each_clause(violation, request) if "; " in violation.message else []
-    pydantic = [
-        violation._replace(code=one["type"], message=one["message"], pointer=pointer(steps(one["place"]), request))
-        for one in _PYDANTIC.finditer(violation.message)
-    ]
-    if pydantic:
-        return [_with_statement(one, request) for one in pydantic[:_MOST_LINES]]
     if listed_lines := listed_complaints(violation.message, request):
         each_line = [violation._replace(message=one.text, pointer=one.pointer) for one in listed_lines]
         return [_with_statement(one, request) for one in each_line]
@@ -192,7 +165,7 @@ def _each_clause(violation: Violation, request: Request) -> list[Violation]:
 
 def _of_part(violation: Violation, place: str, sentence: str, request: Request) -> Violation:
     """Return one of the errors of a text whose sentences begin with the part of the request."""
-    keyword = constraint_of(sentence)
+    keyword = keyword_of_sentence(sentence)
     told = violation._replace(message=sentence, pointer=pointer(steps(place), request), constraint=keyword)
     (placed,) = _with_places(told, request)[:1]
     return _with_statement(placed, request)
@@ -204,7 +177,7 @@ def _by_value(violation: Violation, failed: JsonschemaError, request: Request) -
         return []
     tail = to_pointer(failed.path) if failed.path else ""
     is_scalar = not isinstance(failed.value, (dict, list))
-    found = None if is_scalar and not tail else _places_of(failed.value, request)
+    found = None if is_scalar and not tail else places_of(failed.value, request)
     places = [one for one in found or () if one.endswith(tail)]
     if not places and tail and is_patch(request):
         places = [f"/body{tail}"]  # of the resource that the operations are about
@@ -234,22 +207,16 @@ def _of_value(violation: Violation, failed: JsonschemaError, place: str, request
 _ABOUT_MEMBERS: Final = frozenset({"required", "additionalProperties", "unevaluatedProperties"})
 
 
-def _is_sent(value: Json, request: Request) -> bool:
-    """Whether an object or a list of the request has this value: then a message only quotes what was sent."""
-    places = _places_of(value, request)
-    return places is None or bool(places)
-
-
 def _place_quoted(message: str, request: Request) -> str:
     """Return the only place of the body whose object or list a text quotes, empty where there is none."""
     literal = find_literal(message)
     if literal is None or not isinstance(literal.value, (dict, list)) or not literal.value:
         return ""
-    places = _places_of(literal.value, request) or []
+    places = places_of(literal.value, request) or []
     return places[0] if len(places) == 1 and places[0] != "/body" else ""
 
 
-def _places_of(value: Json, request: Request) -> list[str] | None:
+def places_of(value: Json, request: Request) -> list[str] | None:
     """Return the places of the body with this value; None where it is too large to say."""
     waiting: list[tuple[str, Json]] = [("/body", request.body)]
     found: list[str] = []
@@ -315,8 +282,6 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
         return [violation.at(one, constraint, _with_known(violation.stated, name)) for one in each]
     if path:
         return [violation._replace(pointer=path)]
-    if listed := missing_beside(violation, request):
-        return listed
     about = find_subject(message)
     place = pointer(steps(about.member), request, place=part_of(about.part)) if about.member else ""
     place = respell_pointer(place, request) if place else ""
