@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 from corrigible.schema.exchange import Json
 
-
 _EVIDENCE: Final = frozenset({"members", "relative_place"})
 """Native members that are no API's."""
 
