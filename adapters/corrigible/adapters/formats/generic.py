@@ -13,13 +13,15 @@ from typing import Final
 
 from corrigible.rules.budget import remaining
 from corrigible.rules.pack.error_mapping import ErrorMapping
+from corrigible.rules.pointer import MISSING, escape, segments, value_at
+from corrigible.rules.safety.nearness import is_plural, letters
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .error_message import complete, places_of
 from .error_shapes import CODES, SENTENCES
 from .json_errors import find_errors
-from .members import complains, folded, plain_code
+from .members import About, complains, folded, plain_code, said_of_places
 from .message.literals import find_literal
 from .message.usual_words import in_usual_words
 from .text_shapes import told_in
@@ -68,7 +70,8 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
     if code:
         code = plain_code(code.partition(";")[0].partition(":")[0])
         found = [one if one.code else one._replace(code=code) for one in found]
-    return _of_alternatives(_completed(found, exchange.request))
+    errors = _of_alternatives(_completed(found, exchange.request))
+    return [_with_members(one, exchange.request, is_only=len(errors) == 1) for one in errors]
 
 
 def _completed(violations: Sequence[Violation], request: Request) -> list[Violation]:
@@ -98,7 +101,16 @@ def _opened(error: Violation, request: Request) -> Iterator[Violation]:
         yield from _answer_inside(error, request) or [error]
 
 
-def _answer_inside(error: Violation, request: Request) -> list[Violation]:
+_DEEPEST: Final = 3
+"""Answers in texts of answers: a gateway behind a gateway."""
+
+
+def _deeper(error: Violation, request: Request, depth: int) -> list[Violation]:
+    inside = _answer_inside(error, request, depth + 1) if depth < _DEEPEST and not error.pointer else []
+    return inside or [error]
+
+
+def _answer_inside(error: Violation, request: Request, depth: int = 0) -> list[Violation]:
     """Return the errors of an answer that stands in a text, as JSON or as a program prints it; none where it was sent.
 
     `Error code: 400 - {'error': {'message': "Unsupported parameter: 'max_tokens'", 'param': 'max_tokens'}}`
@@ -109,7 +121,7 @@ def _answer_inside(error: Violation, request: Request) -> list[Violation]:
     places = places_of(literal.value, request)
     if places is None or places:
         return []
-    found = find_errors(literal.value, request)
+    found = [deep for one in find_errors(literal.value, request) for deep in _deeper(one, request, depth)]
     listed = [one for one in found if one.pointer and (one.code or complains(one.message))]
     if not listed and isinstance(literal.value, dict):
         told = folded(literal.value)
@@ -130,6 +142,41 @@ def _answer_inside(error: Violation, request: Request) -> list[Violation]:
 def _members(error: Violation) -> Mapping[str, Json]:
     told = error.native.get("members")
     return told if isinstance(told, dict) else {}
+
+
+def _with_members(error: Violation, request: Request, *, is_only: bool) -> Violation:
+    """Return an error with what a member beside its text states of a value that was sent, and that the value breaks.
+
+    `{"code": "SLOT_TAKEN", "free_slots": [3, 4]}` of a request with `"slot": 2`.
+    """
+    for about in said_of_places(error.members) if not error.stated else ():
+        if not about.noun:
+            places = [error.pointer] if is_only and error.pointer else []
+        elif error.pointer:
+            places = [error.pointer] if _is_named(segments(error.pointer)[-1], about.noun) else []
+        else:
+            body = request.body if isinstance(request.body, dict) else {}
+            each = [(part, name) for part, sent in (("body", body), ("query", request.query)) for name in sent]
+            places = [f"/{part}/{escape(str(name))}" for part, name in each if _is_named(str(name), about.noun)]
+        if len(places) == 1 and _breaks(value_at(request, places[0]), about):
+            return error.at(places[0], error.constraint, {about.keyword: about.value})
+    return error
+
+
+def _is_named(name: str, noun: tuple[str, ...]) -> bool:
+    """Whether a member is called like the noun of another, which may be in the plural."""
+    own, other = letters(name), letters("".join(noun))
+    return own == other or is_plural(other, own)
+
+
+def _breaks(value: Json, about: About) -> bool:
+    """Whether a value that was sent is not what is said of its place."""
+    if isinstance(about.value, list):
+        is_value = value is not MISSING and isinstance(value, str | int | float)
+        return is_value and str(value) not in map(str, about.value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isinstance(about.value, int | float):
+        return False
+    return value > about.value if about.keyword == "maximum" else value < about.value
 
 
 def _as_written(error: Violation, around: Violation) -> str:

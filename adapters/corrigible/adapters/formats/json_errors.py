@@ -312,6 +312,10 @@ def _is_by_place(members: Members, told: Members, walk: _Walk) -> bool:
         return False
     # A name, perhaps one of a place further inside, begins with one of the request.
     has_sent = any(name.partition(".")[0].partition("[")[0] in walk.names for name in members)
+    if any(
+        isinstance(value, dict) and fold(name) in MAPS and name not in walk.names for name, value in members.items()
+    ):
+        return False
     if all(_is_tree(value, 0) for value in members.values()):
         return has_sent or not all(name in LISTS for name in told)
     if any(fold(name) in _USUAL and name not in walk.names for name in members) or _is_one_error(told):
@@ -373,6 +377,8 @@ def _placed(violation: Violation, at: _At, walk: _Walk) -> Violation:
     # A member may be called `body`, as the text of an article is.
     own = member_called(place.text, request.body) if place.text == "body" and not place.parts else ""
     told = own or pointer(place.parts, request, place=place.where)
-    if place.parts and told and value_at(request, told.rpartition("/")[0]) is MISSING:
-        native["relative_place"] = list(place.parts)
+    if place.parts and told and value_at(request, told) is MISSING:
+        is_lack = violation.constraint in ("", "required")
+        if not is_lack or value_at(request, told.rpartition("/")[0]) is MISSING:
+            native["relative_place"] = list(place.parts)
     return violation._replace(pointer=told, param=place.text or violation.param, native=native)

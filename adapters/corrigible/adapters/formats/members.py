@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
+from corrigible.rules.safety.nearness import split_words
 from corrigible.schema.exchange import Json
 
 from .error_shapes import (
@@ -21,6 +22,7 @@ from .error_shapes import (
     GRADES,
     NOTES,
     OF_ERRORS,
+    ROLES,
     SENTENCES,
     TEXTS,
     TEXTS_BESIDE,
@@ -226,3 +228,31 @@ def _bounded(value: Json, depth: int) -> Json:
     if isinstance(value, list):
         return [_bounded(one, depth + 1) for one in value[:_MOST]]
     return {name: _bounded(one, depth + 1) for name, one in islice(value.items(), _MOST)}
+
+
+class About(NamedTuple):
+    """What a member beside a text says of a place, by its name and its value."""
+
+    keyword: str
+    """Of JSON Schema: `enum` of a list of values, `maximum` or `minimum` of a number."""
+    noun: tuple[str, ...]
+    """The other words of its name, which may be those of the place: `slots` of `free_slots`."""
+    value: Json
+
+
+def said_of_places(members: Members) -> list[About]:
+    """Return what the members beside a text say of places: `{"free_slots": [3, 4], "max_amount": 500}`."""
+    out: list[About] = []
+    for name, value in members.items():
+        is_list = isinstance(value, list) and bool(value) and not any(isinstance(one, dict | list) for one in value)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_list and not is_number:
+            continue
+        parts = split_words(name[:_LONGEST_NAME])
+        keyword = next((_ROLES[one] for one in parts if one in _ROLES), "")
+        if keyword and (keyword == "enum") is is_list:
+            out.append(About(keyword, tuple(one for one in parts if one not in _ROLES), value))
+    return out
+
+
+_ROLES: Final = {word: keyword for words, keyword in ROLES.items() for word in words.split()}

@@ -14,7 +14,7 @@ from corrigible.rules.pointer import MISSING, escape, parameters_at, segments, t
 from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Json, Request
 
-from .error_shapes import FURTHER_STEPS, IN_ELEMENTS, IN_OBJECTS, PARTS, PLACES, Source
+from .error_shapes import FURTHER_STEPS, IN_ELEMENTS, IN_OBJECTS, PARTS, PLACE_ENDINGS, PLACES, Source
 from .members import Members, folded
 
 _STEPS: Final = re.compile(r"""\[\s*(?:'([^']*)'|"([^"]*)")\s*\]|[^./\[\]]+""")
@@ -83,6 +83,11 @@ def told_place(told: Members, request: Request, *, has_text: bool) -> Place:
                 place = place._replace(parts=_without_branch(place.parts, str(told.get("type", "")), request))
             if place.parts or place.where:
                 return place._replace(parts=(*place.parts, *_further(told)))
+    for name in told if has_text else ():
+        if name.endswith(PLACE_ENDINGS) and name not in _BY_NAME and is_name(told[name]):
+            place = read_place(told[name], str(part))
+            if value_at(request, pointer(place.parts, request, place=place.where)) is not MISSING:
+                return place
     return Place((), part_of(str(part)))
 
 
