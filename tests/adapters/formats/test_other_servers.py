@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.graphql import GRAPHQL
 from corrigible.adapters.formats.message.member_names import find_member, missing_member, unknown_member
+from corrigible.adapters.formats.wrapped_calls import GRAPHQL
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.rows import rows
 

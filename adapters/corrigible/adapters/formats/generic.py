@@ -98,7 +98,7 @@ def _opened(error: Violation, request: Request) -> Iterator[Violation]:
             placed = error._replace(message=one.text, pointer=one.pointer, constraint=one.keyword)
             yield placed._replace(code=one.rule or error.code)
     else:
-        yield from _answer_inside(error, request) or [error]
+        yield from answer_inside(error, request) or [error]
 
 
 _DEEPEST: Final = 3
@@ -106,11 +106,11 @@ _DEEPEST: Final = 3
 
 
 def _deeper(error: Violation, request: Request, depth: int) -> list[Violation]:
-    inside = _answer_inside(error, request, depth + 1) if depth < _DEEPEST and not error.pointer else []
+    inside = answer_inside(error, request, depth + 1) if depth < _DEEPEST and not error.pointer else []
     return inside or [error]
 
 
-def _answer_inside(error: Violation, request: Request, depth: int = 0) -> list[Violation]:
+def answer_inside(error: Violation, request: Request, depth: int = 0) -> list[Violation]:
     """Return the errors of an answer that stands in a text, as JSON or as a program prints it; none where it was sent.
 
     `Error code: 400 - {'error': {'message': "Unsupported parameter: 'max_tokens'", 'param': 'max_tokens'}}`
@@ -125,7 +125,8 @@ def _answer_inside(error: Violation, request: Request, depth: int = 0) -> list[V
     listed = [one for one in found if one.pointer and (one.code or complains(one.message))]
     if not listed and isinstance(literal.value, dict):
         told = folded(literal.value)
-        is_answer = "error" in told or (not SENTENCES.isdisjoint(told) and not told.keys().isdisjoint(CODES))
+        is_all = literal.start == 0 and literal.end == len(error.message.rstrip())
+        is_answer = not SENTENCES.isdisjoint(told) and (is_all or "error" in told or not told.keys().isdisjoint(CODES))
         listed = [one for one in found if is_answer and " " in one.message]
     outer = error.native.get("members")
     around = outer if isinstance(outer, dict) else {}
