@@ -24,13 +24,11 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
 from .keywords import KEYWORDS, keyword_of, stated_keywords
-from .listed_lines import listed_complaints
 from .locate import fit_keywords
-from .path_in_prose import path_in_prose, path_inside
 from .place_by_path import place_of_failure, respell_missing, respell_pointer
 from .place_in_patch import is_patch
 from .pointers import member_pointer, part_of, pointer, steps
-from .text_shapes import keyword_of_sentence
+from .text_shapes import keyword_of_sentence, listed_complaints, path_in_prose, path_inside
 
 _PLAINLY_ABSENT: Final = re.compile(
     r"(?:required|missing data for required field|this field is required|can't be blank)", re.IGNORECASE
@@ -250,11 +248,11 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
         is_there = value_at(request, whole) is not MISSING
         return [violation._replace(pointer=whole if is_there else "")]
     name = find_member(message)
-    if not place and not name.member and (told := path_in_prose(message, request)).place:
-        violation = violation._replace(pointer=told.place, message=told.sentence, printed=violation.written_text)
-        place, message, name = told.place, told.sentence, find_member(told.sentence)
-    if place and not name.member and (inside := path_inside(message, place, request)).place:
-        return [violation._replace(pointer=inside.place, message=inside.sentence, printed=violation.written_text)]
+    if not place and not name.member and (told := path_in_prose(message, request)).pointer:
+        violation = violation._replace(pointer=told.pointer, message=told.text, printed=violation.written_text)
+        place, message, name = told.pointer, told.text, find_member(told.text)
+    if place and not name.member and (inside := path_inside(message, place, request)).pointer:
+        return [violation._replace(pointer=inside.pointer, message=inside.text, printed=violation.written_text)]
     if place:
         constraint = violation.constraint or name.constraint
         if not place.endswith(_tail(name.member)) and constraint in (

@@ -8,7 +8,7 @@ Knows: the table of shapes, what was sent. Does not know: descriptions, what sen
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -19,7 +19,6 @@ from corrigible.rules.safety.decisive import words
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
-from .ajv_choice import of_one_alternative
 from .error_shapes import (
     ABOUT_THE_ANSWER,
     CODES,
@@ -382,3 +381,49 @@ def _placed(violation: Violation, at: _At, walk: _Walk) -> Violation:
         if not is_lack or value_at(request, told.rpartition("/")[0]) is MISSING:
             native["relative_place"] = list(place.parts)
     return violation._replace(pointer=told, param=place.text or violation.param, native=native)
+
+
+_CHOICES: Final = ("/oneOf/", "/anyOf/")
+
+
+def of_one_alternative(listed: Sequence[Json]) -> Sequence[Json]:
+    """Return Ajv's errors below `oneOf` and `anyOf` without those that only follow from another one.
+
+    It lists the errors of every alternative, and only one was meant. Where all alternatives refuse the value of one
+    place, which tells them apart, that is the error, with the values of all: what they say of other places is about
+    things that were not meant. Otherwise all errors stay.
+    """
+    choices: dict[str, dict[str, list[Members]]] = {}
+    for one in listed:
+        path = str(one.get("schemaPath", "")) if isinstance(one, dict) else ""
+        at = min((path.index(mark) + len(mark) for mark in _CHOICES if mark in path), default=0)
+        if at and isinstance(one, dict) and (number := path[at:].partition("/")[0]).isdecimal():
+            choices.setdefault(path[: at - 1], {}).setdefault(number, []).append(one)
+    out = list(listed)
+    for choice, alternatives in choices.items():
+        meant = _meant(list(alternatives.values())) if len(alternatives) > 1 else None
+        if meant is not None:
+            below = {id(one) for errors in alternatives.values() for one in errors}
+            is_other = [not (isinstance(one, dict) and one.get("schemaPath") == choice) for one in out]
+            out = [one for one, other in zip(out, is_other, strict=True) if other and id(one) not in below]
+            out.append(meant)
+    return out
+
+
+def _meant(alternatives: Sequence[Sequence[Members]]) -> Json:
+    """Return the error about the value that tells the alternatives apart; None where there is no such value."""
+    of_values = [[one for one in errors if one.get("keyword") in ("enum", "const")] for errors in alternatives]
+    common = set.intersection(*({_instance(one) for one in errors} for errors in of_values))
+    if not common:
+        return None
+    there = [one for errors in of_values for one in errors if _instance(one) == min(common)]
+    allowed: list[Json] = []
+    for one in there:
+        params = one.get("params")
+        values = params.get("allowedValues", [params.get("allowedValue")]) if isinstance(params, dict) else []
+        allowed += [value for value in values if value not in allowed] if isinstance(values, list) else []
+    return {**there[0], "keyword": "enum", "params": {"allowedValues": allowed}}
+
+
+def _instance(error: Members) -> str:
+    return str(error.get("instancePath") or error.get("dataPath") or "")
