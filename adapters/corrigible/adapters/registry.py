@@ -9,8 +9,7 @@ from typing import Final
 
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.formats.google_rpc import GoogleRpcFormat
-from corrigible.adapters.formats.graphql import GRAPHQL
-from corrigible.adapters.formats.mcp import MCP
+from corrigible.adapters.formats.wrapped_calls import GRAPHQL, MCP
 
 from .base import Adapter
 

@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from corrigible.adapters.base import Adapter, Described
-from corrigible.adapters.formats.mapped import MappedFormat
+from corrigible.adapters.formats.generic import MappedFormat
 from corrigible.adapters.mapping.map_index import MapIndex, Maps, map_files, maps_of_pack, read_map
 from corrigible.adapters.operation import Operations
 from corrigible.adapters.registry import adapter_for

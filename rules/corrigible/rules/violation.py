@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from corrigible.schema.exchange import Json
+
+_EVIDENCE: Final = frozenset({"members", "relative_place"})
+"""Native members that are no API's."""
 
 
 class LikelyPlace(NamedTuple):
@@ -25,7 +28,9 @@ class Violation(NamedTuple):
     """What one part of a refusal says, whatever dialect it was said in.
 
     `pointer` is RFC 6901 into the request document, empty where the upstream named no place.
-    `native` holds the dialect's further members (decline_code, advice_code, ...).
+    `native` holds the dialect's further members (decline_code, advice_code, ...), and two of our own: `members`, what
+    stands beside the text in the error's object and in those around it, by name; `relative_place`, the steps of a place
+    whose object the request does not have, which may be one of an object inside the body.
     """
 
     code: str = ""
@@ -45,6 +50,12 @@ class Violation(NamedTuple):
     """The places that it may be about, where no format tells one, the likeliest first."""
 
     @property
+    def members(self) -> Mapping[str, Json]:
+        """What stands beside the text, by name: `free_slots`, `limit`, `conflict`; bounded."""
+        members = self.native.get("members")
+        return members if isinstance(members, Mapping) else {}
+
+    @property
     def written_text(self) -> str:
         """The text as the API wrote it."""
         return self.printed or self.message
@@ -61,8 +72,10 @@ class Violation(NamedTuple):
 
     def scope(self) -> dict[str, Json]:
         """Return the map that expressions see as `error`: the six names always there, native extras beside them."""
+        own = {"members": self.members["members"]} if "members" in self.members else {}
         return {
-            **self.native,
+            **{name: value for name, value in self.native.items() if name not in _EVIDENCE},
+            **own,
             "code": self.code,
             "message": self.written_text,
             "pointer": self.pointer,

@@ -34,7 +34,7 @@ def read(body: Any, request: Request | None = None) -> list[tuple[str, str, str,
         ({"detail": [{"loc": ["query", "limit"], "msg": "m"}]}, [("", "m", "/query/limit", "")]),
         (
             {"errors": [{"code": "a", "detail": "d", "source": {"pointer": "/data/x~1y"}}, "plain"]},
-            [("a", "d", "/body/data/x~1y", ""), ("", "plain", "", "")],
+            [("a", "d", "/body/data/x~1y", "/data/x~1y"), ("", "plain", "", "")],
         ),
         ({"errors": [{"detail": "d", "source": {"parameter": "sort"}}]}, [("", "d", "/query/sort", "sort")]),
         ({"errors": [{"field": "a.b[0].c", "message": "m"}]}, [("", "m", "/body/a/b/0/c", "a.b[0].c")]),

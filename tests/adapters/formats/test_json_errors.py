@@ -16,7 +16,18 @@ from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.schema.exchange import Exchange, Request
 
 NAMES = st.sampled_from(
-    [*TEXTS, *CODES, *PLACES, *sorted(LISTS), *sorted(MAPS), *sorted(NO_ERRORS), "a", "$.a", "0", ""]
+    [
+        *TEXTS,
+        *CODES,
+        *(one.member for one in PLACES),
+        *sorted(LISTS),
+        *sorted(MAPS),
+        *sorted(NO_ERRORS),
+        "a",
+        "$.a",
+        "0",
+        "",
+    ]
 )
 SENTENCES = (
     "must be one of 'a', 'b'",

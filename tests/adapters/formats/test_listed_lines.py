@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.formats.listed_lines import listed_complaints
+from corrigible.adapters.formats.text_shapes import listed_complaints
 from corrigible.schema.exchange import Request
 
 BODY = {"inputData": {"itm": "lamp", "size": {"width": "4"}}, "note": "x", "other": {"count": 9}}

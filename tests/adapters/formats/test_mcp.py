@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from corrigible.adapters.formats.mcp import MCP, TOOL_ERROR
+from corrigible.adapters.formats.wrapped_calls import MCP, TOOL_ERROR
 from corrigible.schema.exchange import Exchange, Request
 
 CALL = {"name": "create_order", "arguments": {"sku": "tea", "quantity": "2", "gift": "2"}}
@@ -31,7 +31,11 @@ def tool_error(text: str) -> dict[str, Any]:
     [
         ("Input validation error: 'id' is a required property", "id", "required"),
         ("Input validation error: 'tea' is not of type 'integer'", "sku", ""),
-        (f"MCP error -32602: Input validation error: Invalid arguments for tool create_order: {ZOD}", "quantity", ""),
+        (
+            f"MCP error -32602: Input validation error: Invalid arguments for tool create_order: {ZOD}",
+            "quantity",
+            "type",
+        ),
         ("Input validation error: 'coffee' is not of type 'integer'", None, ""),
         ("Input validation error: '2' is not of type 'integer'", None, ""),  # two arguments are '2'
         ("the shop is closed", None, ""),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.remarks import without_remarks
+from corrigible.adapters.formats.members import without_notes
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.rows import rows
 
@@ -29,12 +29,12 @@ def test_a_note_beside_an_error_is_left_out(name: str, note: str) -> None:
 def test_notes_alone_are_all_that_is_told() -> None:
     noted = {"severity": "WARN", "field": "depth", "message": "depth must be below 10"}
     assert places({"messages": [noted]}) == ["/body/depth"]
-    assert without_remarks([noted, "text"]) == [noted, "text"]
+    assert without_notes([noted, "text"]) == [noted, "text"]
 
 
 def test_a_value_of_another_member_grades_nothing() -> None:
     items = [{"field": "info", "message": "info is required"}, {"field": "rate", "message": "rate is bad"}]
-    assert without_remarks(items) is items
+    assert without_notes(items) is items
 
 
 @pytest.mark.parametrize("heading", ["ERROR MESSAGE:", "Error:", "Message:", "Error details:"])

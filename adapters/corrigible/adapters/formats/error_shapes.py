@@ -1,4 +1,7 @@
-"""The shapes of errors in JSON, as data: which members hold the text, the place, the code and further errors.
+"""The shapes of errors in JSON, as a table: which members hold the text, the place, the code and further errors.
+
+Names are written as `fold` writes them: `errorMessage`, `error_message` and `ErrorMessage` are one name. A new shape is
+a name in one of these lists, or a row of `PLACES`. What frameworks send, and the table reads:
 
 | framework | example |
 |---|---|
@@ -48,127 +51,201 @@
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
-TEXTS: Final = (
-    *("message", "detail", "description", "error_description", "errorMessage", "error_message", "defaultMessage"),
-    *("msg", "reason", "title", "summary", "text", "Message", "errorDescription", "messageText", "exception_message"),
-    *("faultstring", "error", "exception", "cause", "info", "errmsg", "err_msg", "user_message", "userMessage"),
-    *("Error", "Detail", "Details", "details", "Description", "Reason", "ErrorMessage", "hint"),
+
+def _names(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
+TEXTS: Final = _names(
+    """
+    message detail description errordescription errormessage defaultmessage msg reason title summary text messagetext
+    exceptionmessage faultstring error exception cause info errmsg usermessage details hint
+    """
 )
 """Members that hold the sentence of an error, the most telling first."""
-_BESIDE: Final = (
-    *("details", "detail", "description", "errorDescription", "error_description", "reason", "cause", "error"),
-    *("message", "msg", "errorMessage", "error_message", "developerMessage", "developer_message", "info", "hint"),
-)
-SENTENCES: Final = frozenset({"message", "detail", "error", "msg", "Message", "errorMessage", "error_message"})
-"""Names under which almost every API has the sentence of its error, and hardly any the sentences of a map."""
-TEXTS_BESIDE: Final = {
-    spelt: rank
-    for rank, name in enumerate(_BESIDE)
-    for spelt in (name, name[0].upper() + name[1:], name.lower(), name.upper())
+TEXTS_BESIDE: Final[Mapping[str, int]] = {
+    name: rank
+    for rank, name in enumerate(
+        _names(
+            """
+            details detail description errordescription reason cause error message msg errormessage developermessage
+            info hint
+            """
+        )
+    )
 }
-"""Members whose sentence may say more than a general text beside it, in any case, the most telling first."""
+"""Members whose sentence may say more than a general text beside it, with their ranks, the most telling first."""
+SENTENCES: Final = frozenset(_names("message detail error msg errormessage"))
+"""Names under which almost every API has the sentence of its error, and hardly any the sentences of a map."""
+TEXTS_BY_CODE: Final = "constraints"
+"""The member in which class-validator has its texts by their codes."""
 
-CODES: Final = (
-    *("code", "error_code", "errorCode", "keyword", "rule", "ruleId", "tag", "validator", "constraintId", "__type"),
-    *("type", "Code", "key_code", "errno"),
-)
+CODES: Final = _names("code errorcode keyword rule ruleid tag validator constraintid type keycode errno")
+PLACES_OF_CODES: Final[Mapping[str, str]] = {
+    "NO_PATH_MATCHED_ERROR": "/path",
+    "NO_METHOD_MATCHED_ERROR": "/method",
+    "METHOD_NOT_ALLOWED": "/method",
+    "INVALID_CONTENT_TYPE": "/headers/content-type",
+    "415": "/headers/content-type",
+}
+"""What gateways call a request that leads to no operation, or that no operation can read."""
+
+
+class Source(NamedTuple):
+    """Where the object of an error has its place."""
+
+    member: str
+    is_object: bool = False
+    """Whether its object holds the place: JSON:API's `source.pointer`, Directus' `extensions.field`."""
+    is_beside_text: bool = False
+    """Whether it is a place only where a text stands beside it that is no place's: a `name` alone is none."""
+    may_be_the_route: bool = False
+    """Whether it may tell where the request went: without a text beside it that is no place."""
+    whole_if_empty: bool = False
+    """Whether an empty one is the whole body, as an empty JSON pointer is (RFC 6901, section 5)."""
+
+
 PLACES: Final = (
-    *("pointer", "instancePath", "dataPath", "instance_path", "instanceLocation", "jsonPointer", "json_pointer"),
-    *("jsonPath", "json_path", "propertyPath", "property_path", "fieldPath", "field_path", "field", "fieldName"),
-    *("field_name", "param", "parameter", "paramName", "property", "propertyName", "property_name", "attribute"),
-    *("attr", "loc", "path", "target", "argument", "argumentName", "column", "source", "location", "Field", "Path"),
-    *("PropertyName", "element", "parameterName", "member", "input_name", "where", "key", "name"),
+    Source("pointer"),
+    *(Source(name, whole_if_empty=True) for name in _names("instancepath datapath instancelocation")),
+    *(Source(name) for name in _names("jsonpointer jsonpath propertypath fieldpath field fieldname param parameter")),
+    *(Source(name) for name in _names("paramname property propertyname attribute attr loc argumentname parametername")),
+    *(Source(name) for name in _names("inputname variable")),
+    *(Source(name, may_be_the_route=True) for name in _names("path location")),
+    *(Source(name, is_object=True) for name in _names("extensions meta context details source pointers field")),
+    *(Source(name, is_beside_text=True) for name in _names("argument target source column element member where")),
+    *(Source(name, is_beside_text=True) for name in _names("name key")),
 )
-"""Members that hold the place of an error, the surest first. `location` may also be the part of the request."""
-
-PLACES_BESIDE_TEXT: Final = ("argument", "target", "source", "column", "element", "member", "where", "name", "key")
-"""Members that hold a place only where a text is beside them that is no place's: a `name` alone is none."""
-PLACES_OF_ANSWERS: Final = frozenset({"path", "Path", "location"})
-"""Members that may tell where the request went: without a text beside them they are no places."""
-LISTED_PLACES: Final = (
-    *(
-        "fields",
-        "keys",
-        "missing",
-        "missing_fields",
-        "missingFields",
-        "invalid_fields",
-        "invalidFields",
-        "unknown_fields",
-    ),
+"""Where the place may stand, the surest first."""
+IN_OBJECTS: Final[Mapping[str, str]] = {
+    **{"pointer": "body", "instance": "body", "parameter": "query", "header": "headers"},
+    **dict.fromkeys(_names("field attribute path param"), ""),
+}
+"""What the object of a place calls it, and the part of the request that the name stands for."""
+IN_ELEMENTS: Final = _names("fieldname index stringkey")
+"""What protovalidate calls the steps of a path."""
+EXACT: Final = (
+    frozenset({"keyword", "instancepath"}),
+    frozenset({"keyword", "datapath"}),
+    frozenset({"loc", "msg", "type"}),
 )
+"""Names that the objects of Ajv and pydantic have: what else stands in them was sent, and is no error."""
+FURTHER_STEPS: Final = _names("params.missingproperty params.additionalproperty params.unevaluatedproperty")
+"""Members that name one more step of the place: Ajv points to the object that lacks a member, or has one too many."""
+PLACE_ENDINGS: Final = _names("field param parameter property attribute argument column pointer path key")
+"""How the name of any other member ends whose value is a place, where the request has that: `offendingField`."""
+LISTED_PLACES: Final = _names("fields keys missing missingfields invalidfields unknownfields")
 """Members that list the places of one error: express-validator's `fields`, Zod's `keys`."""
-PARTS: Final = ("location", "in", "source", "locationType", "where")
+PARTS: Final = _names("location in source locationtype where")
 """Members that may hold the part of the request: express-validator's `location: "query"`."""
-INNER_PLACES: Final = ("extensions", "meta", "context", "details", "source", "pointers", "field")
-"""Members whose object may hold the place: JSON:API's `source.pointer`, Directus' `extensions.field`."""
+MISSING_LISTS: Final = _names("params parameters fields arguments attributes properties names missing")
+"""Members that list the names of what is missing where the code says that something is."""
+MISSING_CODES: Final = frozenset(_names("missing required absent"))
 
 LISTS: Final = frozenset(
-    {
-        *("errors", "error", "validation", "violations", "invalid_params", "invalid-params", "invalidParams", "detail"),
-        *("details", "issues", "message", "messages", "validationErrors", "validation_errors", "fieldErrors"),
-        *("field_errors", "fieldErrors", "fields", "exception_detail", "extra", "inner", "causes", "cause", "children"),
-        *("non_field_errors", "formErrors", "form_errors", "_errors", "errorMessages", "fieldViolations", "warnings"),
-        *("field_violations", "fieldList", "problems", "failures", "reasons", "_embedded", "data", "result", "payload"),
-        *("parameterViolations", "propertyViolations", "error_messages", "Errors", "Details", "description", "reason"),
-        *("validationMessages", "validation_messages", "modelState", "ModelState", "fault", "Message", "errorDetails"),
-        *("error_list", "errorList", "validationError", "validation_error"),
-    }
+    _names(
+        """
+        errors error validation violations invalidparams detail details issues message messages validationerrors
+        fielderrors fields exceptiondetail extra inner causes cause children nonfielderrors formerrors errormessages
+        fieldviolations warnings fieldlist problems failures reasons embedded data result payload parameterviolations
+        propertyviolations description reason validationmessages modelstate fault errordetails errorlist
+        validationerror
+        """
+    )
 )
 """Names of members that hold errors, and are no place."""
 MAPS: Final = frozenset(
-    {
-        *("errors", "validationErrors", "validation_errors", "fieldErrors", "field_errors", "modelState", "ModelState"),
-        *("error_messages", "validationMessages", "validation_messages", "Errors", "invalid", "problems", "failures"),
-    }
+    _names("errors validationerrors fielderrors modelstate errormessages validationmessages invalid problems failures")
 )
 """Names of members whose object can only hold errors by their places."""
 WHOLE: Final = frozenset(
     {"", "_", "base", "non_field_errors", "__all__", "_schema", "form", "_errors", "_global", "$", "__root__", "root"}
 )
-"""Names, in an object of errors by place, for errors that are about no single place."""
+"""Names, in an object of errors by place, for errors that are about no single place; as they are written."""
 RELATIVE: Final = frozenset({"children"})
 """Members whose errors are placed below the place of the error that holds them: class-validator's."""
 NO_ERRORS: Final = frozenset(
-    {
-        *("input", "rejectedValue", "attemptedValue", "value", "values", "invalidValue", "target", "received", "ctx"),
-        *("request", "request_body", "requestBody", "_original", "headers", "stack", "trace", "stackTrace", "_links"),
-        *("links", "locations", "arguments", "codes", "formattedMessagePlaceholderValues", "schema", "parentSchema"),
-        *("context", "params_schema", "help", "url", "instance", "traceId", "debug", "meta", "data_schema", "response"),
-        *(
-            "params",
-            "extensions",
-            "constraints",
-            "keys",
-            "options",
-            "expected",
-            "allowed",
-            "choices",
-            "valids",
-            "permitted",
-        ),
-        *("allowedValues", "allowed_values", "valid_values", "validValues", "parameters", "pointers", "tags"),
-    }
+    _names(
+        """
+        input rejectedvalue attemptedvalue value values invalidvalue target received ctx request requestbody original
+        headers stack trace stacktrace links locations arguments codes formattedmessageplaceholdervalues schema
+        parentschema context paramsschema help url instance traceid debug meta dataschema response params extensions
+        constraints keys options expected allowed choices valids permitted allowedvalues validvalues parameters pointers
+        tags path loc
+        """
+    )
 )
 """Members that hold what was sent or where it happened, no errors."""
 ABOUT_THE_ANSWER: Final = frozenset(
-    {
-        *("status", "statusCode", "status_code", "timestamp", "time", "date", "request_id", "requestId", "trace_id"),
-        *(
-            "traceId",
-            "success",
-            "ok",
-            "version",
-            "id",
-            "url",
-            "docs",
-            "documentation_url",
-            "doc_url",
-            "severity",
-            "level",
-        ),
-    }
+    _names(
+        """
+        status statuscode timestamp time date requestid traceid success ok version id url docs documentationurl docurl
+        severity level stack trace stacktrace help links debug jsonrpc
+        """
+    )
 )
 """Members beside a text that tell of the answer itself, and are no names of places."""
+OF_ERRORS: Final = frozenset(
+    _names(
+        """
+        pointer field fieldname param parameter property loc reason errors violations constraint constraints rule
+        keyword value issues
+        """
+    )
+)
+"""Names that few resources have, but an error beside the value that it is about."""
+OF_ONE: Final = frozenset(_names("message msg detail description code defaultmessage errormessage reason title"))
+"""Names one of which the object of one error has, and no map of errors by place."""
+
+GRADES: Final = ("severity", "level", "type", "kind")
+"""How the names of members end that grade a message: `severity`, `logLevel`, `message_type`."""
+NOTES: Final = frozenset(_names("trace debug info information informational notice note hint warn warning"))
+"""Grades of what does not refuse a request; all of them are words of logs, in any case."""
+
+WITH_MEMBERS: Final = frozenset(
+    _names("data details context meta extra info params parameters metadata extensions ctx attributes")
+)
+"""Members whose object has what belongs to a text."""
+ROLES: Final[Mapping[str, str]] = {
+    "allowed available free vacant open valid supported possible accepted acceptable permitted options choices": "enum",
+    "candidates suggestions alternatives enum": "enum",
+    "max maximum limit ceiling upper most": "maximum",
+    "min minimum least lower floor": "minimum",
+}
+"""Words in the name of a member that tell what it says of a place: a list of `free_slots`, a number `max_amount`."""
+ADVICE: Final = (
+    *("see ", "please see ", "visit ", "refer ", "check ", "read ", "contact ", "please contact ", "try ", "consult "),
+    *("ensure ", "make sure ", "for more ", "for further ", "http://", "https://", "more info", "at ", "traceback"),
+    *("caused by", "please try ", "please check ", "please visit ", "please read ", "please ensure "),
+)
+"""How a text begins that is about the documentation or the server's code, or says what to do besides what is wrong."""
+COMPLAINTS: Final = (
+    *("requir", "missing", "must", "should", "invalid", "not", "cannot", "can't", "expected", "unknown", "unexpected"),
+    *("too long", "too short", "too large", "too small", "at least", "at most", "already", "wrong", "blank", "empty"),
+    *("greater", "less"),
+)
+"""How words begin that a complaint has, and a value seldom."""
+DETERMINERS: Final = frozenset(_names("this the that your given provided"))
+WITHOUT_SUBJECT: Final = frozenset(
+    _names(
+        """
+        field value input string number integer property parameter item list array
+        object text length format it is isn't are aren't can cannot can't must should shall may has have was were does
+        doesn't do need needs not no none required mandatory missing invalid unknown unexpected unsupported expected
+        ensure enter select choose provide please too at only already bad wrong empty null blank exceed exceeds out
+        accept accepts allow allows permit permits contain contains shorter longer greater less outside use failed fails
+        """
+    )
+)
+"""How a sentence begins that leaves its subject to the name that it stands under."""
+OF_THE_WHOLE: Final = tuple(f"Invalid input: expected {word}" for word in ("object", "array", "record", "tuple"))
+"""How zod's sentences about a whole body begin, which some servers place at a member `root`."""
+OF_PART: Final = re.compile(
+    r"(?i)(?:invalid|bad|wrong|malformed) (?:request )?(?P<part>query|path|header|body)"
+    r"(?:[ -]?string)?(?: param(?:eter)?s?| arguments?| fields?)?\W*"
+)
+"""A sentence that says no more than which part of the request the errors listed beside it are about."""

@@ -1,34 +1,36 @@
-"""Errors of APIs without an adapter: the known dialects, then whatever looks like an error in JSON or text.
+"""Errors of APIs without an adapter: whatever looks like an error in JSON or text.
 
-1. A dialect that finds a place is right. 2. Else `json_errors` looks for errors in JSON of any shape. 3. What an error
-says in its text is read: a dict of errors, a path, a missing or unknown member, the constraint (`error_message`).
+1. `json_errors` finds the errors in JSON of any shape, by the table of `error_shapes`.
+2. An answer that stands in a text, as a gateway prints the provider's, is read like one.
+3. What an error says in its text is read: a place in a form of its own (`text_shapes`), a path, a missing or unknown
+   member, the constraint (`error_message`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+from corrigible.adapters.reader.statement import complete
 from corrigible.rules.budget import remaining
+from corrigible.rules.pack.error_mapping import ErrorMapping
+from corrigible.rules.pointer import MISSING, escape, segments, value_at
+from corrigible.rules.safety.nearness import is_plural, letters
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .ajv import AJV
-from corrigible.adapters.reader.statement import complete
-from .fastapi import FASTAPI
-from .graphql import GRAPHQL
+from .error_shapes import CODES, SENTENCES
 from .json_errors import find_errors
-from .jsonapi import JSONAPI
-from .members import without_namespace
-from .message.usual_words import in_usual_words
-from .problem import PROBLEM
-from .spring import SPRING
-from .usual_names import with_usual_names
+from .members import About, complains, folded, plain_code, said_of_places
+from .message.literals import find_literal
+from .sent_places import places_of
+from .text_shapes import told_in
 
 _MOST: Final = 64
 """Errors of one answer, those that texts hold included."""
-DIALECTS: Final = (FASTAPI, AJV, GRAPHQL, JSONAPI, SPRING, PROBLEM)
-"""In the order in which they are tried: the most distinctive goes first."""
+_LONGEST: Final = 4000
+_CODE_HEADERS: Final = ("x-amzn-query-error", "x-amzn-errortype")
+"""Headers that have the code beside the body in AWS's REST protocols."""
 
 
 class GenericFormat:
@@ -47,20 +49,29 @@ class GenericFormat:
         return [one._replace(native={**self._facts(exchange, one), **one.native}) for one in violations]
 
 
+class MappedFormat:
+    """Reads errors by the `error` mapping of a pack."""
+
+    name = "mapped"
+
+    def __init__(self, mapping: ErrorMapping) -> None:
+        self._mapping = mapping
+
+    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        return [
+            Violation(code=one.code, message=one.message, pointer=one.pointer, type=one.type, native=one.native)
+            for one in self._mapping.errors(body, exchange.headers)
+        ]
+
+
 def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
-    request = exchange.request
-    of_dialect: Sequence[Violation] = ()
-    for dialect in DIALECTS:
-        of_dialect = dialect.read(exchange, body)
-        if of_dialect:
-            break
-    if not any(one.pointer for one in of_dialect):
-        found = find_errors(with_usual_names(body, request), request)
-        if not of_dialect or any(one.pointer for one in found):
-            of_dialect = found
-    if any(not one.code for one in of_dialect) and (code := _code_in_headers(exchange.headers)):
-        of_dialect = [one if one.code else one._replace(code=code) for one in of_dialect]
-    return _of_alternatives(_completed(of_dialect, request))
+    found = find_errors(body, exchange.request)
+    code = next((exchange.headers[name] for name in _CODE_HEADERS if name in exchange.headers), "")
+    if code:
+        code = plain_code(code.partition(";")[0].partition(":")[0])
+        found = [one if one.code else one._replace(code=code) for one in found]
+    errors = _of_alternatives(_completed(found, exchange.request))
+    return [_with_members(one, exchange.request, is_only=len(errors) == 1) for one in errors]
 
 
 def _completed(violations: Sequence[Violation], request: Request) -> list[Violation]:
@@ -70,11 +81,103 @@ def _completed(violations: Sequence[Violation], request: Request) -> list[Violat
     for one in violations:
         if found and remaining() < enough:
             break
-        inside = complete(one)
-        found += (each._replace(printed=_as_written(each, one)) for each in inside)
+        for inside in _opened(one, request):
+            each = complete(inside)
+            found += (done._replace(printed=_as_written(done, one)) for done in each)
         if len(found) >= _MOST:
             break
     return found[:_MOST]
+
+
+def _opened(error: Violation, request: Request) -> Iterator[Violation]:
+    """Yield the errors that a text without a place tells in a form of its own, or as an answer inside it."""
+    if error.pointer or not error.message or len(error.message) > _LONGEST:
+        yield error
+    elif told := told_in(error.message, request):
+        for one in told:
+            placed = error._replace(message=one.text, pointer=one.pointer, constraint=one.keyword)
+            yield placed._replace(code=one.rule or error.code)
+    else:
+        yield from answer_inside(error, request) or [error]
+
+
+_DEEPEST: Final = 3
+"""Answers in texts of answers: a gateway behind a gateway."""
+
+
+def _deeper(error: Violation, request: Request, depth: int) -> list[Violation]:
+    inside = answer_inside(error, request, depth + 1) if depth < _DEEPEST and not error.pointer else []
+    return inside or [error]
+
+
+def answer_inside(error: Violation, request: Request, depth: int = 0) -> list[Violation]:
+    """Return the errors of an answer that stands in a text, as JSON or as a program prints it; none where it was sent.
+
+    `Error code: 400 - {'error': {'message': "Unsupported parameter: 'max_tokens'", 'param': 'max_tokens'}}`
+    """
+    literal = find_literal(error.message)
+    if literal is None or not isinstance(literal.value, (dict, list)):
+        return []
+    places = places_of(literal.value, request)
+    if places is None or places:
+        return []
+    found = [deep for one in find_errors(literal.value, request) for deep in _deeper(one, request, depth)]
+    listed = [one for one in found if one.pointer and (one.code or complains(one.message))]
+    if not listed and isinstance(literal.value, dict):
+        told = folded(literal.value)
+        is_all = literal.start == 0 and literal.end == len(error.message.rstrip())
+        is_answer = not SENTENCES.isdisjoint(told) and (is_all or "error" in told or not told.keys().isdisjoint(CODES))
+        listed = [one for one in found if is_answer and " " in one.message]
+    outer = error.native.get("members")
+    around = outer if isinstance(outer, dict) else {}
+    return [
+        one._replace(
+            code=one.code or error.code,
+            type=one.type or error.type,
+            native={**error.native, **one.native, "members": {**around, **_members(one)}},
+        )
+        for one in listed
+    ]
+
+
+def _members(error: Violation) -> Mapping[str, Json]:
+    told = error.native.get("members")
+    return told if isinstance(told, dict) else {}
+
+
+def _with_members(error: Violation, request: Request, *, is_only: bool) -> Violation:
+    """Return an error with what a member beside its text states of a value that was sent, and that the value breaks.
+
+    `{"code": "SLOT_TAKEN", "free_slots": [3, 4]}` of a request with `"slot": 2`.
+    """
+    for about in said_of_places(error.members) if not error.stated else ():
+        if not about.noun:
+            places = [error.pointer] if is_only and error.pointer else []
+        elif error.pointer:
+            places = [error.pointer] if _is_named(segments(error.pointer)[-1], about.noun) else []
+        else:
+            body = request.body if isinstance(request.body, dict) else {}
+            each = [(part, name) for part, sent in (("body", body), ("query", request.query)) for name in sent]
+            places = [f"/{part}/{escape(str(name))}" for part, name in each if _is_named(str(name), about.noun)]
+        if len(places) == 1 and _breaks(value_at(request, places[0]), about):
+            return error.at(places[0], error.constraint, {about.keyword: about.value})
+    return error
+
+
+def _is_named(name: str, noun: tuple[str, ...]) -> bool:
+    """Whether a member is called like the noun of another, which may be in the plural."""
+    own, other = letters(name), letters("".join(noun))
+    return own == other or is_plural(other, own)
+
+
+def _breaks(value: Json, about: About) -> bool:
+    """Whether a value that was sent is not what is said of its place."""
+    if isinstance(about.value, list):
+        is_value = value is not MISSING and isinstance(value, str | int | float)
+        return is_value and str(value) not in map(str, about.value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isinstance(about.value, int | float):
+        return False
+    return value > about.value if about.keyword == "maximum" else value < about.value
 
 
 def _as_written(error: Violation, around: Violation) -> str:
@@ -84,27 +187,13 @@ def _as_written(error: Violation, around: Violation) -> str:
 
 def _of_alternatives(errors: list[Violation]) -> list[Violation]:
     """Join errors at one place each of which tells the value of another alternative, as Effect and io-ts do."""
-    if len(errors) < 2:
-        return errors
     out: list[Violation] = []
     for error in errors:
         before = out[-1] if out else None
         is_next = before is not None and error.pointer == before.pointer != "" and {*error.stated} == {"enum"}
         if before is not None and is_next and {*before.stated} == {"enum"}:
-            listed = [
-                *before.stated["enum"],
-                *(one for one in error.stated["enum"] if one not in before.stated["enum"]),
-            ]
-            out[-1] = before._replace(stated={"enum": listed})
+            more = [one for one in error.stated["enum"] if one not in before.stated["enum"]]
+            out[-1] = before._replace(stated={"enum": [*before.stated["enum"], *more]})
         else:
             out.append(error)
     return out
-
-
-def _code_in_headers(headers: Mapping[str, str]) -> str:
-    """Return the code that AWS's REST protocols have beside the body, empty where there is none."""
-    written = next((headers[name] for name in _CODE_HEADERS if name in headers), "")
-    return without_namespace(written) if written else ""
-
-
-_CODE_HEADERS: Final = ("x-amzn-query-error", "x-amzn-errortype")

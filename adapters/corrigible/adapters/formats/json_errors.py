@@ -2,62 +2,66 @@
 
 The shapes are those of `error_shapes`. The innermost errors count, those with a place before those without. The walk
 is bounded in depth and in the number of values.
+
+Knows: the table of shapes, what was sent. Does not know: descriptions, what sentences say.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import value_at
+from corrigible.rules.pointer import MISSING, value_at
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.violation import Violation
-from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Json, Request
 
-from .ajv import read_error
-from .ajv_choice import of_one_alternative
-from .error_or_thing import is_error_text, is_thing
 from .error_shapes import (
     ABOUT_THE_ANSWER,
     CODES,
-    INNER_PLACES,
+    EXACT,
     LISTED_PLACES,
     LISTS,
     MAPS,
+    MISSING_CODES,
+    MISSING_LISTS,
     NO_ERRORS,
-    PARTS,
+    OF_ONE,
+    OF_PART,
+    OF_THE_WHOLE,
     PLACES,
-    PLACES_BESIDE_TEXT,
-    PLACES_OF_ANSWERS,
+    PLACES_OF_CODES,
     RELATIVE,
     SENTENCES,
     TEXTS,
-    TEXTS_BESIDE,
+    TEXTS_BY_CODE,
     WHOLE,
+    WITH_MEMBERS,
 )
-from .keywords import keyword_of, keywords_of_arguments
-from .members import others, text, with_plain_message, without_namespace
-from .pointers import member_called, part_of, pointer, steps
-from .remarks import without_remarks
-from .sentence import sentence
+from .keywords import PYDANTIC_OF_LISTS, keyword_of, keywords_of_arguments
+from .members import (
+    Members,
+    beside,
+    complains,
+    fold,
+    folded,
+    is_thing,
+    others,
+    plain_code,
+    sentence,
+    text,
+    with_plain_message,
+    without_notes,
+)
+from .pointers import Place, is_name, member_called, part_of, pointer, read_place, steps, told_place, told_steps
+from .usual_names import with_usual_names
 
 _DEEPEST: Final = 8
 _MOST: Final = 64
 """Errors of one answer; what it says beyond is not read."""
 _MOST_VALUES: Final = 600
-
-
-class Place(NamedTuple):
-    """A place as the answer says it."""
-
-    parts: tuple[str, ...] = ()
-    where: str = ""
-    """The part of the request, where that is said beside it."""
-    text: str = ""
-    """What was said, where it was one text."""
 
 
 class _Walk(NamedTuple):
@@ -67,6 +71,26 @@ class _Walk(NamedTuple):
     left: list[int]
     """Values that may still be looked at."""
 
+    def goes_on(self, depth: int) -> bool:
+        self.left[0] -= 1
+        spend()
+        return self.left[0] >= 0 and depth <= _DEEPEST
+
+
+class _At(NamedTuple):
+    """Where a value of the answer stands."""
+
+    key: str = ""
+    """The name of its member, folded."""
+    place: Place = Place()
+    """What the objects around it say of its place."""
+    depth: int = 0
+    around: tuple[tuple[Members, str], ...] = ()
+    """The objects around it, each with the name of the member that leads on."""
+
+    def inside(self, key: str, place: Place, members: Members, name: str) -> _At:
+        return _At(key, place, self.depth + 1, (*self.around, (members, name)))
+
 
 def find_errors(body: Json, request: Request) -> list[Violation]:
     """Return the errors of an answer, the innermost of each branch."""
@@ -74,166 +98,187 @@ def find_errors(body: Json, request: Request) -> list[Violation]:
     if isinstance(request.body, dict):
         names.update(map(str, request.body))
     walk = _Walk(request, frozenset(names), [_MOST_VALUES])
-    return list(islice(_of(body, "", Place(), 0, walk), _MOST))
+    return list(islice(_of(body, _At(), walk), _MOST))
 
 
-def _of(value: Json, key: str, around: Place, depth: int, walk: _Walk) -> Iterator[Violation]:
-    """Yield the errors of a value that stands under a key."""
-    walk.left[0] -= 1
-    if walk.left[0] < 0 or depth > _DEEPEST:
+def _of(value: Json, at: _At, walk: _Walk) -> Iterator[Violation]:
+    """Yield the errors of a value."""
+    if not walk.goes_on(at.depth):
         return
-    spend()
     if isinstance(value, str):
         if value.strip():
-            yield _violation(value, around, walk)
+            yield _violation(value, at, walk)
     elif isinstance(value, list):
-        for item in of_one_alternative(without_remarks(value)):
-            is_one = key in MAPS and isinstance(item, dict) and _is_one_error(item)
-            yield from _of(item, "" if is_one else key, around, depth + 1, walk)
+        for item in of_one_alternative(without_notes(value)):
+            is_one = at.key in MAPS and isinstance(item, dict) and _is_one_error(folded(item))
+            yield from _of(item, at._replace(key="" if is_one else at.key, depth=at.depth + 1), walk)
     elif isinstance(value, dict):
-        yield from _of_object(value, key, around, depth, walk)
+        yield from _of_object(value, at, walk)
 
 
-def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int, walk: _Walk) -> Iterator[Violation]:
+def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
     members = with_plain_message(members)
-    if (key in MAPS or _is_by_place(members, walk)) and not _is_complaint(members, walk):
-        yield from _by_place(members, around, depth, walk)
+    if at.key in LISTS or not at.around or not _has_text(folded(at.around[-1][0])):
+        members = with_usual_names(members, walk.request, walk.names)  # beside a sentence stand things
+    told = folded(members)
+    if (at.key in MAPS or _is_by_place(members, told, walk)) and not _is_complaint(members, walk):
+        yield from _by_place(members, at, walk)
         return
-    own = _place(members, walk)
-    if own.parts == _ROOT and _is_whole(members, walk):
+    own = told_place(told, walk.request, has_text=_has_text(told))
+    if own.parts[:1] == ("response",) and at.key == "validation":
+        return  # Prism: what is wrong with the answer no request can mend
+    if own.parts == ("root",) and _is_whole(told, walk):
         own = Place((), own.where)
-    if not own.parts and not own.where and not around.parts and not around.where:
-        around = own = Place((), _part_told(members, walk))
-    if around.parts:
-        below = Place((*around.parts, *own.parts), own.where or around.where)
-    else:
-        below = own._replace(where=own.where or around.where)
-    if isinstance(members.get("constraints"), dict):  # class-validator
-        for code, message in members["constraints"].items():
+    if own == Place() and at.place == Place():
+        own = Place((), _part_told(told, walk))
+        at = at._replace(place=own)
+    around = at.place
+    below = own._replace(parts=(*around.parts, *own.parts), where=own.where or around.where)
+    if isinstance(by_code := told.get(TEXTS_BY_CODE), dict):
+        for code, message in by_code.items():
             if isinstance(message, str):
-                yield _placed(Violation(code=str(code), message=message, native=others(members)), below, walk)
+                one = Violation(code=str(code), message=message, native=others(members))
+                yield _placed(one, at.inside("", below, members, TEXTS_BY_CODE), walk)
         return
-    if isinstance(members.get("keyword"), str) and ("instancePath" in members or "dataPath" in members):
-        yield read_error(walk.request, members)
-        return
-    inner: list[Violation] = []
-    things = (
-        [name for name, value in members.items() if is_thing(value, walk.request.body)]
-        if SENTENCES & members.keys()
-        else []
-    )
-    for name, value in members.items():
-        if (
-            name not in NO_ERRORS
-            and name not in things
-            and isinstance(value, (dict, list))
-            and value
-            and name not in ("path", "loc")
-        ):
-            inner += _below_member(name, value, around, below, depth, walk)
-    message = sentence(members, TEXTS, TEXTS_BESIDE, walk.names)
+    inner = [] if any(names <= told.keys() for names in EXACT) else _inner_errors(members, at, below, walk)
+    message = sentence(told, walk.names)
     says_more = any(one.message for one in inner) or not message
     if inner and (any(one.pointer or one.param for one in inner) or (says_more and not own.parts)):
         yield from inner
         return
-    extensions = members.get("extensions")
-    code = text(members, *CODES) or (text(extensions, *CODES) if isinstance(extensions, dict) else "")
-    if message or (code and (own.parts or key in LISTS or not key)):
+    extensions = told.get("extensions")
+    code = text(told, *CODES) or (text(folded(extensions), *CODES) if isinstance(extensions, dict) else "")
+    if message or (code and (own.parts or at.key in LISTS or not at.key)):
         violation = Violation(
-            code=code if "#" not in code else without_namespace(code),
+            code=plain_code(code),
             message=message,
             type=members["type"] if isinstance(members.get("type"), str) else "",
             native=others(members),
         )
-        if (listed := _listed_places(members, own)) is not None:
-            yield from (_placed(violation, place, walk) for place in listed)
-            return
-        keyword, stated = keyword_of(code), {}
-        if isinstance(members.get("arguments"), list):
-            stated = keywords_of_arguments(code, members["arguments"])
-        yield _placed(violation.at("", keyword, stated), below if own.parts else around, walk)
+        here = at.inside(at.key, below if own.parts or own.is_whole else around, members, "")
+        yield from _with_lists(violation, told, own, here, walk)
 
 
-_ROOT: Final = ("root",)
-"""What some servers write for the empty path of zod's errors."""
-_OF_ZOD: Final = re.compile(r"Invalid input(?:: expected (?:object|array|record|tuple)\b|$)")
-
-
-def _is_whole(members: Mapping[str, Json], walk: _Walk) -> bool:
-    """Whether an error is about the whole, and not about a member `root`: it is not sent, and would be no object."""
-    told = text(members, *TEXTS)
-    return not _is_sent(_ROOT[0], walk) and _OF_ZOD.match(told) is not None
-
-
-_LONGEST_OF_PART: Final = 500
-_OF_PART: Final = re.compile(
-    r"(?i)(?:invalid|bad|wrong|malformed) (?:request )?(?P<part>query|path|header|body)"
-    r"(?:[ -]?string)?(?: param(?:eter)?s?| arguments?| fields?)?\W*"
-)
-
-
-def _part_told(members: Mapping[str, Json], walk: _Walk) -> str:
-    """Return the part of the request that all errors listed beside a sentence are about, which says no more than that.
-
-    `{"error": "Invalid query parameters", "issues": [{"field": "limit", "message": "expected a number"}]}`
-    """
-    if not any(isinstance(members[name], list) for name in LISTS.intersection(members)):
-        return ""
-    told = _OF_PART.fullmatch(sentence(members, TEXTS, TEXTS_BESIDE, walk.names)[:_LONGEST_OF_PART])
-    return part_of(told["part"]) if told is not None else ""
-
-
-def _listed_places(members: Mapping[str, Json], own: Place) -> list[Place] | None:
-    """Return the places that an error lists beside its text: `{"message": "Missing fields", "fields": ["a", "b"]}`."""
-    for name in LISTED_PLACES if not _LISTED_NAMES.isdisjoint(members) else ():
-        value = members.get(name)
-        if not isinstance(value, list) or not value or len(value) > _MOST:
+def _inner_errors(members: Members, at: _At, below: Place, walk: _Walk) -> list[Violation]:
+    """Return the errors that an object holds: not in what was sent, and not in what exists already."""
+    has_sentence = any(name in SENTENCES for name in folded(members))
+    inner: list[Violation] = []
+    for name, value in members.items():
+        if not isinstance(value, (dict, list)) or not value or (key := fold(name)) in NO_ERRORS:
             continue
-        if all(isinstance(one, str) and _is_name(one) for one in value):
-            return [Place((*own.parts, *_steps(one)), own.where, one) for one in value]
-        if all(isinstance(one, dict) and isinstance(one.get("path"), str) for one in value):
-            return [_read_place(one["path"], text(one, "location", "in")) for one in value]
-    return None
+        if not (has_sentence and is_thing(value, walk.request.body)):
+            inner += _below_member(name, value, at.inside(key, below, members, name), at.place, walk)
+    return inner
 
 
-def _below_member(name: str, value: Json, around: Place, below: Place, depth: int, walk: _Walk) -> Iterator[Violation]:
+def _below_member(name: str, value: Json, at: _At, around: Place, walk: _Walk) -> Iterator[Violation]:
     """Yield the errors of a member: its name is a place where the request has one, or where its texts complain."""
-    if name in LISTS and not (_is_sent(name, walk) and _is_tree(value, 0)):
-        yield from _of(value, name, below if name in RELATIVE else around, depth + 1, walk)
+    if at.key in LISTS and not (name in walk.names and _is_tree(value, 0)):
+        yield from _of(value, at if at.key in RELATIVE else at._replace(place=around), walk)
         return
-    is_place = _is_sent(name, walk) or (_texts(value) and all(map(is_error_text, value)))
-    for one in _of(value, name, _below(around, name) if is_place else around, depth + 1, walk):
+    is_place = name in walk.names or (_are_texts(value) and all(map(complains, value)))
+    for one in _of(value, at._replace(place=_below(around, name) if is_place else around), walk):
         if is_place or one.pointer or isinstance(value, dict):
             yield one
 
 
-def _by_place(members: Mapping[str, Json], around: Place, depth: int, walk: _Walk) -> Iterator[Violation]:
+def _with_lists(violation: Violation, told: Members, own: Place, at: _At, walk: _Walk) -> Iterator[Violation]:
+    """Yield an error at its place, or at each of the places that are listed beside its text."""
+    if (listed := _listed_places(told, own)) is not None:
+        yield from (_placed(violation, at._replace(place=place), walk) for place in listed)
+        return
+    if not own.parts and (missed := _listed_missing(told, violation, walk.request)):
+        yield from (_placed(violation, at, walk).at(place, "required", {}) for place in missed)
+        return
+    stated = keywords_of_arguments(violation.code, told["arguments"]) if isinstance(told.get("arguments"), list) else {}
+    keyword = PYDANTIC_OF_LISTS.get(violation.code, "") if "loc" in told else ""
+    placed = _placed(violation.at("", keyword or keyword_of(violation.code), stated), at, walk)
+    yield placed if placed.pointer else placed._replace(pointer=PLACES_OF_CODES.get(violation.code, ""))
+
+
+def _has_text(told: Members) -> bool:
+    return any(isinstance(told.get(name), str) for name in TEXTS)
+
+
+def _is_whole(told: Members, walk: _Walk) -> bool:
+    """Whether an error is about the whole, and not about a member `root`: it is not sent, and would be no object."""
+    message = text(told, *TEXTS)
+    return "root" not in walk.names and (message == "Invalid input" or message.startswith(OF_THE_WHOLE))
+
+
+_LONGEST_OF_PART: Final = 500
+
+
+def _part_told(told: Members, walk: _Walk) -> str:
+    """Return the part of the request that all errors listed beside a sentence are about, which says no more than that.
+
+    `{"error": "Invalid query parameters", "issues": [{"field": "limit", "message": "expected a number"}]}`
+    """
+    if not any(isinstance(told[name], list) for name in LISTS.intersection(told)):
+        return ""
+    part = OF_PART.fullmatch(sentence(told, walk.names)[:_LONGEST_OF_PART])
+    return part_of(part["part"]) if part is not None else ""
+
+
+def _listed_places(told: Members, own: Place) -> list[Place] | None:
+    """Return the places that an error lists beside its text: `{"message": "Missing fields", "fields": ["a", "b"]}`."""
+    for name in LISTED_PLACES:
+        value = told.get(name)
+        if not isinstance(value, list) or not value or len(value) > _MOST:
+            continue
+        if all(map(is_name, value)):
+            return [Place((*own.parts, *told_steps(str(one))), own.where, str(one)) for one in value]
+        each = [folded(one) for one in value if isinstance(one, dict)]
+        if len(each) == len(value) and all(isinstance(one.get("path"), str) for one in each):
+            return [read_place(one["path"], text(one, "location", "in")) for one in each]
+    return None
+
+
+def _listed_missing(told: Members, violation: Violation, request: Request) -> list[str]:
+    """Return the places of the names that are listed beside a text, if its code says that something is missing.
+
+    `{"code": "rest_missing_param", "message": "Des champs manquent.", "data": {"params": ["username", "email"]}}`.
+    What was sent is not missing: then the list is of something else. A text that has the names is read itself.
+    """
+    if MISSING_CODES.isdisjoint(words(violation.code[:_LONGEST_OF_PART])):
+        return []
+    for members in (
+        told,
+        *(folded(one) for name in told if name in WITH_MEMBERS and isinstance(one := told[name], dict)),
+    ):
+        for name in MISSING_LISTS:
+            value = members.get(name)
+            if not isinstance(value, list) or not 0 < len(value) <= _MOST or not all(map(is_name, value)):
+                continue
+            if any(str(one) in violation.message for one in value):
+                continue
+            places = list(dict.fromkeys(pointer(steps(str(one)), request) for one in value))
+            if all(there is MISSING or there in ("", None, [], {}) for there in (value_at(request, one) for one in places)):
+                return places
+    return []
+
+
+def _by_place(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
     """Yield errors that stand under the names of their places, at any depth."""
     from_path = any(name.startswith("$.") for name in members)  # ASP.NET adds the parameter of its own method
+    sent = {one.lower() for one in walk.names} if from_path else frozenset()
     for name, value in members.items():
-        walk.left[0] -= 1
-        if walk.left[0] < 0 or depth > _DEEPEST:
+        if not walk.goes_on(at.depth):
             return
-        if from_path and not name.startswith("$") and name.lower() not in {one.lower() for one in walk.names}:
+        if from_path and not name.startswith("$") and name.lower() not in sent:
             continue
-        here = _below(around, name)
-        if here.where and not here.parts and _is_own(name, value, walk):
-            here = Place((name,), "", name)
-        if isinstance(value, str):
-            yield _violation(value, here, walk)
-        elif isinstance(value, list):
-            for index, item in enumerate(value):
-                if isinstance(item, str):
-                    yield _violation(item, here, walk)
-                elif isinstance(item, dict) and _is_complaint(item, walk):
-                    yield from _of_object(item, "", here, depth + 1, walk)
-                elif isinstance(item, dict):
-                    inner = _below(here, str(index)) if len(value) > 1 or _is_list(here, walk) else here
-                    yield from _by_place(item, inner, depth + 1, walk)
-        elif isinstance(value, dict) and _is_complaint(value, walk):
-            yield from _of_object(value, "", here, depth + 1, walk)
-        elif isinstance(value, dict):
-            yield from _by_place(value, here, depth + 1, walk)
+        place = _below(at.place, name)
+        if place.where and not place.parts and _is_own(name, value, walk):
+            place = Place((name,), "", name)
+        here = at.inside("", place, members, name)
+        for index, item in enumerate(value if isinstance(value, list) else [value]):
+            if isinstance(item, str):
+                yield _violation(item, here, walk)
+            elif isinstance(item, dict) and _is_complaint(item, walk):
+                yield from _of_object(item, here, walk)
+            elif isinstance(item, dict):
+                is_element = isinstance(value, list) and (len(value) > 1 or _is_list(place, walk))
+                yield from _by_place(item, here._replace(place=_below(place, str(index))) if is_element else here, walk)
 
 
 def _is_own(name: str, value: Json, walk: _Walk) -> bool:
@@ -242,7 +287,7 @@ def _is_own(name: str, value: Json, walk: _Walk) -> bool:
     `{"headers": ["This field is required."]}` of a webhook that is sent with `headers`.
     """
     body = walk.request.body
-    return name != "body" and isinstance(body, dict) and name in body and (isinstance(value, str) or _texts(value))
+    return name != "body" and isinstance(body, dict) and name in body and (isinstance(value, str) or _are_texts(value))
 
 
 def _is_list(place: Place, walk: _Walk) -> bool:
@@ -256,38 +301,48 @@ def _below(around: Place, name: str) -> Place:
         return around
     if not around.parts and not around.where and (part := part_of(name)) and part != "request":
         return Place((), part, name)
-    if not around.parts and around.where == "":
-        return Place(tuple(_steps(name)), "", name)
-    return Place((*around.parts, *_steps(name)), around.where, name)
+    return Place((*around.parts, *told_steps(name)), around.where, name)
 
 
-def _is_by_place(members: Mapping[str, Json], walk: _Walk) -> bool:
+def _is_by_place(members: Members, told: Members, walk: _Walk) -> bool:
     """Whether an object can only hold errors by their places: texts and lists of texts under names, at any depth."""
     if not members:
         return False
+    # A name, perhaps one of a place further inside, begins with one of the request.
+    has_sent = any(name.partition(".")[0].partition("[")[0] in walk.names for name in members)
+    if any(
+        isinstance(value, dict) and fold(name) in MAPS and name not in walk.names for name, value in members.items()
+    ):
+        return False
     if all(_is_tree(value, 0) for value in members.values()):
-        return not all(name in LISTS for name in members) or _begins_with_sent(members, walk)
-    if any(name in _USUAL and not _is_sent(name, walk) for name in members):
+        return has_sent or not all(name in LISTS for name in told)
+    if any(fold(name) in _USUAL and name not in walk.names for name in members) or _is_one_error(told):
         return False
-    if _is_one_error(members):
-        return False
-    sent = _begins_with_sent(members, walk)
     return all(
-        (isinstance(value, str) and (sent or is_error_text(value))) or _is_tree(value, 0) for value in members.values()
+        (isinstance(value, str) and (has_sent or complains(value))) or _is_tree(value, 0) for value in members.values()
     )
 
 
-def _begins_with_sent(members: Mapping[str, Json], walk: _Walk) -> bool:
-    """Whether a name, perhaps one of a place further inside, begins with one of the request."""
-    return any(_is_sent(name.partition(".")[0].partition("[")[0], walk) for name in members)
-
-
-def _is_one_error(members: Mapping[str, Json]) -> bool:
+def _is_one_error(told: Members) -> bool:
     """Whether texts stand under the usual names of one error only: a chat's `message` is sent, and told of as well."""
-    names = {name for name, value in members.items() if isinstance(value, str)}
-    if not all(name in _USUAL or (name in PLACES and " " not in members[name]) for name in names):
+    names = {name for name, value in told.items() if isinstance(value, str)}
+    if not all(name in _USUAL or (name in _PLACE_NAMES and " " not in told[name]) for name in names):
         return False
     return not names.isdisjoint(SENTENCES) or (not names.isdisjoint(TEXTS) and not names.isdisjoint(CODES))
+
+
+def _is_complaint(members: Members, walk: _Walk) -> bool:
+    """Whether an object is one error, and no map of errors by place: it has a text that is no member of the request."""
+    names = {fold(name): name for name in members}
+    for name in OF_ONE.intersection(names):
+        if isinstance(members[names[name]], str) and names[name] not in walk.names:
+            return True
+    return not names.keys().isdisjoint(CODES) and not names.keys().isdisjoint(_SURE_PLACES)
+
+
+_USUAL: Final = frozenset({*TEXTS, *CODES, *ABOUT_THE_ANSWER})
+_PLACE_NAMES: Final = frozenset(one.member for one in PLACES if not one.is_object)
+_SURE_PLACES: Final = frozenset(one.member for one in PLACES if not one.is_object and not one.is_beside_text)
 
 
 def _is_tree(value: Json, depth: int) -> bool:
@@ -303,132 +358,71 @@ def _is_tree(value: Json, depth: int) -> bool:
     return isinstance(value, dict) and bool(value) and all(_is_tree(one, depth + 1) for one in value.values())
 
 
-def _is_sent(name: str, walk: _Walk) -> bool:
-    return name in walk.names
-
-
-def _is_complaint(members: Mapping[str, Json], walk: _Walk) -> bool:
-    """Whether an object is one error, and no map of errors by place: it has a text that is no member of the request."""
-    for name in _OF_ONE.intersection(members):
-        if isinstance(members[name], str) and not _is_sent(name, walk):
-            return True
-    return not _CODE_NAMES.isdisjoint(members) and not _RANK.keys().isdisjoint(members)
-
-
-_USUAL: Final = frozenset({*TEXTS, *CODES, *ABOUT_THE_ANSWER})
-_OF_ONE: Final = frozenset(
-    {"message", "msg", "detail", "description", "code", "defaultMessage", "errorMessage", "reason", "title"}
-)
-_CODE_NAMES: Final = frozenset(CODES)
-_INNER_NAMES: Final = frozenset(INNER_PLACES)
-_LISTED_NAMES: Final = frozenset(LISTED_PLACES)
-_TEXT_NAMES: Final = frozenset(TEXTS)
-_RANK: Final = {name: rank for rank, name in enumerate(PLACES) if name not in PLACES_BESIDE_TEXT}
-"""Members that are places whatever stands beside them, the surest first."""
-
-
-def _texts(value: Json) -> bool:
+def _are_texts(value: Json) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
 
 
-def _place(members: Mapping[str, Json], walk: _Walk) -> Place:
-    """Return the place that an error object names, without parts where it names none."""
-    part = ""
-    for name in PARTS:
-        if name in members and isinstance(members[name], str) and part_of(members[name]):
-            part = members[name]
-            break
-    has_text = any(isinstance(members[name], str) for name in _TEXT_NAMES.intersection(members))
-    for name in sorted(_RANK.keys() & members.keys(), key=_RANK.__getitem__):
-        if not has_text and name in PLACES_OF_ANSWERS:
-            continue
-        if (place := _of_member(name, members, part, walk)).parts:
-            return place
-    for name in INNER_PLACES if not _INNER_NAMES.isdisjoint(members) else ():
-        inner = members.get(name)
-        place = _inner_place(inner) if isinstance(inner, dict) else Place()
-        if isinstance(inner, dict) and not place.parts and isinstance(inner.get("pointers"), dict):
-            place = _inner_place(inner["pointers"])
-        if place.parts:
-            return place
-    for name in PLACES_BESIDE_TEXT if has_text else ():
-        if name in members and (place := _of_member(name, members, part, walk)).parts:
-            return place
-    if part:
-        return Place((), part_of(part))
-    return Place()
+def _violation(message: str, at: _At, walk: _Walk) -> Violation:
+    return _placed(Violation(message=message), at, walk)
 
 
-def _of_member(name: str, members: Mapping[str, Json], part: str, walk: _Walk) -> Place:
-    value = members.get(name)
-    if value in (None, "", [], {}):
-        return Place()
-    if isinstance(value, str) and (value == walk.request.path or (value == part and name in PARTS)):
-        return Place()  # Spring's `path` is where the request went; `location: "body"` is a part
-    if name in PLACES_BESIDE_TEXT and not (isinstance(value, str) and _is_name(value)):
-        return Place()
-    return _read_place(value, part)
-
-
-def _is_name(value: str) -> bool:
-    return len(value) <= _LONGEST_NAME and " " not in value and not value.endswith(("Error", "Exception"))
-
-
-_LONGEST_NAME: Final = 120
-
-
-def _read_place(value: Any, part: str) -> Place:
-    where = part_of(part)
-    if isinstance(value, dict):
-        return _inner_place(value)
-    if isinstance(value, str):
-        if value.startswith("#"):
-            where = where or "body"
-        return Place(tuple(_steps(value)), where, value)
-    if isinstance(value, list) and len(value) <= _MOST:
-        keys = [one.get("key", one.get("name")) if isinstance(one, dict) else one for one in value]
-        if all(isinstance(one, str | int) and not isinstance(one, bool) for one in keys):
-            return Place(tuple(str(one) for one in keys), where)
-    return Place()
-
-
-def _inner_place(value: Mapping[str, Json]) -> Place:
-    """Read JSON:API's `source`, protovalidate's `field`, Directus' `extensions`."""
-    elements = value.get("elements")
-    if isinstance(elements, list):
-        parts: list[str] = []
-        for one in elements:
-            if isinstance(one, dict):
-                parts += [str(one[name]) for name in ("fieldName", "field_name", "index", "stringKey") if name in one]
-        return Place(tuple(parts), "body")
-    for name, where in (
-        *(("pointer", "body"), ("instance", "body"), ("parameter", "query"), ("header", "headers"), ("field", "")),
-        *(("attribute", ""), ("path", ""), ("param", "")),
-    ):
-        inner = value.get(name)
-        if isinstance(inner, str) and inner and " " not in inner:
-            return Place(tuple(_steps(inner)), where, inner)
-        if isinstance(inner, list) and inner and name == "path":
-            return _read_place(inner, "")
-    return Place()
-
-
-def _steps(place: str) -> list[str]:
-    if "[" in place and not place.startswith(("/", "#")) and "." not in place and "'" not in place:
-        return [part for part in parameter_segments(place) if part]
-    return steps(place)
-
-
-def _violation(message: str, place: Place, walk: _Walk) -> Violation:
-    return _placed(Violation(message=message), place, walk)
-
-
-def _placed(violation: Violation, place: Place, walk: _Walk) -> Violation:
+def _placed(violation: Violation, at: _At, walk: _Walk) -> Violation:
+    """Return an error at its place, with what stands beside its text."""
+    place, request = at.place, walk.request
+    native = {**violation.native, "members": beside(at.around, (violation.message, violation.code))}
     if not place.parts and not place.where:
-        return violation
+        return violation._replace(native=native)
     # A member may be called `body`, as the text of an article is.
-    own = member_called(place.text, walk.request.body) if place.text == "body" and not place.parts else ""
-    return violation._replace(
-        pointer=own or pointer(place.parts, walk.request, place=place.where),
-        param=place.text or violation.param,
-    )
+    own = member_called(place.text, request.body) if place.text == "body" and not place.parts else ""
+    told = own or pointer(place.parts, request, place=place.where)
+    if place.parts and told and value_at(request, told) is MISSING:
+        is_lack = violation.constraint in ("", "required")
+        if not is_lack or value_at(request, told.rpartition("/")[0]) is MISSING:
+            native["relative_place"] = list(place.parts)
+    return violation._replace(pointer=told, param=place.text or violation.param, native=native)
+
+
+_CHOICES: Final = ("/oneOf/", "/anyOf/")
+
+
+def of_one_alternative(listed: Sequence[Json]) -> Sequence[Json]:
+    """Return Ajv's errors below `oneOf` and `anyOf` without those that only follow from another one.
+
+    It lists the errors of every alternative, and only one was meant. Where all alternatives refuse the value of one
+    place, which tells them apart, that is the error, with the values of all: what they say of other places is about
+    things that were not meant. Otherwise all errors stay.
+    """
+    choices: dict[str, dict[str, list[Members]]] = {}
+    for one in listed:
+        path = str(one.get("schemaPath", "")) if isinstance(one, dict) else ""
+        at = min((path.index(mark) + len(mark) for mark in _CHOICES if mark in path), default=0)
+        if at and isinstance(one, dict) and (number := path[at:].partition("/")[0]).isdecimal():
+            choices.setdefault(path[: at - 1], {}).setdefault(number, []).append(one)
+    out = list(listed)
+    for choice, alternatives in choices.items():
+        meant = _meant(list(alternatives.values())) if len(alternatives) > 1 else None
+        if meant is not None:
+            below = {id(one) for errors in alternatives.values() for one in errors}
+            is_other = [not (isinstance(one, dict) and one.get("schemaPath") == choice) for one in out]
+            out = [one for one, other in zip(out, is_other, strict=True) if other and id(one) not in below]
+            out.append(meant)
+    return out
+
+
+def _meant(alternatives: Sequence[Sequence[Members]]) -> Json:
+    """Return the error about the value that tells the alternatives apart; None where there is no such value."""
+    of_values = [[one for one in errors if one.get("keyword") in ("enum", "const")] for errors in alternatives]
+    common = set.intersection(*({_instance(one) for one in errors} for errors in of_values))
+    if not common:
+        return None
+    there = [one for errors in of_values for one in errors if _instance(one) == min(common)]
+    allowed: list[Json] = []
+    for one in there:
+        params = one.get("params")
+        values = params.get("allowedValues", [params.get("allowedValue")]) if isinstance(params, dict) else []
+        allowed += [value for value in values if value not in allowed] if isinstance(values, list) else []
+    return {**there[0], "keyword": "enum", "params": {"allowedValues": allowed}}
+
+
+def _instance(error: Members) -> str:
+    return str(error.get("instancePath") or error.get("dataPath") or "")

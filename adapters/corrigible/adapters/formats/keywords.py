@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from corrigible.adapters.formats.message.limits import limits_in, type_in
-from corrigible.adapters.formats.message.lists import read_list
-from corrigible.adapters.formats.message.shown_form import is_of_moment
+from corrigible.rules.wordings import english, read
 from corrigible.schema.exchange import Json
+
+from .members import fold, folded
 
 KEYWORDS: Final = frozenset(
     {
@@ -22,61 +22,56 @@ KEYWORDS: Final = frozenset(
 """JSON Schema's own, as ajv, Prism and express-openapi-validator give them."""
 
 _CODES: Final[Mapping[str, str]] = {
-    # Jakarta Bean Validation, FluentValidation, DRF, Go's validator, Joi, Zod, Vine, Symfony, OData and others:
-    # letters and digits only, in lower case.
-    **dict.fromkeys(
-        (
-            *("required", "missing", "notnull", "notblank", "notempty", "isnotempty", "isdefined", "presence", "blank"),
-            *("anyrequired", "valueerrormissing", "missingfield", "missingargument", "missingparameter"),
-            *("notnullvalidator", "notemptyvalidator", "parametermissing", "requiredfield", "missingrequired"),
-            *("missingrequiredfield", "missingrequiredparameter", "required_error", "fieldrequired", "fieldismissing"),
-        ),
-        "required",
-    ),
-    **dict.fromkeys(
-        (
-            *("objectunknown", "unrecognizedkeys", "unknownfield", "unknownproperty", "extraforbidden", "unknown"),
-            *("whitelistvalidation", "unrecognizedfield", "unknownparameter", "unexpectedproperty", "extrafields"),
-            *("unpermittedparameter", "unrecognizedproperty", "additionalproperty", "valueerrorextra"),
-        ),
-        "additionalProperties",
-    ),
-    **dict.fromkeys(
-        (
-            *("enum", "literalerror", "anyonly", "oneof", "isenum", "isin", "invalidchoice", "invalidenumvalue", "in"),
-            *("inclusion", "enumvalidator", "invalidenum", "choice", "allowedvalues", "invalidoption"),
-        ),
-        "enum",
-    ),
-    **dict.fromkeys(("min", "decimalmin", "gte", "numbermin", "greaterthanequal", "minvalue"), "minimum"),
-    **dict.fromkeys(("positiveorzero", "greaterthanorequal", "greaterthanorequalvalidator"), "minimum"),
-    **dict.fromkeys(("max", "decimalmax", "lte", "numbermax", "lessthanequal", "maxvalue"), "maximum"),
-    **dict.fromkeys(("negativeorzero", "lessthanorequal", "lessthanorequalvalidator"), "maximum"),
-    **dict.fromkeys(("positive", "gt", "numbergreater", "numberpositive", "greaterthan"), "exclusiveMinimum"),
-    **dict.fromkeys(("negative", "lt", "numberless", "numbernegative", "lessthan"), "exclusiveMaximum"),
-    **dict.fromkeys(("minlength", "stringmin", "stringtooshort", "minimumlengthvalidator"), "minLength"),
-    **dict.fromkeys(("maxlength", "stringmax", "stringtoolong", "maximumlengthvalidator"), "maxLength"),
-    **dict.fromkeys(("arraymin", "arrayminsize", "minitems", "listtooshort"), "minItems"),
-    **dict.fromkeys(("arraymax", "arraymaxsize", "maxitems", "listtoolong"), "maxItems"),
-    **dict.fromkeys(("pattern", "matches", "regex", "stringpatternbase", "stringpatternmismatch"), "pattern"),
-    **dict.fromkeys(("numbermultiple", "multipleof", "notmultipleof", "isdivisibleby"), "multipleOf"),
-    **dict.fromkeys(("uniqueitems", "arrayunique", "unique_items"), "uniqueItems"),
-    **dict.fromkeys(
-        (
-            *("email", "isemail", "stringemail", "url", "uri", "isurl", "invaliddate", "isuuid", "uuid", "stringguid"),
-            *("dateformat", "dateformatiso", "isdatestring", "datetimeparsing", "dateparsing", "uuidparsing", "format"),
-        ),
-        "format",
-    ),
-    **dict.fromkeys(
-        (
-            *("type", "typemismatch", "invalidtype", "isstring", "isnumber", "isint", "isboolean", "isarray"),
-            *("isobject", "numberbase", "stringbase", "booleanbase", "arraybase", "objectbase", "notalist"),
-            "numberinteger",
-        ),
-        "type",
-    ),
-}  # fmt: skip
+    word: keyword
+    for keyword, codes in {
+        "required": """
+            required missing notnull notblank notempty isnotempty isdefined presence blank anyrequired
+            valueerrormissing missingfield missingargument missingparameter notnullvalidator notemptyvalidator
+            parametermissing requiredfield missingrequired missingrequiredfield missingrequiredparameter requirederror
+            fieldrequired fieldismissing""",
+        "additionalProperties": """
+            objectunknown unrecognizedkeys unknownfield unknownproperty extraforbidden unknown whitelistvalidation
+            unrecognizedfield unknownparameter unexpectedproperty extrafields unpermittedparameter unrecognizedproperty
+            additionalproperty valueerrorextra""",
+        "enum": """
+            enum literalerror anyonly oneof isenum isin invalidchoice invalidenumvalue in inclusion enumvalidator
+            invalidenum choice allowedvalues invalidoption typeerrorenum valueerrorconst""",
+        "minimum": """
+            min decimalmin gte numbermin greaterthanequal minvalue positiveorzero greaterthanorequal
+            greaterthanorequalvalidator valueerrornumbernotge""",
+        "maximum": """
+            max decimalmax lte numbermax lessthanequal maxvalue negativeorzero lessthanorequal lessthanorequalvalidator
+            valueerrornumbernotle""",
+        "exclusiveMinimum": "positive gt numbergreater numberpositive greaterthan valueerrornumbernotgt",
+        "exclusiveMaximum": "negative lt numberless numbernegative lessthan valueerrornumbernotlt",
+        "minLength": "minlength stringmin stringtooshort minimumlengthvalidator valueerroranystrminlength",
+        "maxLength": "maxlength stringmax stringtoolong maximumlengthvalidator valueerroranystrmaxlength",
+        "minItems": "arraymin arrayminsize minitems listtooshort valueerrorlistminitems",
+        "maxItems": "arraymax arraymaxsize maxitems listtoolong valueerrorlistmaxitems",
+        "pattern": "pattern matches regex stringpatternbase stringpatternmismatch valueerrorstrregex",
+        "multipleOf": "numbermultiple multipleof notmultipleof isdivisibleby valueerrornumbernotmultiple",
+        "uniqueItems": "uniqueitems arrayunique",
+        "format": """
+            email isemail stringemail url uri isurl invaliddate isuuid uuid stringguid dateformat dateformatiso
+            isdatestring format valueerrordate valueerrordatetime valueerrorurl valueerroremail valueerroruuid""",
+        "type": """
+            type typemismatch invalidtype isstring isnumber isint isboolean isarray isobject numberbase stringbase
+            booleanbase arraybase objectbase notalist numberinteger""",
+    }.items()
+    for word in codes.split()
+}
+"""The codes of Jakarta Bean Validation, FluentValidation, DRF, Go's validator, Joi, Zod, Vine, Symfony, pydantic.
+
+Letters and digits only, in lower case.
+"""
+_FAMILIES: Final = (
+    (re.compile(r"(\w{1,40})\.openapi\.\w+"), ""),  # express-openapi-validator: the keyword itself
+    (re.compile(r"(?:date|datetime|time|uuid|url)_(?:\w+_)?(?:parsing|type|past|future|scheme|version)"), "format"),
+    (re.compile(r"(?:int|float|bool|string|list|dict|set|tuple|model|decimal)_(?:type|parsing|from_float)\w*"), "type"),
+    (re.compile(r"type_error\..*"), "type"),
+)
+"""Codes of which there are many: pydantic's of types and forms."""
+PYDANTIC_OF_LISTS: Final = {"too_short": "minItems", "too_long": "maxItems"}
 _TYPE_OF_CODE: Final[Mapping[str, str]] = {
     **dict.fromkeys(("isstring", "stringbase", "stringtype"), "string"),
     **dict.fromkeys(("isnumber", "numberbase"), "number"),
@@ -85,51 +80,46 @@ _TYPE_OF_CODE: Final[Mapping[str, str]] = {
     **dict.fromkeys(("isarray", "arraybase", "listtype", "notalist"), "array"),
     **dict.fromkeys(("isobject", "objectbase", "dicttype", "modeltype", "modelattributestype"), "object"),
 }
-_LISTS: Final = (
-    *("enum", "allowedValues", "allowed_values", "allowed", "options", "choices", "validValues", "valid_values"),
-    *("acceptedValues", "accepted_values", "possibleValues", "possible_values", "permitted", "permittedValues"),
-    *(
-        "valids",
-        "enum_values",
-        "enumValues",
-        "values",
-        "expected",
-        "supportedValues",
-        "supported_values",
-        "validOptions",
-    ),
+_CLOSED_LISTS: Final = (
+    *("enum", "allowedvalues", "allowed", "options", "choices", "validvalues", "acceptedvalues", "possiblevalues"),
+    *("permitted", "permittedvalues", "valids", "enumvalues", "values", "expected", "supportedvalues", "validoptions"),
 )
 """Members that hold a closed list: ajv's `allowedValues`, Joi's `valids`, Zod's `options` and `values`."""
-_LIST_NAMES: Final = frozenset(_LISTS)
 _LIMITS: Final[Mapping[str, str]] = {
-    **{name: name for name in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "pattern")},
-    **{name: name for name in ("minLength", "maxLength", "minItems", "maxItems")},
-    **{"ge": "minimum", "gte": "minimum", "min": "minimum", "min_value": "minimum", "minValue": "minimum"},
-    **{"le": "maximum", "lte": "maximum", "max": "maximum", "max_value": "maximum", "maxValue": "maximum"},
-    **{"gt": "exclusiveMinimum", "lt": "exclusiveMaximum", "multiple_of": "multipleOf", "regex": "pattern"},
-    **{"min_length": "minLength", "max_length": "maxLength", "MinLength": "minLength", "MaxLength": "maxLength"},
-    **{"{{ min }}": "minimum", "{{ max }}": "maximum", "From": "minimum", "To": "maximum", "divisor": "multipleOf"},
+    **{
+        fold(name): name
+        for name in KEYWORDS
+        if name.startswith(("min", "max", "exclusiveM")) or name in ("multipleOf", "pattern")
+    },
+    **dict.fromkeys(("ge", "gte", "min", "minvalue", "{{ min }}", "from"), "minimum"),
+    **dict.fromkeys(("le", "lte", "max", "maxvalue", "{{ max }}", "to"), "maximum"),
+    **{"gt": "exclusiveMinimum", "lt": "exclusiveMaximum", "divisor": "multipleOf", "regex": "pattern"},
 }
 """Members that hold a limit: pydantic's `ctx`, Zod's issues, Vine's `meta`, Symfony's parameters."""
 _OF_THE_CODE: Final = (
-    *("limit", "limit_value", "param", "comparisonValue", "ComparisonValue", "allowedValue", "{{ limit }}"),
-    *("{{ compared_value }}", "comparison_value", "requirement", "constraint_value", "expectedValue"),
+    *("limit", "limitvalue", "param", "comparisonvalue", "allowedvalue", "{{ limit }}", "{{ comparedvalue }}"),
+    *("requirement", "constraintvalue", "expectedvalue"),
 )
 """Members that hold the limit of the keyword that the code says: ajv's and Joi's `limit`, Go's `param`."""
 _NESTED: Final = (
-    "extensions",
-    "params",
-    "ctx",
-    "context",
-    "meta",
-    "parameters",
-    "attributes",
-    "formattedMessagePlaceholderValues",
+    *("extensions", "params", "ctx", "context", "meta", "parameters", "attributes"),
+    "formattedmessageplaceholdervalues",
 )
 _LENGTHS: Final[Mapping[str, str]] = {"minimum": "min", "maximum": "max", "minLength": "min", "maxLength": "max"}
 _TEXTS: Final = frozenset({"string", "str", "text"})
 _ARRAYS: Final = frozenset({"array", "list", "set", "tuple", "slice"})
 _MOST_CHOICES: Final = 300
+_LONGEST_CODE: Final = 60
+_NO_LIMITS: Final = frozenset({"required", "additionalProperties", "enum", "type", "format"})
+
+
+def states_of(message: str) -> dict[str, Json]:
+    """Return what the sentences of a text state; the first one counts where two state the same keyword."""
+    stated: dict[str, Json] = {}
+    for one in read(message).said:
+        for keyword, value in one.states.items():
+            stated.setdefault(keyword, value)
+    return stated
 
 
 def keyword_of(code: str) -> str:
@@ -138,92 +128,79 @@ def keyword_of(code: str) -> str:
         return ""
     if code in KEYWORDS:
         return code
-    return _CODES.get(_plain(code), "")
-
-
-_LONGEST_CODE: Final = 60
+    if (keyword := _CODES.get(_plain(code))) is not None:
+        return keyword
+    for pattern, family in _FAMILIES:
+        if (found := pattern.fullmatch(code)) is not None:
+            return family or keyword_of(found[1])
+    return ""
 
 
 def stated_keywords(code: str, keyword: str, native: Mapping[str, Json], message: str) -> dict[str, Json]:
     """Return the JSON Schema keywords that a complaint states: its members before its text."""
-    members: dict[str, Json] = dict(native)
+    members = folded(native)
     for name in _NESTED:
-        inner = native.get(name)
-        if isinstance(inner, dict):
-            members |= inner
-    stated = _listed(members, keyword)
-    if not stated:
-        stated = _limits(members, code, keyword)
+        if isinstance(inner := members.get(name), dict):
+            members |= folded(inner)
+    expected = members.get("expected")
+    stated = _listed(members, keyword) or _limits(members, code, keyword)
     if not stated and keyword in ("", "type") and (kind := _TYPE_OF_CODE.get(_plain(code))):
         stated = {"type": kind}
-    if (
-        not stated
-        and isinstance(members.get("expected"), str)
-        and (kind := type_in(f"expected {members['expected']}."))
-    ):
-        stated = {"type": kind}
-    if not stated:
-        stated = limits_in(message)
+    if not stated and isinstance(expected, str):
+        stated = {name: value for name, value in states_of(f"must be {expected}").items() if name == "type"}
+    stated = stated or states_of(message)
     if keyword in ("required", "additionalProperties"):
         stated.pop("type", None)
     return stated
 
 
-_SEPARATORS: Final = re.compile(r"[^a-z0-9]")
-
-
 def _plain(code: str) -> str:
-    return _SEPARATORS.sub("", code.lower())
+    return "".join(one for one in code.lower() if one.isascii() and one.isalnum())
 
 
 def _listed(members: Mapping[str, Json], keyword: str) -> dict[str, Json]:
-    for name in _LISTS if not _LIST_NAMES.isdisjoint(members) else ():
+    for name in _CLOSED_LISTS:
         value = members.get(name)
-        if isinstance(value, list) and value and len(value) <= _MOST_CHOICES and all(map(_is_scalar, value)):
+        if isinstance(value, list) and 0 < len(value) <= _MOST_CHOICES and all(map(_is_scalar, value)):
             if name in ("values", "expected", "enum") or keyword in ("", "enum"):
                 return {"enum": list(value)}
         elif isinstance(value, str) and name in ("expected", "permitted", "values", "allowed"):
-            listed = read_list(value)  # pydantic: "'a', 'b' or 'c'", Valibot: '("a" | "b")'
-            enough = len(listed.items) > 1 or (keyword == "enum" and listed.items)
-            if enough and keyword in ("", "enum") and listed.is_closed and not value[listed.end :].strip(" )"):
-                return {"enum": list(listed.items)}
+            listed = english().values("options", value)  # pydantic: "'a', 'b' or 'c'", Valibot: '("a" | "b")'
+            if keyword in ("", "enum") and (len(listed) > 1 or (keyword == "enum" and listed)):
+                return {"enum": list(listed)}
     choices = members.get("{{ choices }}")
-    if isinstance(choices, str) and (listed := read_list(choices)).items and listed.is_closed:
-        return {"enum": list(listed.items)}
+    if isinstance(choices, str) and (listed := english().values("options", choices)):
+        return {"enum": list(listed)}
     param = members.get("param")
     if keyword == "enum" and isinstance(param, str) and " " in param.strip():
         return {"enum": param.split()}  # Go's validator: `oneof=a b c`
     return {}
 
 
-def _limits(members: Mapping[str, Any], code: str, keyword: str) -> dict[str, Json]:
+def _limits(members: Mapping[str, Json], code: str, keyword: str) -> dict[str, Json]:
     about = str(members.get("origin") or members.get("type") or "").lower()
-    is_text, is_array = (
-        about in _TEXTS or "string" in code.lower(),
-        about in _ARRAYS or code.startswith(("array", "list")),
-    )
-    if _plain(code) in ("tooshort", "toolong") and members.get("actual_length") is not None:
+    is_text = about in _TEXTS or "string" in code.lower()
+    is_array = about in _ARRAYS or code.startswith(("array", "list"))
+    if _plain(code) in ("tooshort", "toolong") and members.get("actuallength") is not None:
         is_array = True  # pydantic's, of a list
     stated: dict[str, Json] = {}
     for name, value in members.items():
         limited = _LIMITS.get(name) or (keyword if name in _OF_THE_CODE else "")
-        if not limited or limited in ("required", "additionalProperties", "enum", "type", "format"):
+        if not limited or limited in _NO_LIMITS:
             continue
+        number = _number(value)
         if limited == "pattern":
             if isinstance(value, str) and _is_pattern(value):
                 stated["pattern"] = value
-            continue
-        number = _number(value)
-        if number is None:
-            continue
-        if limited in ("minimum", "maximum") and members.get("inclusive") is False:
-            limited = "exclusiveMinimum" if limited == "minimum" else "exclusiveMaximum"
-        if limited in ("minimum", "maximum") and keyword.endswith(("Length", "Items")):
-            limited = limited[:3] + keyword[3:]
-        elif limited in _LENGTHS and (is_text or is_array):
-            limited = _LENGTHS[limited] + ("Items" if is_array else "Length")
-        if _is_schema(limited, number):
-            stated[limited] = number
+        elif number is not None:
+            if limited in ("minimum", "maximum") and members.get("inclusive") is False:
+                limited = "exclusiveMinimum" if limited == "minimum" else "exclusiveMaximum"
+            if limited in ("minimum", "maximum") and keyword.endswith(("Length", "Items")):
+                limited = limited[:3] + keyword[3:]
+            elif limited in _LENGTHS and (is_text or is_array):
+                limited = _LENGTHS[limited] + ("Items" if is_array else "Length")
+            if _is_schema(limited, number):
+                stated[limited] = number
     return stated
 
 
@@ -276,8 +253,6 @@ def fit_keywords(stated: Mapping[str, Json], value: Json) -> Mapping[str, Json]:
 
     The form of a date is not that of a word.
     """
-    if isinstance(value, str) and is_of_moment(stated) and not any(map(str.isdigit, value)):
-        return {}
     if isinstance(value, str) and not _NUMERIC.fullmatch(value):
         return {_OF_TEXT.get(keyword, keyword): limit for keyword, limit in stated.items()}
     if isinstance(value, list):

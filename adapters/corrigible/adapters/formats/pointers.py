@@ -1,50 +1,49 @@
-"""From the ways in which dialects name a place to a pointer into the request document."""
+"""From the ways in which answers name a place to a pointer into the request document.
+
+Knows: the table of shapes, what was sent. Does not know: sentences, descriptions.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
-from corrigible.adapters.formats.message.member_names import find_member, find_subject, missing_member, unknown_member
 from corrigible.rules.pointer import MISSING, escape, parameters_at, segments, to_pointer, value_at
+from corrigible.rules.wordings import Kind, read
+from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Json, Request
 
-_STEPS = re.compile(r"""\[\s*(?:'([^']*)'|"([^"]*)")\s*\]|[^./\[\]]+""")
+from .error_shapes import FURTHER_STEPS, IN_ELEMENTS, IN_OBJECTS, PARTS, PLACE_ENDINGS, PLACES, Source
+from .members import Members, folded
+
+_STEPS: Final = re.compile(r"""\[\s*(?:'([^']*)'|"([^"]*)")\s*\]|[^./\[\]]+""")
 """A quoted name in brackets (RFC 9535) is one step, whatever it holds."""
-_SEPARATORS: Final = re.compile(r"[\s_-]")
 _WHERE: Final = {
-    "body": "body",
-    "requestbody": "body",
-    "payload": "body",
-    "json": "body",
-    "form": "body",
-    "query": "query",
-    "querystring": "query",
-    "queryparams": "query",
-    "headers": "headers",
-    "header": "headers",
-    "path": "path",
-    "params": "path",
-    "pathparams": "path",
+    **dict.fromkeys(("body", "requestbody", "payload", "json", "form"), "body"),
+    **dict.fromkeys(("query", "querystring", "queryparams"), "query"),
+    **dict.fromkeys(("headers", "header"), "headers"),
+    **dict.fromkeys(("path", "params", "pathparams"), "path"),
     "request": "request",
-    "cookie": "cookie",
-    "cookies": "cookie",
+    **dict.fromkeys(("cookie", "cookies"), "cookie"),
 }
 """What dialects call the parts of a request. `params` are Express' and Fastify's path parameters."""
+_UNION_BRANCH: Final = re.compile(r"(?:int|float|str|bool|dict|list|none|function-\w+|[a-z]+\[.*\]|[A-Z]\w*)")
+"""pydantic names the branch of a union as one more step: `["body", "size", "int"]`."""
+_MOST: Final = 64
+_LONGEST_NAME: Final = 120
 
 
-def place_in_message(message: str, request: Request) -> tuple[str, str]:
-    """Return the place and the keyword that a message alone gives, empty where it gives none.
+class Place(NamedTuple):
+    """A place as the answer says it."""
 
-    A missing member is where it would be; any other has to be in the request.
-    """
-    name = find_member(message)
-    if name.member:
-        return pointer(steps(name.member), request, place=part_of(name.part)), name.constraint
-    name = find_subject(message)
-    place = pointer(steps(name.member), request, place=part_of(name.part)) if name.member else ""
-    return (place, "") if place and value_at(request, place) is not MISSING else ("", "")
+    parts: tuple[str, ...] = ()
+    where: str = ""
+    """The part of the request, where that is said beside it."""
+    text: str = ""
+    """What was said, where it was one text."""
+    is_whole: bool = False
+    """Whether the whole of that part is told, and not only that a place is in there."""
 
 
 def steps(place: str) -> list[str]:
@@ -55,9 +54,116 @@ def steps(place: str) -> list[str]:
     return [part for part in parts if part and not part.startswith("[")]
 
 
+def told_steps(place: str) -> list[str]:
+    """Split the place that a member has, which may be a form's name: `items[0][price]` (WHATWG URL, section 5)."""
+    if "[" in place and not place.startswith(("/", "#")) and "." not in place and "'" not in place:
+        return [part for part in parameter_segments(place) if part]
+    return steps(place)
+
+
 def part_of(name: str) -> str:
     """Return the part of the request that a dialect's word stands for, empty where it is no such word."""
-    return _WHERE.get(_SEPARATORS.sub("", name).lower(), "")
+    return _WHERE.get("".join(name.replace("_", " ").replace("-", " ").split()).lower(), "") if len(name) < 20 else ""
+
+
+def is_name(value: Json) -> bool:
+    """Whether a text may be the name of a place: no sentence, and not that of an exception."""
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_NAME:
+        return False
+    return " " not in value and not value.endswith(("Error", "Exception"))
+
+
+def told_place(told: Members, request: Request, *, has_text: bool) -> Place:
+    """Return the place that the object of an error names, without parts where it names none. Names are folded."""
+    part = next((told[name] for name in PARTS if isinstance(told.get(name), str) and part_of(str(told[name]))), "")
+    for source in _sources_in(told):
+        if (has_text or not source.is_beside_text) and (has_text or not source.may_be_the_route):
+            place = _read_source(source, told[source.member], str(part), request)
+            if source.member == "loc":
+                place = place._replace(parts=_without_branch(place.parts, str(told.get("type", "")), request))
+            if place.parts or place.where:
+                return place._replace(parts=(*place.parts, *_further(told)))
+    for name in told if has_text else ():
+        if name.endswith(PLACE_ENDINGS) and name not in _BY_NAME and is_name(told[name]):
+            place = read_place(told[name], str(part))
+            if value_at(request, pointer(place.parts, request, place=place.where)) is not MISSING:
+                return place
+    return Place((), part_of(str(part)))
+
+
+_RANK: Final = {source: rank for rank, source in enumerate(PLACES)}
+_BY_NAME: Final[Mapping[str, Sequence[Source]]] = {
+    name: [source for source in PLACES if source.member == name] for name in {source.member for source in PLACES}
+}
+
+
+def _sources_in(told: Members) -> Iterable[Source]:
+    found = [source for name in told if name in _BY_NAME for source in _BY_NAME[name]]
+    return sorted(found, key=_RANK.__getitem__) if len(found) > 1 else found
+
+
+def _read_source(source: Source, value: Json, part: str, request: Request) -> Place:
+    if source.whole_if_empty and value == "":
+        return Place((), "body", is_whole=True) if request.body is not None else Place()
+    if value in (None, "", [], {}) or isinstance(value, dict) is not source.is_object:
+        return Place()
+    if isinstance(value, str) and (value == request.path or (value == part and source.member in PARTS)):
+        return Place()  # Spring's `path` is where the request went; `location: "body"` is a part
+    if source.is_beside_text and not is_name(value):
+        return Place()
+    return read_place(value, part)
+
+
+def read_place(value: Json, part: str = "") -> Place:
+    """Return the place that a value tells: a path, a list of steps, JSON:API's `source`, protovalidate's `field`."""
+    where = part_of(part)
+    if isinstance(value, dict):
+        return _read_object(folded(value))
+    if isinstance(value, str):
+        parts = tuple(told_steps(value))
+        return Place(parts, where or ("body" if value.startswith("#") else ""), value) if parts else Place()
+    if isinstance(value, list) and len(value) <= _MOST:
+        keys = [one.get("key", one.get("name")) if isinstance(one, dict) else one for one in value]
+        if all(isinstance(one, str | int) and not isinstance(one, bool) for one in keys):
+            return Place(tuple(str(one) for one in keys), where)
+    return Place()
+
+
+def _read_object(told: Members) -> Place:
+    elements = told.get("elements")
+    if isinstance(elements, list):
+        each = [folded(one) for one in elements if isinstance(one, dict)]
+        return Place(tuple(str(one[name]) for one in each for name in IN_ELEMENTS if name in one), "body")
+    for name, where in IN_OBJECTS.items():
+        inner = told.get(name)
+        if isinstance(inner, str) and inner and " " not in inner:
+            parts = [inner] if where in ("query", "headers") else told_steps(inner)
+            return Place(tuple(parts), where, inner)
+        if isinstance(inner, list) and inner and name == "path":
+            return read_place(inner)
+    pointers = told.get("pointers")
+    return _read_object(folded(pointers)) if isinstance(pointers, dict) else Place()
+
+
+def _without_branch(parts: tuple[str, ...], kind: str, request: Request) -> tuple[str, ...]:
+    """Return the steps of pydantic's `loc` without what is no step: how far JSON was read, the branch of a union."""
+    if kind == "json_invalid" and all(part.isdecimal() for part in parts[1:]):
+        return parts[:1]
+    if len(parts) < 3 or "missing" in kind or "extra" in kind or _UNION_BRANCH.fullmatch(parts[-1]) is None:
+        return parts
+    node = value_at(request, to_pointer(parts[:-1]))
+    is_member = isinstance(node, dict) and parts[-1] in node
+    return parts if node in (MISSING, None) or is_member else parts[:-1]
+
+
+def _further(told: Members) -> tuple[str, ...]:
+    """Return one more step of the place, where a member of its own names that."""
+    for name in FURTHER_STEPS:
+        outer, _, inner = name.partition(".")
+        around = told.get(outer)
+        if isinstance(around, dict) and isinstance(step := folded(around).get(inner), str):
+            return (step,)
+    return ()
 
 
 def pointer(parts: Sequence[str], request: Request, *, member: str = "", place: str = "") -> str:
@@ -119,14 +225,20 @@ def _query(parts: Sequence[str], request: Request) -> str:
     return f"/query/{escape(nested)}"
 
 
+def member_said(message: str, *kinds: Kind) -> str:
+    """Return the first member that a message says of one of some kinds, empty where there is none."""
+    return next((field for one in read(message).of(*kinds) for field in one.slots.get("field", ())), "")
+
+
 def member_pointer(place: str, message: str, constraint: str, request: Request) -> str:
     """Return the place of the member that a message names below a place, the place itself where it names none.
 
     Validators point to the object that lacks a member, or has one too many: the place is the member's own.
     """
-    name = unknown_member(message) if constraint in ("additionalProperties", "unevaluatedProperties") else ""
+    is_unknown = constraint in ("additionalProperties", "unevaluatedProperties")
+    name = member_said(message, Kind.UNKNOWN) if is_unknown else ""
     if constraint == "required":
-        name = missing_member(message)
+        name = member_said(message, Kind.MISSING)
     if not name or place in ("", "/path"):
         return place
     if place == "/query":

@@ -9,7 +9,7 @@ from typing import Final
 from corrigible.adapters.formats.message.sent_values import SentValue, fold
 from corrigible.adapters.vocabulary import Path
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import to_pointer
+from corrigible.rules.pointer import escape, to_pointer
 from corrigible.rules.safety.json_text import repaired_json
 from corrigible.schema.exchange import Json, Protocol, Request
 
@@ -76,3 +76,26 @@ def find_sent(part: str, tail: Sequence[str], sent: Sequence[SentValue]) -> str 
         if len(chosen) > 1:
             return None
     return ""
+
+
+def places_of(value: Json, request: Request) -> list[str] | None:
+    """Return the places of the body with this value; None where it is too large to say."""
+    waiting: list[tuple[str, Json]] = [("/body", request.body)]
+    found: list[str] = []
+
+    for _ in range(_MOST_SENT):
+        if not waiting:
+            return found
+        place, here = waiting.pop()
+        if here == value and type(here) is type(value):
+            found.append(place)
+        inner = here.items() if isinstance(here, dict) else enumerate(here) if isinstance(here, list) else ()
+        waiting += [
+            (f"{place}/{escape(str(name))}", one)
+            for name, one in inner
+            if isinstance(one, (dict, list)) or type(one) is type(value)
+        ]
+    return None
+
+
+_MOST_SENT: Final = 2000

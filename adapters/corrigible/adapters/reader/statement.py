@@ -10,8 +10,7 @@ from typing import Final
 
 from corrigible.adapters.formats.keywords import keyword_of, stated_keywords
 from corrigible.rules.violation import Violation
-from corrigible.rules.wordings import Kind, Said, read
-from corrigible.schema.exchange import Json
+from corrigible.rules.wordings import Kind, read
 
 _MOST: Final = 16
 """Complaints of one text."""
@@ -40,9 +39,7 @@ def _complaints(message: str) -> Sequence[str]:
 def _stated(error: Violation) -> Iterator[Violation]:
     keyword = error.constraint or keyword_of(error.code)
     said = read(error.message).said
-    stated = dict(error.stated) or stated_keywords(error.code, keyword, {"type": error.type, **error.native}, "")
-    if not stated:
-        stated = _states(said)
+    stated = dict(error.stated) or stated_keywords(error.code, keyword, {"type": error.type, **error.native}, error.message)
     told = [one for one in said if one.kind in _KEYWORDS]
     if not keyword and not stated and told and len({one.kind for one in told}) == 1:
         fields = dict.fromkeys(field for one in told for field in one.slots.get("field", ()))
@@ -52,12 +49,3 @@ def _stated(error: Violation) -> Iterator[Violation]:
                 yield error._replace(constraint=keyword, param=field)
             return
     yield error._replace(constraint=keyword, stated=stated)
-
-
-def _states(said: Sequence[Said]) -> dict[str, Json]:
-    """Return what all sentences state; the first one counts where two state the same keyword."""
-    stated: dict[str, Json] = {}
-    for one in said:
-        for keyword, value in one.states.items():
-            stated.setdefault(keyword, value)
-    return stated

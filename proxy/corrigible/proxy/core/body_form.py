@@ -11,7 +11,7 @@ from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.bodies.request_form import body_form_violation, is_json_as_form
-from corrigible.adapters.formats.message.member_names import unknown_member
+from corrigible.adapters.formats.pointers import member_said
 from corrigible.adapters.reader.evidence import tells_of_nothing
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.schema_repair.body_form import BOUNDARY, CODING, MALFORMED, MALFORMED_XML, TEXT, is_json
@@ -19,6 +19,7 @@ from corrigible.rules.schema_repair.json_schema import member
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.wire_text import read
 from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import Kind
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .answer_form import is_produced
@@ -106,7 +107,7 @@ def _is_unread(case: RefusalCase, error: Violation, violation: SchemaViolation) 
 def _is_of_letters(case: RefusalCase, error: Violation) -> bool:
     """Whether an error is about a member `0` of an object that has none: the server took a text for the object."""
     body = case.request.body
-    name = unknown_member(error.message[:_READ]) if error.constraint in OF_UNKNOWN and not error.pointer else ""
+    name = member_said(error.message, Kind.UNKNOWN) if error.constraint in OF_UNKNOWN and not error.pointer else ""
     return name.isdecimal() and (isinstance(body, str) or (isinstance(body, Mapping) and name not in body))
 
 

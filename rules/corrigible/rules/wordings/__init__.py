@@ -5,7 +5,7 @@ of descriptions and of the bodies that texts come from.
 """
 
 from corrigible.rules.wordings.reader import Reading, Said, Wordings, read
-from corrigible.rules.wordings.rows import Kind, Language, Row, Rows, WrongRow, build_rows, languages
+from corrigible.rules.wordings.rows import Kind, Language, Row, Rows, WrongRow, build_rows, english, languages
 
 __all__ = [
     "Kind",
@@ -17,6 +17,7 @@ __all__ = [
     "Wordings",
     "WrongRow",
     "build_rows",
+    "english",
     "languages",
     "read",
 ]

@@ -90,7 +90,19 @@ _RANGES: Final[Mapping[str, str]] = {
     "devanagari": "\u0904-\u0939",
 }
 """The letters of the scripts that a language may be written in, folded."""
-_HEAD: Final = ("language", "script", "spaces", "common", "parts", "joins", "not_names", "numbers", "types", "forms", "rows")
+_HEAD: Final = (
+    "language",
+    "script",
+    "spaces",
+    "common",
+    "parts",
+    "joins",
+    "not_names",
+    "numbers",
+    "types",
+    "forms",
+    "rows",
+)
 _ROW: Final = ("id", "pattern", "unless", "states", "example", "gives", "counter")
 _SLOT: Final = re.compile(r"\{([a-z]+)\}")
 _STATED: Final = re.compile(r"\{([a-z]+)(?::\d)?\}")
@@ -283,8 +295,10 @@ def _row(data: Any, at: Trail, language: str, words: Words) -> Row:
 
 def _pattern(written: Any, at: Trail, parts: Mapping[str, str]) -> str:
     """Return a pattern with its parts written out and its letters folded as texts are."""
+    if isinstance(written, list) and all(isinstance(one, str) for one in written):
+        written = f"(?:{'|'.join(written)})"
     if not isinstance(written, str):
-        raise WrongRow(at, "a pattern is a text")
+        raise WrongRow(at, "a pattern is a text, or a list of texts of which one has to match")
     for slot in _SLOT.findall(written):
         if slot not in SLOTS:
             raise WrongRow(at, f"{{{slot}}} is no slot{suggest_spelling(slot, SLOTS)}; slots: {', '.join(SLOTS)}")

@@ -1,0 +1,313 @@
+"""Texts that say their place in a form of their own, as a table: where the place stands, where the sentence.
+
+| who | example |
+|---|---|
+| Fastify | `body/items/0/n must be integer, body/name must be string` |
+| Spring | `Required request parameter 'q' for method parameter type String is not present` |
+| pydantic's own text | `items.0.n\\n  Input should be a valid integer [type=int_parsing, input_value=...` |
+| GraphQL, of a variable | `Variable "$in" got invalid value "x" at "in.items[0].n"; Int cannot represent ...` |
+| protovalidate, printed | `validation errors:\n - items[1].sku: does not match [string.pattern]` |
+| lists of complaints | `Invalid input data:\n- quantity: expected number, received string` |
+| a path in a sentence | `must be a list (at /box/sizes)`, `box.sizes: not a list` |
+| Slack and others, at the end | `failed to match all allowed schemas [json-pointer:/blocks/1/accessory]` |
+
+These patterns and `OF_PART` are the only ones that the envelope applies to a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import islice
+from typing import Final, NamedTuple
+
+from corrigible.rules.budget import walk
+from corrigible.rules.pointer import MISSING, escape, to_pointer, value_at
+from corrigible.rules.safety.nearness import letters, split_words
+from corrigible.rules.wordings import Kind, read
+from corrigible.schema.exchange import Request
+
+from .pointers import member_pointer, part_of, pointer, steps
+from .sent_places import find_sent, sent_places
+
+_READ: Final = 4000
+_MOST: Final = 32
+_PART: Final = r"(?:body|querystring|params|headers)"
+
+
+class Told(NamedTuple):
+    """One place that a text tells."""
+
+    pointer: str
+    text: str
+    """The sentence about it."""
+    keyword: str = ""
+    """The keyword of JSON Schema that the sentence is about, where its form says that."""
+    rule: str = ""
+    """The code that stands beside the sentence."""
+
+
+class TextShape(NamedTuple):
+    """How some servers write a place in a text."""
+
+    mark: str
+    """What such a text has in it: others are not looked at."""
+    pattern: re.Pattern[str]
+    """Groups: `place`, or `name` where it is one step; perhaps `part`, `text`, which is else the whole, and `rule`."""
+    around: str = ""
+    """What the place is in."""
+    part: str = ""
+    """The part of the request that the place is in where no group says that."""
+    keyword: str = ""
+    between: re.Pattern[str] | None = None
+    """Where one sentence ends and the next begins, each of which the pattern must match; else it may match anywhere."""
+    steps: tuple[tuple[re.Pattern[str], str], ...] = ()
+    """Patterns that give one more step, with the keyword that each stands for."""
+
+
+SHAPES: Final = (
+    TextShape(
+        mark="Required ",
+        pattern=re.compile(
+            r"^Required (?:request )?(?:(?P<part>header)|(?:query )?parameter) '(?P<name>[\w.\[\]-]{1,80})'"
+        ),
+        part="query",
+        keyword="required",
+    ),
+    TextShape(
+        mark=" must ",
+        pattern=re.compile(rf"(?P<part>{_PART})(?P<place>/\S{{0,300}})? (?P<text>must (?s:.+))"),
+        between=re.compile(rf", (?={_PART}[/ ])"),
+    ),
+    TextShape(
+        mark=" [type=",
+        pattern=re.compile(
+            r"^(?P<place>[\w.\[\]-]{1,200})\n {2}(?P<text>[^\n]{1,400}?) \[type=(?P<rule>\w{1,60}), input_value=",
+            re.MULTILINE,
+        ),
+    ),
+    TextShape(
+        mark="json-pointer:",
+        pattern=re.compile(r"^(?P<text>[^\n]{1,2000}?) ?[(\[]json-pointer: ?#?(?P<place>/[^\])\s]{0,300})[)\]]\.?$"),
+        around="/body",
+    ),
+    TextShape(
+        # graphql-js quotes with ", graphql-core with '; the newest releases of both say "has invalid value".
+        mark="Variable ",
+        pattern=re.compile(
+            r"""^Variable ["']?\$(?P<name>\w{1,80})["']? """
+            r"""(?:(?:got|has) invalid value .{0,400}? at ["'](?P<place>[\w.\[\]]{1,200})["']|\S)""",
+            re.DOTALL,
+        ),
+        around="/body/variables",
+        steps=(
+            (
+                re.compile(
+                    r"""Field ["']?(?P<a>\w{1,80})["']? of required type .{0,120}? was not provided"""
+                    r"""|to include required field ["'](?P<b>\w{1,80})["']"""
+                    r"""|of required type .{0,120}? was not provided|of non-null type .{0,120}? to be provided"""
+                ),
+                "required",
+            ),
+            (
+                re.compile(
+                    r"""Field ["'](?P<a>\w{1,80})["'] is not defined by type"""
+                    r"""|not to include unknown field ["'](?P<b>\w{1,80})["']"""
+                ),
+                "additionalProperties",
+            ),
+        ),
+    ),
+)
+
+
+class FieldMessage(NamedTuple):
+    """The part of a message that is about one field of a protobuf message."""
+
+    field: str
+    text: str
+    rule: str = ""
+
+
+_PROTOVALIDATE: Final = re.compile(
+    r"^(?:validation errors?:)?[ \t]*(?:- )?"
+    r"(?P<field>[A-Za-z_][\w.]*(?:\[[^\[\]\n]{0,80}\][\w.]*)*): "
+    r"(?P<text>[^\n]{1,500}?)(?: \[(?P<rule>[a-z_][\w./]*)\])?$",
+    re.MULTILINE,
+)
+_GEN_VALIDATE: Final = re.compile(r"invalid [A-Z]\w*\.([A-Z]\w*(?:\[[^\[\]]{0,80}\])?): ")
+
+
+def fields_in(message: str) -> list[FieldMessage]:
+    """Return the fields that a message names as protovalidate or protoc-gen-validate do; none where it is prose.
+
+    `invalid Order.Items[1]: embedded message failed validation | caused by: invalid Item.UnitPrice: value must be ...`
+    """
+    if message.startswith(("validation error:", "validation errors:")):
+        found = islice(_PROTOVALIDATE.finditer(message[:_READ]), _MOST)
+        return [FieldMessage(one["field"], one["text"], one["rule"] or "") for one in found]
+    out: list[FieldMessage] = []
+    for part in message[:_READ].split("; invalid ") if message.startswith("invalid ") else ():
+        part = part if part.startswith("invalid ") else f"invalid {part}"
+        path = [one[1] for one in _GEN_VALIDATE.finditer(part)]
+        if path:
+            field = ".".join(name[0].lower() + name[1:] for name in path)
+            out.append(FieldMessage(field, part.rpartition(f"{path[-1]}: ")[2].partition(" | caused by: ")[0]))
+    return out
+
+
+def told_in(message: str, request: Request) -> list[Told]:
+    """Return the places that a text tells in a form of its own; none where it is prose, or about something not sent."""
+    text = message[:_READ]
+    for shape in SHAPES:
+        if shape.mark not in text or (shape.around and value_at(request, shape.around) is MISSING):
+            continue
+        if shape.between is None:
+            found = [*islice(shape.pattern.finditer(text), _MOST)]
+        else:
+            pieces = [shape.pattern.fullmatch(one) for one in shape.between.split(text, _MOST)]
+            found = [one for one in pieces if one is not None]
+            found = found if len(found) == len(pieces) else []
+        told = [_told(shape, one, text, request) for one in found]
+        if told and (shape.between is None or all(one.keyword for one in told)):
+            return told
+    return []
+
+
+def _told(shape: TextShape, found: re.Match[str], text: str, request: Request) -> Told:
+    groups = found.groupdict()
+    place, sentence = groups.get("place"), groups.get("text") or text
+    parts = steps(place) if place else [groups["name"]] if groups.get("name") else []
+    part = part_of(groups.get("part") or shape.part)
+    told = shape.around + to_pointer(parts) if shape.around else pointer(parts, request, place=part)
+    for pattern, keyword in shape.steps:
+        if (more := pattern.search(text)) is not None:
+            name = next((one for one in more.groups() if one), "")
+            return Told(told + to_pointer([name] if name else []), sentence, keyword)
+    keyword = shape.keyword or keyword_of_sentence(sentence)
+    return Told(member_pointer(told, sentence, keyword, request), sentence, keyword, groups.get("rule") or "")
+
+
+_AJV: Final[Mapping[tuple[str, ...], str]] = {
+    ("must have required property",): "required",
+    ("must NOT have additional properties",): "additionalProperties",
+    ("must be equal to one of the allowed values",): "enum",
+    ("must be equal to constant",): "const",
+    ("must match pattern",): "pattern",
+    ("must match format",): "format",
+    ("must be >= ",): "minimum",
+    ("must be <= ",): "maximum",
+    ("must be > ",): "exclusiveMinimum",
+    ("must be < ",): "exclusiveMaximum",
+    ("must be multiple of",): "multipleOf",
+    ("must NOT have fewer than", " char"): "minLength",
+    ("must NOT have more than", " char"): "maxLength",
+    ("must NOT have fewer than", " items"): "minItems",
+    ("must NOT have more than", " items"): "maxItems",
+    ("must NOT have duplicate items",): "uniqueItems",
+    ("must match a schema in anyOf",): "anyOf",
+    ("must match exactly one schema in oneOf",): "oneOf",
+    **{(f"must be {name}",): "type" for name in ("string", "number", "integer", "boolean", "object", "array", "null")},
+}
+"""What the sentences of Ajv have in them, by keyword."""
+
+
+def keyword_of_sentence(message: str) -> str:
+    """Return the keyword whose message of Ajv's this is, empty where it is none."""
+    if message == "is read-only":
+        return "readOnly"
+    text = message[:_READ]
+    return next((keyword for parts, keyword in _AJV.items() if all(part in text for part in parts)), "")
+
+
+_LISTED: Final = re.compile(
+    r"^(?P<heading>[^\n]{1,300}):[ \t]*\n+(?P<lines>(?:[ \t]*[-*•][ \t]+[^\n]{1,400}(?:\n|$))+)"
+)
+_LINE: Final = re.compile(r"[-*•][ \t]+(?P<name>[A-Za-z_$][\w$.\[\]-]{0,119}): (?P<complaint>\S[^\n]{0,399})")
+_MOST_WORDS: Final = 3
+"""Of a heading that may be the name of a member."""
+
+
+def listed_complaints(message: str, request: Request) -> list[Told]:
+    """Return the complaints that a text lists one a line, each behind a name; none where one of them has no place.
+
+    The names are those of the object that the heading ends with the name of (`Invalid input data:` of `inputData`), or
+    else of the only place that ends in them.
+    """
+    listed = _LISTED.match(message)
+    if listed is None or not isinstance(request.body, Mapping) or request.form:
+        return []
+    last = split_words(listed["heading"])[-_MOST_WORDS:]
+    endings = {"".join(last[at:]) for at in range(len(last))}
+    named = [f"/body/{escape(str(name))}" for name in request.body if letters(str(name)) in endings]
+    objects = [one for one in named if isinstance(value_at(request, one), Mapping)]
+    sent = () if len(objects) == 1 else list(sent_places(request))
+    out: list[Told] = []
+    for written in listed["lines"].splitlines()[:_MOST]:
+        line = _LINE.fullmatch(written.strip())
+        names = steps(line["name"]) if line is not None else []
+        place = objects[0] + to_pointer(names) if len(objects) == 1 else find_sent("body", names, sent)
+        if line is None or not place:
+            return []
+        out.append(Told(place, line["complaint"]))
+    return out
+
+
+_WORD: Final = r"[\w$@-]{1,60}"
+_STEP: Final = rf"(?:\.{_WORD}|\[(?:{_WORD}|'{_WORD}'|\"{_WORD}\")\])"
+_PATH: Final = rf"(?<![\w/:.@])(?P<path>(?:#?(?:/{_WORD}){{1,10}})|{_WORD}{_STEP}{{1,10}})"
+_KIND: Final = r"(?:field|property|parameter|attribute|member|argument|key|path|location|element|value|input)"
+_BEHIND: Final = re.compile(
+    rf"[\s,;:-]{{0,3}}[(\[]?\s?(?:\b(?:at|in|for|on|under)\b:? )?(?:the )?(?:{_KIND}:? )?"
+    rf"['\"`]?{_PATH}['\"`]?\s?[)\]]?[.!]?$",
+    re.IGNORECASE,
+)
+_BEFORE: Final = re.compile(
+    rf"^(?:[A-Za-z ]{{1,40}}[:-]\s?)?(?:the )?(?:{_KIND} )?(?P<mark>['\"`]?){_PATH}(?P=mark)(?: {_KIND})?"
+    r"(?:(?: (?:was|is) (?:rejected|refused))?\s?[:.-]\s{1,3}(?=\S)"
+    r"|(?= (?:must|should|has|is|can|may|needs|does|was)\b))",
+    re.IGNORECASE,
+)
+_LONGEST_PROSE: Final = 1000
+_NOWHERE: Final = Told("", "")
+
+
+def path_in_prose(message: str, request: Request) -> Told:
+    """Return the place that a text tells by its path and what it says of it; empty where it tells none.
+
+    A path counts if the request has the place, or the object inside its body in which it would be.
+    """
+    for pattern in (_BEFORE, _BEHIND) if len(message) <= _LONGEST_PROSE else ():
+        told = pattern.search(message)
+        if told is None:
+            continue
+        sentence = message[told.end() :] if pattern is _BEFORE else message[: told.start()]
+        sentence = sentence.strip(" ,;:-")
+        if sentence and (place := _place_of_path(told["path"], sentence, request)):
+            return Told(place, sentence)
+    return _NOWHERE
+
+
+def path_inside(message: str, place: str, request: Request) -> Told:
+    """Return the place below a known one that a text about that one tells by its path; empty where it tells none.
+
+    WordPress tells the parameter, and in the text where in it: `categories[0] is not of type integer.`
+    """
+    told = path_in_prose(message, request)
+    is_inside = told.pointer.startswith(f"{place}/") and value_at(request, told.pointer) is not MISSING
+    return told if is_inside else _NOWHERE
+
+
+def _place_of_path(path: str, sentence: str, request: Request) -> str:
+    walk()
+    parts = steps(path)
+    if path in (request.path, request.path.rstrip("/")) or not parts:
+        return ""
+    place = pointer(parts, request, place="body" if path[0] in "/#" and not part_of(parts[0]) else "")
+    if not place.startswith(("/body/", "/query/")):
+        return ""
+    if value_at(request, place) is not MISSING:
+        return place
+    parent = place.rpartition("/")[0]
+    is_inside = parent.count("/") > 1 or bool(read(sentence).of(Kind.MISSING))
+    return place if is_inside and isinstance(value_at(request, parent), dict) else ""

@@ -1,0 +1,104 @@
+"""Calls in an envelope of their own, which are refused with status 200: GraphQL, MCP and other JSON-RPC.
+
+Sources: the GraphQL specification, section 7.1.2; the MCP specification (server/tools, error handling); JSON-RPC 2.0,
+section 5.1. What is inside the envelope is read as any other answer, about the arguments of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from corrigible.rules.pointer import MISSING, escape, value_at
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Json, Request
+
+from .generic import GenericFormat
+from .members import others
+from .text_shapes import told_in
+
+TOOL_ERROR: Final = "TOOL_ERROR"
+"""A result with `isError`: tools give no codes."""
+_PREFIX: Final = "Input validation error: "
+_ANY: Final = GenericFormat()
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQlFormat:
+    """`{"errors": [{"message", "locations", "path", "extensions": {"code"}}]}`."""
+
+    name: str = "graphql"
+
+    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        listed = body.get("errors") if isinstance(body, dict) else None
+        asked = exchange.request.body
+        if not isinstance(listed, list) or not isinstance(asked, dict) or not isinstance(asked.get("query"), str):
+            return ()
+        errors = [item for item in listed if isinstance(item, dict) and isinstance(item.get("message"), str)]
+        return [_of_query(item, exchange.request) for item in errors]
+
+
+def _of_query(item: Mapping[str, Json], request: Request) -> Violation:
+    """Return an error at the variable that it refuses; what is wrong in the query's text has no place."""
+    message, extensions = str(item["message"]), item.get("extensions")
+    code = extensions.get("code") if isinstance(extensions, dict) else None
+    error = Violation(code=code if isinstance(code, str) else "", message=message, native=others(item))
+    told = [one for one in told_in(message, request) if one.pointer.startswith("/body/variables")]
+    return error._replace(pointer=told[0].pointer, constraint=told[0].keyword) if told else error
+
+
+@dataclass(frozen=True, slots=True)
+class McpFormat:
+    """Tool results with `isError: true`, and JSON-RPC errors."""
+
+    name: str = "mcp"
+
+    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        asked = exchange.request.body
+        if not isinstance(body, dict) or not isinstance(asked, dict) or "jsonrpc" not in asked:
+            return ()
+        match body:
+            case {"error": {"code": int() as code, "message": str() as message} as error}:
+                return _of_call(str(code), {"message": message, "data": error.get("data")}, exchange)
+            case {"result": {"isError": True, "content": [{"type": "text", "text": str() as text}, *_]}}:
+                return _of_call(TOOL_ERROR, {"message": text}, exchange)
+        return ()
+
+
+def _of_call(code: str, answer: Mapping[str, Json], exchange: Exchange) -> list[Violation]:
+    """Return the errors of an answer about the arguments of the call, or about its parameters."""
+    request = exchange.request
+    place = next((one for one in _ARGUMENTS if isinstance(value_at(request, one), dict)), "")
+    tool = value_at(request, "/body/params/name")
+    body = value_at(request, place) if place else {}
+    call = replace(request, path="", query={}, headers={}, body=body)
+    message = str(answer["message"]).removeprefix(_PREFIX)
+    found = _ANY.read(replace(exchange, request=call), {**answer, "message": message})
+    out: list[Violation] = []
+    for error in found or [Violation(message=message)]:
+        inside = error.pointer.removeprefix("/body") if error.pointer.startswith("/body/") else _quoted(message, body)
+        is_missing = inside != "" and value_at(request, f"{place}{inside}") is MISSING
+        out.append(
+            error._replace(
+                code=code,
+                pointer=f"{place}{inside}" if place and inside else "",
+                constraint=error.constraint or ("required" if is_missing else ""),
+                param=tool if isinstance(tool, str) else "",
+            )
+        )
+    return out
+
+
+def _quoted(message: str, arguments: Json) -> str:
+    """Return the place of the only argument whose value a message of jsonschema begins with: `'2' is not of type`."""
+    value, said, _ = message.partition(" is not ")
+    sent = arguments if said and isinstance(arguments, dict) else {}
+    quoted = [name for name, one in sent.items() if isinstance(one, str | int | None) and repr(one) == value]
+    return f"/{escape(quoted[0])}" if len(quoted) == 1 else ""
+
+
+_ARGUMENTS: Final = ("/body/params/arguments", "/body/params")
+
+GRAPHQL: Final = GraphQlFormat()
+MCP: Final = McpFormat()
