@@ -14,14 +14,17 @@ import json
 import multiprocessing
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cache, partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from .case import FOLDER, Case, Stranger, load, names
+from .case import FOLDER, OWN, Case, Stranger, fold, load, load_sentences, names
 from .judge import Kind, is_offered, judge, kind_of, wrong_edits
 from .replay import Known, replay
 from .said_otherwise import TELLINGS, Telling, in_nonsense, names_described, told
@@ -30,6 +33,12 @@ BARS: Final = FOLDER / "bars.json"
 PROCESSES: Final = 2
 BASE: Final = "left out"
 """The run that all others are compared with."""
+SHIPPED: Final = "as shipped"
+EMPTY: Final = "with an empty description"
+NOTHING: Final = "with no description"
+RIGHTS: Final = "rights under 403"
+FOLD_WEIGHTS: Final = FOLDER / "folds.json"
+"""Of each fold: the weights of places, learned without its servers."""
 Run = Callable[[str, str, Stranger], Iterator["Row"]]
 """From the name of a run, and a server with its name, to what comes of its cases."""
 
@@ -50,6 +59,8 @@ class Row(BaseModel):
     """harm, flagged harm, asked wrong, or nothing."""
     is_offered: bool
     wrong_edits: int
+    denied: bool = False
+    """A missing right is answered as if another value made up for it."""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -74,13 +85,31 @@ def row(run: str, name: str, server: Stranger, case: Case, known: Known = "descr
     )
 
 
-def left_out(name: str) -> AbstractContextManager[None]:
-    """What was learned without a server: the weights of its fold, no wording that was added for it alone."""
-    return nullcontext()
+@contextmanager
+def left_out(name: str) -> Iterator[None]:
+    """Read as if a server had never been seen: with the weights of its fold, without rows that were added for it."""
+    with ExitStack() as stack:
+        if FOLD_WEIGHTS.exists():
+            scorer = import_module("corrigible.adapters.reader.scorer")
+            stack.enter_context(scorer.use(_fold_weights()[fold(name)]))
+        wordings = import_module("corrigible.rules.wordings") if find_spec("corrigible.rules.wordings") else None
+        if wordings is not None and hasattr(wordings, "without"):
+            stack.enter_context(wordings.without(name))
+        yield
 
 
-def as_recorded(run: str, name: str, server: Stranger) -> Iterator[Row]:
-    yield from (row(run, name, server, case) for case in server.cases)
+@cache
+def _fold_weights() -> Any:
+    return json.loads(FOLD_WEIGHTS.read_text("utf-8"))
+
+
+def is_left_out() -> bool:
+    """Whether there is anything to leave out: else the run as shipped says the same again."""
+    return FOLD_WEIGHTS.exists()
+
+
+def as_recorded(run: str, name: str, server: Stranger, known: Known = "described") -> Iterator[Row]:
+    yield from (row(run, name, server, case, known) for case in server.cases)
 
 
 def said(telling: Telling) -> Run:
@@ -98,24 +127,48 @@ def in_no_language(run: str, name: str, server: Stranger) -> Iterator[Row]:
     yield from said(telling)(run, name, server)
 
 
+def about_rights(run: str, name: str, server: Stranger) -> Iterator[Row]:
+    """No value makes a missing right go away: neither an edit is right, nor that it is no matter of permission."""
+    for case in server.cases:
+        told_so = row(run, name, server, case)
+        text = " ".join(one.message for one in replay(name, server, case).feedback)
+        is_denied = told_so.kind in ("unasked", "to confirm") or "no matter of permission" in text
+        yield told_so.model_copy(update={"right": not is_denied and told_so.right, "denied": is_denied})
+
+
 RUNS: Final[dict[str, Run]] = {
     BASE: as_recorded,
+    SHIPPED: as_recorded,
     "words replaced by nonsense": in_no_language,
     **{name: said(telling) for name, telling in TELLINGS.items()},
+    # Here `translated.py` adds one run for each language: its name, and `said(...)` or a function like those above.
+    EMPTY: partial(as_recorded, known="empty"),
+    NOTHING: partial(as_recorded, known="nothing"),
 }
+OWN_RUNS: Final[dict[str, tuple[str, Run]]] = {
+    "unseen wordings": ("unseen.yaml", as_recorded),
+    RIGHTS: ("rights.yaml", about_rights),
+}
+"""Sentences of `own/`, which nobody was asked for while the reader was written."""
 
 
 def rows_of(task: tuple[str, Sequence[str]]) -> list[Row]:
     """Return what comes of the cases of one server, in some runs."""
     name, runs = task
+    if name == OWN.name:
+        own = [(run, *OWN_RUNS[run]) for run in runs if run in OWN_RUNS]
+        return [one for run, file, judged in own for one in judged(run, name, load_sentences(file))]
     server = load(name)
+    shipped = list(RUNS[SHIPPED](SHIPPED, name, server)) if SHIPPED in runs and is_left_out() else []
     with left_out(name):
-        return [one for run in runs for one in RUNS[run](run, name, server)]
+        others = [run for run in runs if run in RUNS and run != SHIPPED]
+        return shipped + [one for run in others for one in RUNS[run](run, name, server)]
 
 
 def all_rows(servers: Sequence[str], runs: Sequence[str]) -> list[Row]:
     """Judge in two processes, the servers with most cases first. Each server has its description read once."""
-    tasks = sorted(servers, key=lambda name: -(FOLDER / name / "cases.json").stat().st_size)
+    sizes = {path.parent.name: path.stat().st_size for path in FOLDER.glob("*/cases.json")}
+    tasks = sorted(servers, key=lambda name: -sizes.get(name, 0))
     with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
         done = pool.imap_unordered(rows_of, [(name, runs) for name in tasks])
         return sorted((one for part in done for one in part), key=lambda one: one.key)
@@ -130,14 +183,34 @@ def figures(rows: Sequence[Row]) -> Figures:
     found: Figures = {}
     for title, is_rpc in (("HTTP", False), ("gRPC", True)):
         of_kind = [one for one in rows if one.is_rpc is is_rpc]
-        found |= {f"{title} {name}": value for name, value in _base_figures(_in(of_kind, BASE)).items()}
-        known = {(one.server, one.case) for one in _in(of_kind, BASE) if one.right}
-        for run in RUNS:
-            others = [one for one in _in(of_kind, run) if (one.server, one.case) in known]
-            if run != BASE and others:
-                found[f"{title} {run}: stay right"] = _share(others, lambda one: one.right)
-                found[f"{title} {run}: harm"] = _share(_in(of_kind, run), lambda one: one.fault == "harm")
+        if of_kind:
+            found |= {f"{title} {name}": share for name, share in _figures_of_kind(of_kind).items() if share[1]}
     return found
+
+
+def _figures_of_kind(rows: Sequence[Row]) -> Figures:
+    by_run: dict[str, dict[tuple[str, str], Row]] = {}
+    for one in rows:
+        by_run.setdefault(one.run, {})[one.server, one.case] = one
+    base = by_run.get(BASE, {})
+    found = _base_figures(list(base.values()))
+    for run, cases in by_run.items():
+        if run == BASE:
+            continue
+        known = [one for key, one in cases.items() if run in OWN_RUNS or (key in base and base[key].right)]
+        found[f"{run}: {'right' if run in OWN_RUNS else 'stay right'}"] = _share(known, lambda one: one.right)
+        found[f"{run}: harm"] = _share(list(cases.values()), lambda one: one.fault == "harm")
+    found["an edit, or no matter of permission"] = _share(list(by_run.get(RIGHTS, {}).values()), lambda one: one.denied)
+    for less, more in ((NOTHING, EMPTY), (EMPTY, BASE), (NOTHING, BASE)):
+        if less in by_run and more in by_run:
+            pairs = [(by_run[less][key], one) for key, one in by_run[more].items() if by_run[less][key].right]
+            found[f"worse {more} than {less}"] = (sum(is_worse(one, other) for one, other in pairs), len(pairs))
+    return found
+
+
+def is_worse(less: Row, more: Row) -> bool:
+    """Whether an answer got worse as more was known: what is right stays right, or becomes a question."""
+    return less.right and not more.right and not (more.kind in ("question", "to confirm") and not more.fault)
 
 
 def _base_figures(rows: Sequence[Row]) -> Figures:
@@ -157,10 +230,6 @@ def _base_figures(rows: Sequence[Row]) -> Figures:
         "flagged harm": _share(rows, lambda one: one.fault == "flagged harm"),
         **{f"answer: {kind}": (kinds[kind], len(rows)) for kind in get_args(Kind)},
     }
-
-
-def _in(rows: Iterable[Row], run: str) -> list[Row]:
-    return [one for one in rows if one.run == run]
 
 
 def _share(rows: Sequence[Row], is_counted: Callable[[Row], bool]) -> tuple[int, int]:
@@ -197,14 +266,37 @@ def differences(old: Sequence[Row], new: Sequence[Row]) -> Iterator[str]:
             yield f"{word:4} {one.server}: {one.case} ({one.run}): {change}{wrong}"
 
 
+def below_the_bars(found: Figures, bars: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each figure that is worse than its bar, and each bar that no figure has."""
+    for name, bar in bars["figures"].items():
+        percent = _percent(found[name]) if name in found else None
+        if percent is None:
+            yield f"{name}: there is a bar, and no figure"
+        elif percent < bar.get("least", 0) or percent > bar.get("most", 100):
+            yield f"{name}: {percent} %, and the bar is {bar}"
+
+
+def raised(found: Figures, bars: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the bars with what is better now than they say. They never sink."""
+    figures = dict(bars["figures"])
+    for name, bar in figures.items():
+        percent = _percent(found[name])
+        figures[name] = {"least": max(bar["least"], percent)} if "least" in bar else {"most": min(bar["most"], percent)}
+    return {**bars, "figures": figures}
+
+
+def _percent(share: tuple[int, int]) -> float:
+    return round(100 * share[0] / max(share[1], 1), 2)
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="gates", description="Judge the product on the recorded servers.")
-    parser.add_argument("--only", nargs="+", default=names(), choices=names(), metavar="NAME", help="servers")
-    parser.add_argument(
-        "--runs", nargs="+", default=list(RUNS), choices=list(RUNS), metavar="RUN", help=", ".join(RUNS)
-    )
+    servers, runs = [*names(), OWN.name], [*RUNS, *OWN_RUNS]
+    parser.add_argument("--only", nargs="+", default=servers, choices=servers, metavar="NAME", help="servers")
+    parser.add_argument("--runs", nargs="+", default=runs, choices=runs, metavar="RUN", help=", ".join(runs))
     parser.add_argument("--out", type=Path, help="write what came of each case")
     parser.add_argument("--compare", type=Path, help="print what differs from an older --out")
+    parser.add_argument("--raise-bars", action="store_true", help="write what is better now into bars.json")
     args = parser.parse_args(arguments)
     rows = all_rows(args.only, args.runs)
     if args.out is not None:
@@ -212,8 +304,16 @@ def main(arguments: list[str] | None = None) -> int:
     if args.compare is not None:
         old = [Row(**one) for one in json.loads(args.compare.read_text("utf-8"))]
         print("\n".join(differences(old, rows)))
-    print(table(figures(rows)))
-    return 0
+    found = figures(rows)
+    print(table(found))
+    if args.only != servers or args.runs != runs:
+        return 0  # the bars are of all
+    bars = json.loads(BARS.read_text("utf-8"))
+    if args.raise_bars:
+        BARS.write_text(json.dumps(raised(found, bars), indent=1) + "\n", "utf-8")
+    problems = list(below_the_bars(found, bars))
+    print("\n".join(problems))
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

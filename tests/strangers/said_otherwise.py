@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
@@ -22,7 +23,7 @@ from google.protobuf.json_format import MessageToDict
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
-from .case import Case, Recorded, document
+from .case import OWN, Case, Recorded, document
 
 Telling = Callable[[Recorded], str | None]
 """From a recorded refusal to its body, said otherwise; None where that changes nothing."""
@@ -30,15 +31,6 @@ Telling = Callable[[Recorded], str | None]
 _USUAL: Final = (
     *("message", "error", "errors", "code", "detail", "details", "status", "title", "type", "msg", "reason", "info"),
     *("result", "success", "ok", "timestamp", "traceId", "requestId", "statusCode", "cause", "hint", "exception"),
-)
-_WORDS: Final = (
-    (r"\b(?:is|are) (?:a )?required\b", "must be supplied"),
-    (r"\b[Nn]ot found\b", "could not be located"),
-    (r"\bdoes(?: not|n't) exist\b", "is not known here"),
-    (r"\balready exists?\b", "has already been registered"),
-    (r"\b[Uu]nknown\b", "unidentified"),
-    (r"\b[Ii]nvalid\b", "unacceptable"),
-    (r"\b(?:must|should) be\b", "needs to be"),
 )
 _NONSENSE: Final = "blorven"
 _WORD: Final = re.compile(r"(?<![\w/$@.-])[^\W\d_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}-][^\W\d_]+)*(?![\w/$@]|[.-]\w)")
@@ -58,10 +50,24 @@ def under_other_names(recorded: Recorded) -> str | None:
 
 
 def in_other_words(recorded: Recorded) -> str | None:
-    told = recorded.response_body
-    for pattern, words in _WORDS:
-        told = re.sub(pattern, words, told)
-    return told if told != recorded.response_body else None
+    return _with_texts(recorded, _in_other_words)
+
+
+def _in_other_words(text: str) -> str:
+    for pattern, words in _phrases():
+        text = pattern.sub(words, text)
+    return text
+
+
+@cache
+def _phrases() -> list[tuple[re.Pattern[str], str]]:
+    read = yaml.safe_load((OWN / "other_words.yaml").read_bytes())
+    phrases = []
+    for pattern, words in read["phrases"]:
+        for name, expression in read["names"].items():
+            pattern = pattern.replace(f"{{{name}}}", expression)
+        phrases.append((re.compile(rf"(?im)(?<![\w'\"`])(?:{pattern})"), words))
+    return phrases
 
 
 def with_other_quotes(recorded: Recorded) -> str | None:
@@ -84,14 +90,20 @@ def in_nonsense(names: frozenset[str]) -> Telling:
         def change(text: str) -> str:
             return _WORD.sub(lambda word: word[0] if word[0].lower() in kept else _like(word[0]), text)
 
-        if isinstance(answer, dict | list):
-            said = _each_text(answer, change)
-            return json.dumps(said, ensure_ascii=False) if said != answer else None
-        parts = _MARKUP.split(recorded.response_body)
-        said = "".join(part if number % 2 else change(part) for number, part in enumerate(parts))
-        return said if said != recorded.response_body else None
+        return _with_texts(recorded, change)
 
     return telling
+
+
+def _with_texts(recorded: Recorded, change: Callable[[str], str]) -> str | None:
+    """Change the texts of an answer: the values of JSON, what stands between marks of markup, or all of it."""
+    answer = _json(recorded)
+    if isinstance(answer, dict | list):
+        said = _each_text(answer, change)
+        return json.dumps(said, ensure_ascii=False) if said != answer else None
+    parts = _MARKUP.split(recorded.response_body)
+    text = "".join(part if number % 2 else change(part) for number, part in enumerate(parts))
+    return text if text != recorded.response_body else None
 
 
 def _like(word: str) -> str:
