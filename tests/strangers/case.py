@@ -265,8 +265,9 @@ def _changed(request: Mapping[str, Json], changes: Mapping[str, Json]) -> dict[s
 
 
 def fold(name: str) -> int:
-    """Return the fold that a server is in: it stays there, whatever other servers are added."""
-    return hashlib.sha256(name.encode()).digest()[0] % FOLDS
+    """Return the fold of a server, whatever others are added. Two recordings of one product are in the same."""
+    product = name.partition("_")[0]
+    return int.from_bytes(hashlib.sha256(product.encode()).digest()[:3]) % FOLDS
 
 
 def save(name: str, stranger: Stranger) -> None:

@@ -12,7 +12,10 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
+import re
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -37,6 +40,7 @@ SHIPPED: Final = "as shipped"
 EMPTY: Final = "with an empty description"
 NOTHING: Final = "with no description"
 RIGHTS: Final = "rights under 403"
+LANGUAGES: Final = ("de", "fr", "es", "pt", "zh", "ja") if find_spec("tests.strangers.translated") else ()
 FOLD_WEIGHTS: Final = FOLDER / "folds.json"
 """Of each fold: the weights of places, learned without its servers."""
 Run = Callable[[str, str, Stranger], Iterator["Row"]]
@@ -56,11 +60,11 @@ class Row(BaseModel):
     right: bool
     kind: Kind
     fault: str
-    """harm, flagged harm, asked wrong, or nothing."""
-    is_offered: bool
-    wrong_edits: int
+    """harm, flagged harm, asked wrong, failed with its reason, or nothing."""
+    is_offered: bool = False
+    wrong_edits: int = 0
     denied: bool = False
-    """A missing right is answered as if another value made up for it."""
+    """A sentence about rights is answered as if it were no matter of permission."""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -68,21 +72,31 @@ class Row(BaseModel):
 
 
 def row(run: str, name: str, server: Stranger, case: Case, known: Known = "described") -> Row:
-    """Replay a case and judge it."""
-    episode = replay(name, server, case, known)
+    """Replay a case and judge it. A failure of ours is the fault of this case alone."""
+    about = {
+        "run": run,
+        "server": name,
+        "case": case.name,
+        "is_rpc": server.is_rpc,
+        "is_repairable": case.is_repairable,
+    }
+    try:
+        episode = replay(name, server, case, known)
+    except Exception as error:
+        lines = traceback.format_exception_only(error)
+        return Row(**about, right=False, kind="silence", fault=f"{_FAILED}: {lines[-1].strip()}"[:300])
     verdict = judge(case, episode)
     return Row(
-        run=run,
-        server=name,
-        case=case.name,
-        is_rpc=server.is_rpc,
-        is_repairable=case.is_repairable,
+        **about,
         right=verdict.right,
         kind=kind_of(episode),
         fault="harm" if verdict.harm else verdict.fault,
         is_offered=is_offered(case, episode),
         wrong_edits=wrong_edits(case, episode),
     )
+
+
+_FAILED: Final = "failed"
 
 
 @contextmanager
@@ -127,13 +141,20 @@ def in_no_language(run: str, name: str, server: Stranger) -> Iterator[Row]:
     yield from said(telling)(run, name, server)
 
 
+def in_language(run: str, name: str, server: Stranger) -> Iterator[Row]:
+    """Judge what `translated.py` has in the language that ends the name of a run."""
+    translated = import_module("tests.strangers.translated")
+    cases = {case.name: case for case in server.cases}
+    for one in translated.translations():
+        if one.server == name:
+            yield row(run, name, server, translated.told(cases[one.case], one, run[-2:]))
+
+
 def about_rights(run: str, name: str, server: Stranger) -> Iterator[Row]:
-    """No value makes a missing right go away: neither an edit is right, nor that it is no matter of permission."""
-    for case in server.cases:
-        told_so = row(run, name, server, case)
-        text = " ".join(one.message for one in replay(name, server, case).feedback)
-        is_denied = told_so.kind in ("unasked", "to confirm") or "no matter of permission" in text
-        yield told_so.model_copy(update={"right": not is_denied and told_so.right, "denied": is_denied})
+    """No value makes up for a right: an edit is wrong, and so is a question for another value."""
+    for one in as_recorded(run, name, server):
+        denied = one.kind in ("unasked", "to confirm", "question")
+        yield one.model_copy(update={"right": one.right and not denied, "denied": denied})
 
 
 RUNS: Final[dict[str, Run]] = {
@@ -141,7 +162,7 @@ RUNS: Final[dict[str, Run]] = {
     SHIPPED: as_recorded,
     "words replaced by nonsense": in_no_language,
     **{name: said(telling) for name, telling in TELLINGS.items()},
-    # Here `translated.py` adds one run for each language: its name, and `said(...)` or a function like those above.
+    **{f"in {language}": in_language for language in LANGUAGES},
     EMPTY: partial(as_recorded, known="empty"),
     NOTHING: partial(as_recorded, known="nothing"),
 }
@@ -169,6 +190,7 @@ def all_rows(servers: Sequence[str], runs: Sequence[str]) -> list[Row]:
     """Judge in two processes, the servers with most cases first. Each server has its description read once."""
     sizes = {path.parent.name: path.stat().st_size for path in FOLDER.glob("*/cases.json")}
     tasks = sorted(servers, key=lambda name: -sizes.get(name, 0))
+    os.environ.setdefault("CORRIGIBLE_TIME_LIMIT", "20")  # a busy machine is no failure
     with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
         done = pool.imap_unordered(rows_of, [(name, runs) for name in tasks])
         return sorted((one for part in done for one in part), key=lambda one: one.key)
@@ -189,22 +211,26 @@ def figures(rows: Sequence[Row]) -> Figures:
 
 
 def _figures_of_kind(rows: Sequence[Row]) -> Figures:
-    by_run: dict[str, dict[tuple[str, str], Row]] = {}
+    by_run: dict[str, dict[tuple[str, str], Row]] = {run: {} for run in (*RUNS, *OWN_RUNS)}
     for one in rows:
-        by_run.setdefault(one.run, {})[one.server, one.case] = one
-    base = by_run.get(BASE, {})
+        by_run[one.run][one.server, one.case] = one
+    base = by_run[BASE]
     found = _base_figures(list(base.values()))
     for run, cases in by_run.items():
         if run == BASE:
             continue
-        known = [one for key, one in cases.items() if run in OWN_RUNS or (key in base and base[key].right)]
-        found[f"{run}: {'right' if run in OWN_RUNS else 'stay right'}"] = _share(known, lambda one: one.right)
+        if run in (*OWN_RUNS, SHIPPED, EMPTY, NOTHING):
+            found[f"{run}: right"] = _share(list(cases.values()), lambda one: one.right)
+        else:
+            known = [one for key, one in cases.items() if key in base and base[key].right]
+            found[f"{run}: stay right"] = _share(known, lambda one: one.right)
         found[f"{run}: harm"] = _share(list(cases.values()), lambda one: one.fault == "harm")
-    found["an edit, or no matter of permission"] = _share(list(by_run.get(RIGHTS, {}).values()), lambda one: one.denied)
+    found["failures of ours, in all runs"] = _share(rows, lambda one: one.fault.startswith(_FAILED))
+    found[f"{RIGHTS}: no matter of permission"] = _share(list(by_run[RIGHTS].values()), lambda one: one.denied)
     for less, more in ((NOTHING, EMPTY), (EMPTY, BASE), (NOTHING, BASE)):
-        if less in by_run and more in by_run:
-            pairs = [(by_run[less][key], one) for key, one in by_run[more].items() if by_run[less][key].right]
-            found[f"worse {more} than {less}"] = (sum(is_worse(one, other) for one, other in pairs), len(pairs))
+        pairs = [(one, by_run[more][key]) for key, one in by_run[less].items() if one.right and key in by_run[more]]
+        name = "with the description" if more == BASE else more
+        found[f"{name}, worse than {less}"] = (sum(is_worse(one, other) for one, other in pairs), len(pairs))
     return found
 
 
@@ -239,10 +265,10 @@ def _share(rows: Sequence[Row], is_counted: Callable[[Row], bool]) -> tuple[int,
 def table(found: Figures) -> str:
     """Return the figures for people, HTTP beside gRPC."""
     titles = {name.partition(" ")[2]: None for name in found}
-    lines = [f"{'':46} {'HTTP':>21} {'gRPC':>21}"]
+    lines = [f"{'':64} {'HTTP':>21} {'gRPC':>21}"]
     for title in titles:
         cells = (_cell(found.get(f"{kind} {title}")) for kind in ("HTTP", "gRPC"))
-        lines.append(f"{title:46} " + " ".join(f"{cell:>21}" for cell in cells))
+        lines.append(f"{title:64} " + " ".join(f"{cell:>21}" for cell in cells))
     return "\n".join(lines)
 
 
@@ -277,12 +303,23 @@ def below_the_bars(found: Figures, bars: Mapping[str, Any]) -> Iterator[str]:
 
 
 def raised(found: Figures, bars: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the bars with what is better now than they say. They never sink."""
+    """Return the bars with what is better now than they say, and a bar for each new figure. They never sink."""
     figures = dict(bars["figures"])
-    for name, bar in figures.items():
-        percent = _percent(found[name])
-        figures[name] = {"least": max(bar["least"], percent)} if "least" in bar else {"most": min(bar["most"], percent)}
+    for name, share in found.items():
+        if name in figures or not name.endswith(_NO_BAR):
+            bar = figures.get(name) or ({"most": 100.0} if _IS_BAD.search(name) else {"least": 0.0})
+            better = max if "least" in bar else min
+            figures[name] = {side: better(value, _percent(share)) for side, value in bar.items()}
     return {**bars, "figures": figures}
+
+
+_IS_BAD: Final = re.compile(r"harm|wrong place|silence|failures|worse|no matter")
+_NO_BAR: Final = tuple(f"answer: {kind}" for kind in get_args(Kind) if kind != "silence")
+
+
+def _written(bars: Mapping[str, Any]) -> str:
+    figures = ",\n".join(f"  {json.dumps(name)}: {json.dumps(bar)}" for name, bar in bars["figures"].items())
+    return f'{{\n "about": {json.dumps(bars["about"])},\n "figures": {{\n{figures}\n }}\n}}\n'
 
 
 def _percent(share: tuple[int, int]) -> float:
@@ -303,14 +340,16 @@ def main(arguments: list[str] | None = None) -> int:
         args.out.write_text("[\n" + ",\n".join(one.model_dump_json() for one in rows) + "\n]\n", "utf-8")
     if args.compare is not None:
         old = [Row(**one) for one in json.loads(args.compare.read_text("utf-8"))]
-        print("\n".join(differences(old, rows)))
+        lines = list(differences(old, rows))
+        print("\n".join(lines))
+        print(*(f"{word} {sum(line.startswith(word) for line in lines)}" for word in ("won", "LOST", "same")), sep=", ")
     found = figures(rows)
     print(table(found))
     if args.only != servers or args.runs != runs:
         return 0  # the bars are of all
     bars = json.loads(BARS.read_text("utf-8"))
     if args.raise_bars:
-        BARS.write_text(json.dumps(raised(found, bars), indent=1) + "\n", "utf-8")
+        BARS.write_text(_written(raised(found, bars)), "utf-8")
     problems = list(below_the_bars(found, bars))
     print("\n".join(problems))
     return 1 if problems else 0
