@@ -9,11 +9,12 @@ COMMA := ,
 # Hundreds of child processes import the same modules: compiled once, whatever the shell has set.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo demo-all docs test test-quick lint types mutate bench bench-quick soak ci clean
+.PHONY: help demo demo-all docs test test-quick judge lint types mutate bench bench-quick soak ci clean
 
 help:
 	@echo "make demo    two refused calls, corrected          make demo-all    also on servers that need Node.js or Kubernetes"
 	@echo "make test    all tests                             make test-quick  the quick ones that start no server"
+	@echo "make judge   recorded servers, in several ways: repaired, asked wrong, harm (OPTIONS: --out --compare --only --runs)"
 	@echo "make docs    the documentation site, in build/site"
 	@echo "make lint    ruff: rules and format        make types   mypy"
 	@echo "make mutate  how many small changes to rules, core and schema the tests notice (MUTANTS of each module)"
@@ -66,6 +67,9 @@ QUICK := tests/test_house.py tests/schema tests/client tests/rules tests/adapter
 
 test-quick: $(READY)
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m "not slow and not nightly" $(OPTIONS) $(QUICK)
+
+judge: $(READY)
+	@$(BIN)/python -m tests.strangers.gates $(OPTIONS)
 
 # The site links to the repository that git calls origin, where that is a web address.
 docs: export CORRIGIBLE_REPOSITORY ?= $(shell git remote get-url origin 2>/dev/null | sed -n 's/^git@\(.*\):/https:\/\/\1\//; /^https:/p')

@@ -5,6 +5,8 @@ Knows: the form of `cases.json`, templates, wire requests. Does not know: the pr
 
 from __future__ import annotations
 
+import copy
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -12,14 +14,18 @@ from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import quote, urlencode
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from corrigible.conformance.transport.http1 import HttpRequest
 from corrigible.proxy.http.request_reader import read_request
+from corrigible.rules.pointer import resolve_segments, segments
 from corrigible.schema.document import UNDOCUMENTED, form_pairs, query_pairs, scalar_text
 from corrigible.schema.exchange import Json, Protocol, Request, protocol_of
 
 FOLDER: Final = Path(__file__).parent
+FOLDS: Final = 12
+"""Parts of the servers: what is learned for a part has seen none of its servers."""
 _REPAIRABLE: Final = frozenset({"auto", "flagged", "either"})
 _FORM: Final = "application/x-www-form-urlencoded"
 _SAFE: Final = "/?&=%:@!$'()*+,;~[]-._"
@@ -202,6 +208,66 @@ def names() -> list[str]:
 
 def load(name: str) -> Stranger:
     return Stranger.model_validate_json((FOLDER / name / "cases.json").read_bytes())
+
+
+OWN: Final = FOLDER / "own"
+"""Sentences that no recorded server says, about an API of nobody."""
+
+
+def load_sentences(file: str) -> Stranger:
+    """Read sentences of our own as a server's refusals, each in one of the usual shapes of an answer."""
+    read = yaml.safe_load((OWN / file).read_bytes())
+    cases = [_sentence(number, one, read["requests"][one["to"]]) for number, one in enumerate(read["sentences"])]
+    about = {"server": file, "version": "", "framework": "", "language": "", "licence": "", "date": ""}
+    first_run = Figures(refusals=0, repairable=0, repaired=0, others=0, answered=0)
+    return Stranger(**about, description="town.yaml", first_run=first_run, cases=cases)
+
+
+def _sentence(number: int, one: Mapping[str, Json], request: Mapping[str, Json]) -> Case:
+    text, sent = one["says"], _changed(request, one.get("with", {}))
+    shapes: tuple[Json, ...] = (
+        *({"error": text}, {"message": text}, {"detail": text}, {"errors": [{"message": text}]}),
+        *({"error": {"code": f"E{number}", "message": text}}, {"status": "failed", "reason": text}),
+    )
+    wire = Call(**sent).wire({})
+    headers = {"content-type": "application/json", **one.get("headers", {})}
+    recorded = Recorded(
+        method=wire.method,
+        target=wire.target,
+        headers=list(wire.headers),
+        body=wire.body.decode(),
+        status=one.get("status", 403),
+        response_headers=list(headers.items()),
+        response_body=json.dumps(shapes[number % len(shapes)]),
+    )
+    return Case(
+        name=text,
+        kind="",
+        cls=one.get("class", "ask" if "at" in one else "never"),
+        request=Call(**sent),
+        right=[Call(**_changed(sent, one["fix"]))] if "fix" in one else [],
+        ask_at=one.get("at", []),
+        terminal_is_right=one.get("term", False),
+        exchanges=[recorded],
+    )
+
+
+def _changed(request: Mapping[str, Json], changes: Mapping[str, Json]) -> dict[str, Json]:
+    changed = copy.deepcopy(dict(request))
+    for pointer, value in changes.items():
+        *above, name = segments(pointer)
+        inner = resolve_segments(changed, above)
+        if value is None:
+            inner.pop(name, None)
+        else:
+            inner[int(name) if isinstance(inner, list) else name] = value
+    return changed
+
+
+def fold(name: str) -> int:
+    """Return the fold of a server, whatever others are added. Two recordings of one product are in the same."""
+    product = name.partition("_")[0]
+    return int.from_bytes(hashlib.sha256(product.encode()).digest()[:3]) % FOLDS
 
 
 def save(name: str, stranger: Stranger) -> None:

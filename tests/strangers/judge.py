@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 from urllib.parse import unquote
 
+from corrigible.rules.pointer import escape, resolve
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, Suggestion, parse
@@ -23,6 +24,7 @@ _FORM: Final = "application/x-www-form-urlencoded"
 _IGNORED_HEADERS: Final = frozenset({"accept", "user-agent", "prefer", "content-type"})
 
 Result = Literal["done", "ask", "terminal", "silence", "gave up", "no refusal"]
+Kind = Literal["unasked", "to confirm", "question", "statement", "wait", "silence"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,51 @@ def judge(case: Case, episode: Episode) -> Verdict:
     )
 
 
+def kind_of(episode: Episode) -> Kind:
+    """Return what the feedback does in the end. What is sent once more as it was is no edit, but a wait."""
+    match episode.result:
+        case "done" | "gave up":
+            written = {json.dumps(one.document(), sort_keys=True) for one in episode.sent}
+            return "wait" if len(written) == 1 else "unasked"
+        case "ask":
+            return "question" if episode.confirmable is None else "to confirm"
+        case "terminal":
+            return "statement"
+    return "silence"
+
+
+def is_offered(case: Case, episode: Episode) -> bool:
+    """Whether the right edit stands in the feedback, unasked or to confirm; one step of several is right, too."""
+    if episode.result == "done":
+        return judge(case, episode).right
+    return episode.confirmable is not None and _is_step(case, episode.sent[0], episode.confirmable)
+
+
+def wrong_edits(case: Case, episode: Episode) -> int:
+    """Count the edits sent unasked that the truth does not have, also where the server only refused them."""
+    verdict, count = judge(case, episode), 0
+    for before, request in zip(episode.sent, episode.sent[1:], strict=False):
+        if request is episode.sent[-1] and episode.result == "done":
+            count += verdict.harm or verdict.flagged_harm
+        elif not is_same(request, before):
+            count += not _is_step(case, episode.sent[0], request)
+    return count
+
+
+def _is_step(case: Case, refused: Request, request: Request) -> bool:
+    """Whether each place that differs from the refused request is as in one and the same right request."""
+    before, sent = refused.document(), document(wire_request(request)).document()
+    changed = [pointer for pointer, _ in _differences(before, sent, "") if not _is_ignored(pointer)]
+    rights = [right.document() for right in case.right_requests()]
+    return bool(changed) and any(all(_at(right, one) == _at(sent, one) for one in changed) for right in rights)
+
+
+def _at(document: Json, pointer: str) -> Json:
+    """Return what stands at a pointer, decoded, or `MISSING`."""
+    found = resolve(document, pointer)
+    return _value(found) if isinstance(found, str | list) else found
+
+
 def is_same(one: Request, other: Request) -> bool:
     """Whether two requests, as documents of what is on the wire, are the same."""
     return _comparable(one) == _comparable(other)
@@ -205,7 +252,11 @@ def _wrong_places(case: Case) -> Iterator[str]:
     if right and case.exchanges:
         sent = document(case.exchanges[0].request)
         differences = (pointer for pointer, _ in _differences(sent.document(), right[0].document(), ""))
-        yield from (pointer for pointer in differences if pointer.removeprefix("/headers/") not in _IGNORED_HEADERS)
+        yield from (pointer for pointer in differences if not _is_ignored(pointer))
+
+
+def _is_ignored(pointer: str) -> bool:
+    return pointer.removeprefix("/headers/") in _IGNORED_HEADERS
 
 
 def _differences(one: Json, other: Json, pointer: str) -> Iterator[tuple[str, Json]]:
@@ -213,7 +264,7 @@ def _differences(one: Json, other: Json, pointer: str) -> Iterator[tuple[str, Js
         return
     if isinstance(one, dict) and isinstance(other, dict):
         for name in {**one, **other}:
-            yield from _differences(one.get(name), other.get(name), f"{pointer}/{name}")
+            yield from _differences(one.get(name), other.get(name), f"{pointer}/{escape(name)}")
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for index, (left, right) in enumerate(zip(one, other, strict=True)):
             yield from _differences(left, right, f"{pointer}/{index}")

@@ -10,6 +10,7 @@ import json
 import warnings
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
@@ -28,9 +29,12 @@ from corrigible.schema.exchange import Request
 from .case import FOLDER, Case, Recorded, Stranger, document, wire_request
 from .judge import Episode, Reply, follow, is_same
 
+Known = Literal["described", "empty", "nothing"]
+"""What the product is given of the API: its description, one that says nothing, or none."""
+
 
 @cache
-def engine(description: Path) -> Engine:
+def engine(description: Path | None) -> Engine:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)
         return build_engine((), description)
@@ -46,12 +50,13 @@ def descriptors(description: Path) -> Descriptors:
     return Descriptors(FileDescriptorSet.FromString(description.read_bytes()).file)
 
 
-def replay(name: str, stranger: Stranger, case: Case) -> Episode:
+def replay(name: str, stranger: Stranger, case: Case, known: Known = "described") -> Episode:
     """Follow the feedback to a recorded case. Each case is a caller of its own."""
     description = FOLDER / name / stranger.description
     if stranger.is_rpc:
-        return _replay_calls(description, case)
-    corrector = HttpCorrector(engine(description), loops=build_loops())
+        return _replay_calls(description, case, known)
+    told = {"described": description, "empty": FOLDER / "empty.json", "nothing": None}[known]
+    corrector = HttpCorrector(engine(told), loops=build_loops())
 
     def send(request: Request) -> Reply | None:
         sent = document(wire_request(request))
@@ -87,9 +92,10 @@ def _corrected(corrector: HttpCorrector, recorded: Recorded) -> Reply:
     return Reply(recorded.status, outcome.feedback)
 
 
-def _replay_calls(description: Path, case: Case) -> Episode:
+def _replay_calls(description: Path, case: Case, told: Known) -> Episode:
     known = descriptors(description)
-    corrector = GrpcCorrector(rpc_engine(), known, loops=build_loops())
+    read = {"described": known, "empty": Descriptors(), "nothing": None}[told]
+    corrector = GrpcCorrector(rpc_engine(), read, loops=build_loops())
 
     def send(request: Request) -> Reply | None:
         recorded = next((one for one in case.exchanges if is_same(request, document(one.request))), None)

@@ -11,12 +11,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
+import yaml
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.json_format import MessageToDict
+
+from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
-from .case import Case, Recorded
+from .case import OWN, Case, Recorded, document
 
 Telling = Callable[[Recorded], str | None]
 """From a recorded refusal to its body, said otherwise; None where that changes nothing."""
@@ -25,15 +32,10 @@ _USUAL: Final = (
     *("message", "error", "errors", "code", "detail", "details", "status", "title", "type", "msg", "reason", "info"),
     *("result", "success", "ok", "timestamp", "traceId", "requestId", "statusCode", "cause", "hint", "exception"),
 )
-_WORDS: Final = (
-    (r"\b(?:is|are) (?:a )?required\b", "must be supplied"),
-    (r"\b[Nn]ot found\b", "could not be located"),
-    (r"\bdoes(?: not|n't) exist\b", "is not known here"),
-    (r"\balready exists?\b", "has already been registered"),
-    (r"\b[Uu]nknown\b", "unidentified"),
-    (r"\b[Ii]nvalid\b", "unacceptable"),
-    (r"\b(?:must|should) be\b", "needs to be"),
-)
+_NONSENSE: Final = "blorven"
+_WORD: Final = re.compile(r"(?<![\w/$@.-])[^\W\d_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}-][^\W\d_]+)*(?![\w/$@]|[.-]\w)")
+"""A word of prose: what is tied to digits, dots, slashes or low lines is a name or a code of some kind."""
+_MARKUP: Final = re.compile(r"(<[^<>]{1,400}>)")
 _QUOTED: Final = re.compile(r"(?<!\w)(['\"`])([^'\"`]{1,60})\1(?!\w)")
 
 
@@ -48,10 +50,24 @@ def under_other_names(recorded: Recorded) -> str | None:
 
 
 def in_other_words(recorded: Recorded) -> str | None:
-    told = recorded.response_body
-    for pattern, words in _WORDS:
-        told = re.sub(pattern, words, told)
-    return told if told != recorded.response_body else None
+    return _with_texts(recorded, _in_other_words)
+
+
+def _in_other_words(text: str) -> str:
+    for pattern, words in _phrases():
+        text = pattern.sub(words, text)
+    return text
+
+
+@cache
+def _phrases() -> list[tuple[re.Pattern[str], str]]:
+    read = yaml.safe_load((OWN / "other_words.yaml").read_bytes())
+    phrases = []
+    for pattern, words in read["phrases"]:
+        for name, expression in read["names"].items():
+            pattern = pattern.replace(f"{{{name}}}", expression)
+        phrases.append((re.compile(rf"(?im)(?<![\w'\"`])(?:{pattern})"), words))
+    return phrases
 
 
 def with_other_quotes(recorded: Recorded) -> str | None:
@@ -60,6 +76,82 @@ def with_other_quotes(recorded: Recorded) -> str | None:
         answer, lambda text: _QUOTED.sub("\N{LEFT DOUBLE QUOTATION MARK}\\2\N{RIGHT DOUBLE QUOTATION MARK}", text)
     )
     return json.dumps(quoted) if quoted != answer else None
+
+
+def in_nonsense(names: frozenset[str]) -> Telling:
+    """Replace each word that is no name or value of the request or of the description, as another language does."""
+
+    def telling(recorded: Recorded) -> str | None:
+        sent = document(recorded.request).document()
+        answer = _json(recorded)
+        kept = names | {word.lower() for word in (*_names(sent), *_names(answer), *map(scalar_text, _scalars(sent)))}
+        kept |= {part.lower() for part in re.split(r"[/.]", f"{sent['method']}/{sent['path']}")}
+
+        def change(text: str) -> str:
+            return _WORD.sub(lambda word: word[0] if word[0].lower() in kept else _like(word[0]), text)
+
+        return _with_texts(recorded, change)
+
+    return telling
+
+
+def _with_texts(recorded: Recorded, change: Callable[[str], str]) -> str | None:
+    """Change the texts of an answer: the values of JSON, what stands between marks of markup, or all of it."""
+    answer = _json(recorded)
+    if isinstance(answer, dict | list):
+        said = _each_text(answer, change)
+        return json.dumps(said, ensure_ascii=False) if said != answer else None
+    parts = _MARKUP.split(recorded.response_body)
+    text = "".join(part if number % 2 else change(part) for number, part in enumerate(parts))
+    return text if text != recorded.response_body else None
+
+
+def _like(word: str) -> str:
+    return _NONSENSE.upper() if word.isupper() else _NONSENSE.title() if word[0].isupper() else _NONSENSE
+
+
+def names_described(description: Path) -> frozenset[str]:
+    """Return the names and values of a description, in lower case."""
+    if description.suffix == ".binpb":
+        files = FileDescriptorSet.FromString(description.read_bytes())
+        return frozenset(name.lower() for name in _named(MessageToDict(files)))
+    read = yaml.load(description.read_bytes(), yaml.CSafeLoader)
+    return frozenset(name.lower() for name in _described(read))
+
+
+def _named(value: Json) -> Iterator[str]:
+    """Yield each `name` and `jsonName` of what protobuf describes."""
+    for inner in value if isinstance(value, list) else ():
+        yield from _named(inner)
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        if name in ("name", "jsonName") and isinstance(inner, str):
+            yield inner
+        yield from _named(inner)
+
+
+def _described(value: Json) -> Iterator[str]:
+    if isinstance(value, list):
+        for inner in value:
+            yield from _described(inner)
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        if name in ("properties", "patternProperties") and isinstance(inner, dict):
+            yield from inner
+        elif name == "paths" and isinstance(inner, dict):
+            yield from (part for path in inner for part in re.findall(r"[^/{}]+", path))
+        elif name == "name" and isinstance(inner, str):
+            yield inner
+        elif name in ("enum", "const", "default", "example", "examples"):
+            yield from map(scalar_text, _scalars(inner))
+            yield from _names(inner)
+        yield from _described(inner)
+
+
+def _scalars(value: Json) -> Iterator[Json]:
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _scalars(inner)
+    else:
+        yield value
 
 
 TELLINGS: Final[dict[str, Telling]] = {

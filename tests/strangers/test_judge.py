@@ -16,7 +16,7 @@ from tests._support.rows import rows
 from . import case as case_module
 from . import record, replay
 from .case import Call, Case, document
-from .judge import Reply, Verdict, follow, judge
+from .judge import Episode, Reply, Verdict, follow, is_offered, judge, kind_of, wrong_edits
 
 SENT = Call(method="POST", path="/things", body={"nmae": "a"})
 RIGHT = Call(method="POST", path="/things", body={"name": "a"})
@@ -46,8 +46,8 @@ def question(pointer: str) -> dict[str, Any]:
 END = {"action": "NO_RECOVERY_AVAILABLE", "parameters": {}}
 
 
-def verdict(cls: str, *answers: dict[str, Any] | None, ask_at: list[str] | None = None) -> Verdict:
-    """Judge what follows from one answer after the other; after the last one nothing is recorded."""
+def followed(cls: str, *answers: dict[str, Any] | None, ask_at: list[str] | None = None) -> tuple[Case, Episode]:
+    """Return what follows from one answer after the other; after the last one nothing is recorded."""
     case = Case.model_validate(
         {"name": "x", "kind": "x", "class": cls, "request": SENT, "right": [RIGHT], "ask_at": ask_at or ["/body/name"]}
     )
@@ -56,7 +56,7 @@ def verdict(cls: str, *answers: dict[str, Any] | None, ask_at: list[str] | None 
     def send(request: Request) -> Reply | None:
         return Reply(400, waiting.pop(0)) if waiting else None
 
-    return judge(case, follow(document(SENT.wire({})), send))
+    return case, follow(document(SENT.wire({})), send)
 
 
 @rows(
@@ -85,7 +85,36 @@ def verdict(cls: str, *answers: dict[str, Any] | None, ask_at: list[str] | None 
     ],
 )
 def test_what_is_right_and_what_is_harm(cls: str, answers: list[dict[str, Any] | None], expected: Verdict) -> None:
-    assert verdict(cls, *answers, ask_at=["/body/name"]) == expected
+    assert judge(*followed(cls, *answers, ask_at=["/body/name"])) == expected
+
+
+WAIT = {"action": "WAIT_AND_RETRY", "parameters": {}}
+ADDED = {"op": "add", "path": "/body/name", "value": "a"}
+
+
+@rows(
+    ("cls", "answers", "kind", "offered", "wrong"),
+    [
+        ("auto", [feedback(edit(RENAMED))], "unasked", True, 0),
+        ("auto", [feedback(edit(OTHER))], "unasked", False, 1),
+        ("auto", [feedback(edit(OTHER)), None], "silence", False, 1),  # the server only refused it
+        ("auto", [feedback(edit(ADDED)), feedback(edit({"op": "remove", "path": "/body/nmae"}))], "unasked", True, 0),
+        ("auto", [feedback(edit(ADDED)), feedback(question("/body/size"))], "question", False, 0),  # one step of two
+        ("auto", [feedback(edit(ADDED))], "unasked", False, 1),
+        ("auto", [feedback(edit(RENAMED, requires_confirmation=True))], "to confirm", True, 0),
+        ("auto", [feedback(edit(OTHER, requires_confirmation=True))], "to confirm", False, 0),
+        ("ask", [feedback(question("/body/name"))], "question", False, 0),
+        ("never", [feedback(END, recovery="terminal")], "statement", False, 0),
+        ("never", [feedback(edit(OTHER))], "unasked", False, 1),
+        ("wait", [feedback(WAIT, recovery="transient", retry={"after_seconds": 1.0})], "wait", True, 0),
+        ("wait", [None], "silence", False, 0),
+    ],
+)
+def test_kinds_of_answers_and_edits_that_are_wrong(
+    cls: str, answers: list[dict[str, Any] | None], kind: str, offered: bool, wrong: int
+) -> None:
+    case, episode = followed(cls, *answers)
+    assert (kind_of(episode), is_offered(case, episode), wrong_edits(case, episode)) == (kind, offered, wrong)
 
 
 def test_a_recorded_server_is_replayed_as_it_was(

@@ -1,0 +1,226 @@
+"""The gates hold: figures of all runs are not below their bars, and a figure that is fails them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests._support.rows import rows
+
+from . import gates
+from .case import FOLDER, FOLDS, Recorded, fold, load_sentences, names
+from .gates import BARS, BASE, EMPTY, RIGHTS, Row, below_the_bars, differences, figures, is_worse, left_out, raised
+from .said_otherwise import in_nonsense, in_other_words, names_described, under_other_names, with_other_quotes
+
+KNOWN_BARS = json.loads(BARS.read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """`make judge`: minutes on a busy machine, so it is a fixture, which has no limit of time."""
+    out = tmp_path_factory.mktemp("gates") / "out.json"
+    command = [sys.executable, "-m", "tests.strangers.gates", "--out", str(out)]
+    return subprocess.run(command, cwd=FOLDER.parents[1], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_no_figure_is_below_its_bar(judged: subprocess.CompletedProcess[str]) -> None:
+    assert judged.returncode == 0, judged.stdout + judged.stderr
+
+
+def row(case: str = "a", **members: Any) -> Row:
+    usual: dict[str, Any] = {"run": BASE, "server": "x", "is_rpc": False, "is_repairable": True, "right": True}
+    return Row(**usual | {"kind": "unasked", "fault": "", "is_offered": True, "wrong_edits": 0, "case": case} | members)
+
+
+def share(percent: float) -> tuple[int, int]:
+    return round(percent * 100), 10000
+
+
+@rows("name", KNOWN_BARS["figures"])
+def test_each_bar_is_read(name: str) -> None:
+    found = {one: share(bar.get("least", bar.get("most"))) for one, bar in KNOWN_BARS["figures"].items()}
+    assert list(below_the_bars(found, KNOWN_BARS)) == []
+    bar, (count, of) = KNOWN_BARS["figures"][name], found[name]
+    worse = {**found, name: (count - 1 if "least" in bar else count + 1, of)}
+    assert [one.partition(": ")[0] for one in below_the_bars(worse, KNOWN_BARS)] == [name.partition(": ")[0]]
+    del worse[name]
+    assert list(below_the_bars(worse, KNOWN_BARS)) == [f"{name}: there is a bar, and no figure"]
+
+
+def test_bars_never_sink() -> None:
+    bars = {"about": "", "figures": {"a": {"least": 50.0}, "b": {"most": 3.0}, "c": {"least": 90.0}}}
+    found = {"a": (3, 4), "b": (5, 100), "c": (9, 10), "new": (1, 4), "new: harm": (0, 4), "answer: question": (1, 4)}
+    better = raised(found, bars)["figures"]
+    assert better == {"a": {"least": 75.0}, "b": {"most": 3.0}, "c": {"least": 90.0}} | {
+        "new": {"least": 25.0},
+        "new: harm": {"most": 0.0},
+    }
+
+
+def test_the_command_fails_below_a_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gates, "all_rows", lambda servers, runs: [row("a"), row("b", right=False)])
+    monkeypatch.setattr(gates, "BARS", tmp_path / "bars.json")
+    for least, status in ((50, 0), (51, 1)):
+        figure = {"HTTP repaired": {"least": least}}
+        gates.BARS.write_text(json.dumps({"about": "", "figures": figure}), "utf-8")
+        assert gates.main(["--out", str(tmp_path / "out.json")]) == status
+        assert gates.main(["--only", names()[0]]) == 0  # the bars are of all
+    assert gates.main(["--out", str(tmp_path / "new.json"), "--compare", str(tmp_path / "out.json")]) == 1
+
+
+def test_a_failure_of_ours_is_one_of_one_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*arguments: object) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setattr(gates, "replay", failing)
+    server = load_sentences("unseen.yaml")
+    failed = gates.row(BASE, "own", server, server.cases[0])
+    assert (failed.right, failed.fault) == (False, "failed: KeyError: 'x'")
+    assert figures([failed, row("b")])["HTTP failures of ours, in all runs"] == (1, 2)
+
+
+def test_what_is_counted() -> None:
+    found = figures(
+        [
+            row("a"),
+            row("b", right=False, kind="unasked", wrong_edits=1, is_offered=False),
+            row("c", kind="question", is_offered=False),
+            row("d", right=False, kind="question", fault="asked wrong", is_repairable=False),
+            row("e", kind="to confirm", is_rpc=True),
+            row("a", run=EMPTY, right=False, kind="silence"),
+            row("c", run=EMPTY, right=False, kind="unasked", fault="harm"),
+            row("z", run=RIGHTS, right=False, kind="question", denied=True),
+        ]
+    )
+    assert found["HTTP repaired"] == (2, 3)
+    assert found["HTTP others right"] == (0, 1)
+    assert found["HTTP right edit offered"] == found["HTTP right edit unasked"] == (1, 3)
+    assert found["HTTP right of the edits sent"] == (1, 2)
+    assert found["HTTP asked at a wrong place"] == (1, 4)
+    assert found["gRPC answer: to confirm"] == (1, 1)
+    assert found[f"HTTP {EMPTY}: right"] == (0, 2)
+    assert found[f"HTTP {EMPTY}: harm"] == (1, 2)
+    assert found[f"HTTP {RIGHTS}: no matter of permission"] == (1, 1)
+    assert figures([row("a", run=EMPTY), row("a", right=False, kind="silence")])[
+        "HTTP with the description, worse than with an empty description"
+    ] == (1, 1)
+
+
+@rows(
+    ("less", "more", "expected"),
+    [
+        (row(), row(kind="to confirm"), False),
+        (row(), row(right=False, kind="question"), False),
+        (row(), row(right=False, kind="question", fault="asked wrong"), True),
+        (row(), row(right=False, kind="silence"), True),
+        (row(), row(right=False, kind="unasked"), True),
+        (row(right=False), row(right=False, kind="silence"), False),
+    ],
+)
+def test_what_gets_worse_as_more_is_known(less: Row, more: Row, expected: bool) -> None:
+    assert is_worse(less, more) is expected
+
+
+def test_what_differs_is_printed_by_server() -> None:
+    old = [row("a"), row("b"), row("c", right=False, kind="silence")]
+    new = [row("a"), row("b", right=False, fault="asked wrong", kind="question"), row("c"), row("d")]
+    assert list(differences(old, new)) == [
+        "LOST x: b (left out): unasked -> question asked wrong",
+        "won  x: c (left out): silence -> unasked",
+    ]
+
+
+def test_a_server_stays_in_its_fold() -> None:
+    assert [fold(name) for name in ("acapy", "cerbos", "cerbos_grpc")] == [7, 9, 9]
+    assert {fold(name) for name in names()} == set(range(FOLDS))
+
+
+def test_a_server_is_read_by_weights_that_never_saw_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[Any] = []
+
+    @contextmanager
+    def entered(what: object) -> Iterator[None]:
+        used.append(what)
+        yield
+        used.append("left")
+
+    learned = SimpleNamespace(use=entered, without=entered)
+    monkeypatch.setattr(gates, "import_module", lambda name: learned)
+    monkeypatch.setattr(gates, "find_spec", lambda name: object())
+    monkeypatch.setattr(gates, "FOLD_WEIGHTS", tmp_path / "folds.json")
+    gates.FOLD_WEIGHTS.write_text(json.dumps([{"fold": number} for number in range(FOLDS)]), "utf-8")
+    with left_out("acapy"):
+        assert used == [{"fold": 7}, "acapy"]
+    assert used[2:] == ["left", "left"]
+
+
+def test_sentences_of_our_own_are_as_many_as_promised() -> None:
+    assert [len(load_sentences(file).cases) for file in ("unseen.yaml", "rights.yaml")] == [60, 28]
+    assert {case.exchanges[0].status for case in load_sentences("rights.yaml").cases} == {403}
+
+
+def recorded(answer: str, body: str = '{"name": "a"}') -> Recorded:
+    return Recorded(
+        method="POST", target="/x?page=1", headers=[], body=body, status=400, response_headers=[], response_body=answer
+    )
+
+
+def test_names_of_what_was_sent_stay() -> None:
+    assert under_other_names(recorded('{"message": "No.", "name": 1}')) == '{"meldung0": "No.", "name": 1}'
+    assert under_other_names(recorded('{"message": "No."}', '{"message": "hi"}')) is None
+    assert under_other_names(recorded("No.")) is None
+
+
+@rows(
+    ("text", "expected"),
+    [
+        ("name must be a string", "as name we can only read one string"),
+        ("Sorry: the user 'a b' already exists", "Sorry: we have seen the user 'a b' before"),
+        ("The field size is required.", "we cannot do without The field size."),
+        ("size must be between 1 and 20", "size lies beyond the span from 1 to 20"),
+        ("No.", None),
+    ],
+)
+def test_other_words(text: str, expected: str | None) -> None:
+    assert in_other_words(recorded(json.dumps({"message": text}))) == (expected and json.dumps({"message": expected}))
+    assert in_other_words(recorded(text)) == expected
+
+
+def test_other_quotes() -> None:
+    quoted = with_other_quotes(recorded('{"message": "no \'a\'"}'))
+    assert quoted is not None and "\\u201ca\\u201d" in quoted
+    assert with_other_quotes(recorded('{"message": "don\'t"}')) is None
+
+
+@rows(
+    ("text", "expected"),
+    [
+        ("Page of NAME isn't x: user_id, A.b, 12 'kind'", "Page blorven NAME blorven x: user_id, A.b, 12 'kind'"),
+        ("<p>Bad <b>name</b></p>", "<p>Blorven <b>name</b></p>"),
+        ("SIZE", "BLORVEN"),
+        ("name", None),
+    ],
+)
+def test_nonsense_leaves_names_and_values(text: str, expected: str | None) -> None:
+    assert in_nonsense(frozenset({"kind"}))(recorded(text)) == expected
+
+
+def test_nonsense_leaves_names_of_the_answer() -> None:
+    said = in_nonsense(frozenset())(recorded('{"color": "Color or size"}'))
+    assert said == '{"color": "Color blorven blorven"}'
+
+
+def test_names_and_values_of_a_description() -> None:
+    described = names_described(FOLDER / "own/town.yaml")
+    assert described >= {"customer_id", "eur", "orders", "page_size"}
+    assert described.isdisjoint({"object", "true", "default"})
+    assert "startworkflowexecution" in names_described(FOLDER / "temporal/descriptors.binpb")
