@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from corrigible.adapters.openapi.prose import told_in_prose
 from corrigible.rules.schema_repair.local_time import LOCAL, local_times
 from corrigible.rules.schema_repair.repair_value import repair_value
-from corrigible.rules.schema_repair.told_in_prose import told_in_prose
 from corrigible.rules.schema_repair.value_place import Place
 
 TIME = {"type": "string", "format": "date-time"}

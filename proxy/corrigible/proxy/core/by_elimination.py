@@ -18,6 +18,7 @@ from corrigible.adapters.formats.place_by_label import has_label
 from corrigible.adapters.formats.place_by_message import suspected_place
 from corrigible.adapters.formats.place_in_patch import is_patch
 from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.proxy.core.told_violation import told_spelling
 from corrigible.rules.pointer import MISSING, escape, value_at
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import letters
@@ -25,7 +26,6 @@ from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import is_secret
-from corrigible.rules.schema_repair.told_spelling import told_spelling
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
 

@@ -22,35 +22,8 @@ SELECTS: Final = "x-selects"
 
 SHAPED: Final = "x-shaped"
 """Whether the examples of a text show that it is no number as text: `0 5 * * *`, `a@example.com`, `10:30`."""
-_SHAPE: Final = re.compile(r"[:/@*]")
-
 TOLD: Final = "x-told"
 """In a schema of a text without a closed list: values that its examples and its description have."""
-_TOLD: Final = re.compile(r"""(?<!\w)(?:"([^\s"]{2,64})"|`([^\s`]{2,64})`|'([^\s']{2,64})'|“([^\s”]{2,64})”)(?!\w)""")
-"""A word between quotes."""
-_MOST_TOLD: Final = 32
-_READ: Final = 4000
-"""Letters of a description that are looked at."""
-
-
-def is_shaped(schema: Schema) -> bool:
-    """Whether a schema as it is written has only examples of such texts."""
-    examples = schema.get("examples")
-    shown = [schema.get("example"), *(examples if isinstance(examples, list) else ())]
-    texts = [one for one in shown if isinstance(one, str) and one]
-    return bool(texts) and all(_SHAPE.search(text) for text in texts)
-
-
-def told_values(schema: Schema) -> list[str]:
-    """Return the texts that a schema as it is written has in its examples, and in quotes in its description."""
-    prose, examples = schema.get("description"), schema.get("examples")
-    shown = [schema.get("example"), *(examples if isinstance(examples, list) else ())]
-    texts = [one for one in shown if isinstance(one, str) and 0 < len(one) <= _LONGEST_TOLD]
-    matches = _TOLD.finditer(prose[:_READ]) if isinstance(prose, str) else ()
-    return list(dict.fromkeys([*texts, *(next(filter(None, one.groups())) for one in matches)]))[:_MOST_TOLD]
-
-
-_LONGEST_TOLD: Final = 64
 
 
 def types(schema: Schema) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ Knows: sentences of descriptions, times. Does not know: where the caller is.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from corrigible.rules.safety.spelling import Spelling, moments
@@ -18,20 +17,6 @@ from .json_schema import Schema
 
 LOCAL: Final = "x-local-time"
 """In a schema of a time: its description wants it without an offset."""
-
-_READ: Final = 400
-_LOCAL: Final = re.compile(
-    r"(?i)\blocal (?:date|time|date[- ]?time|time ?zone)\b|\bwall[- ]clock\b|\bzone-?less\b"
-    r"|\bin the (?:\w{1,30} ){0,2}(?:\w{1,30}(?:'|\u2019)s|site|account|project|server|user|store|shop|tenant"
-    r"|organi[sz]ation) (?:local |own |default |configured )?time ?zone\b"
-    r"|\bwithout (?:an? )?(?:time ?zone|utc offset|offset)\b"
-)
-"""Words of a description by which a time is told without its offset."""
-
-
-def told_local(prose: str, schema: Schema) -> bool:
-    """Whether the description of a time says that it has no offset of its own."""
-    return schema.get("format") == "date-time" and _LOCAL.search(prose[:_READ]) is not None
 
 
 def local_times(value: Json, schema: Schema) -> list[Spelling] | None:

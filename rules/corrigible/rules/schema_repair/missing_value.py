@@ -16,7 +16,7 @@ from corrigible.rules.safety.nearness import is_same
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
-from . import nesting, read_only_twin, renaming
+from . import nesting, renaming
 from .first_violation import first_violation, is_fully_checked
 from .json_schema import choices, types
 from .other_part import into_query
@@ -57,8 +57,6 @@ def proposed(violation: SchemaViolation, request: Request, group: str) -> Propos
         return _filled_in(violation, request, ops, value)
     if (named := violation.schema.get(NAMED)) is not None:
         return _named_again(violation, request, named)
-    if (twin := read_only_twin.from_twin(violation, request)) is not None:
-        return Proposal([twin, *ask(violation, request, _ASK_MISSING).suggestions])
     if violation.pointer == "/body" and (inner := _members_to_ask(violation.schema, request)):
         return ask(violation, request, "Send a body with what is required.", places=inner)
     question = ask(violation, request, _ASK_MISSING)
@@ -67,8 +65,7 @@ def proposed(violation: SchemaViolation, request: Request, group: str) -> Propos
             return other.proposal
         both = [*other.proposal.suggestions, *question.suggestions]
         return Proposal(both) if other.is_likely else options(both, group)
-    longer = renaming.rename_longer(violation, request)
-    return question if longer is None else Proposal([*longer.suggestions, *question.suggestions])
+    return question
 
 
 def _into_free_map(violation: SchemaViolation, request: Request) -> Suggestion | None:

@@ -175,31 +175,6 @@ def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Rena
     return Renaming(proposal, is_sure, is_alone or is_content or _is_part(name, meant))
 
 
-def rename_longer(violation: SchemaViolation, request: Request) -> Proposal | None:
-    """Return the renaming of the only undeclared member that ends with the words of a missing one, once confirmed.
-
-    `mount_type` for `type`, where nothing else is declared that the longer name may stand for.
-    """
-    parent, meant = _split(violation.pointer)
-    present, known = value_at(request, parent), frozenset(violation.siblings)
-    if not violation.pointer.startswith("/body/") or not isinstance(present, Mapping) or meant not in known:
-        return None
-    strange = [str(one) for one in islice((one for one in present if one not in known), 2)]
-    if len(strange) != 1 or not _takes(violation.schema, present[strange[0]], text=request.form):
-        return None
-    longer, ending = words(strange[0]), words(meant)
-    before = longer[: -len(ending)] if ending else ()
-    if not before or longer[len(before) :] != ending or not _IDENTIFIERS.isdisjoint(ending):
-        return None  # the identifier of another thing is none of this one
-    if not _SIDES.isdisjoint(before) or any(map(may_limit, before)):
-        return None
-    others = [set(words(one)) for one in known if one != meant and one not in present]
-    if any(other and (other <= set(longer) or set(longer) <= other) for other in others):
-        return None
-    source = f"{parent}/{escape(strange[0])}"
-    return _moved(violation, request, source, violation.pointer, present[strange[0]], is_guess=True)
-
-
 def is_described(value: Json, schema: Schema) -> bool:
     """Whether a value is an object of which a schema declares every member: `{"name": "x"}` under another name."""
     declared = schema.get("properties")

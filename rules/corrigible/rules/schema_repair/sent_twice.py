@@ -5,41 +5,18 @@ Knows: one complaint about a place, what is declared there. Does not know: how a
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from corrigible.rules.engine.guarded_patch import PatchError
-from corrigible.rules.pointer import segments, value_at
-from corrigible.rules.violation import Violation
+from corrigible.rules.pointer import segments
 from corrigible.schema.exchange import Request
 
-from .json_schema import Schema, types
 from .rewriting import may_be_repeated
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, ask, edit, guarded_edit
 
 SENT_TWICE: Final = "sentTwice"
 """The keyword of a parameter with several values that takes one. The schema is that of the one."""
-
-_OFTEN: Final = re.compile(
-    r"(?i)\b(?:(?:multiple|several|many|two) (?:times|values)|more than (?:once|one(?: value)?)|twice|repeat(?:ed|s)?"
-    r"|duplicate[sd]?|only (?:be )?(?:\w+ )?once|single value|single-valued|already (?:set|given|specified))\b"
-)
-_READ: Final = 1000
-"""Letters of a message that are looked at."""
-_MOST: Final = 8
-
-
-def sent_twice(error: Violation, request: Request, schema: Schema) -> SchemaViolation | None:
-    """Return the violation of a parameter that an error names and says is there more than once."""
-    place, values = segments(error.pointer), value_at(request, error.pointer)
-    if len(place) != 2 or (place[0] != "query" and not (place[0] == "body" and request.form)):
-        return None
-    if not isinstance(values, list) or not 1 < len(values) <= _MOST or "array" in types(schema):
-        return None
-    if not all(isinstance(one, str) for one in values) or _OFTEN.search(error.message[:_READ]) is None:
-        return None
-    return SchemaViolation(error.pointer, SENT_TWICE, schema, values)
 
 
 def proposed(violation: SchemaViolation, request: Request) -> Proposal:

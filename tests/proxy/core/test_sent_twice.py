@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from corrigible.proxy.core.told_violation import sent_twice
 from corrigible.rules.schema_repair.repair import repair
-from corrigible.rules.schema_repair.sent_twice import SENT_TWICE, sent_twice
+from corrigible.rules.schema_repair.sent_twice import SENT_TWICE
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
 
