@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.openapi.prose import told_in_prose
-from corrigible.rules.schema_repair.told_in_prose import MEANT, number_meant
+from corrigible.rules.schema_repair.values import MEANT, number_meant
 
 SIGN = {"type": "integer", "enum": [1, -1]}
 LEVELS = {"type": "integer", "enum": [0, 1, 2]}

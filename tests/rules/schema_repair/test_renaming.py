@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.rules.schema_repair.renaming import (
+from corrigible.rules.schema_repair.names import (
     is_longer_form,
     may_limit,
     misspelt,
@@ -71,7 +71,7 @@ def source(
     """Return the member that is renamed to the missing one."""
     request = Request("POST", "/things", headers={"titel": "x"}, body=body)
     violation = SchemaViolation(pointer, "required", schema or {"type": "string"}, siblings=siblings)
-    proposal = misspelt(violation, request, "1.")
+    proposal = misspelt(violation, request)
     return None if proposal is None else proposal.suggestions[0]["patch"][-1]["from"]
 
 

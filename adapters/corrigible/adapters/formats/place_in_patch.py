@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, resolve, segments, to_pointer, value_at
-from corrigible.rules.schema_repair.patch_kind import is_json_patch_media
+from corrigible.rules.schema_repair.body import is_json_patch_media
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 

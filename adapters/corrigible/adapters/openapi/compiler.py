@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 from corrigible.adapters.openapi.prose import told_in_prose, told_values
 from corrigible.adapters.operation import COMMON_BASE
 from corrigible.rules.errors import AuthoringError, Place
+from corrigible.rules.schema_repair.body import is_json_patch_media
 from corrigible.rules.schema_repair.json_schema import TOLD, parts, types
-from corrigible.rules.schema_repair.patch_kind import is_json_patch_media
 from corrigible.schema.exchange import Json
 
 from .compiled_file import encode_compiled

@@ -17,8 +17,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from corrigible.rules.schema_repair.json_schema import Schema, choices
-from corrigible.rules.schema_repair.local_time import LOCAL
-from corrigible.rules.schema_repair.told_in_prose import MEANT
+from corrigible.rules.schema_repair.values import LOCAL, MEANT
 from corrigible.schema.exchange import Json
 
 _READ: Final = 4000

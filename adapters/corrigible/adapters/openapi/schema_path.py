@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, SHAPED, TOLD, Schema, kind_of, member, parts
-from corrigible.rules.schema_repair.local_time import LOCAL
-from corrigible.rules.schema_repair.told_in_prose import MEANT
+from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, TOLD, Schema, kind_of, member, parts
+from corrigible.rules.schema_repair.values import LOCAL, MEANT, SHAPED
 from corrigible.schema.exchange import Json
 
 _COPIED: Final = (

@@ -12,9 +12,8 @@ from typing import Any, Final
 
 from corrigible.adapters.openapi.prose import is_shaped, told_in_prose, told_values
 from corrigible.rules.schema_repair.first_violation import is_fully_checked
-from corrigible.rules.schema_repair.json_schema import SHAPED, TOLD
-from corrigible.rules.schema_repair.local_time import LOCAL
-from corrigible.rules.schema_repair.told_in_prose import MEANT
+from corrigible.rules.schema_repair.json_schema import TOLD
+from corrigible.rules.schema_repair.values import LOCAL, MEANT, SHAPED
 from corrigible.schema.exchange import Json
 
 from .source_files import SourceFiles

@@ -13,10 +13,9 @@ from corrigible.adapters.base import Described
 from corrigible.adapters.bodies.request_form import body_form_violation, is_json_as_form
 from corrigible.adapters.formats.message.member_names import unknown_member
 from corrigible.rules.pointer import MISSING, segments, value_at
-from corrigible.rules.schema_repair.body_form import BOUNDARY, CODING, MALFORMED, MALFORMED_XML, TEXT, is_json
-from corrigible.rules.schema_repair.json_schema import member
+from corrigible.rules.schema_repair.body import BOUNDARY, CODING, MALFORMED, MALFORMED_XML, TEXT, is_json
+from corrigible.rules.schema_repair.json_schema import member, read
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.wire_text import read
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
 

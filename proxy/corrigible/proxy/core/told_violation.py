@@ -17,15 +17,12 @@ from corrigible.rules.safety.decisive import is_decisive, word_set, words
 from corrigible.rules.safety.json_text import fault
 from corrigible.rules.safety.nearness import LONGEST, distance, is_same_spelling, letters, nearest
 from corrigible.rules.safety.time_span import GO_DURATION
-from corrigible.rules.schema_repair.declared_place import DeclaredPlace
+from corrigible.rules.schema_repair.body import CONTENT, text_schema
 from corrigible.rules.schema_repair.first_violation import first_violation
-from corrigible.rules.schema_repair.inside_text import CONTENT, text_schema
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, TOLD, Schema, choices, kind_of, types
-from corrigible.rules.schema_repair.repair_number import ONLY_ASKED
-from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.sent_twice import SENT_TWICE
-from corrigible.rules.schema_repair.told_spelling import SPELLING
-from corrigible.rules.schema_repair.value_place import place_of
+from corrigible.rules.schema_repair.repair import SENT_TWICE
+from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation, place_of
+from corrigible.rules.schema_repair.values import ONLY_ASKED, SPELLING
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
 

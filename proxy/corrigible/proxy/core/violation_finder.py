@@ -28,10 +28,10 @@ from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.openapi.related_reads import split_extension
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.nearness import is_same
-from corrigible.rules.schema_repair.inside_text import CONTENT
+from corrigible.rules.schema_repair.body import CONTENT
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, choices
-from corrigible.rules.schema_repair.nesting import MISPLACED, move_member
-from corrigible.rules.schema_repair.renaming import near_names
+from corrigible.rules.schema_repair.levels import MISPLACED, move_member
+from corrigible.rules.schema_repair.names import near_names
 from corrigible.rules.schema_repair.route import UNSURE
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
