@@ -171,6 +171,8 @@ def of_forms(violation: SchemaViolation, request: Request, group: str) -> Propos
         return None
     if (renamed := names.in_one_form(violation, forms, request)) is not None:
         return renamed
+    if len(moves := _one_level_away(violation, forms, lacking, request)) == 1:
+        return Proposal(moves)
     questions: list[Suggestion] = []
     kept = [-len(members(form).keys() & violation.value.keys()) for form in forms]
     for number in sorted(range(len(forms)), key=lambda one: (kept[one], len(lacking[one])))[:_MOST_FORMS]:
@@ -179,6 +181,20 @@ def of_forms(violation: SchemaViolation, request: Request, group: str) -> Propos
         message = "Give what is missing, if this is the form that is meant."
         questions += ask(violation, request, message, places=places).suggestions
     return options(questions, group)
+
+
+def _one_level_away(
+    violation: SchemaViolation, forms: Sequence[Schema], lacking: Sequence[Sequence[str]], request: Request
+) -> list[Suggestion]:
+    """Return the moves of what no form declares into the one member that a form lacks."""
+    declared = tuple(dict.fromkeys(name for form in forms for name in members(form)))
+    found: list[Suggestion] = []
+    for form, (name, *more) in zip(forms, lacking, strict=True):
+        place, schema = f"{violation.pointer}/{escape(name)}", members(form).get(name, {})
+        missing = SchemaViolation(place, "required", schema, siblings=declared)
+        moved = None if more else levels.wrapped(missing, request)
+        found += [] if moved is None else [moved]
+    return found
 
 
 def _lacking(form: Schema, value: Mapping[str, Json]) -> list[str]:
