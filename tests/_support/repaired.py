@@ -7,8 +7,9 @@ from typing import Any
 
 from corrigible.rules.engine.guarded_patch import guarded
 from corrigible.rules.pointer import MISSING, resolve
-from corrigible.rules.schema_repair.repair import Repair, repair
+from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import Repair
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Suggestion, parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply

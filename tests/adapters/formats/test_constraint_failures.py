@@ -13,7 +13,7 @@ import pytest
 
 from corrigible.adapters.bodies.answer import read_answer
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.locate import locate_errors
+from corrigible.adapters.reader.locate import locate_errors
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.rows import rows

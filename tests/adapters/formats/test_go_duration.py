@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.locate import locate_errors
+from corrigible.adapters.reader.locate import locate_errors
 from corrigible.adapters.formats.message.go_duration import is_unread_duration
 from corrigible.adapters.formats.message.sent_values import says_absent
 from corrigible.adapters.vocabulary import Vocabulary

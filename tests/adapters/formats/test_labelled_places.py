@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.locate import locate_errors
+from corrigible.adapters.reader.locate import locate_errors
 from corrigible.adapters.formats.message.member_names import find_member
 from corrigible.adapters.formats.message.sent_values import surrounds
 from corrigible.adapters.formats.place_by_message import repeats_body

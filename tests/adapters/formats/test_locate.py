@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.locate import locate_errors
+from corrigible.adapters.reader.locate import locate_errors
 from corrigible.adapters.formats.message.names_told import names_in_message
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.adapters.formats.error_message import complete
+from corrigible.adapters.openapi.schema_checks import complete
 from corrigible.adapters.formats.message.part_sentences import part_sentences
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.locate import locate_errors
+from corrigible.adapters.reader.locate import locate_errors
 from corrigible.adapters.formats.place_by_blame import place_by_blame
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.adapters.vocabulary import Vocabulary

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.locate import locate_errors
+from corrigible.adapters.reader.locate import locate_errors
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request

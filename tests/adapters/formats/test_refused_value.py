@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.locate import locate_errors
+from corrigible.adapters.reader.locate import locate_errors
 from corrigible.adapters.formats.refused_value import with_value_behind_name
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.rules.budget import Budget, Exhausted, within

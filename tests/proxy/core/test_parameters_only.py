@@ -144,24 +144,6 @@ def test_a_word_for_a_number_that_stands_in_prose(engine: Engine, word: str, num
 
 
 @pytest.mark.parametrize(
-    ("text", "message", "right"),
-    [
-        ("car", "Parameter kinds must be valid JSON.", '["car"]'),
-        ("car,boat", "Parameter kinds must be valid JSON.", '["car","boat"]'),
-        ('"car"', "Parameter kinds must be a JSON array.", '["car"]'),
-        # Of numbers and of sentences nobody knows what they are as JSON; no word about JSON, no JSON.
-        ("1,2", "Parameter kinds must be valid JSON.", None),
-        ("true", "Parameter kinds must be valid JSON.", None),
-        ("a red car", "Parameter kinds must be valid JSON.", None),
-        ("car", "Parameter kinds has an unknown kind.", None),
-    ],
-)
-def test_words_for_a_json_list_that_stands_in_prose(engine: Engine, text: str, message: str, right: str | None) -> None:
-    found = sent(engine, loans(kinds=text), message, confirm=True)
-    assert (None if found is None else found.query["kinds"]) == right
-
-
-@pytest.mark.parametrize(
     ("body", "query", "right"),
     [
         ({"title": "a", "public": True, "days": 3}, {}, {"title": "a", "public": "true", "days": "3"}),
@@ -180,13 +162,6 @@ def test_a_body_of_parameters_is_sent_in_the_query(
     request = Request("POST", "/api/v2/loans", dict(query), {"content-type": "application/json"}, body)
     found = sent(engine, request, 'Parameter "title" is required.')
     assert (None if found is None else (found.query, found.body)) == (None if right is None else (right, None))
-
-
-def test_words_for_a_json_list_in_a_form(engine: Engine) -> None:
-    request = form("POST", "/api/v2/loans/7/notes", tags="red,old")
-    found = sent(engine, request, "Parameter tags must be valid JSON.", confirm=True)
-    assert found is not None
-    assert found.body == {"tags": '["red","old"]'}
 
 
 def test_words_of_another_notation_are_left_alone(engine: Engine) -> None:

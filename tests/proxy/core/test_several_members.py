@@ -302,13 +302,6 @@ def test_of_several_empty_members_the_near_one_is_renamed(engine: Engine, messag
     assert isinstance(outcome, Next) and outcome.request.body == {"name": 7}
 
 
-def test_what_is_empty_is_taken_out_of_an_unknown_member_around_it(engine: Engine) -> None:
-    message = {"message": "Name, user, and id are empty."}
-    request = post({"event": {"name": "a", "kind": "id"}})
-    outcome = followed(feedback_about(engine, request, 400, message), request)
-    assert isinstance(outcome, Next) and outcome.request.body == {"name": "a", "kind": "id"}
-
-
 @pytest.mark.parametrize(
     "body",
     [

@@ -101,8 +101,7 @@ def test_only_what_is_missed_beside_it_is_declared() -> None:
 
 
 def test_a_choice_of_edits_moves_nothing() -> None:
-    from corrigible.rules.schema_repair.repair import Repair
-    from corrigible.rules.schema_repair.result import result_of
+    from corrigible.rules.schema_repair.suggestion import Repair, result_of
 
     move = {"patch": [{"op": "move", "from": "/body/mail", "path": "/body/email"}]}
     asked: dict[str, Any] = {"placeholders": []}

@@ -8,8 +8,8 @@ import pytest
 
 from corrigible.rules.safety.time_span import GO_DURATION, counts_seconds, go_duration, span
 from corrigible.rules.schema_repair.first_violation import first_violation
-from corrigible.rules.schema_repair.repair_value import repair_value
-from corrigible.rules.schema_repair.value_place import Place
+from corrigible.rules.schema_repair.schema_violation import Place
+from corrigible.rules.schema_repair.values import repair_value
 from tests._support.rows import rows
 
 INTEGER = {"type": "integer"}

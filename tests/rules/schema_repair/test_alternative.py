@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.pointer import MISSING
-from corrigible.rules.schema_repair.alternative import chosen, required_by_all
+from corrigible.rules.schema_repair.missing import of_forms
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
 
@@ -34,35 +33,33 @@ def violation(*forms: Any, value: Any = None, keyword: str = "anyOf") -> SchemaV
     ],
 )
 def test_a_member_that_every_form_wants(forms: list[Any], pointer: str, schema: dict[str, Any]) -> None:
-    inner = required_by_all(violation(*forms, keyword="oneOf"))
-    assert inner is not None
-    assert (inner.pointer, inner.keyword, inner.schema, inner.value) == (pointer, "required", schema, MISSING)
+    proposal = of_forms(violation(*forms, keyword="oneOf"), REQUEST, "1.")
+    assert proposal is not None
+    (suggestion,) = proposal.suggestions
+    if len(schema.get("enum", [])) == 1:
+        assert suggestion["patch"][-1] == {"op": "add", "path": pointer, "value": schema["enum"][0]}
+    else:
+        assert suggestion["placeholders"] == [{"pointer": pointer, "ask": "user", "schema": schema}]
 
 
 def test_the_names_of_all_forms_are_declared() -> None:
-    inner = required_by_all(violation(form("k", k={}, b={}), form("k", c={})))
-    assert inner is not None
-    assert inner.siblings == ("k", "b", "c")
+    forms = [form("key", key={}, kye={}), form("key", bey={})]
+    proposal = of_forms(violation(*forms, value={"kye": 1, "bey": 2}), Request("POST", "/x", body={"kye": 1}), "1.")
+    assert proposal is not None
+    assert "placeholders" in proposal.suggestions[0]  # none of the two is the missing one under another name
 
 
 @pytest.mark.parametrize(
     ("forms", "value"),
-    [
-        ([form("k"), form("l")], None),
-        ([form("a")], None),
-        ([form("k"), {"required": "k"}], None),
-        ([], None),
-        ([form("k")], "text"),
-        ([True], None),
-    ],
+    [([form("a")], None), ([form("k"), {"required": "k"}], None), ([], None), ([form("k")], "text"), ([True], None)],
 )
 def test_no_member_is_wanted_by_all(forms: list[Any], value: Any) -> None:
-    assert required_by_all(violation(*forms, value=value)) is None
+    assert of_forms(violation(*forms, value=value), REQUEST, "1.") is None
 
 
 def test_what_is_missing_of_each_form_the_shortest_first() -> None:
     forms = [form("x", "y", "z"), form("p/q", a={}), form("s", "t"), form("u", "v", "w")]
-    proposal = chosen(violation(*forms), REQUEST, "1.")
+    proposal = of_forms(violation(*forms), REQUEST, "1.")
     assert proposal is not None
     assert [[p["pointer"] for p in one["placeholders"]] for one in proposal.suggestions] == [
         ["/body/p~1q"],
@@ -72,20 +69,20 @@ def test_what_is_missing_of_each_form_the_shortest_first() -> None:
 
 
 def test_what_is_missing_has_its_schema() -> None:
-    proposal = chosen(violation(form("k", k={"type": "string", "title": "x"}), form("l", l=True)), REQUEST, "1.")
+    proposal = of_forms(violation(form("k", k={"type": "string", "title": "x"}), form("l", l=True)), REQUEST, "1.")
     assert proposal is not None
     assert [one["placeholders"][0]["schema"] for one in proposal.suggestions] == [{"type": "string"}, {}]
 
 
 @pytest.mark.parametrize("forms", [[], [form("k"), form("a")], [form("k"), {}]])
 def test_there_is_no_choice_where_a_form_misses_nothing(forms: list[Any]) -> None:
-    assert chosen(violation(*forms), REQUEST, "1.") is None
+    assert of_forms(violation(*forms), REQUEST, "1.") is None
 
 
 def test_a_misspelt_name_with_which_one_form_is_whole_is_mended() -> None:
     forms = [form("amount", amount={"type": "integer"}), form("percent", percent={"type": "integer"})]
     request = Request("POST", "/x", body={"amuont": 5})
-    proposal = chosen(violation(*forms, value={"amuont": 5}), request, "1.")
+    proposal = of_forms(violation(*forms, value={"amuont": 5}), request, "1.")
     assert proposal is not None
     (suggestion,) = proposal.suggestions
     assert suggestion["patch"][-1] == {"op": "move", "from": "/body/amuont", "path": "/body/amount"}

@@ -7,8 +7,16 @@ from typing import Any
 import pytest
 
 from corrigible.rules.pointer import MISSING
-from corrigible.rules.schema_repair.body_form import BOUNDARY, FORM, MALFORMED, MEDIA_TYPE, is_json, repair_body
-from corrigible.rules.schema_repair.patch_kind import JSON_PATCH, MERGE_PATCH
+from corrigible.rules.schema_repair.body import (
+    BOUNDARY,
+    FORM,
+    JSON_PATCH,
+    MALFORMED,
+    MEDIA_TYPE,
+    MERGE_PATCH,
+    is_json,
+    repair_body,
+)
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
 from tests._support.rows import rows

@@ -16,7 +16,7 @@ from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, apply
-from tests._support.by_description import engine_of, feedback_about, followed
+from tests._support.by_description import feedback_about, followed
 from tests._support.rows import rows
 
 WHERE = {
@@ -249,42 +249,3 @@ def test_json_that_a_schema_describes_as_the_content_of_a_text(
     else:
         assert isinstance(outcome, Next)
         assert orjson.loads(str(outcome.request.query["must"])) == repaired
-
-
-ORDERED = """
-openapi: 3.1.0
-info: {title: Shelves, version: '1'}
-paths:
-  /shelves:
-    get:
-      parameters:
-      - name: order
-        in: query
-        schema:
-          type: object
-          properties: {by: {type: string, enum: [name, size]}, way: {type: string, enum: [ASC, DESC]}}
-"""
-
-
-@pytest.mark.parametrize(
-    ("sent", "field", "repaired"),
-    [
-        ('{"by":"name","way":"desc"}', "order.way", {"by": "name", "way": "DESC"}),
-        ('{"by":"name","way":"desc"}', "order[way]", {"by": "name", "way": "DESC"}),
-        ('{"by":"name","way":"sideways"}', "order.way", None),
-        ("name desc", "order.way", None),
-    ],
-)
-def test_what_is_stated_of_a_member_inside_a_text_is_mended_there(
-    tmp_path: Path, sent: str, field: str, repaired: Any
-) -> None:
-    engine = engine_of(tmp_path, ORDERED)
-    request = Request("GET", "/shelves", {"order": sent})
-    message = 'Invalid option: expected one of "ASC"|"DESC"'
-    answer = {"error": "Invalid query parameters", "issues": [{"field": field, "message": message}]}
-    step = followed(feedback_about(engine, request, 400, answer), request)
-    if repaired is None:
-        assert isinstance(step, NeedsInput)
-    else:
-        assert isinstance(step, Next)
-        assert orjson.loads(str(step.request.query["order"])) == repaired

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.schema_repair.json_schema import all_types, choices, is_shaped, kind_of, member, parts, types
+from corrigible.adapters.openapi.prose import is_shaped
+from corrigible.rules.schema_repair.json_schema import all_types, choices, kind_of, member, parts, types
 from tests._support.counted import counted
 from tests._support.rows import rows
 

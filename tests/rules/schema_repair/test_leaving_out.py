@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.rules.schema_repair.declared_place import DeclaredPlace
-from corrigible.rules.schema_repair.leaving_out import without
-from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.stated import unknown_member
+from corrigible.proxy.core.told_violation import unknown_member
+from corrigible.rules.schema_repair.names import without
+from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 

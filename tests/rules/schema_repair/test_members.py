@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.schema_repair.missing_value import is_nought
-from corrigible.rules.schema_repair.renaming import may_limit
+from corrigible.rules.schema_repair.missing import is_nought
+from corrigible.rules.schema_repair.names import may_limit
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
 from tests._support.repaired import follow, post, said, sent

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrigible.rules.safety.spelling import Spelling
-from corrigible.rules.schema_repair.repair_value import repair_value
-from corrigible.rules.schema_repair.value_place import Place
+from corrigible.rules.schema_repair.schema_violation import Place
+from corrigible.rules.schema_repair.values import repair_value
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
 from tests._support.repaired import follow, post, said

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.schema_repair.patch_kind import as_json_patch, as_merge_patch, is_json_patch
+from corrigible.rules.schema_repair.body import as_json_patch, as_merge_patch, is_json_patch
 
 
 @pytest.mark.parametrize(

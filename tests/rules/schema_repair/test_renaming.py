@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.rules.schema_repair.renaming import (
+from corrigible.rules.schema_repair.names import (
     is_longer_form,
     may_limit,
     misspelt,
     near_names,
     only_missing,
-    rename_longer,
     rename_only_undeclared,
     undeclared,
 )
@@ -72,7 +71,7 @@ def source(
     """Return the member that is renamed to the missing one."""
     request = Request("POST", "/things", headers={"titel": "x"}, body=body)
     violation = SchemaViolation(pointer, "required", schema or {"type": "string"}, siblings=siblings)
-    proposal = misspelt(violation, request, "1.")
+    proposal = misspelt(violation, request)
     return None if proposal is None else proposal.suggestions[0]["patch"][-1]["from"]
 
 
@@ -275,69 +274,6 @@ def test_null_under_an_unknown_name_is_left_out_and_never_what_is_missing() -> N
     assert proposal is not None
     (left_out,) = proposal.suggestions
     assert left_out["patch"][-1] == {"op": "remove", "path": "/body/colour"}
-
-
-def longer(body: Json, meant: str, *known: str, schema: Json = None, **request: Json) -> list[Json]:
-    violation = SchemaViolation(f"/body/{meant}", "required", schema or {"type": "string"}, siblings=(meant, *known))
-    renamed = rename_longer(violation, Request("POST", "/mounts", body=body, **request))
-    if renamed is None:
-        return []
-    (suggestion,) = renamed.suggestions
-    assert suggestion["safety"]["requires_confirmation"] is True
-    return [suggestion["patch"][-1]["from"]]
-
-
-@pytest.mark.parametrize(
-    ("body", "meant", "known"),
-    [
-        ({"mount_type": "kv"}, "type", ("note",)),
-        ({"mountType": "kv", "note": "x"}, "type", ("note",)),
-        ({"mount_type": "kv", "plugin": "x"}, "type", ("plugin", "plugin_name")),
-        ({"display_name": "x"}, "name", ()),
-        ({"mount_engine_type": "x"}, "engine_type", ()),
-    ],
-)
-def test_the_only_undeclared_name_may_be_a_longer_one_of_what_is_missing(
-    body: dict[str, Json], meant: str, known: tuple[str, ...]
-) -> None:
-    strange = next(name for name in body if name not in known)
-    assert longer(body, meant, *known) == [f"/body/{strange}"]
-
-
-@rows(
-    ("body", "meant", "known"),
-    [
-        ({"mount_type": "kv", "engine_type": "kv"}, "type", ()),  # either
-        ({"mount_type": "kv", "tag": "kv"}, "type", ()),
-        ({"mount_type": "kv"}, "type", ("mount",)),  # which it may be as well
-        ({"mount_type": "kv"}, "type", ("mount_type_name",)),
-        ({"type_mount": "kv"}, "type", ()),
-        ({"mounttype": "kv"}, "type", ()),
-        ({"kind": "kv"}, "type", ()),
-        ({"old_type": "kv"}, "type", ()),
-        ({"max_size": "9"}, "size", ()),
-        ({"user_id": "9"}, "id", ()),
-        ({"mount_type": 9}, "type", ()),
-        ({}, "type", ()),
-        (["mount_type"], "type", ()),
-    ],
-)
-def test_or_else_it_is_none(body: Json, meant: str, known: tuple[str, ...]) -> None:
-    assert longer(body, meant, *known) == []
-
-
-def test_what_is_not_declared_at_all_has_no_longer_name() -> None:
-    violation = SchemaViolation("/body/type", "required", {}, siblings=("note",))
-    assert rename_longer(violation, Request("POST", "/mounts", body={"mount_type": "kv"})) is None
-
-
-def test_the_missing_value_is_asked_for_as_well() -> None:
-    violation = SchemaViolation("/body/type", "required", {"type": "string"}, siblings=("type", "note"))
-    repaired = repair(violation, Request("POST", "/mounts", body={"mount_type": "kv"}), "1.")
-    assert repaired is not None and repaired.type == "recovery_guidance"
-    renamed, question = repaired.suggestions
-    assert renamed["patch"][-1] == {"op": "move", "from": "/body/mount_type", "path": "/body/type"}
-    assert question["placeholders"][0]["pointer"] == "/body/type"
 
 
 @pytest.mark.parametrize(

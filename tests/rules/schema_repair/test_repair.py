@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from corrigible.rules.pointer import MISSING
-from corrigible.rules.schema_repair.missing_value import settled_value
-from corrigible.rules.schema_repair.repair import Repair, repair
+from corrigible.rules.schema_repair.missing import settled_value
+from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import Repair
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
 from tests._support.repaired import ASK, CHOICE, assert_outcome, follow, post, said, sent

@@ -6,15 +6,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.schema_repair.repair_number import (
-    ONLY_ASKED,
-    longest_span,
-    lowered,
-    raised,
-    rounded,
-    shortest_span,
-)
-from corrigible.rules.schema_repair.value_place import Place
+from corrigible.rules.schema_repair.schema_violation import Place
+from corrigible.rules.schema_repair.values import ONLY_ASKED, lowered, raised, repair_value, rounded
 from tests._support.rows import rows
 
 INTEGER = {"type": "integer"}
@@ -130,8 +123,8 @@ def test_steps(value: Any, step: float | None, wanted: list[float]) -> None:
 
 def test_spans_of_time() -> None:
     schema = {"formatMinimum": "1s", "formatMaximum": "1h"}
-    assert longest_span("2h", schema, Place()) == [("1h", "the most that is allowed is sent")]
-    assert shortest_span("1ms", schema, Place()) == [("1s", "the least that is allowed is sent")]
+    assert repair_value("formatMaximum", "2h", schema, Place()) == [("1h", "the most that is allowed is sent")]
+    assert repair_value("formatMinimum", "1ms", schema, Place()) == [("1s", "the least that is allowed is sent")]
 
 
 @rows(

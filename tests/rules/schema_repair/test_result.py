@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corrigible.rules.safety.loss import LookupResult
-from corrigible.rules.schema_repair.repair import Repair
-from corrigible.rules.schema_repair.result import result_of
+from corrigible.rules.schema_repair.suggestion import Repair, result_of
 
 
 @pytest.mark.parametrize("seen", [(), (LookupResult("/v1/orders", []),)])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from corrigible.proxy.core.told_violation import broken_text
 from corrigible.rules.pointer import MISSING
-from corrigible.rules.schema_repair.body_form import MALFORMED, repair_body
-from corrigible.rules.schema_repair.inside_text import broken_text
+from corrigible.rules.schema_repair.body import MALFORMED, repair_body
 from corrigible.rules.schema_repair.repair import repair
-from corrigible.rules.schema_repair.rewriting import may_be_repeated
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import may_be_repeated
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
 from tests._support.rows import rows

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.schema_repair.repair import Repair, repair
+from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.route import schema_of_path, with_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import Repair
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next, apply
 from tests._support.repaired import agrees

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from corrigible.rules.schema_repair.trim_schema import trim_schema
+from corrigible.rules.schema_repair.json_schema import trim_schema
 from tests._support.rows import rows
 
 KEPT: dict[str, Any] = {

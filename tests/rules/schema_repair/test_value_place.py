@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.rules.schema_repair.value_place import Place, place_of
+from corrigible.rules.schema_repair.schema_violation import Place, place_of
 from corrigible.schema.exchange import Request
 
 POST = Request("POST", "/x")

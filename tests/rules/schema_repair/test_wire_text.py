@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from corrigible.rules.schema_repair.wire_text import read
+from corrigible.rules.schema_repair.json_schema import read
 from corrigible.schema.exchange import Json
 from tests._support.counted import counted
 from tests._support.rows import rows

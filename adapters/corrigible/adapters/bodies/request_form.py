@@ -16,7 +16,7 @@ from xml.parsers import expat
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING
 from corrigible.rules.safety.json_text import repaired_json
-from corrigible.rules.schema_repair.body_form import (
+from corrigible.rules.schema_repair.body import (
     BOUNDARY,
     CHARSET,
     CODING,

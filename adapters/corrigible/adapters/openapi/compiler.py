@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from corrigible.adapters.openapi.prose import told_in_prose, told_values
 from corrigible.adapters.operation import COMMON_BASE
 from corrigible.rules.errors import AuthoringError, Place
-from corrigible.rules.schema_repair.json_schema import TOLD, parts, told_values, types
-from corrigible.rules.schema_repair.patch_kind import is_json_patch_media
-from corrigible.rules.schema_repair.told_in_prose import told_in_prose
-from corrigible.rules.schema_repair.told_names import told_names
+from corrigible.rules.schema_repair.body import is_json_patch_media
+from corrigible.rules.schema_repair.json_schema import TOLD, parts, types
 from corrigible.schema.exchange import Json
 
 from .compiled_file import encode_compiled
@@ -361,7 +360,7 @@ def _with_told(schema: Json, description: Json) -> Json:
     if not isinstance(schema, Mapping) or schema.get("type") != "string" or "enum" in schema or "const" in schema:
         return schema
     told = told_values({"description": description})
-    return {**({TOLD: told} if told else {}), **told_names(description), **schema}
+    return {**({TOLD: told} if told else {}), **schema}
 
 
 def _body(

@@ -10,10 +10,9 @@ from typing import Any, Final
 
 from corrigible.adapters.operation import Operations
 from corrigible.adapters.vocabulary import ANY, DEEPEST, MOST, NOTHING, Path, Vocabulary
-from corrigible.rules.schema_repair.declared_place import DeclaredPlace
-from corrigible.rules.schema_repair.inside_text import text_schema
+from corrigible.rules.schema_repair.body import text_schema
 from corrigible.rules.schema_repair.json_schema import Schema, choices, parts
-from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
 from .compiled_file import CompiledFile, decompress

@@ -13,14 +13,11 @@ from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape, resolve, resolve_segments, segments, to_pointer, value_at
 from corrigible.rules.safety.json_text import repaired_json
 from corrigible.rules.safety.nearness import in_brackets, is_same, is_slip, nearest
-from corrigible.rules.schema_repair.declared_place import DeclaredPlace
-from corrigible.rules.schema_repair.inside_text import CONTENT, text_schema
-from corrigible.rules.schema_repair.json_schema import Schema, all_types, choices, parts
-from corrigible.rules.schema_repair.nesting import REQUIRED
-from corrigible.rules.schema_repair.repair_value import repair_value
-from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.value_place import Place
-from corrigible.rules.schema_repair.wire_text import read
+from corrigible.rules.schema_repair.body import CONTENT, text_schema
+from corrigible.rules.schema_repair.json_schema import Schema, all_types, choices, parts, read
+from corrigible.rules.schema_repair.levels import REQUIRED
+from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, Place, SchemaViolation
+from corrigible.rules.schema_repair.values import repair_value
 from corrigible.schema.document import parameter_segments
 from corrigible.schema.exchange import Json, Request
 

@@ -19,13 +19,11 @@ import jsonschema_rs
 from corrigible.rules.budget import Exhausted, count_values, spend
 from corrigible.rules.pointer import MISSING, escape
 from corrigible.rules.safety.nearness import is_same, is_slip, nearest
-from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.first_violation import compile_validator, duplicates, first_violation
-from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, SELECTS, Schema, member, parts
-from corrigible.rules.schema_repair.nesting import GENERAL_NAMES, MISPLACED, REQUIRED
-from corrigible.rules.schema_repair.renaming import may_limit
-from corrigible.rules.schema_repair.schema_violation import MOST, SchemaViolation
-from corrigible.rules.schema_repair.wire_text import takes_any_text
+from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, SELECTS, Schema, member, parts, takes_any_text
+from corrigible.rules.schema_repair.levels import GENERAL_NAMES, MISPLACED, REQUIRED
+from corrigible.rules.schema_repair.names import may_limit
+from corrigible.rules.schema_repair.schema_violation import MOST, DeclaredPlace, SchemaViolation
 from corrigible.schema.cache import remembered
 from corrigible.schema.exchange import Json
 

@@ -12,15 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, SHAPED, TOLD, Schema, kind_of, member, parts
-from corrigible.rules.schema_repair.local_time import LOCAL
-from corrigible.rules.schema_repair.told_in_prose import HELD, MEANT
-from corrigible.rules.schema_repair.told_names import OF_LISTS, TOLD_NAMES
+from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, TOLD, Schema, kind_of, member, parts
+from corrigible.rules.schema_repair.values import LOCAL, MEANT, SHAPED
 from corrigible.schema.exchange import Json
 
 _COPIED: Final = (
     *("type", "enum", "const", "format", "pattern", "default", "readOnly", "uniqueItems", "required", SHAPED, TOLD),
-    *(MEANT, HELD, LOCAL, TOLD_NAMES, OF_LISTS),
+    *(MEANT, LOCAL),
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
 )

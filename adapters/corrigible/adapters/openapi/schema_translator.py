@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from corrigible.adapters.openapi.prose import is_shaped, told_in_prose, told_values
 from corrigible.rules.schema_repair.first_violation import is_fully_checked
-from corrigible.rules.schema_repair.json_schema import SHAPED, TOLD, is_shaped, told_values
-from corrigible.rules.schema_repair.local_time import LOCAL
-from corrigible.rules.schema_repair.told_in_prose import HELD, MEANT, told_in_prose
+from corrigible.rules.schema_repair.json_schema import TOLD
+from corrigible.rules.schema_repair.values import LOCAL, MEANT, SHAPED
 from corrigible.schema.exchange import Json
 
 from .source_files import SourceFiles
@@ -163,7 +163,7 @@ class Schemas:
 
     def _or_null(self, out: dict[str, Json]) -> dict[str, Json]:
         """Allow null beside what a schema without a type of its own allows."""
-        asserting = [key for key in out if key not in ("default", "readOnly", SHAPED, TOLD, MEANT, HELD, LOCAL)]
+        asserting = [key for key in out if key not in ("default", "readOnly", SHAPED, TOLD, MEANT, LOCAL)]
         if not asserting:
             return out
         for key in ("oneOf", "anyOf"):

@@ -20,7 +20,7 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from corrigible.rules.schema_repair.json_schema import literal_pattern
 from corrigible.rules.schema_repair.repair import AS_TEXT, IS_LIST
-from corrigible.rules.schema_repair.repair_value import PREFIX
+from corrigible.rules.schema_repair.values import PREFIX
 from corrigible.schema.exchange import Json
 
 Rules = Mapping[str, Json]

@@ -24,10 +24,9 @@ from corrigible.rules.budget import spend
 from corrigible.rules.pointer import segments
 from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.nearness import LONGEST, is_plural, nearest
-from corrigible.rules.schema_repair.declared_place import DeclaredPlace
-from corrigible.rules.schema_repair.nesting import REQUIRED
+from corrigible.rules.schema_repair.levels import REQUIRED
 from corrigible.rules.schema_repair.route import UNSURE
-from corrigible.rules.schema_repair.schema_violation import MOST, SchemaViolation
+from corrigible.rules.schema_repair.schema_violation import MOST, DeclaredPlace, SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
 from .descriptors import Descriptors

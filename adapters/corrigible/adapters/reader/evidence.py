@@ -15,7 +15,7 @@ from corrigible.adapters.formats.pointers import steps
 from corrigible.rules.pointer import segments
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.first_violation import first_violation
-from corrigible.rules.schema_repair.renaming import near_names
+from corrigible.rules.schema_repair.names import near_names
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, Reading, read

@@ -10,7 +10,7 @@ from typing import Final
 
 from corrigible.rules.pointer import MISSING, segments
 from corrigible.rules.safety.nearness import letters
-from corrigible.rules.schema_repair.renaming import near_names
+from corrigible.rules.schema_repair.names import near_names
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.document import scalar_text
 

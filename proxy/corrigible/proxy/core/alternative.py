@@ -19,8 +19,7 @@ from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.safety.decisive import READS
 from corrigible.rules.safety.loss import LookupResult
-from corrigible.rules.schema_repair.repair import Repair
-from corrigible.rules.schema_repair.result import result_of
+from corrigible.rules.schema_repair.suggestion import Repair, result_of
 from corrigible.schema.exchange import Exchange, Json, Protocol
 
 from .alternative_reason import CODES, Reason, may_be_about_the_operation, reason_for_another

@@ -23,7 +23,7 @@ from corrigible.rules.lookup_headers import lookup_headers
 from corrigible.rules.pointer import segments
 from corrigible.rules.safety.decisive import deletes
 from corrigible.rules.safety.loss import LookupResult
-from corrigible.rules.schema_repair.trim_schema import trim_schema
+from corrigible.rules.schema_repair.json_schema import trim_schema
 from corrigible.schema.document import query_pairs, scalar_text
 from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json, Protocol, Request

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from corrigible.rules.pointer import escape
-from corrigible.rules.schema_repair.repair import Repair
+from corrigible.rules.schema_repair.suggestion import Repair
 from corrigible.schema.exchange import Protocol
 
 from .api_profile import RefusalCase

@@ -14,10 +14,9 @@ from corrigible.adapters.bodies.request_form import body_form_violation, is_json
 from corrigible.adapters.formats.pointers import member_said
 from corrigible.adapters.reader.evidence import tells_of_nothing
 from corrigible.rules.pointer import MISSING, segments, value_at
-from corrigible.rules.schema_repair.body_form import BOUNDARY, CODING, MALFORMED, MALFORMED_XML, TEXT, is_json
-from corrigible.rules.schema_repair.json_schema import member
+from corrigible.rules.schema_repair.body import BOUNDARY, CODING, MALFORMED, MALFORMED_XML, TEXT, is_json
+from corrigible.rules.schema_repair.json_schema import member, read
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.wire_text import read
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind
 from corrigible.schema.exchange import Json, Protocol, Request

@@ -20,16 +20,14 @@ from corrigible.rules.language.rule import Rule
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.nearness import is_same
-from corrigible.rules.schema_repair.answer_form import ACCEPT, repair_accept
-from corrigible.rules.schema_repair.body_form import repair_body
+from corrigible.rules.schema_repair.body import ACCEPT, repair_accept, repair_body
 from corrigible.rules.schema_repair.first_violation import first_violation
-from corrigible.rules.schema_repair.missing_value import NAMED
-from corrigible.rules.schema_repair.repair import Repair, repair
-from corrigible.rules.schema_repair.result import ANSWER, result_of, stated_by_answer
+from corrigible.rules.schema_repair.json_schema import trim_schema
+from corrigible.rules.schema_repair.missing import NAMED
+from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import ask, is_secret
-from corrigible.rules.schema_repair.trim_schema import trim_schema
+from corrigible.rules.schema_repair.suggestion import ANSWER, Repair, ask, is_secret, result_of, stated_by_answer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
 

@@ -12,7 +12,7 @@ import re
 from typing import Final
 from urllib.parse import unquote
 
-from corrigible.rules.schema_repair.repair import Repair
+from corrigible.rules.schema_repair.suggestion import Repair
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Protocol
 

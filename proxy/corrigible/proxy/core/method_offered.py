@@ -17,7 +17,7 @@ from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.rules.schema_repair.json_schema import choices
-from corrigible.rules.schema_repair.other_part import IN_QUERY
+from corrigible.rules.schema_repair.levels import IN_QUERY
 from corrigible.rules.schema_repair.route import BARE, UNNAMED, WHOLE
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request

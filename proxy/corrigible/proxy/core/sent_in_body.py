@@ -14,7 +14,7 @@ from corrigible.adapters.vocabulary import ANY
 from corrigible.rules.pointer import escape
 from corrigible.rules.safety.nearness import is_same, last_word
 from corrigible.rules.schema_repair.json_schema import kind_of, types
-from corrigible.rules.schema_repair.other_part import ALL_DECLARED, NO_BODY, NOT_OF_BODY, are_moved, are_parameters
+from corrigible.rules.schema_repair.levels import ALL_DECLARED, NO_BODY, NOT_OF_BODY, are_moved, are_parameters
 from corrigible.rules.schema_repair.route import TOLD
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation

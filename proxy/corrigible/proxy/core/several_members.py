@@ -34,12 +34,11 @@ from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer, value_at
 from corrigible.rules.safety.nearness import is_plural, is_same
-from corrigible.rules.schema_repair.nesting import out_of_wrapper
-from corrigible.rules.schema_repair.renaming import near_names
-from corrigible.rules.schema_repair.repair import Repair, repair
+from corrigible.rules.schema_repair.json_schema import trim_schema
+from corrigible.rules.schema_repair.names import near_names
+from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask, guarded_edit, left_out, options
-from corrigible.rules.schema_repair.trim_schema import trim_schema
+from corrigible.rules.schema_repair.suggestion import Proposal, Repair, Suggestion, ask, guarded_edit, left_out, options
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
 
@@ -295,9 +294,6 @@ class _Reader:
         meant = [one for one in misspelt if _near_places(one) & {*places}]
         if len(meant) == 1 and len(_near_places(meant[0])) == 1:
             return repair(meant[0], self._request, group)
-        names = [path[1] for path in map(segments, (place for _, place in declared)) if path[0] == "body"]
-        if (nested := out_of_wrapper(names, [segments(place)[-1] for place in places], self._request)) is not None:
-            return Repair((nested,), "recovery_guidance", "A member around the others is not known.", "UNKNOWN_MEMBER")
         asked: list[Suggestion] = []
         for place in places:
             message = f"Give {_called(place)}, if that is what is meant."

@@ -18,10 +18,8 @@ from corrigible.rules.lookup_headers import lookup_headers
 from corrigible.rules.pointer import escape
 from corrigible.rules.safety.loss import LookupResult
 from corrigible.rules.schema_repair.listing import Listing, read_listing
-from corrigible.rules.schema_repair.repair import Repair
-from corrigible.rules.schema_repair.result import result_of
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Proposal, ask
+from corrigible.rules.schema_repair.suggestion import Proposal, Repair, ask, result_of
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 

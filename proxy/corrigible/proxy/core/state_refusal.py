@@ -52,11 +52,10 @@ from corrigible.rules.pointer import segments, value_at
 from corrigible.rules.safety.decisive import READS, words
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.json_schema import kind_of
-from corrigible.rules.schema_repair.nesting import REQUIRED
-from corrigible.rules.schema_repair.repair import Repair
+from corrigible.rules.schema_repair.levels import REQUIRED
 from corrigible.rules.schema_repair.route import has_segment, schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import ask, effects
+from corrigible.rules.schema_repair.suggestion import Repair, ask, effects
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Protocol, Request

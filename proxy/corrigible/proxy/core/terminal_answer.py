@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from corrigible.rules.schema_repair.repair import Repair
+from corrigible.rules.schema_repair.suggestion import Repair
 from corrigible.schema.exchange import Json, Request
 
 

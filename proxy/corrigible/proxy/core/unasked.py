@@ -33,7 +33,7 @@ from corrigible.rules.pointer import MISSING, escape, segments, to_pointer, valu
 from corrigible.rules.safety.equivalence import is_same_value
 from corrigible.rules.safety.json_text import repaired_json
 from corrigible.rules.safety.nearness import is_same, is_slip, letters, split_words
-from corrigible.rules.schema_repair.result import ANSWER
+from corrigible.rules.schema_repair.suggestion import ANSWER
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import scalar_text
 from corrigible.schema.edit import after_edit

@@ -25,15 +25,12 @@ from typing import Protocol as TypingProtocol
 from corrigible.adapters.base import Described
 from corrigible.adapters.openapi.related_reads import split_extension
 from corrigible.rules.pointer import MISSING, segments, value_at
-from corrigible.rules.schema_repair.inside_text import CONTENT, broken_member, broken_text, told_inside, unlisted_text
+from corrigible.rules.schema_repair.body import CONTENT
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, choices
-from corrigible.rules.schema_repair.nesting import MISPLACED, move_member
-from corrigible.rules.schema_repair.renaming import near_names
+from corrigible.rules.schema_repair.levels import MISPLACED, move_member
+from corrigible.rules.schema_repair.names import near_names
 from corrigible.rules.schema_repair.route import UNSURE
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.sent_twice import sent_twice
-from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
-from corrigible.rules.schema_repair.told_spelling import told_spelling
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Protocol
 
@@ -55,6 +52,7 @@ from .request_at_fault import (
     UNAUTHORIZED,
 )
 from .sent_in_body import noted, told_body_type, told_method
+from .told_violation import broken_member, broken_text, sent_twice, stated_violation, told_spelling, unknown_member
 
 _ABOUT_THE_ROUTE: Final = frozenset({404, METHOD_NOT_ALLOWED, 410, 501})
 """Of these, the ones that say first of all that the path or the method is wrong."""
@@ -151,9 +149,7 @@ class ViolationFinder:
         if not violations and (broken := broken_text(error, self._request)) is not None:
             return (broken,)
         if not violations and is_located:
-            declared = self._description.declared_place(self._request, self._operation, error.pointer)
-            unlisted = unlisted_text(error, self._request, declared.schema)
-            violations = [] if unlisted is None else [unlisted]
+            violations = ()
         # What stands in brackets may be the name of a field, which no parameter declares.
         is_inside = error.pointer.startswith("/query/") and "[" in error.pointer
         words = self._description.misspelt_words(self._request, error.message) if is_inside or not violations else ()
@@ -333,8 +329,6 @@ class ViolationFinder:
         there = [one for one in self._violations_at(error.pointer) if not self._is_known(one, error)]
         if CONTENT in declared.schema and error.constraint != "required":
             return there  # what is stated is about what the text holds
-        if (inside := told_inside(error, self._request, declared.schema)) is not None:
-            return (inside,)
         stated = stated_violation(error, self._request, declared)
         if stated is not None and (error.stated or not there):
             below = [one for one in there if one.pointer != error.pointer]

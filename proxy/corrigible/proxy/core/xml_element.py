@@ -11,9 +11,8 @@ from typing import Final
 
 from corrigible.adapters.bodies.request_form import Element, is_xml, read_elements
 from corrigible.rules.budget import spend
-from corrigible.rules.schema_repair.repair import Repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import ask
+from corrigible.rules.schema_repair.suggestion import Repair, ask
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Protocol
 

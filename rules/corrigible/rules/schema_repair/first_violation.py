@@ -12,12 +12,12 @@ import orjson
 
 from corrigible.rules.budget import spend
 from corrigible.rules.safety import spelling
+from corrigible.rules.schema_repair.json_schema import read
 from corrigible.schema.cache import remembered
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
 from .json_schema import Schema
-from .wire_text import read
 
 Validator = jsonschema_rs.Draft202012Validator
 _PATTERNS: Final = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)

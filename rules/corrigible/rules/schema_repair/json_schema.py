@@ -1,13 +1,18 @@
-"""Reading a JSON Schema: its types, its closed list of values, the schemas beside and inside it."""
+"""Reading a JSON Schema: its types, its closed list of values, the schemas beside and inside it; values with its types.
+
+Form bodies, queries, paths and headers carry only text: `read` gives them the types of their schemas.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from corrigible.rules.budget import spend
+from corrigible.rules.safety import spelling
+from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
 Schema = Mapping[str, Json]
@@ -19,38 +24,8 @@ _LONGEST_CHAIN: Final = 32
 
 SELECTS: Final = "x-selects"
 """In a schema of a closed list: each of its values belongs to another form of the object around it."""
-
-SHAPED: Final = "x-shaped"
-"""Whether the examples of a text show that it is no number as text: `0 5 * * *`, `a@example.com`, `10:30`."""
-_SHAPE: Final = re.compile(r"[:/@*]")
-
 TOLD: Final = "x-told"
 """In a schema of a text without a closed list: values that its examples and its description have."""
-_TOLD: Final = re.compile(r"""(?<!\w)(?:"([^\s"]{2,64})"|`([^\s`]{2,64})`|'([^\s']{2,64})'|“([^\s”]{2,64})”)(?!\w)""")
-"""A word between quotes."""
-_MOST_TOLD: Final = 32
-_READ: Final = 4000
-"""Letters of a description that are looked at."""
-
-
-def is_shaped(schema: Schema) -> bool:
-    """Whether a schema as it is written has only examples of such texts."""
-    examples = schema.get("examples")
-    shown = [schema.get("example"), *(examples if isinstance(examples, list) else ())]
-    texts = [one for one in shown if isinstance(one, str) and one]
-    return bool(texts) and all(_SHAPE.search(text) for text in texts)
-
-
-def told_values(schema: Schema) -> list[str]:
-    """Return the texts that a schema as it is written has in its examples, and in quotes in its description."""
-    prose, examples = schema.get("description"), schema.get("examples")
-    shown = [schema.get("example"), *(examples if isinstance(examples, list) else ())]
-    texts = [one for one in shown if isinstance(one, str) and 0 < len(one) <= _LONGEST_TOLD]
-    matches = _TOLD.finditer(prose[:_READ]) if isinstance(prose, str) else ()
-    return list(dict.fromkeys([*texts, *(next(filter(None, one.groups())) for one in matches)]))[:_MOST_TOLD]
-
-
-_LONGEST_TOLD: Final = 64
 
 
 def types(schema: Schema) -> tuple[str, ...]:
@@ -72,24 +47,22 @@ def choices(schema: Schema) -> tuple[Json, ...]:
     return tuple(listed) if isinstance(listed, list) else ()
 
 
+def members(schema: Json) -> Mapping[str, Schema]:
+    """Return the members that an object declares, by name: what is no schema says nothing of its member."""
+    declared = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(declared, Mapping):
+        return {}
+    return {str(name): inner if isinstance(inner, Mapping) else {} for name, inner in declared.items()}
+
+
 def kind_of(value: Json) -> str:
     """Return the type of a value, empty for what is none of JSON's."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case Mapping():
-            return "object"
-    return ""
+    return _KINDS.get(type(value)) or ("object" if isinstance(value, Mapping) else "")
+
+
+_KINDS: Final = {
+    **{type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array"},
+}
 
 
 def parts(schema: Json, root: Schema, *, alternatives: bool = True, seen: set[int] | None = None) -> Iterator[Schema]:
@@ -149,3 +122,116 @@ def literal_pattern(text: str) -> str:
 
 
 _SPECIAL: Final = re.compile(r"[.*+?^${}()|\[\]\\]")
+
+
+# What a question shows of a schema
+
+
+_KEPT: Final = (
+    *("type", "enum", "const", "default", "format", "pattern", "minimum", "maximum", "exclusiveMinimum"),
+    *("exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "required"),
+    "contentMediaType",
+)
+_IMPLIED_BY_VALUES: Final = frozenset({"format", "pattern", "minLength", "maxLength"})
+"""What a list of values makes needless."""
+_DEEPEST: Final = 2
+_MOST_VALUES: Final = 40
+_MOST_MEMBERS: Final = 12
+
+
+def trim_schema(schema: Mapping[str, Json], depth: int = 0) -> dict[str, Json]:
+    """Return the assertions of a schema without its prose, long lists and depths cut."""
+    out: dict[str, Any] = {name: schema[name] for name in _KEPT if name in schema}
+    if isinstance(listed := out.get("enum"), list) and len(listed) > _MOST_VALUES:
+        del out["enum"]
+    if "enum" in out:
+        out = {name: value for name, value in out.items() if name not in _IMPLIED_BY_VALUES}
+    if isinstance(pattern := out.get("pattern"), str) and len(pattern) > 200:
+        del out["pattern"]
+    if depth == _DEEPEST:
+        return out
+    for name in ("items", "contentSchema"):
+        if isinstance(inner := schema.get(name), Mapping):
+            out[name] = trim_schema(inner, depth + 1)
+    for name in ("anyOf", "oneOf"):
+        parts = schema.get(name)
+        if isinstance(parts, list) and 0 < len(parts) <= _MOST_MEMBERS:
+            out[name] = [trim_schema(part, depth + 1) for part in parts if isinstance(part, Mapping)]
+    properties = schema.get("properties")
+    if isinstance(properties, Mapping) and properties:
+        required = [name for name in out.get("required") or () if name in properties]
+        names = dict.fromkeys([*required, *properties])
+        out["properties"] = {
+            name: trim_schema(properties[name], depth + 1) if isinstance(properties[name], Mapping) else {}
+            for name in list(names)[:_MOST_MEMBERS]
+        }
+    return out
+
+
+# Texts on the wire
+
+
+_SCALARS: Final = ("integer", "number", "boolean", "null")
+_DEEPEST_VALUE: Final = 30
+
+
+def read(value: Json, schemas: Sequence[Json], root: Schema, *, single: bool = True, depth: int = 0) -> Json:
+    """Return a value with its texts read as the types of the schemas; a text that cannot be read stays text.
+
+    `single`: one text in the place of an array is an array of one. A caller may hold a number or a boolean that
+    becomes text on the wire.
+    """
+    spend()
+    if depth > _DEEPEST_VALUE:
+        return value
+    if isinstance(value, str):
+        return _scalar(value, schemas, root, single=single, depth=depth)
+    if isinstance(value, bool | int | float):
+        scalar = _scalar(scalar_text(value), schemas, root, single=single, depth=depth)
+        return (
+            value if scalar == value or (isinstance(scalar, str) and "string" not in _kinds(schemas, root)) else scalar
+        )
+    if isinstance(value, Mapping):
+        return {
+            name: read(inner, member(schemas, name, root), root, single=single, depth=depth + 1)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list):
+        inner_schemas = member(schemas, "0", root)
+        return [read(inner, inner_schemas, root, single=single, depth=depth + 1) for inner in value]
+    return value
+
+
+def takes_any_text(schemas: Sequence[Json], root: Schema) -> bool:
+    """Whether every text stays as it is where these schemas hold."""
+    return any(_is_any_text(part) for schema in schemas for part in parts(schema, root))
+
+
+def _is_any_text(schema: Schema) -> bool:
+    return "string" in types(schema) and "pattern" not in schema and not choices(schema)
+
+
+def _scalar(text: str, schemas: Sequence[Json], root: Schema, *, single: bool, depth: int) -> Json:
+    kinds: set[str] = set()
+    for schema in schemas:
+        for part in parts(schema, root):
+            listed, named = choices(part), types(part)
+            if text in listed or _is_any_text(part):
+                return text
+            kinds.update(named or map(kind_of, listed))
+    for kind in _SCALARS:
+        if kind in kinds and (value := spelling.typed(text, kind)) != text:
+            return value
+    if single and "array" in kinds and not kinds & {"string", "integer", "number", "boolean", "object"}:
+        return [read(text, member(schemas, "0", root), root, depth=depth + 1)]
+    return text
+
+
+def _kinds(schemas: Sequence[Json], root: Schema) -> set[str]:
+    """Return the types that schemas name, of a closed list without a type those of its values."""
+    return {
+        kind
+        for schema in schemas
+        for part in parts(schema, root)
+        for kind in types(part) or map(kind_of, choices(part))
+    }

@@ -1,12 +1,13 @@
 """Repairs of schema violations for which there is no rule: an edit, a closed choice, or a question.
 
-An edit keeps the meaning or is marked with `changes_intent`; values that only the caller has are asked for.
+An edit keeps the meaning or is marked with `changes_intent`; values that only the caller has are asked for. No text of
+an answer is read here: what it says stands in the violation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
@@ -19,44 +20,38 @@ from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
-from . import (
-    alternative,
-    inside_text,
-    leaving_out,
-    list_of_lists,
-    missing_value,
-    nesting,
-    renaming,
-    route,
-    sent_twice,
-)
+from . import levels, missing, names, route
+from .body import repair_inside
 from .first_violation import duplicates, first_violation, is_fully_checked
-from .json_schema import SELECTS, choices
-from .repair_value import NAMED_ONLY, repair_value
-from .schema_violation import SchemaViolation
-from .suggestion import Proposal, ask, edit, guarded_edit, guards, is_secret, options
-from .told_spelling import SPELLING
-from .trim_schema import trim_schema
-from .value_place import place_of
+from .json_schema import SELECTS, choices, trim_schema
+from .schema_violation import SchemaViolation, place_of
+from .suggestion import (
+    Proposal,
+    Repair,
+    Suggestion,
+    ask,
+    edit,
+    guarded_ops,
+    guards,
+    is_secret,
+    may_be_repeated,
+    options,
+    repair_of,
+)
+from .values import SPELLING, repair_value
 
 AS_TEXT: Final = "x-as-text"
 """In a schema: its numbers are written as texts, as proto-JSON does with 64 bits."""
-
-
 IS_LIST: Final = "x-list"
 """In a schema of an array: it is a list and no set, so that a repeated element has a meaning."""
+SENT_TWICE: Final = "sentTwice"
+"""The keyword of a parameter with several values that takes one. The schema is that of the one."""
 
-
-class Repair(NamedTuple):
-    """The suggestions for one violation, in the shape of the wire."""
-
-    suggestions: tuple[dict[str, Json], ...]
-    type: str
-    diagnosis: str
-    code: str
-    recovery: str = "correctable"
-    retry: Mapping[str, Json] | None = None
-    """How the same request may be sent again."""
+_GUESSED: Final = ("enum", "const", "anyOf", "oneOf")
+"""Where what is sent instead may be what is near, or all that there is."""
+_MOST_ALTERNATIVES: Final = 5
+_MOST_DROPPED: Final = 8
+_MOST_NAMED: Final = 16
 
 
 def repair(violation: SchemaViolation, request: Request, group: str) -> Repair | None:
@@ -69,34 +64,32 @@ def repair(violation: SchemaViolation, request: Request, group: str) -> Repair |
         return None
     keywords = {one.keyword for one in violation.inside} or {violation.keyword}
     diagnosis, code = _DIAGNOSES.get(next(iter(keywords)), _UNKNOWN) if len(keywords) == 1 else _UNKNOWN
-    return Repair(tuple(proposal.suggestions), proposal.type, diagnosis, code, proposal.recovery)
+    return repair_of(proposal, diagnosis, code)
 
 
 def _proposed(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
     match violation.keyword:
         case "path" | "method" | "base" | "around" | route.ELSEWHERE:
             return route.proposed(violation, request, group)
-        case inside_text.CONTENT:
-            return inside_text.proposed(violation, request, group, _proposed)
+        case "contentSchema":
+            return repair_inside(violation, request, group, _proposed)
         case "required":
-            return missing_value.proposed(violation, request, group)
+            return missing.proposed(violation, request, group)
         case "additionalProperties" | "unevaluatedProperties":
-            return renaming.undeclared(violation, request, group)
+            return names.undeclared(violation, request, group)
         case "readOnly":
-            return leaving_out.without(violation, request, "Leave out what only the server writes.")
-        case nesting.MISPLACED:
-            move = nesting.move_member(violation, request)
+            return names.without(violation, request, "Leave out what only the server writes.")
+        case levels.MISPLACED:
+            move = levels.move_member(violation, request)
             return None if move is None else Proposal([move.suggestion])
-        case sent_twice.SENT_TWICE:
-            return sent_twice.proposed(violation, request)
+        case "sentTwice":
+            return _sent_once(violation, request)
         case "uniqueItems":
             return _without_duplicates(violation, request)
         case _ if violation.value is MISSING:
             return None
-        case "anyOf" | "oneOf" if (inner := alternative.required_by_all(violation)) is not None:
-            return missing_value.proposed(inner, request, group)
-        case "anyOf" | "oneOf" if (choice := alternative.chosen(violation, request, group)) is not None:
-            return choice
+        case "anyOf" | "oneOf" if (of_forms := missing.of_forms(violation, request, group)) is not None:
+            return of_forms
         case "type" | "enum" | "const" | "anyOf" | "oneOf" if violation.value is None:
             return _without_null(violation, request, group)
         case "maxItems":
@@ -105,24 +98,25 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
             return _repaired_value(violation, request, group)
 
 
+# Values
+
+
 def _repaired_value(violation: SchemaViolation, request: Request, group: str) -> Proposal:
     if is_secret(violation.pointer, violation.value):
         return _asked_again(violation, request)
-    if (rows := list_of_lists.proposed(violation, request)) is not None:
+    if (rows := levels.list_of_lists(violation, request)) is not None:
         return rows
     place = place_of(violation.pointer, request)
-    spellings = repair_value(violation.keyword, violation.value, violation.schema, place)[: _MOST_ALTERNATIVES + 1]
-    replacements = (
-        [_replaced(violation, request, spelling) for spelling in spellings[:_MOST_ALTERNATIVES]] if spellings else []
-    )
-    edits = [replacement for replacement in replacements if replacement is not None]
+    spellings = repair_value(violation.keyword, violation.value, violation.schema, place)
+    made = [_replaced(violation, request, one) for one in spellings[:_MOST_ALTERNATIVES]]
+    edits = [one for one in made if one is not None]
     if len(spellings) == 1 and edits:
         return Proposal(edits)
     if len(edits) > 1 and len(spellings) <= _MOST_ALTERNATIVES:
         return options(edits, group)
     if violation.pointer == "/path":
         schema = route.schema_of_path(request.path, str(violation.value), violation.schema)
-        return ask(violation, request, _ASK_SEGMENT, schema=schema)
+        return ask(violation, request, "Give a path with a value that is allowed in this segment.", schema=schema)
     return ask(violation, request, _ASK_CHOICE if choices(violation.schema) else _ASK_VALUE)
 
 
@@ -140,98 +134,94 @@ def _without_null(violation: SchemaViolation, request: Request, group: str) -> P
 
     (In a PATCH null clears a value, and an absent member keeps it.) A required member has to be given instead.
     """
-    question = ask(violation, request, _ASK_VALUE)
-    parent = value_at(request, violation.pointer.rpartition("/")[0])
-    if (
-        request.method not in ("POST", "PUT")
-        or not violation.pointer.startswith("/body/")
-        or not isinstance(parent, dict)
-    ):
+    question, pointer = ask(violation, request, _ASK_VALUE), violation.pointer
+    is_member = pointer.startswith("/body/") and isinstance(value_at(request, pointer.rpartition("/")[0]), dict)
+    if request.method not in ("POST", "PUT") or not is_member or names.may_limit(segments(pointer)[-1]):
         return question
-    if not violation.pointer.startswith("/body/") or renaming.may_limit(segments(violation.pointer)[-1]):
-        return question
-    try:
-        ops = guarded_edit(request, violation.pointer, None, {"op": "remove", "path": violation.pointer})
-    except PatchError:
+    ops = guarded_ops(request, pointer, None, {"op": "remove", "path": pointer})
+    if not ops:
         return question
     left_out = edit(violation, request, ops, "Leave it out: null is no value there.", changes_intent=True)
     return options([left_out, *question.suggestions], group)._replace(type="recovery_guidance")
 
 
-def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -> dict[str, Json] | None:
+def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -> Suggestion | None:
     value, old = spelled.value, violation.value
     if isinstance(old, str) and type(value) is int and violation.schema.get(AS_TEXT) is True:
         value = scalar_text(value)
-    if violation.pointer.startswith(("/headers/", "/path")) or (
-        isinstance(value, bool) and _is_text(violation, request)
-    ):
+    is_text = place_of(violation.pointer, request).text
+    if violation.pointer.startswith(("/headers/", "/path")) or (isinstance(value, bool) and is_text):
         value = scalar_text(value)  # not every caller writes true as `true`
     if violation.pointer == "/path":  # a parameter of the path: one segment of it
         value, old = route.with_segment(request.path, str(violation.value), value), request.path
         if value is None:
             return None
-    change: Operation = {"op": "replace", "path": violation.pointer, "value": value}
-    try:
-        if isinstance(old, list) and len(old) == 1 and isinstance(value, Mapping) and value is old[0]:
-            source = f"{violation.pointer}/0"  # moved, a secret in it is not repeated
-            ops = [
-                *guards(request.document(), source, value),
-                {"op": "move", "from": source, "path": violation.pointer},
-            ]
-        else:
-            ops = guarded_edit(request, violation.pointer, old, change)
-    except PatchError:
+    ops = _operations(violation.pointer, request, old, value)
+    if not ops:
         return None
-    message = f"{_SAYS.get(violation.keyword, 'Send a value that is allowed')}{_because(spelled.assumption)}."
+    because = f": {spelled.assumption}" if spelled.assumption else ""
+    asks = (violation.keyword in _GUESSED and is_decisive_guess(ops, request)) or (
+        request.method not in READS and _is_guessed(violation, request, spelled)
+    )
     return edit(
         violation,
         request,
         ops,
-        message,
+        f"{_SAYS.get(violation.keyword, 'Send a value that is allowed')}{because}.",
         changes_intent=bool(spelled.assumption),
-        requires_confirmation=(violation.keyword in _GUESSED and is_decisive_guess(ops, request))
-        or _is_guessed(violation, request, spelled)
-        or _is_other_word(violation, request, spelled),
+        requires_confirmation=asks,
         verified=is_fully_checked(violation.schema) and violation.keyword != SPELLING,
     )
+
+
+def _operations(pointer: str, request: Request, old: Json, value: Json) -> list[Operation]:
+    if not (isinstance(old, list) and len(old) == 1 and isinstance(value, Mapping) and value is old[0]):
+        return guarded_ops(request, pointer, old, {"op": "replace", "path": pointer, "value": value})
+    source = f"{pointer}/0"  # moved, a secret in it is not repeated
+    try:
+        return [*guards(request.document(), source, value), {"op": "move", "from": source, "path": pointer}]
+    except PatchError:
+        return []
 
 
 def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling) -> bool:
     """Whether a word is taken for a truth value, or an identifier for one spelt otherwise, where much hangs on it.
 
-    Or for the name of a form of which it is only a part: another form is another wish.
+    Or for the name of a form of which it is only a part, or for another word of those that are allowed: another form
+    is another wish.
     """
-    if request.method in READS:
-        return False
-    if violation.schema.get(SELECTS) is True and isinstance(violation.value, str) and isinstance(spelled.value, str):
-        return not is_slip(violation.value, spelled.value)
+    old, value, keyword = violation.value, spelled.value, violation.keyword
     name = place_of(violation.pointer, request).name
-    if violation.keyword in ("type", "enum") and scalar_text(spelled.value).casefold() in ("true", "false"):
-        plain = scalar_text(violation.value).strip().casefold() in ("true", "false")
-        return not plain and (is_decisive(name, request) or renaming.may_limit(name))
-    if spelled.assumption == NAMED_ONLY:
-        return True
-    if isinstance(violation.value, str) and isinstance(spelled.value, Mapping):
-        return violation.value in spelled.value.values() and is_decisive(name, request)
-    return violation.keyword == "pattern" and bool(spelled.assumption) and is_decisive(name, request)
+    if isinstance(old, str) and isinstance(value, str):
+        if violation.schema.get(SELECTS) is True and not is_slip(old, value):
+            return True
+        is_one_of_them = keyword in _GUESSED and not spelled.assumption and max(len(old), len(value)) <= LONGEST
+        if is_one_of_them and may_be_other_word(old, value) and not is_short_value(old, value):
+            return True
+        if violation.schema.get(SELECTS) is True:
+            return False
+    if keyword in ("type", "enum") and scalar_text(value).casefold() in ("true", "false"):
+        plain = scalar_text(old).strip().casefold() in ("true", "false")
+        return not plain and (is_decisive(name, request) or names.may_limit(name))
+    if isinstance(old, str) and isinstance(value, Mapping):
+        return old in value.values() and is_decisive(name, request)
+    return keyword == "pattern" and bool(spelled.assumption) and is_decisive(name, request)
 
 
-def _is_other_word(violation: SchemaViolation, request: Request, spelled: Spelling) -> bool:
-    """Whether a word is taken for another one of those that are allowed, where that changes something."""
-    if request.method in READS or violation.keyword not in _GUESSED or spelled.assumption:
-        return False
-    sent, near = violation.value, spelled.value
-    if not isinstance(sent, str) or not isinstance(near, str) or max(len(sent), len(near)) > LONGEST:
-        return False
-    return may_be_other_word(sent, near) and not is_short_value(sent, near)
+# Lists
 
 
-def _is_text(violation: SchemaViolation, request: Request) -> bool:
-    return place_of(violation.pointer, request).text
-
-
-def _because(assumes: str) -> str:
-    return f": {assumes}" if assumes else ""
+def _sent_once(violation: SchemaViolation, request: Request) -> Proposal:
+    """Return the parameter with the value that all of its copies have; of several values the caller chooses."""
+    values = violation.value if isinstance(violation.value, list) else []
+    distinct = list(dict.fromkeys(one for one in values if isinstance(one, str)))
+    may_be_named = may_be_repeated({segments(violation.pointer)[-1]: distinct})
+    if len(distinct) == 1 and may_be_named:
+        operation: Operation = {"op": "replace", "path": violation.pointer, "value": distinct[0]}
+        if ops := guarded_ops(request, violation.pointer, values, operation):
+            return Proposal([edit(violation, request, ops, "Send it once.")])
+    schema = {"enum": list(distinct)} if may_be_named else {"type": "string"}
+    return ask(violation, request, "Send it once, with the value that was meant.", schema=schema)
 
 
 def _without_duplicates(violation: SchemaViolation, request: Request) -> Proposal | None:
@@ -239,27 +229,23 @@ def _without_duplicates(violation: SchemaViolation, request: Request) -> Proposa
     items = violation.value
     if not isinstance(items, list):
         return None
+    message = "Send each element once."
     again = duplicates(items, text=place_of(violation.pointer, request).text)
     if not again or is_secret(violation.pointer, items) or len(again) > _MOST_DROPPED:
-        return ask(violation, request, "Send each element once.")
+        return ask(violation, request, message)
     ops: list[Operation] = []
     for index in reversed(again):
         element = f"{violation.pointer}/{index}"
         ops += [{"op": "test", "path": element, "value": items[index]}, {"op": "remove", "path": element}]
     left = [item for index, item in enumerate(items) if index not in again]
     verified = is_fully_checked(violation.schema) and first_violation(left, violation.schema) is None
-    message = "Send each element once."
-    counts = violation.schema.get(IS_LIST) is True or not _are_switches(violation.schema, items)
+    inner = violation.schema.get("items")
+    are_switches = isinstance(inner, Mapping) and bool(choices(inner)) and all(isinstance(one, str) for one in items)
+    counts = violation.schema.get(IS_LIST) is True or not are_switches
     dropped = edit(violation, request, ops, message, changes_intent=counts, verified=verified)
     if counts:
         dropped["safety"]["loses"] = [f"{violation.pointer}/{index}" for index in again]
     return Proposal([dropped])
-
-
-def _are_switches(schema: Mapping[str, Json], items: Sequence[Json]) -> bool:
-    """Whether the elements are some of a few words that are allowed: twice says no more than once."""
-    inner = schema.get("items")
-    return isinstance(inner, Mapping) and bool(choices(inner)) and all(isinstance(item, str) for item in items)
 
 
 def _to_keep(violation: SchemaViolation) -> Mapping[str, Json]:
@@ -273,16 +259,11 @@ def _to_keep(violation: SchemaViolation) -> Mapping[str, Json]:
     return schema
 
 
-_GUESSED: Final = ("enum", "const", "anyOf", "oneOf")
-"""Where what is sent instead may be what is near, or all that there is."""
+# What is said
 
-_MOST_ALTERNATIVES: Final = 5
-_MOST_DROPPED: Final = 8
-_MOST_NAMED: Final = 16
 
 _ASK_VALUE: Final = "Give a value that is allowed there."
 _ASK_CHOICE: Final = "Choose one of the values that are allowed."
-_ASK_SEGMENT: Final = "Give a path with a value that is allowed in this segment."
 
 _SAYS: Final = {
     "enum": "Send the value that is allowed",
@@ -325,11 +306,11 @@ _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     "format": ("The value has the wrong format.", "WRONG_FORMAT"),
     "minItems": ("The list has too few elements.", "TOO_FEW"),
     "maxItems": ("The list has too many elements.", "TOO_MANY"),
-    sent_twice.SENT_TWICE: ("The parameter takes one value, and was sent more than once.", "DUPLICATE"),
+    SENT_TWICE: ("The parameter takes one value, and was sent more than once.", "DUPLICATE"),
     "uniqueItems": ("The list holds an element twice.", "DUPLICATE"),
     "additionalProperties": ("The operation does not know this member.", "UNKNOWN_MEMBER"),
     "unevaluatedProperties": ("The operation does not know this member.", "UNKNOWN_MEMBER"),
-    nesting.MISPLACED: ("The operation knows this member one level away.", "UNKNOWN_MEMBER"),
+    levels.MISPLACED: ("The operation knows this member one level away.", "UNKNOWN_MEMBER"),
     "anyOf": ("The value has none of the forms that are allowed.", "WRONG_FORM"),
     "oneOf": ("The value has not one of the forms that are allowed.", "WRONG_FORM"),
     SPELLING: ("The server does not take the value, which the description writes in another way.", "VALUE_REFUSED"),

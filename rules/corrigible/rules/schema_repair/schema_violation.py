@@ -1,11 +1,11 @@
-"""One place where a request breaks the description of its operation."""
+"""One place where a request breaks the description of its operation, and what is known of that place."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from corrigible.rules.pointer import MISSING
-from corrigible.schema.exchange import Json
+from corrigible.rules.pointer import MISSING, segments
+from corrigible.schema.exchange import Json, Request
 
 from .json_schema import Schema
 
@@ -34,3 +34,47 @@ class SchemaViolation(NamedTuple):
     """Of a missing member: the object that it belongs into, closed."""
     inside: tuple[SchemaViolation, ...] = ()
     """Of a text that holds JSON: what is wrong inside it, with pointers as though what it holds were the body."""
+
+
+class DeclaredPlace(NamedTuple):
+    """What a description declares at one place of a request, whether or not anything is sent there."""
+
+    schema: Schema
+    """Self-contained; empty where the description does not declare the place."""
+    siblings: tuple[str, ...] = ()
+    """The names that are declared in the object around it, its own included."""
+    parent_schema: Schema | None = None
+    """The object around it, closed; `x-required` (levels.REQUIRED) names the members that must be there."""
+    outer_schema: Schema | None = None
+    """The members that are declared one level above that object."""
+
+
+class Place(NamedTuple):
+    """What matters about the place of a value for how it may be repaired."""
+
+    name: str = ""
+    text: bool = False
+    """Scalars are text on the wire."""
+    reads: bool = False
+    """The call only reads."""
+    wraps: bool = True
+    """A list can be distinguished from one value there (it cannot in a query)."""
+    whole: bool = False
+    """It is the whole body."""
+    exact: bool = True
+    """The text of a fraction there is the text that was sent."""
+
+
+def place_of(pointer: str, request: Request) -> Place:
+    """Return the facts of a value's place."""
+    part, *names = segments(pointer) or [""]
+    while names and names[-1].isdecimal():
+        names.pop()
+    return Place(
+        name=names[-1] if names else "",
+        text=part in ("query", "headers", "path") or (part == "body" and request.form),
+        reads=request.method in ("GET", "HEAD"),
+        wraps=part == "body",
+        whole=pointer == "/body",
+        exact=not request.has_other_numbers,
+    )

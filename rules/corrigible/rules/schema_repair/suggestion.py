@@ -1,24 +1,32 @@
-"""Suggestions in the shape of the wire, made from operations on the request: edits, closed choices, questions."""
+"""Suggestions in the shape of the wire, made from operations on the request: edits, closed choices, questions.
+
+And the repairs that they are, as results of rules.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+import orjson
+
+from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.engine.guarded_patch import LONGEST_GUARD, PatchError, guarded
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, through_arrays, value_at
 from corrigible.rules.safety.decisive import READS
+from corrigible.rules.safety.loss import LookupResult
 from corrigible.rules.safety.protected_parts import is_plain_header, is_protected, is_the_senders
 from corrigible.schema.cache import cached
 from corrigible.schema.credential_name import counts, is_secret_name
 from corrigible.schema.document import BODILESS
 from corrigible.schema.exchange import Json, Request
+from corrigible.schema.word import EvidenceKind
 
+from .json_schema import trim_schema
 from .schema_violation import SchemaViolation
-from .trim_schema import trim_schema
 
 Suggestion = dict[str, Json]
 
@@ -27,6 +35,22 @@ class Proposal(NamedTuple):
     suggestions: Sequence[Suggestion]
     type: str = "recovery_guidance"
     recovery: str = "correctable"
+
+
+class Repair(NamedTuple):
+    """The suggestions for one violation, in the shape of the wire."""
+
+    suggestions: tuple[Suggestion, ...]
+    type: str
+    diagnosis: str
+    code: str
+    recovery: str = "correctable"
+    retry: Mapping[str, Json] | None = None
+    """How the same request may be sent again."""
+
+
+def repair_of(proposal: Proposal, diagnosis: str, code: str) -> Repair:
+    return Repair(tuple(proposal.suggestions), proposal.type, diagnosis, code, proposal.recovery)
 
 
 _PERSONAL: Final = re.compile(
@@ -83,6 +107,14 @@ def guarded_edit(request: Request, pointer: str, old: Json, operation: Operation
     ops = [*guards(document, pointer, old), operation]
     guarded(document, ops)
     return ops
+
+
+def guarded_ops(request: Request, pointer: str, old: Json, operation: Operation) -> list[Operation]:
+    """Return an operation at a place behind the tests that it needs; none where it cannot be guarded."""
+    try:
+        return guarded_edit(request, pointer, old, operation)
+    except PatchError:
+        return []
 
 
 _IDENTIFYING: Final = ("name", "id", "key", "path", "type", "title")
@@ -175,6 +207,12 @@ def left_out(violation: SchemaViolation, request: Request, ops: list[Operation],
     """Return an edit that leaves out what was sent: it may have been wanted, and a write asks first."""
     writes = request.method not in READS
     return edit(violation, request, ops, message, changes_intent=True, requires_confirmation=writes)
+
+
+def confirmed(suggestion: Suggestion) -> Suggestion:
+    """Return an edit that whoever calls has to confirm; a question as it is."""
+    safety = {**suggestion["safety"], "requires_confirmation": True}
+    return {**suggestion, "safety": safety} if "patch" in suggestion else suggestion
 
 
 def effects(method: str) -> str:
@@ -272,3 +310,97 @@ def merged(request: Request, ops: Sequence[Operation]) -> dict[str, Json]:
                 node = node.setdefault(part, {})
             node[parts[-1]] = value
     return out
+
+
+# Values that a suggestion writes anew as a whole
+
+
+_EXACT: Final = 1 << 53
+_MOST_BYTES: Final = 2048
+
+
+def may_be_repeated(value: Json) -> bool:
+    """Whether a value may be written into a suggestion: it is short, holds no secret and no number that was rounded."""
+    try:
+        if len(orjson.dumps(value)) > _MOST_BYTES:
+            return False
+    except TypeError:  # half a surrogate pair, an integer of more than 64 bits
+        return False
+    return not any(_secrets("/body", value)) and not is_rounded(value)
+
+
+def is_rounded(value: Json) -> bool:
+    """Whether a number, or one in a list or object, may have been an integer too large to be read as such."""
+    return any(_rounded(value))
+
+
+def _rounded(value: Json) -> Iterator[float]:
+    """Yield the numbers that may have been integers too large to be read as such."""
+    if isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _rounded(inner)
+    elif isinstance(value, float) and abs(value) >= _EXACT:
+        yield value
+
+
+def _secrets(pointer: str, value: Json) -> Iterator[str]:
+    """Yield the places whose text is never repeated."""
+    inner: Sequence[tuple[object, Json]] = ()
+    if isinstance(value, Mapping):
+        inner = list(value.items())
+    elif isinstance(value, list):
+        inner = list(enumerate(value))
+    elif is_secret(pointer, value):
+        yield pointer
+    for name, one in inner:
+        yield from _secrets(f"{pointer}/{escape(str(name))}", one)
+
+
+# Results
+
+
+class RepairSource(NamedTuple):
+    """What a repair was made from, in the place of a rule."""
+
+    diagnosis: str
+    code: str
+    id: str
+
+    @property
+    def verbose_code(self) -> str:
+        return self.code
+
+    @property
+    def may_guess(self) -> bool:
+        return False  # its evidence says what it was made from
+
+
+ANSWER = "the error"
+"""The source of what the answer itself states."""
+_SAID = "The server's error says so."
+
+
+def stated_by_answer(repair: Repair) -> Repair:
+    """Return a repair that comes from what the answer states: evidence and texts say so; no schema verifies it."""
+    return repair._replace(suggestions=tuple(map(_stated, repair.suggestions)))
+
+
+def _stated(suggestion: dict[str, Json]) -> dict[str, Json]:
+    out = {name: value for name, value in suggestion.items() if name != "verification"}
+    out["message"] = f"{suggestion['message']} {_SAID}" if suggestion.get("message") else _SAID
+    out["evidence"] = {**suggestion["evidence"], "kind": EvidenceKind.ANSWER.value}
+    return out
+
+
+def result_of(repair: Repair, source: str, seen: Sequence[LookupResult] = ()) -> RuleResult:
+    """Return a repair as a result; `seen` is what look-ups showed."""
+    author = RepairSource(repair.diagnosis, repair.code, source)
+    return RuleResult(
+        author,
+        repair.suggestions,
+        repair.type,
+        repair.recovery,
+        repair.retry,
+        used_live_state=bool(seen),
+        lookup_results=tuple(seen),
+    )

@@ -12,8 +12,7 @@ from corrigible.adapters.base import Adapter
 from corrigible.adapters.openapi.description import Description, read
 from corrigible.adapters.operation import Operations
 from corrigible.adapters.vocabulary import Vocabulary
-from corrigible.rules.schema_repair.declared_place import DeclaredPlace
-from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
 from .format import GATEWAY, GITHUB

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.schema_repair.told_in_prose import HELD, MEANT, number_meant, told_in_prose
+from corrigible.adapters.openapi.prose import told_in_prose
+from corrigible.rules.schema_repair.values import MEANT, number_meant
 
-TEXT = {"type": "string"}
 SIGN = {"type": "integer", "enum": [1, -1]}
 LEVELS = {"type": "integer", "enum": [0, 1, 2]}
 
@@ -30,22 +30,6 @@ LEVELS = {"type": "integer", "enum": [0, 1, 2]}
 )
 def test_the_words_for_numbers(prose: Any, schema: dict[str, Any], told: dict[str, int] | None) -> None:
     assert told_in_prose(prose, schema).get(MEANT) == told
-
-
-@pytest.mark.parametrize(
-    ("prose", "schema", "held"),
-    [
-        ("A JSON list of types", TEXT, "array"),
-        ("JSON-encoded array of ids.", TEXT, "array"),
-        ("A JSON object containing the keys", TEXT, "object"),
-        ("A list of JSON files", TEXT, None),
-        ("A JSON list of types", {"type": "array"}, None),
-        ("A JSON list of types", {"type": "string", "enum": ["a"]}, None),
-        ("", TEXT, None),
-    ],
-)
-def test_what_a_text_holds(prose: str, schema: dict[str, Any], held: str | None) -> None:
-    assert told_in_prose(prose, schema).get(HELD) == held
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.schema_repair.json_schema import TOLD, told_values
+from corrigible.adapters.openapi.prose import told_values
+from corrigible.proxy.core.told_violation import told_spelling
+from corrigible.rules.schema_repair.json_schema import TOLD
 from corrigible.rules.schema_repair.repair import repair
-from corrigible.rules.schema_repair.told_spelling import SPELLING, told_spelling
+from corrigible.rules.schema_repair.values import SPELLING
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
 from tests._support.rows import rows

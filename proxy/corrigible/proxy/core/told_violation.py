@@ -1,4 +1,6 @@
-"""What a server itself says about one place of a request, as a violation: its word beats the description's.
+"""What a refusal tells of one place of a request, as a violation: the server's word beats the description's.
+
+These are the readings of texts that the reader of wordings replaces. `rules/schema_repair` reads no text.
 
 Knows: complaints with their places, what the description declares there. Does not know: how an answer is read.
 """
@@ -6,21 +8,23 @@ Knows: complaints with their places, what the description declares there. Does n
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from corrigible.rules.pointer import MISSING, segments, value_at
-from corrigible.rules.safety.nearness import letters
+from corrigible.rules.budget import spend
+from corrigible.rules.pointer import MISSING, escape, segments, value_at
+from corrigible.rules.safety.decisive import is_decisive, word_set, words
+from corrigible.rules.safety.json_text import fault
+from corrigible.rules.safety.nearness import LONGEST, distance, is_same_spelling, letters, nearest
 from corrigible.rules.safety.time_span import GO_DURATION
+from corrigible.rules.schema_repair.body import CONTENT, text_schema
+from corrigible.rules.schema_repair.first_violation import first_violation
+from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, TOLD, Schema, choices, kind_of, types
+from corrigible.rules.schema_repair.repair import SENT_TWICE
+from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation, place_of
+from corrigible.rules.schema_repair.values import ONLY_ASKED, SPELLING
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Json, Request
-
-from .declared_place import DeclaredPlace
-from .first_violation import first_violation
-from .json_schema import ALTERNATIVES, Schema, choices, kind_of, types
-from .repair_number import ONLY_ASKED
-from .schema_violation import SchemaViolation
-from .value_place import place_of
+from corrigible.schema.exchange import Json, Protocol, Request
 
 _UNKNOWN: Final = ("additionalProperties", "unevaluatedProperties")
 _NAMES: Final = ("propertyNames", "enum")
@@ -31,7 +35,7 @@ _BARRED: Final = re.compile(
     r"(?: (?:for|on|in|by) (?:a |an |the )?[a-z]+(?: [a-z]+)?)?(?:: invalid \w+)?[.!]?$"
 )
 """A sentence by which a member may not be sent at all: `ID can not be set for network create`."""
-_READ: Final = 300
+_READ_OF_A_RULE: Final = 300
 _NOT_THERE: Final = ("undefined", "undefined.")
 _CONDITION: Final = re.compile(
     r"(?i)\s*(?:if|when|whenever|unless|while|as long as) (?:the )?[\w.'\"`-]{1,80}(?: [\w'-]+){0,3}?"
@@ -103,9 +107,9 @@ def _is_only_asked(error: Violation, declared: Schema, *, reads: bool) -> bool:
     if _OF_NUMBERS.isdisjoint(error.stated):
         return False
     is_bare = not reads and len(segments(error.pointer)[-1]) == 1 and _OF_NUMBERS.isdisjoint(declared)
-    if _OF_AN_INDEX.search(error.message[:_READ]) is not None:
+    if _OF_AN_INDEX.search(error.message[:_READ_OF_A_RULE]) is not None:
         return True
-    return is_bare or _CONDITION.match(error.message[:_READ]) is not None
+    return is_bare or _CONDITION.match(error.message[:_READ_OF_A_RULE]) is not None
 
 
 def _plain(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
@@ -183,7 +187,7 @@ def unknown_member(error: Violation, request: Request, declared: DeclaredPlace) 
     """
     value = value_at(request, error.pointer)
     where, *names = segments(error.pointer) or [""]
-    is_told = not error.constraint and not error.stated and _BARRED.search(error.message[:_READ]) is not None
+    is_told = not error.constraint and not error.stated and _BARRED.search(error.message[:_READ_OF_A_RULE]) is not None
     is_barred = is_told or error.constraint == "readOnly"
     if not (error.constraint in _UNKNOWN or is_barred) or value is MISSING or not names:
         return None
@@ -224,3 +228,163 @@ def _joined(declared: Schema, stated: Mapping[str, Json]) -> dict[str, Json]:
             if name not in stated:
                 out.pop(name, None)
     return out
+
+
+# Values and parameters
+
+
+_READ_OF_A_VALUE: Final = 1000
+"""Letters of a message that are looked at."""
+_REFUSED: Final = re.compile(
+    r"(?i)\b(?:unknown|unsupported|unrecogni[sz]ed|invalid|illegal|bad|no such|must be (?:one|any) of|should be one of"
+    r"|(?:is|was|are) not (?:an? )?(?:\w{1,20} )?(?:supported|valid|known|recogni[sz]ed|allowed|permitted)"
+    r"|not (?:supported|valid|known|recogni[sz]ed))\b"
+)
+"""Words of complaints about a value that the server does not know."""
+_ABOUT_OTHERS: Final = re.compile(
+    r"(?i)\b(?:too|length|long|short|large|small|exceed\w*|already|exists|taken|expired|denied|permission"
+    r"|allowed (?:to|for)|characters?|signature|checksum|credentials?|state)\b"
+)
+"""Words of complaints about something else than how a value is written."""
+_OWN: Final = word_set(
+    "id ids uuid name names username user users key keys slug code ref email login path url uri host token"
+    " password secret"
+)
+"""Last words of names of what is somebody's own: an example of it is no value that the server has to know."""
+
+
+def told_spelling(error: Violation, request: Request, schema: Schema) -> SchemaViolation | None:
+    """Return the violation of a text that a server refuses, and that the description of its place has otherwise."""
+    place, value, message = segments(error.pointer), value_at(request, error.pointer), error.message[:_READ_OF_A_VALUE]
+    if place[:1] not in (["body"], ["query"]) or not isinstance(value, str) or not 0 < len(value) <= LONGEST:
+        return None
+    if error.constraint not in ("", "enum") or error.stated or choices(schema):
+        return None
+    if _REFUSED.search(message) is None or _ABOUT_OTHERS.search(message) is not None:
+        return None
+    name = next((one for one in reversed(place) if not one.isdecimal()), "")
+    if is_decisive(name, request) or not _OWN.isdisjoint(words(name)[-1:]):
+        return None
+    if types(schema) and "string" not in types(schema):
+        return None
+    listed = schema.get(TOLD)
+    told = [one for one in (schema.get("default"), *(listed if isinstance(listed, list) else ())) if one is not None]
+    spend(len(told))
+    same = {one for one in told if isinstance(one, str) and is_same_spelling(one, value)} or _a_slip_away(value, told)
+    if len(same) != 1 or value in same:
+        return None
+    return SchemaViolation(error.pointer, SPELLING, {**schema, "const": next(iter(same))}, value)
+
+
+_FEW: Final = 2
+"""Values that a description has at least where it tells what there is: one alone is an example."""
+_SHORTEST: Final = 3
+"""Letters of a value that may be a slip."""
+
+
+def _a_slip_away(value: str, told: Sequence[Json]) -> set[str]:
+    """Return the only told value that is one slip of the fingers away: `tcp` of `tpc`.
+
+    Not one that begins with the other (`http`, `https`), which may well be meant.
+    """
+    texts = [one for one in told if isinstance(one, str)]
+    near = nearest(value, texts) if len(value) >= _SHORTEST and len(set(texts)) >= _FEW else []
+    if len(near) != 1 or distance(value, near[0]) != 1 or value.startswith(near[0]) or near[0].startswith(value):
+        return set()
+    return {near[0]}
+
+
+_OFTEN: Final = re.compile(
+    r"(?i)\b(?:(?:multiple|several|many|two) (?:times|values)|more than (?:once|one(?: value)?)|twice|repeat(?:ed|s)?"
+    r"|duplicate[sd]?|only (?:be )?(?:\w+ )?once|single value|single-valued|already (?:set|given|specified))\b"
+)
+_MOST_COPIES: Final = 8
+
+
+def sent_twice(error: Violation, request: Request, schema: Schema) -> SchemaViolation | None:
+    """Return the violation of a parameter that an error names and says is there more than once."""
+    place, values = segments(error.pointer), value_at(request, error.pointer)
+    if len(place) != 2 or (place[0] != "query" and not (place[0] == "body" and request.form)):
+        return None
+    if not isinstance(values, list) or not 1 < len(values) <= _MOST_COPIES or "array" in types(schema):
+        return None
+    if not all(isinstance(one, str) for one in values) or _OFTEN.search(error.message[:_READ_OF_A_VALUE]) is None:
+        return None
+    return SchemaViolation(error.pointer, SENT_TWICE, schema, values)
+
+
+# Texts that hold JSON
+
+
+_READ_OF_JSON: Final = 2000
+_ABOUT_JSON: Final = re.compile(
+    r"(?i)\bjson|\bpars(?:e|ed|er|ing)\b|\bsyntax|\bmalformed\b|\bde(?:code|coding|serializ\w+)\b"
+    r"|\bunexpected (?:token|character|end)|\bproperty name\b|\bunterminated\b"
+)
+
+
+def broken_text(error: Violation, request: Request) -> SchemaViolation | None:
+    """Return the parameter of a query that begins like JSON and is none, where an error about it speaks of JSON.
+
+    A parameter may have a notation of its own that begins like JSON: without a word about JSON it is left alone. A
+    field of a form is one, too, if the error names it: any text of a form may begin so.
+    """
+    if not _ABOUT_JSON.search(error.message[:_READ_OF_JSON]):
+        return None
+    fields = request.body if request.form and isinstance(request.body, Mapping) else {}
+    places = {f"/query/{escape(name)}": text for name, text in request.query.items()}
+    places |= {place: text for name, text in fields.items() if (place := f"/body/{escape(name)}") == error.pointer}
+    broken = [
+        (place, text)
+        for place, text in places.items()
+        if isinstance(text, str) and text.lstrip()[:1] in ("{", "[") and fault(text) is not None
+    ]
+    if len(broken) != 1 or error.pointer not in ("", broken[0][0]):
+        return None
+    return SchemaViolation(broken[0][0], CONTENT, text_schema({}), broken[0][1])
+
+
+def broken_member(error: Violation, request: Request) -> SchemaViolation | None:
+    """Return the only text of a gRPC message that is no JSON, where an error says what decoders of JSON say."""
+    told = _DECODER.search(error.message[:_READ_OF_JSON])
+    if request.protocol is not Protocol.GRPC or told is None:
+        return None
+    broken = [(place, text, where) for place, text in _texts(request.body) if (where := fault(text)) is not None]
+    if told["line"] is not None:
+        at = int(told["line"]), int(told["column"])
+        broken = [one for one in broken if (one[2].line, one[2].column) == at] or broken
+    broken = [one for one in broken if _NAMING.isdisjoint(words(one[0].rpartition("/")[2]))]
+    if len(broken) != 1:
+        return None
+    return SchemaViolation(broken[0][0], CONTENT, text_schema({}), broken[0][1])
+
+
+_DECODER: Final = re.compile(
+    r"(?:Expecting (?:value|property name[^:\n]{0,40}|'[,:]' delimiter)|Extra data|Unterminated string starting at"
+    r"|Invalid control character at|Invalid \\[^:\n]{0,20}|Illegal trailing comma[^:\n]{0,30})"
+    r": line (?P<line>\d{1,6}) column (?P<column>\d{1,6})"
+    r"|\binvalid character .{1,8} (?:looking for|after|in)\b|\bunexpected end of JSON\b|\bUnexpected token\b.{1,40}JSON"
+    r"|\bnot valid JSON\b|\bUnrecognized token\b|\bUnexpected character \("
+    r"|\bwas expecting (?:double-quote|comma|a valid)\b"
+    r"|\b(?:expected [^\n]{1,30}|trailing (?:comma|characters)|key must be a string|EOF while parsing an? \w{1,10})"
+    r" at line \d{1,6} column \d{1,6}"
+)
+"""Of Python, Go, JavaScript, Jackson and serde."""
+_NAMING: Final = frozenset({"id", "ids", "name", "key", "uuid", "parent"})
+_MOST_TEXTS: Final = 100
+
+
+def _texts(body: Json) -> list[tuple[str, str]]:
+    """Return the texts of a message that are not empty, the outermost first."""
+    found: list[tuple[str, str]] = []
+    waiting: list[tuple[str, Json]] = [("/body", body)]
+    while waiting and len(found) < _MOST_TEXTS:
+        place, value = waiting.pop(0)
+        spend()
+        if isinstance(value, str) and value:
+            found.append((place, value))
+        elif isinstance(value, Mapping):
+            waiting += [(f"{place}/{escape(str(name))}", inner) for name, inner in value.items()]
+        elif isinstance(value, list):
+            waiting += [(f"{place}/{index}", inner) for index, inner in enumerate(value)]
+    return found

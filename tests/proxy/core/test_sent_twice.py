@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.schema_repair.repair import repair
-from corrigible.rules.schema_repair.sent_twice import SENT_TWICE, sent_twice
+from corrigible.proxy.core.told_violation import sent_twice
+from corrigible.rules.schema_repair.repair import SENT_TWICE, repair
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.schema_repair.declared_place import DeclaredPlace
-from corrigible.rules.schema_repair.repair_number import ONLY_ASKED
-from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
+from corrigible.proxy.core.told_violation import stated_violation, unknown_member
+from corrigible.rules.schema_repair.schema_violation import DeclaredPlace
+from corrigible.rules.schema_repair.values import ONLY_ASKED
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
 from tests._support.rows import rows

@@ -1,0 +1,452 @@
+"""Repairs of a body as a whole, of a text that holds JSON, and of the media type of the answer.
+
+A body is only written anew where that loses nothing: a form as JSON of the described types, JSON without a comma too
+many. What the caller has to write anew is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from corrigible.rules.functions.edits import Operation
+from corrigible.rules.pointer import MISSING, escape, segments
+from corrigible.rules.safety.json_text import JsonFault, closed_json, fault, repaired_json
+from corrigible.schema.document import scalar_text
+from corrigible.schema.edit import after_edit
+from corrigible.schema.exchange import Json, Request
+
+from .first_violation import first_violation, is_fully_checked
+from .json_schema import Schema, member, read, trim_schema, types
+from .schema_violation import SchemaViolation
+from .suggestion import (
+    Proposal,
+    Repair,
+    Suggestion,
+    ask,
+    edit,
+    guarded_edit,
+    guarded_ops,
+    may_be_repeated,
+    options,
+    repair_of,
+)
+
+MALFORMED: Final = "contentJson"
+"""The body is a text, and should be JSON. The schema is that of the body."""
+TEXT: Final = "jsonText"
+"""The body is JSON, and a text where something else is expected. The schema is that of the body."""
+MALFORMED_XML: Final = "contentXml"
+"""The body is XML that is not well-formed. The schema has the `line` and the `column`."""
+MEDIA_TYPE: Final = "contentMediaType"
+"""The media type is none that is taken. The schema has those that are: `enum`, and in `properties` what each takes."""
+DESCRIBED: Final = "x-described"
+"""In that schema: those of the media types that an answer lists which the description has, too."""
+CHARSET: Final = "contentCharset"
+"""The media type is taken, in another charset."""
+CODING: Final = "contentEncoding"
+"""The body is not compressed as its header says, or in a coding that is not taken."""
+BOUNDARY: Final = "contentBoundary"
+"""A multipart body under a media type that does not name its boundary. The schema has the right media type: `const`."""
+CONTENT: Final = "contentSchema"
+"""A text holds JSON that does not fit, or that is none. The schema has `contentSchema`: the schema of what it holds."""
+
+FORM: Final = "application/x-www-form-urlencoded"
+JSON: Final = "application/json"
+JSON_PATCH: Final = "application/json-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+ACCEPT: Final = "/headers/accept"
+_CONTENT_TYPE: Final = "/headers/content-type"
+_OCTETS: Final = "application/octet-stream"
+"""What any content may be called."""
+_NAMED: Final = re.compile(r"[^/]+/(?:.*[.-])?json-patch(?:\+json)?")
+_IDEMPOTENT: Final = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
+_MOST: Final = 5
+_NAMES: Final = {"object": "an object", "array": "a list", "integer": "an integer", "number": "a number"} | {
+    "boolean": "true or false"
+}
+
+
+def repair_body(violation: SchemaViolation, request: Request, group: str) -> Repair:
+    """Return the suggestions for a body that cannot be read as it was sent."""
+    match violation.keyword:
+        case "contentJson":
+            return _malformed(violation, request)
+        case "jsonText":
+            wanted = " or ".join(_NAMES.get(kind, kind) for kind in types(violation.schema))
+            question = _asked(violation, request, f"Send {wanted} as the body, not a text.", in_body=True)
+            diagnosis = f"The body is valid JSON, but a text. The operation takes {wanted}."
+            return repair_of(question, diagnosis, "WRONG_BODY_TYPE")
+        case "contentXml":
+            where = f"line {violation.schema['line']}, column {violation.schema['column']}"
+            question = _asked(violation, request, f"Send well-formed XML. Look at {where}.", {"type": "string"})
+            return repair_of(question, f"The body is no well-formed XML: {where}.", "MALFORMED_XML")
+        case "contentMediaType":
+            diagnosis = "The server does not take a body of this media type."
+            return repair_of(_of_media_type(violation, request), diagnosis, "UNSUPPORTED_MEDIA_TYPE")
+        case "contentBoundary":
+            diagnosis = "The Content-Type of the multipart body does not name the boundary that the body has."
+            return repair_of(_of_boundary(violation, request), diagnosis, "MULTIPART_BOUNDARY")
+        case "contentCharset":
+            message, media = "Send the same body in UTF-8, and say no other charset.", str(violation.value)
+            plain = _typed(violation, request, media.partition(";")[0].strip(), message)
+            return repair_of(Proposal([plain]), "The body is not in UTF-8.", "UNSUPPORTED_CHARSET")
+        case _:
+            diagnosis = "The body is not in the coding that its header says, or the server does not take that coding."
+            return repair_of(_of_coding(violation, request), diagnosis, "UNSUPPORTED_CONTENT_ENCODING")
+
+
+def _asked(
+    violation: SchemaViolation,
+    request: Request,
+    message: str,
+    schema: Schema | None = None,
+    *,
+    in_body: bool = False,
+) -> Proposal:
+    """Return a question for what the agent itself may write: it is about the form, not about the facts."""
+    places = [("/body", trim_schema(violation.schema))] if in_body else ()
+    proposal = ask(violation, request, message, schema=schema, places=places)
+    for suggestion in proposal.suggestions:
+        for placeholder in suggestion["placeholders"]:
+            placeholder["ask"] = "agent"
+    return proposal
+
+
+def _malformed(violation: SchemaViolation, request: Request) -> Repair:
+    text = str(violation.value)
+    where, value = fault(text), repaired_json(text)
+    is_utf8 = "\ufffd" not in text
+    readable = isinstance(value, dict | list) and is_utf8
+    diagnosis = "The body is no valid JSON."
+    if where is not None:
+        diagnosis = f"The body is no valid JSON: line {where.line}, column {where.column}."
+    elif readable:
+        diagnosis = "The body is a text that holds JSON."
+    if readable and may_be_repeated(value):
+        message = "Send the same values as valid JSON." if where else "Send the JSON itself, not a text that holds it."
+        ops: list[Operation] = [{"op": "replace", "path": "/body", "value": value}]
+        proposal = Proposal([edit(violation, request, ops, message, verified=_verified(value, violation.schema))])
+    else:
+        message = "Send valid JSON." if is_utf8 else "Send the body as JSON in UTF-8."
+        if is_utf8 and where is not None and readable and _is_after_comma(text, where):
+            message = f"Send the same text without the comma before line {where.line}, column {where.column}."
+        elif is_utf8 and where is not None:
+            message = f"Send valid JSON. At line {where.line}, column {where.column} {where.expected} is expected."
+        proposal = _asked(violation, request, message, in_body=True)
+        if is_utf8 and (closed := _closed(violation, request, text)) is not None:
+            proposal = Proposal([closed, *proposal.suggestions])
+    return repair_of(proposal, diagnosis, "MALFORMED_JSON")
+
+
+def _closed(violation: SchemaViolation, request: Request, text: str) -> Suggestion | None:
+    """Return the body with what closes it, if only that is missing: it may have been cut, so it is confirmed."""
+    closed = closed_json(text)
+    if closed is None or not may_be_repeated(closed.value):
+        return None
+    ops: list[Operation] = [{"op": "replace", "path": "/body", "value": closed.value}]
+    message = f"Send the same values with {closed.closers} at the end, if nothing else was to follow."
+    verified = _verified(closed.value, violation.schema)
+    return edit(violation, request, ops, message, requires_confirmation=True, verified=verified)
+
+
+def _is_after_comma(text: str, where: JsonFault) -> bool:
+    """Whether a text ends an object or a list behind a comma there: who holds a secret in it can leave that out."""
+    lines = text.split("\n")[: where.line]
+    before = "\n".join([*lines[:-1], lines[-1][: where.column - 1]])
+    return before.rstrip().endswith(",") and lines[-1][where.column - 1 : where.column] in ("}", "]")
+
+
+def _verified(value: Json, schema: Schema) -> bool | None:
+    return is_fully_checked(schema) and first_violation(value, schema) is None if schema else None
+
+
+def _typed(violation: SchemaViolation, request: Request, media: str, message: str) -> Suggestion:
+    return edit(violation, request, [{"op": "add", "path": _CONTENT_TYPE, "value": media}], message)
+
+
+def _of_boundary(violation: SchemaViolation, request: Request) -> Proposal:
+    message = "Let the HTTP client write the Content-Type of a multipart body: it knows the boundary."
+    media = violation.schema.get("const")
+    if not isinstance(media, str):
+        return _asked(violation, request, message, {"type": "string", "pattern": "boundary="})
+    ops: list[Operation] = [{"op": "replace", "path": _CONTENT_TYPE, "value": media}]
+    return Proposal([edit(violation, request, ops, message)])
+
+
+def _of_coding(violation: SchemaViolation, request: Request) -> Proposal:
+    if violation.value is MISSING:
+        message = "Say that the body is compressed, or send it uncompressed."
+        return _asked(violation, request, message, violation.schema)
+    ops: list[Operation] = [{"op": "remove", "path": violation.pointer}]
+    return Proposal([edit(violation, request, ops, "Send the same body uncompressed, and say no coding.")])
+
+
+# Media types
+
+
+class _Converted(NamedTuple):
+    media: str
+    body: Json
+    """MISSING where the body stays."""
+    schema: Schema
+
+
+def is_json(media: str) -> bool:
+    """Whether a media type, without its parameters, is JSON."""
+    return media == JSON or media.endswith("+json") or is_json_patch_media(media)
+
+
+def is_json_patch_media(media: str) -> bool:
+    """Whether a media type, without its parameters, is RFC 6902's, or one that an API calls by that name."""
+    return media == JSON_PATCH or _NAMED.fullmatch(media) is not None
+
+
+def _of_media_type(violation: SchemaViolation, request: Request) -> Proposal:
+    taken = [str(one) for one in violation.schema["enum"]]
+    schemas, described = violation.schema.get("properties") or {}, violation.schema.get(DESCRIBED)
+    fits = [one for media in taken if (one := _converted(request, media, schemas.get(media))) is not None]
+    same = [one for one in fits if one.body is MISSING]
+    as_described = [one for one in same if isinstance(described, list) and [one.media] == described]
+    # JSON before the only one that fits, before the only one for the same body, before the one of the description.
+    ranked = ([one for one in fits if one.media == JSON][:1], fits, same, as_described[:1])
+    chosen = next((one[0] for one in ranked if len(one) == 1), None)
+    if chosen is None:
+        media_types: list[Json] = [one.media for one in fits] or [*taken]
+        message = "Send the body in a media type that the server takes."
+        return _asked(violation, request, message, {"type": "string", "enum": media_types})
+    if chosen.body is MISSING or (request.body is chosen.body and not may_be_repeated(chosen.body)):
+        message = "Send the same body under the media type that the server takes."
+        return Proposal([_typed(violation, request, chosen.media, message)])
+    values = "Send the same values in the media type that the server takes."
+    if not may_be_repeated(chosen.body) or not may_be_repeated(request.body):
+        if chosen.media == FORM and chosen.body == request.body:  # all texts: the document stays, no secret is repeated
+            return Proposal([_typed(violation, request, chosen.media, values)])
+        message = "Send the same body in the media type that the server takes."
+        return _asked(violation, request, message, {"type": "string", "enum": [chosen.media]})
+    ops: list[Operation] = [{"op": "add", "path": _CONTENT_TYPE, "value": chosen.media}]
+    ops.append({"op": "replace", "path": "/body", "value": chosen.body})
+    return Proposal([edit(violation, request, ops, values, verified=_verified(chosen.body, chosen.schema))])
+
+
+def _converted(request: Request, media: str, schema: Json) -> _Converted | None:
+    """Return the body as one of a media type, None where something would be lost or has to be guessed."""
+    schema = schema if isinstance(schema, Mapping) else {}
+    body = request.body
+    if request.files:
+        return None  # their content is not at hand
+    if media == FORM:
+        if not isinstance(body, Mapping) or any(not _fits_form(value, request) for value in body.values()):
+            return None
+        if request.form:
+            return _Converted(media, MISSING, schema)  # as a multipart body it holds the same texts
+        return _Converted(media, {name: scalar_text(value) for name, value in body.items()}, schema)
+    if media == _OCTETS and isinstance(body, str):
+        return _Converted(media, MISSING, schema)
+    body = repaired_json(body) if isinstance(body, str) else body
+    if not is_json(media) or not isinstance(body, dict | list):
+        return None
+    if request.method == "PATCH" and is_json_patch_media(media) and isinstance(body, dict) and not request.form:
+        patch = as_json_patch(body)
+        return None if patch is None else _Converted(media, patch, schema)
+    if request.method == "PATCH" and not is_json_patch_media(media) and is_json_patch(body):
+        merge = as_merge_patch(body)
+        return None if merge is None or "array" in types(schema) else _Converted(media, merge, schema)
+    is_other_patch = is_json_patch_media(media) and not is_json_patch(body)
+    if is_other_patch or (isinstance(body, list) and media == MERGE_PATCH):
+        return None
+    if not request.form or isinstance(body, list):
+        # Whether the caller holds the body as JSON: under another media type it may be a text to it.
+        is_kept = request.body is body and is_json(
+            request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        )
+        return _Converted(media, MISSING if is_kept else body, schema)
+    if any("[" in name for name in body):
+        return None  # a name that has no place in an object
+    typed = {name: read(value, member([schema], name, schema), schema) for name, value in body.items()}
+    return _Converted(media, typed, schema)
+
+
+def _fits_form(value: Json, request: Request) -> bool:
+    """Whether a form holds a value: a form has no null and no objects, and a list only as a text that is sent often."""
+    if isinstance(value, list):
+        return request.form and all(isinstance(item, str) for item in value)
+    return value is not None and not isinstance(value, dict)
+
+
+def is_json_patch(body: Json) -> bool:
+    """Whether a body is a list of operations."""
+    return (
+        isinstance(body, list)
+        and bool(body)
+        and all(isinstance(one, Mapping) and isinstance(one.get("path"), str) and "op" in one for one in body)
+    )
+
+
+def as_json_patch(merge: Mapping[str, Json]) -> list[dict[str, Json]] | None:
+    """Return the operations that set the members of an object (RFC 6902); None where it does more.
+
+    `add` of a member that is there replaces it (RFC 6902 section 4.1). What a null or an inner object does to a
+    resource depends on what is there.
+    """
+    if not merge or any(value is None or isinstance(value, Mapping) for value in merge.values()):
+        return None
+    return [{"op": "add", "path": f"/{escape(name)}", "value": value} for name, value in merge.items()]
+
+
+def as_merge_patch(operations: Json) -> dict[str, Json] | None:
+    """Return the object that sets and removes the same members (RFC 7396); None where operations do anything else."""
+    out: dict[str, Any] = {}
+    for operation in operations if is_json_patch(operations) else ():
+        path, value = operation["path"], operation.get("value")
+        names = segments(path) if path.startswith("/") else ()
+        if len(names) != 1 or names[0] in out or names[0].isdecimal() or names[0] in ("", "-"):
+            return None
+        if operation["op"] == "remove":
+            out[names[0]] = None
+        elif operation["op"] in ("add", "replace") and value is not None and not isinstance(value, Mapping):
+            out[names[0]] = value
+        else:
+            return None
+    return out or None
+
+
+def repair_accept(violation: SchemaViolation, request: Request, group: str) -> Repair:
+    """Return the suggestions for an `Accept` that was refused. `enum` of the schema has what is produced.
+
+    Another media type is another answer than was asked for, so the intent changes. Servers may find out what they
+    cannot answer only when all is done: a call that is not idempotent is sent again only by who confirms it.
+    """
+    produced = [str(one) for one in violation.schema["enum"]]
+    plain = [one for one in produced if is_json(one)]
+    chosen = plain if len(plain) == 1 else produced
+    if len(chosen) > _MOST:
+        chosen = [*plain, *(one for one in produced if one not in plain)][:_MOST]
+    may_be_done = request.method not in _IDEMPOTENT
+    edits = []
+    for media in chosen:
+        ops = guarded_edit(request, ACCEPT, violation.value, {"op": "replace", "path": ACCEPT, "value": media})
+        message = f"Accept {media}, which this operation produces."
+        message += " Look first whether the call was carried out." if may_be_done else ""
+        edits.append(edit(violation, request, ops, message, changes_intent=True, requires_confirmation=may_be_done))
+    proposal = Proposal(edits) if len(edits) == 1 else options(edits, group)
+    diagnosis = "The operation produces no answer of the media type that was asked for."
+    return repair_of(proposal, diagnosis, "NOT_ACCEPTABLE")
+
+
+# Texts that hold JSON
+
+
+Propose = Callable[[SchemaViolation, Request, str], Proposal | None]
+_REWRITE: Final = "Send the same JSON with its members and values put right."
+_VALID: Final = "Send the same values as valid JSON."
+
+
+def repair_inside(violation: SchemaViolation, request: Request, group: str, propose: Propose) -> Proposal:
+    """Return a text that holds JSON, such as a parameter, with what is wrong inside it repaired.
+
+    What the text holds is repaired as though it were the body, by `propose`. Questions are about the whole text, with
+    the schema of what is asked inside it.
+    """
+    text = violation.value
+    if not isinstance(text, str):
+        return _question(violation, request)
+    held = repaired_json(text)
+    if held is MISSING:
+        return _ask_for_json(violation, request, text)
+    inner = replace(request, query={}, headers={}, body=held, form=False)
+    if len(violation.inside) == 1:
+        proposal = propose(violation.inside[0], inner, group)
+        if proposal is not None and len(proposal.suggestions) > 1:
+            folded = [_folded([each], inner, violation, request) for each in proposal.suggestions]
+            known = [each for each in folded if each is not None]
+            return options(known, group)._replace(type=proposal.type) if known else _question(violation, request)
+    edits: list[Suggestion] = []
+    asked: list[Mapping[str, Json]] = []
+    after = inner
+    for one in violation.inside:
+        proposal = propose(one, after, group)
+        suggestions = [] if proposal is None else proposal.suggestions
+        is_edit = len(suggestions) == 1 and "patch" in suggestions[0] and "group" not in suggestions[0]
+        if is_edit and (edited := after_edit(suggestions[0], after)) is not None:
+            after = edited
+            edits.append(suggestions[0])
+        else:
+            asked += [place for each in suggestions for place in each.get("placeholders", ())]
+    if violation.inside and not edits:
+        return _question(violation, request, asked)
+    return Proposal([_folded(edits, inner, violation, request) or _question(violation, request, asked).suggestions[0]])
+
+
+def _folded(
+    edits: Sequence[Suggestion], inner: Request, violation: SchemaViolation, request: Request
+) -> Suggestion | None:
+    """Return edits inside a text as one edit of the text; a question inside it as one for the text."""
+    after: Request | None = inner
+    for one in edits:
+        if "patch" not in one:
+            return dict(_question(violation, request, one.get("placeholders", ())).suggestions[0])
+        after = None if after is None else after_edit(one, after)
+    if after is None or not may_be_repeated(after.body):
+        return None
+    operation: Operation = {"op": "replace", "path": violation.pointer, "value": orjson.dumps(after.body).decode()}
+    ops = guarded_ops(request, violation.pointer, violation.value, operation)
+    if not ops:
+        return None
+    safety: Sequence[Mapping[str, Any]] = [one["safety"] for one in edits]
+    return edit(
+        violation,
+        request,
+        ops,
+        str(edits[0]["message"]) if len(edits) == 1 else _REWRITE if edits else _VALID,
+        changes_intent=any(one["changes_intent"] for one in safety),
+        requires_confirmation=any(one.get("requires_confirmation") for one in safety),
+    )
+
+
+def _question(violation: SchemaViolation, request: Request, asked: Sequence[Mapping[str, Json]] = ()) -> Proposal:
+    """Return the question for the text, with what is asked inside it, else with all that it may hold."""
+    held: dict[str, Json] = {}
+    for placeholder in asked:
+        held = _joined(held, _nested(segments(str(placeholder["pointer"]))[1:], placeholder["schema"]))
+    schema = text_schema(held or trim_schema(_held(violation)))
+    return ask(violation, request, "Give JSON that is allowed there.", schema=schema)
+
+
+def _ask_for_json(violation: SchemaViolation, request: Request, text: str) -> Proposal:
+    where, message = fault(text), "Send valid JSON."
+    if where is not None:
+        message += f" At line {where.line}, column {where.column} {where.expected} is expected."
+    return _asked(violation, request, message, text_schema(trim_schema(_held(violation))))
+
+
+def _held(violation: SchemaViolation) -> Schema:
+    held = violation.schema.get(CONTENT)
+    return held if isinstance(held, Mapping) else {}
+
+
+def text_schema(held: Schema) -> dict[str, Json]:
+    """Return the schema of a text that holds JSON of a schema."""
+    return {"type": "string", "contentMediaType": JSON, CONTENT: dict(held)}
+
+
+def _nested(path: Sequence[str], schema: Json) -> dict[str, Json]:
+    """Return the schema of a value with one schema at a place inside it."""
+    if not path:
+        return dict(schema) if isinstance(schema, Mapping) else {}
+    name, inner = path[0], _nested(path[1:], schema)
+    return {"items": inner} if name.isdecimal() else {"type": "object", "properties": {name: inner}}
+
+
+def _joined(one: Mapping[str, Json], other: Mapping[str, Json]) -> dict[str, Json]:
+    """Return two schemas of the same place as one: that of a member that both have is the first one's."""
+    out = {**other, **one}
+    both = one.get("properties"), other.get("properties")
+    if isinstance(both[0], Mapping) and isinstance(both[1], Mapping):
+        names = [name for name in both[0] if name in both[1]]
+        out["properties"] = {**both[1], **both[0]} | {name: _joined(both[0][name], both[1][name]) for name in names}
+    return out

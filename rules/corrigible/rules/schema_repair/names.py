@@ -1,0 +1,398 @@
+"""Members with an undeclared name: rename them to a near declared one, else leave them out where that is harmless."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+from rapidfuzz.distance import OSA
+
+from corrigible.rules.pointer import MISSING, escape, segments, value_at
+from corrigible.rules.safety.decisive import READS, is_decisive_guess, word_set, words
+from corrigible.rules.safety.nearness import (
+    abbreviates,
+    distance,
+    in_brackets,
+    is_plural,
+    is_same,
+    is_short_form,
+    is_slip,
+    letters,
+    nearest,
+)
+from corrigible.rules.safety.other_word import may_be_other_word
+from corrigible.schema.document import scalar_text
+from corrigible.schema.exchange import Json, Request
+
+from . import levels
+from .first_violation import first_violation
+from .json_schema import Schema, members, trim_schema, types
+from .schema_violation import SchemaViolation
+from .suggestion import Proposal, ask, edit, guarded_ops, is_secret, left_out, options
+
+_LIMITING: Final = re.compile(
+    r"(?i)(?:^|[_.\-\[]|(?-i:(?<=[a-z])(?=[A-Z])))(?:amount|sum|total|count|size|quantity|limit|max\w*|min\w*|percent\w*|price|only"
+    r"|dry_?run|preview|simulate|validate\w*|test|draft|capture\w*|trial\w*|hold\w*|confirm\w*|force|if|when|where|filter\w*"
+    r"|until|after|before|since|from|to|start\w*|end|ends|expir\w*|ttl|schedule\w*|delay\w*|private|visibility|access"
+    r"|restrict\w*|read_?only|exclude\w*|except|skip\w*|scope\w*|prevent\w*|require\w*|allow\w*|deny|version|etag|match"
+    r"|free|refund\w*|keep\w*|id|ids)(?:$|[_.\-\]\[]|(?-i:(?=[A-Z])))"
+)
+"""Words in names of members that limit a call (how much, when, to whom): without such a member a call may do more."""
+_CONTENT: Final = frozenset({"content", "contents", "text", "body"})
+"""Names under which an API takes what a document holds: each calls it otherwise."""
+_IDENTIFIERS: Final = frozenset({"id", "ids", "uuid", "key", "ref", "token"})
+_GENERAL: Final = word_set(
+    "id ids name names type value values key keys code kind text status state data item items list object count number"
+    " date time path uri url email label title description note"
+)
+"""Words that say nothing by themselves of what a longer name means."""
+_SIDES: Final = word_set(
+    "new old current previous next first last source target parent child own other left right in out input output"
+    " sender receiver recipient sub super non no not un is has default original raw final base alt secondary primary"
+    " billing shipping home work temp backup"
+)
+"""Words for one of several of a kind: the name without it may mean another one."""
+_PARTIES: Final = word_set("from to cc bcc sender receiver receivers recipient recipients reply")
+"""Words of names of those between whom something is sent, of which some are one slip away from others."""
+_OF_A_THING: Final = re.compile(r"^(?:id|ID|Id|name|key|slug|uuid|uid|guid)$|(?:_id|_uuid|[a-z]Id|[a-z]ID)$")
+"""What members are called that say which thing is meant."""
+_SHORTEST_BEGINNING: Final = 4
+_MOST_STRANGE: Final = 64
+"""Undeclared members that are held against a missing one."""
+
+
+# Which names are meant
+
+
+def may_limit(name: str) -> bool:
+    """Whether a call without a member of this name may do more than the caller intends."""
+    return _LIMITING.search(name) is not None
+
+
+def near_names(name: str, declared: Sequence[str]) -> list[str]:
+    """Return the declared names that a name can stand for: a slip of the fingers, other separators, an abbreviation.
+
+    `page` stands for `pagination[page]`.
+
+    Values are compared less strictly: they are one of few, and all answer the same question.
+    """
+    if inside := in_brackets(name, declared):
+        return [inside]
+    near = nearest(name, declared)
+    meant = [one for one in near if is_slip(name, one) or _begins(letters(name), letters(one))]
+    least = min((distance(name, one) for one in meant), default=-1)
+    return [one for one in near if one in meant or distance(name, one) <= least]
+
+
+def _begins(name: str, other: str) -> bool:
+    shorter, longer = sorted((name, other), key=len)
+    return len(shorter) >= _SHORTEST_BEGINNING and longer.startswith(shorter)
+
+
+def _is_short_form(short: str, name: str, free: Sequence[str]) -> bool:
+    """Whether one of two names is the short form of the other, and of no other that is free: `lat` and `latitude`."""
+    written = [one for one in free if abbreviates(short, one)] or [one for one in free if abbreviates(one, short)]
+    return written == [name] and not may_limit(short)
+
+
+def _is_typo(name: str, other: str) -> bool:
+    """Whether a name is no other word: other separators, letters in turn, one letter more or less that is no plural."""
+    one, two = letters(name), letters(other)
+    if one == two or (sorted(one) == sorted(two) and is_slip(name, other)):
+        return True
+    return len(one) != len(two) and not is_plural(name, other) and OSA.distance(one, two, score_cutoff=1) <= 1
+
+
+def is_longer_form(name: str, meant: str, free: Sequence[str]) -> bool:
+    """Whether one of two names is the other with further words, `query` for `search_query`, and no third one is.
+
+    No such name are those of which a word says nothing by itself (`id`, `user_id`), or that may be two sides of a thing
+    (`version`, `new_version`).
+    """
+    shorter, longer = sorted((words(name), words(meant)), key=len)
+    further = [word for word in longer if word not in shorter]
+    is_part = 0 < len(shorter) < len(longer) and set(shorter) <= set(longer)
+    if not is_part or _GENERAL.issuperset(shorter) or not _SIDES.isdisjoint(further):
+        return False
+    if any(may_limit(word) for word in further if word not in _IDENTIFIERS):
+        return False
+    own = set(words(name))
+    others = [set(words(one)) for one in free if one != meant]
+    return not any(own <= other or (other and other <= own) for other in others)
+
+
+def _adds_identifier(name: str, meant: str) -> bool:
+    """Whether only the meant name is one of an identifier: what was sent may be the name of the thing."""
+    return not _IDENTIFIERS.isdisjoint(words(meant)) and _IDENTIFIERS.isdisjoint(words(name))
+
+
+def _is_part(name: str, other: str) -> bool:
+    """Whether one of two names begins or ends with the other: `email` and `mail`."""
+    shorter, longer = sorted((letters(name), letters(other)), key=len)
+    return len(shorter) >= _SHORTEST_BEGINNING and (longer.startswith(shorter) or longer.endswith(shorter))
+
+
+def is_described(value: Json, schema: Schema) -> bool:
+    """Whether a value is an object of which a schema declares every member: `{"name": "x"}` under another name."""
+    return isinstance(value, Mapping) and bool(value) and value.keys() <= members(schema).keys()
+
+
+# Undeclared members
+
+
+def undeclared(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
+    """Rename an undeclared member to the declared one it is near to, else leave it out where that is harmless."""
+    value = value_at(request, violation.pointer)
+    if value is MISSING:
+        return None
+    parent, name = _split(violation.pointer)
+    present, declared = value_at(request, parent), members(violation.schema)
+    free = [one for one in violation.siblings if not isinstance(present, Mapping) or one not in present]
+    if (outside := levels.unwrapped(parent, violation.schema, violation, request)) is not None:
+        return Proposal([outside])
+    near = near_names(name, free)
+    if isinstance(value, Mapping) and all(_is_no_object(declared.get(one, {})) for one in near):
+        near = []  # `{"note": {...}}` is no `noteId`
+    rivals = _rivals(name, near[0], present, violation.siblings) if len(near) == 1 else {}
+    if any(distance(name, near[0]) > slips for slips in rivals.values()):
+        near = []  # another one is meant for that name
+    elif rivals:
+        return _asked_which(violation, request, near[0], [name, *rivals])
+    if len(near) == 1:
+        is_one = _is_element(declared.get(near[0], {}), value, text=request.form or not parent.startswith("/body"))
+        return _moved(violation, request, violation.pointer, f"{parent}/{escape(near[0])}", value, into_list=is_one)
+    short = [one for one in free if _is_short_form(name, one, free)]
+    if not near and not rivals and len(short) == 1:
+        target, is_guess = f"{parent}/{escape(short[0])}", not is_short_form(name, short[0])
+        return _moved(violation, request, violation.pointer, target, value, is_guess=is_guess)
+    if near:
+        moves = [_moved(violation, request, violation.pointer, f"{parent}/{escape(one)}", value) for one in near]
+        return options([one for move in moves if move is not None for one in move.suggestions], group)
+    return _elsewhere(violation, request, group, value, free)
+
+
+def _elsewhere(
+    violation: SchemaViolation, request: Request, group: str, value: Json, free: Sequence[str]
+) -> Proposal | None:
+    """Send a member that is near to no declared one at another level or as the only missing one, else leave it out."""
+    parent, name = _split(violation.pointer)
+    if (nested := levels.into_missing(violation, request)) is not None:
+        return Proposal([nested])
+    moved = levels.move_member(violation, request)
+    if moved is not None and moved.is_certain:
+        return Proposal([moved.suggestion]) if moved.is_first else None
+    omission = _left_out(violation, request, name, value, group)
+    if value is None:
+        return omission
+    meant = only_missing(parent, violation.schema, request)
+    if meant is not None and is_longer_form(name, segments(meant)[-1], free):
+        is_guess = _adds_identifier(name, segments(meant)[-1])
+        return _moved(violation, request, violation.pointer, meant, value, is_guess=is_guess)
+    renamed = None if meant is None else _moved(violation, request, violation.pointer, meant, value, is_guess=True)
+    first = [] if moved is None else [moved.suggestion]
+    first += [] if renamed is None else renamed.suggestions
+    return options([*first, *omission.suggestions], group) if first else omission
+
+
+def _is_no_object(schema: Schema) -> bool:
+    return bool(types(schema)) and "object" not in types(schema)
+
+
+def _rivals(name: str, meant: str, present: Json, declared: Sequence[str]) -> dict[str, int]:
+    """Return other undeclared members, each with its slips, that are as near to a name: two cannot take one place."""
+    known, least = frozenset(declared), distance(name, meant)
+    strange = islice((one for one in present if one not in known and one != name), _MOST_STRANGE)
+    slips = {one: distance(one, meant) for one in strange}
+    return {one: count for one, count in slips.items() if count <= least and near_names(one, [meant])}
+
+
+def _asked_which(violation: SchemaViolation, request: Request, meant: str, names: Sequence[str]) -> Proposal | None:
+    """Ask for the value of a declared member that several undeclared ones may be, once for all of them."""
+    parent = violation.pointer.rpartition("/")[0]
+    if next((one for one in value_at(request, parent) if one in names), None) != names[0]:
+        return None
+    places = [(f"{parent}/{escape(meant)}", trim_schema(members(violation.schema).get(meant, {})))]
+    return ask(violation, request, "Say which value belongs there: several names are not known.", places=places)
+
+
+def without(violation: SchemaViolation, request: Request, message: str) -> Proposal | None:
+    """Return the request without a member that must not be there, flagged unless nothing is lost by it.
+
+    None for a secret, which the edit would repeat.
+    """
+    value = value_at(request, violation.pointer)
+    if value is MISSING or is_secret(violation.pointer, value):
+        return None
+    ops = guarded_ops(request, violation.pointer, value, {"op": "remove", "path": violation.pointer})
+    if not ops:
+        return ask(violation, request, message, schema={})
+    if _is_said_by_path(violation.pointer, value, request):
+        return Proposal([edit(violation, request, ops, message)])
+    return Proposal([left_out(violation, request, ops, message)])
+
+
+def _is_said_by_path(pointer: str, value: Json, request: Request) -> bool:
+    """Whether a member of the body is the identifier that the path ends with: the request still says it without."""
+    where, *names = segments(pointer)
+    if where != "body" or len(names) != 1 or isinstance(value, bool) or not isinstance(value, str | int):
+        return False
+    last = unquote(request.path.rstrip("/").rpartition("/")[2])
+    return _OF_A_THING.search(names[0]) is not None and bool(last) and scalar_text(value) == last
+
+
+def _left_out(violation: SchemaViolation, request: Request, name: str, value: Json, group: str) -> Proposal:
+    ops = guarded_ops(request, violation.pointer, value, {"op": "remove", "path": violation.pointer})
+    if not ops:
+        return ask(violation, request, "Leave out what is not known.", schema={})
+    if value is None and request.method != "PATCH" and not may_limit(name):  # in a PATCH null clears
+        return Proposal([edit(violation, request, ops, "Leave out what is not known: null is no value.")])
+    message = "Leave out what is not known. The call then does without it."
+    return options([left_out(violation, request, ops, message)], group)
+
+
+# Missing members under another name
+
+
+def only_missing(parent: str, around: Schema | None, request: Request, told: str = "") -> str | None:
+    """Return the place of the only missing member of an object with one undeclared member, whose value it takes.
+
+    `told`: a declared member that the server misses, whether or not the description requires it.
+    """
+    present, declared = value_at(request, parent), members(around)
+    if around is None or not isinstance(present, Mapping) or not isinstance(around.get("properties"), Mapping):
+        return None
+    required = around.get(levels.REQUIRED)
+    names = [str(name) for name in required] if isinstance(required, list) else []
+    missing = [one for one in names if one not in present and ("default" not in declared.get(one, {}) or one == told)]
+    if told and told not in missing and told not in present and told in declared:
+        missing.append(told)
+    strange = [name for name in present if name not in declared]
+    if len(missing) != 1 or len(strange) != 1 or missing[0] not in declared:
+        return None
+    takes = _takes(declared[missing[0]], present[strange[0]], text=request.form or not parent.startswith("/body"))
+    return f"{parent}/{escape(missing[0])}" if takes else None
+
+
+class Renaming(NamedTuple):
+    """The renaming of one member to a name that it is not near to."""
+
+    proposal: Proposal
+    is_sure: bool
+    """Whether one name is the other with further words, or the member is an object that the missing one declares.
+    Otherwise the caller may have meant something else."""
+    is_likely: bool
+    """Whether one name is part of the other, or both are names of a content: the first thing to be confirmed, and no
+    choice."""
+
+
+def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Renaming | None:
+    """Return the renaming of the only undeclared member to the only missing one; unless it is sure, it is confirmed."""
+    parent, meant = _split(violation.pointer)
+    if parent == "/headers" or only_missing(parent, violation.parent_schema, request, meant) != violation.pointer:
+        return None
+    present = value_at(request, parent)
+    name = next(str(one) for one in present if one not in violation.siblings)
+    free = [one for one in violation.siblings if one not in present]
+    is_plain = not any(may_limit(one) or not _SIDES.isdisjoint(words(one)) for one in (name, meant))
+    is_sure = is_longer_form(name, meant, free) or (is_plain and is_described(present[name], violation.schema))
+    is_guess = not is_sure or _adds_identifier(name, meant)
+    source = f"{parent}/{escape(name)}"
+    proposal = _moved(violation, request, source, violation.pointer, present[name], is_guess=is_guess)
+    if proposal is None:
+        return None
+    is_alone = len(violation.siblings) == 1 and words(meant)[-len(words(name)) :] == words(name)
+    is_content = _CONTENT.issuperset((letters(name), letters(meant)))
+    return Renaming(proposal, is_sure, is_alone or is_content or _is_part(name, meant))
+
+
+def misspelt(violation: SchemaViolation, request: Request) -> Proposal | None:
+    """Return the renaming of a present, undeclared member that can only be the missing one."""
+    parent, name = _split(violation.pointer)
+    present = value_at(request, parent)
+    if parent == "/headers" or not isinstance(present, Mapping):
+        return None
+    declared = {*violation.siblings}
+    free = [one for one in {*declared, name} if one not in present]
+    strange = [str(one) for one in present if one not in declared][:_MOST_STRANGE]
+    # What is not near to the missing name by itself need not be held against all the others.
+    meant = [one for one in strange if near_names(one, [name]) and near_names(one, free) == [name]]
+    meant = meant or [one for one in strange if _is_short_form(one, name, free) and not near_names(one, free)]
+    if not declared:
+        meant = [one for one in meant if _is_typo(one, name)]  # any other may be a member that the server knows
+    if len(meant) != 1:
+        return None
+    value, text = present[meant[0]], request.form or not parent.startswith("/body")
+    is_one = _is_element(violation.schema, value, text=text)
+    if not is_one and not _takes(violation.schema, value, text=text):
+        return None
+    source = f"{parent}/{escape(meant[0])}"
+    return _moved(violation, request, source, violation.pointer, value, into_list=is_one)
+
+
+def in_one_form(violation: SchemaViolation, forms: Sequence[Schema], request: Request) -> Proposal | None:
+    """Return the renaming of the only member that no form declares, where with one near name the object has a form."""
+    present = violation.value
+    names = list(dict.fromkeys(name for form in forms for name in members(form)))
+    strange = [one for one in present if one not in names] if isinstance(present, Mapping) else []
+    near = near_names(strange[0], [name for name in names if name not in present]) if len(strange) == 1 else []
+    if len(near) != 1 or not violation.pointer.startswith("/body"):
+        return None
+    renamed = {near[0] if name == strange[0] else name: value for name, value in present.items()}
+    if all(first_violation(renamed, form, text=request.form) is not None for form in forms):
+        return None
+    source, target = (f"{violation.pointer}/{escape(one)}" for one in (strange[0], near[0]))
+    return _moved(violation, request, source, target, present[strange[0]])
+
+
+# Edits
+
+
+def _takes(schema: Schema, value: Json, *, text: bool) -> bool:
+    """Whether a place takes a value. A list of one is written like its element in a query and in a form."""
+    is_element = text and types(schema) == ("array",) and not isinstance(value, list)
+    return first_violation([value] if is_element else value, schema, text=text) is None
+
+
+def _is_element(schema: Schema, value: Json, *, text: bool) -> bool:
+    """Whether a value is one element of the list that a place of JSON takes: `role` for `roles`."""
+    if text or isinstance(value, list | None) or types(schema) != ("array",):
+        return False
+    return _takes(schema, [value], text=False)
+
+
+def _moved(
+    violation: SchemaViolation,
+    request: Request,
+    source: str,
+    target: str,
+    value: Json,
+    *,
+    is_guess: bool = False,
+    into_list: bool = False,
+) -> Proposal | None:
+    ops = guarded_ops(request, source, value, {"op": "move", "from": source, "path": target})
+    if not ops:
+        return None
+    if into_list:
+        ops.append({"op": "replace", "path": target, "value": [value]})
+    message = f"Send the value under the name that is known{', in a list' if into_list else ''}."
+    confirm = is_guess or is_decisive_guess(ops, request) or _is_other(source, target, request)
+    return Proposal([edit(violation, request, ops, message, requires_confirmation=confirm)])
+
+
+def _is_other(source: str, target: str, request: Request) -> bool:
+    """Whether a name may be that of another member, or the value under its new name says who it comes from or goes to.
+
+    Who only reads gets what was not asked for, and sees it.
+    """
+    name, meant = segments(source)[-1], segments(target)[-1]
+    if request.method in READS or is_same(name, meant):
+        return False
+    return may_be_other_word(name, meant) or not _PARTIES.isdisjoint(set(words(meant)).difference(words(name)))
+
+
+def _split(pointer: str) -> tuple[str, str]:
+    return pointer.rpartition("/")[0], segments(pointer)[-1]

@@ -1,0 +1,595 @@
+"""Repairs of a value that breaks one constraint: the same value in another spelling, or the nearest allowed one.
+
+A repair that changes the meaning says what it assumes. Values that only the caller knows are not repaired.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import Final
+
+import re2
+
+from corrigible.rules.budget import spend
+from corrigible.rules.pattern import compiled
+from corrigible.rules.safety import spelling
+from corrigible.rules.safety.decisive import word_set, words
+from corrigible.rules.safety.equivalence import written_otherwise
+from corrigible.rules.safety.nearness import all_near, is_relisted, letters, signs, spelled
+from corrigible.rules.safety.spelling import Spelling, as_is_taken
+from corrigible.rules.safety.time_span import GO_DURATION, counts_seconds, go_duration, span
+from corrigible.rules.safety.written_moment import rewritten
+from corrigible.schema.cache import cached
+from corrigible.schema.document import scalar_text
+from corrigible.schema.exchange import Json
+
+from .first_violation import first_violation, is_fully_checked, same
+from .json_schema import Schema, choices, types
+from .schema_violation import Place
+from .suggestion import is_rounded
+
+SPELLING: Final = "spelling"
+"""The keyword of a value in another spelling than the description's, which is the `const` of the schema."""
+PREFIX: Final = "x-prefix"
+"""In a schema of a closed list: what all its values begin with, and people leave out."""
+MEANT: Final = "x-meant"
+"""In a schema of a closed list of integers: the word for each, as the description has it."""
+SHAPED: Final = "x-shaped"
+"""In a schema of a text: its examples show that it is no number as text: `0 5 * * *`, `a@example.com`, `10:30`."""
+LOCAL: Final = "x-local-time"
+"""In a schema of a time: its description wants it without an offset."""
+ONLY_ASKED: Final = "x-only-asked"
+"""In a schema: nothing tells that a number within its limit is what is wished, if the one that was sent cannot be."""
+
+_LIMITS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+"""What sends another number, whatever was sent."""
+_LONGEST: Final = 8192
+_MOST_ELEMENTS: Final = 256
+_A_REPAIR: Final = 10
+_STEPS: Final = 3
+
+
+def repair_value(keyword: str, value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    """Return the values to send instead: one repair, several to choose from, or none.
+
+    Every value returned fits the schema as far as it is known here.
+    """
+    if isinstance(value, str) and len(value) > _LONGEST and keyword != "maxLength":
+        return []  # it could not be repeated
+    if isinstance(value, list | dict) and len(value) > _MOST_ELEMENTS:
+        return []
+    if keyword not in _LIMITS and is_rounded(value):
+        return []
+    spend(_A_REPAIR)
+    if keyword == "format" and (local := _local_times(value, schema)) is not None:
+        return local
+    return _settled(_first(keyword, value, schema, place), schema, place, _STEPS)
+
+
+def _first(keyword: str, value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    way = _REPAIRS.get(keyword)
+    return [] if way is None else way(value, schema, place)
+
+
+def _settled(found: list[Spelling], schema: Schema, place: Place, steps: int) -> list[Spelling]:
+    """Mend what a first repair left, such as a number that is a number now and still too large."""
+    out: dict[tuple[type, str], Spelling] = {}
+    for one in found:
+        keyword = first_violation(one.value, schema, text=place.text)
+        settled = [one] if keyword is None else []
+        if keyword is not None and steps:
+            further = _first(keyword, one.value, schema, place)
+            joined = [Spelling(each.value, _and(one.assumption, each.assumption)) for each in further]
+            settled = _settled(joined, schema, place, steps - 1)
+        for each in settled:
+            out.setdefault((type(each.value), repr(each.value)), each)
+    return list(out.values())
+
+
+def _and(first: str, other: str) -> str:
+    return "; ".join(dict.fromkeys(part for part in (first, other) if part))
+
+
+# Closed lists
+
+
+_MOST_VALUES: Final = 5000
+"""Of a closed list that is searched for near values: each costs time, and nobody is offered thousands."""
+_TRUTHS: Final = frozenset({"true", "false"})
+"""A closed list of texts that are truth values: `yes` is read as one of them, as it is where they are no texts."""
+_LIST_SEPARATOR: Final = re.compile(r"[,;|]")
+_ONLY: Final = "another value was asked for, this is the one there is"
+
+
+def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    listed = [choice for choice in choices(schema) if choice is not None]
+    if isinstance(value, dict) or value is None or len(listed) > _MOST_VALUES or _is_unknown_text(value, place):
+        return []
+    if isinstance(value, list):
+        return [Spelling(value[0])] if len(value) == 1 and not isinstance(value[0], list | dict) else []
+    text = scalar_text(value).strip()
+    scalars = {scalar_text(one): one for one in listed if not isinstance(one, list | dict)}
+    if (exact := _same_choice(value, text, schema, scalars)) is not None:
+        return [Spelling(exact)]
+    only = [Spelling(schema["const"], _ONLY)] if "const" in schema else []
+    if not isinstance(value, str):
+        return [] if isinstance(value, bool) else only
+    if otherwise := written_otherwise(text, [name for name, one in scalars.items() if isinstance(one, str)]):
+        return [Spelling(scalars[otherwise])]
+    if not scalars.keys().isdisjoint(part.strip() for part in _LIST_SEPARATOR.split(text)):
+        return []  # a list of several: one of them is not what was asked for
+    initials = _initials(text)
+    similar = [name for name in all_near(text, list(scalars)) if signs(name) == signs(text)]
+    if not any(initials <= _initials(name) or name[:1].casefold() == text[:1].casefold() for name in similar):
+        similar = []
+    return [Spelling(scalars[name]) for name in _with_second(text, similar, scalars)] or only
+
+
+def _same_choice(value: Json, text: str, schema: Schema, scalars: Mapping[str, Json]) -> Json:
+    """Return the value of a closed list that is the one that was sent, but for its writing; None where none is."""
+    if text in scalars:
+        return scalars[text]
+    if {name.casefold() for name in scalars} == _TRUTHS and (is_true := spelling.truth(value)) is not None:
+        return next(one for name, one in scalars.items() if (name.casefold() == "true") is is_true)
+    plain = spelled(text)
+    begins = spelled(str(schema.get(PREFIX, "")) or _common_beginning(list(scalars)))
+    ends = spelled(_common_beginning([name[::-1] for name in scalars], " _-.")[::-1])
+    matches = [one for name, one in scalars.items() if plain and spelled(name) in (plain, begins + plain, plain + ends)]
+    matches = matches or [one for name, one in scalars.items() if is_relisted(text, name)]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _common_beginning(names: Sequence[str], marks: str = "_-.:/") -> str:
+    """Return the word that all names of a list begin with, separator included: `KIND_` of KIND_A and KIND_B."""
+    if len(names) < 2:
+        return ""
+    first, last = min(names), max(names)
+    length = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), 0)
+    return first[: max(first.rfind(mark, 0, length) for mark in marks) + 1]
+
+
+def _with_second(text: str, near: list[str], names: Iterable[str]) -> list[str]:
+    """Add the value that the text goes on with: `weekday` is no week, and `squash_merge` may be either."""
+    if len(near) != 1 or not letters(text).startswith(letters(near[0])):
+        return near
+    rest = letters(text)[len(letters(near[0])) :]
+    return near + [name for name in names if rest and letters(name) == rest]
+
+
+@cached(1024)
+def _initials(text: str) -> frozenset[str]:
+    """Return the first letters of a text's words: nothing is near that begins with another."""
+    return frozenset(word[0] for word in re.split(r"[\s_-]+", text.casefold()) if word)
+
+
+# Types
+
+
+_MOST_CHOICES: Final = 3
+_ID_OF_OBJECT: Final = "the id of the object is sent in its place"
+_MONEY: Final = re.compile(r"(?i)amount|price|cost|fee|total|balance|tax|cents|sum|value")
+_NAMING: Final = frozenset({"id", "name", "slug", "uuid", "value"})
+"""Last words of names under which some APIs wrap the text that others take as it is."""
+_CONTENT: Final = word_set("blob content data payload body secret raw document text value")
+"""Last words of names of texts that may hold anything: an object there may be what the text has to spell."""
+_NAMED_JSON: Final = re.compile(r"(?:^|[_.-])(?:json|JSON)(?:$|[_.-]|[A-Z])|^json[A-Z]|[a-z]J(?:son|SON)(?:$|[A-Z])")
+"""A name that says that the text there holds JSON: `extra_json`, `jsonPayload`."""
+_SORTS: Final = word_set("type kind mode method format version status operator op")
+"""Last words of members that say how to read the others."""
+
+
+def _cast(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    """Return the value in another type, where nothing is lost."""
+    kinds: Schema = {"type": [*types(schema)]}
+    for kind, way in _CASTS.items():
+        if kind in types(schema):
+            out = [one for one in way(value, schema, place) if not first_violation(one.value, kinds, text=place.text)]
+            if out:
+                return out
+    return []
+
+
+def _to_integer(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    if isinstance(value, str) and re.fullmatch(r"\s*#\s*\d{1,18}\s*", value):
+        value = value.strip().lstrip("#")  # "#12": the mark precedes a number
+    if isinstance(value, str) and (meant := number_meant(value, schema)) is not None:
+        return [Spelling(meant)]
+    if isinstance(value, Mapping) and type(value.get("id")) is int and value.keys() <= {"id", "name", "type", "href"}:
+        return [Spelling(value["id"], _ID_OF_OBJECT)]
+    if counts_seconds(place.name, schema) and (length := span(value)) is not None:
+        return [Spelling(length)]
+    moment = spelling.as_unix(value) if schema.get("format") == "unix-time" else []
+    if not moment and isinstance(value, str) and "." in value and _MONEY.search(place.name):
+        return []  # "10.00" may be ten cents or ten dollars
+    return moment or _scalar(value, spelling.integer)
+
+
+def number_meant(word: str, schema: Schema) -> int | None:
+    """Return the number that a word stands for, which may be the beginning of the one that the description has."""
+    meant, sent = schema.get(MEANT), letters(word)
+    if not isinstance(meant, Mapping) or not sent:
+        return None
+    found = {number for told, number in meant.items() if letters(told) == sent}
+    found = found or {number for told, number in meant.items() if len(sent) > 2 and letters(told).startswith(sent)}
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    form = schema.get("format")
+    if isinstance(form, str) and not isinstance(value, list | dict) and (respelt := spelling.respelled(value, form)):
+        return respelt
+    is_json = schema.get("contentMediaType") == "application/json" or _NAMED_JSON.search(place.name) is not None
+    if isinstance(value, list | dict) and not place.text and is_json:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return [Spelling(text)] if len(text) <= _LONGEST else []
+    is_content = not _CONTENT.isdisjoint(words(place.name)[-1:])
+    if isinstance(value, Mapping) and isinstance(value.get("id"), str) and not is_content:
+        return [Spelling(value["id"], _ID_OF_OBJECT)]
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((name, inner),) = value.items()
+        is_wrapper = not _NAMING.isdisjoint(words(str(name))[-1:]) and not is_content
+        if isinstance(inner, str) and (is_wrapper or _is_called_like(str(name), place.name)):
+            return [Spelling(inner, "the only value of the object is sent in its place")]
+    if (isinstance(value, int | float) and schema.get(SHAPED)) or _is_unknown_text(value, place):
+        return []
+    return _scalar(value, _as_text)
+
+
+def _is_called_like(member: str, name: str) -> bool:
+    """Whether the name of a member says no more than that of the place of its object: `key` in `api_key`."""
+    return bool(member) and (words(member) == words(name)[-1:] or letters(member) == letters(name))
+
+
+def _is_unknown_text(value: Json, place: Place) -> bool:
+    """Whether a number, or one in a list, was sent as a text that is not known: `1.10` is read as 1.1."""
+    items = value if isinstance(value, list) else [value]
+    return any(isinstance(item, float) and (not place.exact or "e" in repr(item)) for item in items)
+
+
+def _as_text(value: Json) -> str | None:
+    return None if value is None or isinstance(value, list | dict) else scalar_text(value)
+
+
+def _scalar(value: Json, cast: Callable[[Json], Json]) -> list[Spelling]:
+    """Cast a scalar, the only element of a list, or offer the elements of a short list."""
+    if isinstance(value, list):
+        inner = [cast(item) for item in value] if len(value) <= _MOST_CHOICES else [None]
+        assumes = "" if len(value) == 1 else "one of the values is sent"
+        return [] if None in inner else [Spelling(item, assumes) for item in inner]
+    converted = cast(value)
+    return [] if converted is None else [Spelling(converted)]
+
+
+def _to_array(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    if value is None or not place.wraps:
+        return []
+    if (parsed := spelling.document(value, list)) is not None:
+        return [Spelling(parsed)]
+    if isinstance(value, Mapping):
+        keys = list(value)
+        if keys and keys == [str(index) for index in range(len(keys))]:
+            return [Spelling(list(value.values()))]
+        if place.whole and len(keys) == 1 and isinstance(only := value[keys[0]], list):
+            return [Spelling(only)]  # `{"items": [1]}` for `[1]`
+    readings = [[value]]
+    if isinstance(value, str) and "," in value:
+        readings.append([part.strip() for part in value.split(",") if part.strip()])
+    out = [one for items in readings for one in _items(items, schema, place)]
+    return [one for one in out if first_violation(one.value, schema, text=place.text) is None] or out
+
+
+def _items(items: list[Json], schema: Schema, place: Place) -> list[Spelling]:
+    """Return the list with each of its elements mended, if each can be in one way."""
+    inner = schema.get("items")
+    if not isinstance(inner, Mapping):
+        return [Spelling(items)]
+    out, assumes = [], ""
+    for item in items:
+        keyword = first_violation(item, inner, text=place.text)
+        ways = [Spelling(item)] if keyword is None else repair_value(keyword, item, inner, place)
+        if len(ways) != 1:
+            return []
+        out.append(ways[0].value)
+        assumes = _and(assumes, ways[0].assumption)
+    return [Spelling(out, assumes)]
+
+
+def _to_object(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    if (parsed := spelling.document(value, dict)) is not None:
+        return [Spelling(parsed)]
+    if isinstance(value, list) and not place.text:
+        is_one = len(value) == 1 and isinstance(value[0], Mapping)
+        if (not is_one or first_violation(value[0], schema) is not None) and (name := _only_list(value, schema, place)):
+            return [Spelling({name: value})]
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
+        return [Spelling(value[0])]
+    if place.wraps and not place.text and isinstance(value, str) and value.strip() and (name := _only_text(schema)):
+        return [Spelling({name: value})]
+    return []
+
+
+def _members(schema: Schema) -> tuple[list[Json], Mapping[str, Json]]:
+    """Return the names that an object requires, and the schemas of its members."""
+    required, properties = schema.get("required"), schema.get("properties")
+    is_object = isinstance(properties, Mapping) and isinstance(required, list | None)
+    return (list(required or ()), properties) if is_object and isinstance(properties, Mapping) else ([], {})
+
+
+def _only_list(value: list[Json], schema: Schema, place: Place) -> str:
+    """Return the only member of an object that is a list, if that takes the list and nothing else is required.
+
+    One that is not required has to be in the body itself, and to be its only member or to say what its elements are.
+    """
+    required, properties = _members(schema)
+    lists = [name for name, one in properties.items() if isinstance(one, Mapping) and types(one) == ("array",)]
+    if len(lists) != 1 or first_violation(value, one := properties[lists[0]]) is not None:
+        return ""
+    if required == lists:
+        return str(lists[0])
+    items = one.get("items")
+    is_meant = len(properties) == 1 or (isinstance(items, Mapping) and bool(types(items)) and bool(value))
+    return str(lists[0]) if place.whole and not required and is_meant and not one.get("readOnly") else ""
+
+
+def _only_text(schema: Schema) -> str:
+    """Return the only member that an object requires, if that is a text; else nothing."""
+    required, properties = _members(schema)
+    if len(required) != 1 or not _SORTS.isdisjoint(words(str(required[0]))[-1:]):
+        return ""  # what was sent is of that sort, and does not name it
+    inner = properties.get(str(required[0]))
+    return str(required[0]) if isinstance(inner, Mapping) and types(inner) == ("string",) else ""
+
+
+_Repair = Callable[[Json, Schema, Place], list[Spelling]]
+_CASTS: Final[Mapping[str, _Repair]] = {
+    "integer": _to_integer,
+    "number": lambda value, schema, place: _scalar(value, spelling.number),
+    "boolean": lambda value, schema, place: _scalar(value, spelling.truth),
+    "array": _to_array,
+    "object": _to_object,
+    "string": _to_string,
+}
+"""In the order in which a value is tried."""
+
+
+# Numbers
+
+
+_LARGEST: Final = 40
+"""Digits before or after the point: a text of ten letters can spell a number that fills the memory."""
+_UNLIMITED: Final = -1
+"""As a bound it rather stands for "no limit" or "none" than for an amount. In a range of -1 to 1 it is a number."""
+_MEASURES: Final = word_set(
+    "percent percentage progress rating lat latitude lon longitude hour minute second month year weekday start end"
+    " coefficient factor multiplier probability"
+)
+"""Last words of what is told as it is: 150 of 100 percent, a latitude of 95 degrees, the hour 25 or a factor of 0.5 is
+no wish for the most or the least there is."""
+_NUMBERING: Final = word_set("port ports id uid gid pid asn vlan vni")
+"""Last words of numbers that name something: port 65534 is another one than port 70000, and no smaller wish."""
+_FACTS: Final = word_set(
+    "age pages price prices salary wage mileage altitude temperature humidity height width depth weight"
+)
+"""Last words of what a thing has, whatever is wished: a book of 9000 pages is none of 5000. In a query they only look.
+"""
+_SHARES: Final = word_set("ratio rate score share")
+_WHOLE: Final = 100
+"""What these names have for a maximum where they are percentages."""
+_POSITIONS: Final = word_set("page offset index start position")
+"""Names of where a listing begins: who counts from 0 means the first one. `per_page` is none of them."""
+_NUMBERED: Final = word_set("no num number index")
+_LEAST: Final = "the least that is allowed is sent"
+_MOST: Final = "the most that is allowed is sent"
+
+
+def _is_measured(schema: Schema, place: Place) -> bool:
+    """Whether no other number near this one would do.
+
+    What lies outside of 0 to 1 is on another scale, as percents are.
+    """
+    name = words(place.name)
+    last = frozenset(name[-1:])
+    most, least = _exact(schema.get("maximum")), _exact(schema.get("minimum", schema.get("exclusiveMinimum")))
+    is_share = (bool(last & _SHARES) and most == _WHOLE) or (least == 0 and most == 1)
+    is_fact = bool(last & _FACTS) and not place.reads
+    return (
+        ONLY_ASKED in schema
+        or is_share
+        or is_fact
+        or bool(last & (_MEASURES | _NUMBERING))
+        or "day of" in " ".join(name)
+    )
+
+
+def _exact(value: Json) -> Decimal | None:
+    """Return a number, or the number a text spells, exactly; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        out = Decimal(str(value).strip())
+    except InvalidOperation:
+        return None
+    return out if out.is_finite() and abs(out.adjusted()) <= _LARGEST else None
+
+
+def raised(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    have, least = _exact(value), _bound(schema, "minimum", "exclusiveMinimum", ROUND_CEILING, 1)
+    if have is None or least is None or _is_measured(schema, place):
+        return []
+    if have < 0 <= least or (have == 0 < least and not (place.reads and _is_position(place.name))):
+        return []  # zero or less was requested: the least amount is not what that means, the first page may be
+    return [_number(least, _LEAST)]
+
+
+def _is_position(name: str) -> bool:
+    """Whether a name is that of a place in a listing: `page`, `page[number]`, `startIndex`."""
+    parts = list(words(name))
+    if len(parts) > 1 and parts[-1] in _NUMBERED:
+        parts.pop()
+    return "per" not in parts and bool(parts) and parts[-1] in _POSITIONS
+
+
+def lowered(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    have, most = _exact(value), _bound(schema, "maximum", "exclusiveMaximum", ROUND_FLOOR, -1)
+    if have is None or most is None or (have > 0 >= most) or _is_measured(schema, place):
+        return []
+    return [_number(most, _MOST)]
+
+
+def _bound(schema: Schema, plain: str, strict: str, rounding: str, step: int) -> Decimal | None:
+    """Return the outermost value within a bound.
+
+    None where there is no such value (a number above 0), or where it has a meaning of its own.
+    """
+    is_whole = "integer" in types(schema) and "number" not in types(schema)
+    limit, beyond = _exact(schema.get(plain)), _exact(schema.get(strict))
+    bounds = [] if limit is None else [limit.to_integral_value(rounding) if is_whole else limit]
+    if beyond is not None:
+        inside = beyond.to_integral_value(rounding)
+        bounds.append(inside + step if inside == beyond else inside)
+    if not bounds or (beyond is not None and not is_whole):
+        return None
+    outermost = max(bounds) if step > 0 else min(bounds)
+    multiple = _exact(schema.get("multipleOf"))
+    if multiple is not None and multiple > 0:
+        outermost = (outermost / multiple).to_integral_value(rounding) * multiple
+    is_measured = _exact(schema.get("maximum")) == -_UNLIMITED
+    return None if outermost == _UNLIMITED and not is_measured else outermost
+
+
+def rounded(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    have, step = _exact(value), _exact(schema.get("multipleOf"))
+    if have is None or step is None or step <= 0:
+        return []
+    near = (have / step).to_integral_value(ROUND_HALF_UP) * step
+    return [] if near in (0, _UNLIMITED) and have != near else [_number(near, "the nearest multiple is sent")]
+
+
+def _number(number: Decimal, assumes: str) -> Spelling:
+    return Spelling(int(number) if number == number.to_integral_value() else float(number), assumes)
+
+
+# Texts
+
+
+_ASIDES: Final = word_set("note notes comment comments memo remark remarks description desc summary details reason")
+"""Last words of texts that say something about a thing, and are not the thing, nor its name."""
+_CASE: Final = "upper and lower case change"
+_ANOTHER: Final = "it becomes another name than was asked for"
+
+
+def _shortened(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    """Return the text without blanks around it; cut only where it is an aside: what else can go, its writer knows."""
+    most = schema.get("maxLength")
+    if not isinstance(value, str) or not isinstance(most, int) or most < 1:
+        return []
+    trimmed = value.strip()
+    if len(trimmed) <= most:
+        return [Spelling(trimmed)]
+    is_aside = not _ASIDES.isdisjoint(words(place.name)[-1:])
+    if schema.get("format") or schema.get("pattern") or schema.get("minLength") == most or not is_aside:
+        return []  # half an identifier is none, half a name or a message is another one, one length means a code
+    return [Spelling(value[:most].rstrip(), "the text is cut to the length that is allowed")]
+
+
+def _respelt(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    form = schema.get("format")
+    return spelling.respelled(value, form) if isinstance(form, str) else []
+
+
+def _local_times(value: Json, schema: Schema) -> list[Spelling] | None:
+    """Return a time without an offset as RFC 3339 writes it, still without one; None where no local time is wanted.
+
+    With a `Z` it would be another time. Nothing is returned for what is written so already: what it lacks is not known.
+    """
+    if LOCAL not in schema or schema.get("format") != "date-time" or not isinstance(value, str):
+        return None
+    meant = spelling.moments(value)
+    if not meant or any(one.zoned for one in meant):
+        return None
+    written = meant[0].when.replace(tzinfo=None).isoformat()
+    return [Spelling(written)] if len(meant) == 1 and meant[0].timed and written != value else []
+
+
+def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    """Return the first spelling, from the least change on, that is provably in the pattern.
+
+    Where another name has to be made of words, the pattern says with what between them, or the caller does.
+    """
+    pattern = schema.get("pattern")
+    if not isinstance(value, str) or not isinstance(pattern, str):
+        return []
+    if pattern == GO_DURATION:
+        return [Spelling(length)] if (length := go_duration(value)) is not None else []
+    shape = {"pattern": pattern}
+    if not is_fully_checked(shape):
+        return []
+    if moment := _moment_in(value, pattern):
+        return [Spelling(moment)]
+    plain = value.strip()
+    unmarked = plain.lstrip("#@$+").strip()
+    dashed = re.sub(r"[\s_]+", "-", plain)
+    led = re.match(r"\^((?:[A-Za-z0-9_-]|\\?/|:)+(?<=[/:]))(?=[.\[(\\])", pattern)
+    beginning = led[1].replace("\\/", "/") if led is not None else ""
+    digits = re.sub(r"[\s-]", "", plain) if re.fullmatch(r"[\d\s-]+", plain) else plain
+    taken = as_is_taken(plain, lambda text: first_violation(text, shape) is None)
+    ways = [
+        *((text, "") for text in (plain, unmarked, taken, digits)),
+        *((text, _CASE) for text in (plain.lower(), plain.upper(), unmarked.lower(), unmarked.upper())),
+        *((text, _ANOTHER) for text in (dashed, dashed.lower(), dashed.replace("-", "_").lower())),
+        (beginning + plain, "the beginning that the pattern asks for is put before it"),
+    ]
+    fitting = [Spelling(*way) for way in ways if way[0] not in ("", value) and first_violation(way[0], shape) is None]
+    if not fitting or fitting[0].assumption != _ANOTHER or not re.search(r"\s", plain):
+        return fitting[:1]
+    joined = re.sub(r"[\s_]+", "_", plain if fitting[0].value == dashed else plain.lower())
+    return fitting[:1] + ([Spelling(joined, _ANOTHER)] if first_violation(joined, shape) is None else [])
+
+
+def _moment_in(value: str, pattern: str) -> str:
+    """Return a date or a time in the writing that a pattern has for the whole of it; empty where that says less."""
+    try:
+        whole = compiled(f"^(?:{pattern})$")
+    except re2.error:
+        return ""
+    shape = {"pattern": pattern}
+    return rewritten(value, lambda text: whole.search(text) is not None and first_violation(text, shape) is None)
+
+
+# One of several schemas
+
+
+def _alternative(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    """Return what fits one of several schemas, what keeps the meaning before what changes it."""
+    repairs: list[Spelling] = []
+    for inner in (one for keyword in ("anyOf", "oneOf") for one in schema.get(keyword) or ()):
+        if not isinstance(inner, Mapping) or (broken := first_violation(value, inner, text=place.text)) is None:
+            continue
+        if "object" in types(inner) and isinstance(value, int) and not isinstance(value, bool):
+            return []  # a number is rather the id of such an object than its name
+        made = repair_value(broken, value, inner, place)
+        repairs += [one for one in made if not any(same(one.value, other.value) for other in repairs)]
+    return [repair for repair in repairs if not repair.assumption] or repairs
+
+
+_REPAIRS: Final[Mapping[str, _Repair]] = {
+    "enum": _chosen,
+    "const": _chosen,
+    SPELLING: lambda value, schema, place: [Spelling(schema["const"])],
+    "type": _cast,
+    "minimum": raised,
+    "exclusiveMinimum": raised,
+    "maximum": lowered,
+    "exclusiveMaximum": lowered,
+    "multipleOf": rounded,
+    "formatMaximum": lambda value, schema, place: [Spelling(schema["formatMaximum"], _MOST)],
+    "formatMinimum": lambda value, schema, place: [Spelling(schema["formatMinimum"], _LEAST)],
+    "maxLength": _shortened,
+    "format": _respelt,
+    "pattern": _patterned,
+    "anyOf": _alternative,
+    "oneOf": _alternative,
+}
