@@ -27,9 +27,11 @@ from typing import Any, Final, get_args
 
 from pydantic import BaseModel, ConfigDict
 
+from corrigible.adapters.reader import scorer
+
 from .case import FOLDER, OWN, Case, Stranger, fold, load, load_sentences, names
 from .judge import Kind, is_offered, judge, kind_of, wrong_edits
-from .replay import Known, replay
+from .replay import Known, engine, replay, rpc_engine
 from .said_otherwise import TELLINGS, Telling, in_nonsense, names_described, told
 
 BARS: Final = FOLDER / "bars.json"
@@ -104,12 +106,19 @@ def left_out(name: str) -> Iterator[None]:
     """Read as if a server had never been seen: with the weights of its fold, without rows that were added for it."""
     with ExitStack() as stack:
         if FOLD_WEIGHTS.exists():
-            scorer = import_module("corrigible.adapters.reader.scorer")
+            _forget()
+            stack.callback(_forget)
             stack.enter_context(scorer.use(_fold_weights()[fold(name)]))
         wordings = import_module("corrigible.rules.wordings") if find_spec("corrigible.rules.wordings") else None
         if wordings is not None and hasattr(wordings, "without"):
             stack.enter_context(wordings.without(name))
         yield
+
+
+def _forget() -> None:
+    """Start engines anew: they remember what they made of a refusal with the weights of then."""
+    engine.cache_clear()
+    rpc_engine.cache_clear()
 
 
 @cache

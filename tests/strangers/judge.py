@@ -185,7 +185,7 @@ def wrong_edits(case: Case, episode: Episode) -> int:
 def _is_step(case: Case, refused: Request, request: Request) -> bool:
     """Whether each place that differs from the refused request is as in one and the same right request."""
     before, sent = refused.document(), document(wire_request(request)).document()
-    changed = [pointer for pointer, _ in _differences(before, sent, "") if not _is_ignored(pointer)]
+    changed = [pointer for pointer, _ in differences(before, sent, "") if not is_ignored(pointer)]
     rights = [right.document() for right in case.right_requests()]
     return bool(changed) and any(all(_at(right, one) == _at(sent, one) for one in changed) for right in rights)
 
@@ -251,22 +251,22 @@ def _wrong_places(case: Case) -> Iterator[str]:
     right = case.right_requests()
     if right and case.exchanges:
         sent = document(case.exchanges[0].request)
-        differences = (pointer for pointer, _ in _differences(sent.document(), right[0].document(), ""))
-        yield from (pointer for pointer in differences if not _is_ignored(pointer))
+        found = (pointer for pointer, _ in differences(sent.document(), right[0].document(), ""))
+        yield from (pointer for pointer in found if not is_ignored(pointer))
 
 
-def _is_ignored(pointer: str) -> bool:
+def is_ignored(pointer: str) -> bool:
     return pointer.removeprefix("/headers/") in _IGNORED_HEADERS
 
 
-def _differences(one: Json, other: Json, pointer: str) -> Iterator[tuple[str, Json]]:
+def differences(one: Json, other: Json, pointer: str) -> Iterator[tuple[str, Json]]:
     if one == other:
         return
     if isinstance(one, dict) and isinstance(other, dict):
         for name in {**one, **other}:
-            yield from _differences(one.get(name), other.get(name), f"{pointer}/{escape(name)}")
+            yield from differences(one.get(name), other.get(name), f"{pointer}/{escape(name)}")
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for index, (left, right) in enumerate(zip(one, other, strict=True)):
-            yield from _differences(left, right, f"{pointer}/{index}")
+            yield from differences(left, right, f"{pointer}/{index}")
     else:
         yield pointer, one

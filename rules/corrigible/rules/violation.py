@@ -17,6 +17,9 @@ class LikelyPlace(NamedTuple):
 
     pointer: str
     probability: float
+    """Its share of the probability of all places."""
+    confidence: float
+    """How often such a place is right."""
     value: Json = None
     """Of a place in the path its segment, else what was sent there; None where nothing was."""
     is_absent: bool = False

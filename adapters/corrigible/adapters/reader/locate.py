@@ -119,6 +119,7 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
         LikelyPlace(
             one.place.pointer,
             one.probability,
+            one.confidence,
             None if one.place.is_absent else one.place.value,
             one.place.is_absent,
             not _TELLING.isdisjoint(one.evidence),

@@ -15,12 +15,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib import resources
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from .evidence import Refusal, evidence
 from .places import Place
 
-Weights = Mapping[str, float]
+
+class Model(NamedTuple):
+    """What was learned."""
+
+    weights: Mapping[str, float]
+    calibration: Sequence[float]
+    """Slope and intercept: how often a likeliest place is right, by the logit of its probability."""
 
 
 class Ranked(NamedTuple):
@@ -28,40 +34,68 @@ class Ranked(NamedTuple):
 
     place: Place
     probability: float
+    """Its share of the probability of all places."""
+    confidence: float
+    """How often such a place was right on servers that the weights had not seen."""
     evidence: Sequence[str]
 
 
 def rank(refusal: Refusal) -> list[Ranked]:
     """Return the places of a refusal, the likeliest first."""
-    weights = _used.get() or _learned()
+    weights, line = _used.get() or _learned()
     named = evidence(refusal)
+    if (seen := _seen.get()) is not None:
+        seen.append((refusal, named))
     sums = [sum(weights.get(name, 0.0) for name in one) for one in named]
-    if not sums:
-        return []
-    most = max(sums)
+    most = max(sums, default=0.0)
     powers = [math.exp(one - most) for one in sums]
     total = sum(powers)
     ranked = [
-        Ranked(place, power / total, one) for place, power, one in zip(refusal.places, powers, named, strict=True)
+        Ranked(place, power / total, calibrated(power / total, line), one)
+        for place, power, one in zip(refusal.places, powers, named, strict=True)
     ]
     return sorted(ranked, key=lambda one: -one.probability)
 
 
+def calibrated(probability: float, line: Sequence[float]) -> float:
+    """Return how often what had this probability was right."""
+    return 1 / (1 + math.exp(-(line[0] * logit(min(max(probability, _LEAST), 1 - _LEAST)) + line[1])))
+
+
+def logit(probability: float) -> float:
+    """Return the logarithm of the odds."""
+    return math.log(probability / (1 - probability))
+
+
+_LEAST: Final = 1e-6
+
+
 @contextmanager
-def use(weights: Weights) -> Iterator[None]:
+def use(learned: Mapping[str, Any]) -> Iterator[None]:
     """Judge by other weights, such as those that were learned without one server."""
-    token = _used.set(weights)
+    token = _used.set(Model(learned["weights"], learned["calibration"]))
     try:
         yield
     finally:
         _used.reset(token)
 
 
-_used: Final[ContextVar[Weights | None]] = ContextVar("weights", default=None)
+@contextmanager
+def observed() -> Iterator[list[tuple[Refusal, list[list[str]]]]]:
+    """Give what is judged meanwhile, with the evidence for each place."""
+    seen: list[tuple[Refusal, list[list[str]]]] = []
+    token = _seen.set(seen)
+    try:
+        yield seen
+    finally:
+        _seen.reset(token)
+
+
+_used: Final[ContextVar[Model | None]] = ContextVar("model", default=None)
+_seen: Final[ContextVar[list[tuple[Refusal, list[list[str]]]] | None]] = ContextVar("seen", default=None)
 
 
 @cache
-def _learned() -> Weights:
-    text = resources.files(__package__).joinpath("weights.json").read_text("utf-8")
-    weights: dict[str, float] = json.loads(text)["weights"]
-    return weights
+def _learned() -> Model:
+    learned = json.loads(resources.files(__package__).joinpath("weights.json").read_text("utf-8"))
+    return Model(learned["weights"], learned["calibration"])
