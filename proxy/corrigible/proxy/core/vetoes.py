@@ -24,7 +24,7 @@ from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
 from corrigible.rules.safety.decisive import word_set, words
-from corrigible.rules.safety.nearness import is_plural, is_same, is_same_spelling, is_slip, letters
+from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, letters
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
@@ -182,7 +182,8 @@ def _is_slip_in_another_case(edit: Edit) -> bool:
         if one.is_move or not isinstance(one.old, str) or not isinstance(one.new, str) or "/" in one.new:
             continue
         is_other_case = (one.old.islower() and one.new.isupper()) or (one.old.isupper() and one.new.islower())
-        if is_other_case and not is_same_spelling(one.old, one.new) and not has_word(edit.refused.text, one.new):
+        is_part = letters(one.old) in letters(one.new)  # `ketch` of `RIG_KETCH`
+        if is_other_case and not is_part and not has_word(edit.refused.text, one.new):
             return True
     return False
 
