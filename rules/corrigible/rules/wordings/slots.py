@@ -12,7 +12,9 @@ from corrigible.schema.exchange import Json
 
 SLOTS: Final[Mapping[str, str]] = {
     "field": "the name of a member or a parameter, quoted or an identifier, also a path",
+    "fields": "one such name or a list of them; what they give is called `field`, too",
     "value": "a value: quoted, a number, one word, or JSON in brackets",
+    "quoted": "a text in quotation marks of any kind",
     "limit": "a number",
     "options": "a list in any brackets or quotes, joined by commas, `|` or the language's words for or and and",
     "thing": "one to five words for an object, such as `the table 'orders'`",
@@ -20,6 +22,8 @@ SLOTS: Final[Mapping[str, str]] = {
     "type": "a word of the language for a type of JSON",
     "form": "a word of the language for a format",
 }
+GIVEN_AS: Final = {"fields": "field", "quoted": "value"}
+"""Slots whose values are given under the name of another."""
 _QUOTED: Final = r"""(?:"+[^"]*"+|'+[^']*'+)"""
 _NAME: Final = r"[\w$@#/%-]+(?:[.:\[\]/*]+[\w$@#/%-]+)*\]?"
 _BARE: Final = r"""[^\s,;|"'()\[\]{}]+"""
@@ -76,6 +80,8 @@ _SIGNS: Final = {number: folded for number, folded in _FOLDED.items() if number 
 class Words:
     """The words of a language that slots are made of, folded."""
 
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """Alternatives that rows share: `<must>` stands for `(?:must|should|has to)`."""
     joins: tuple[str, ...] = ()
     """Between the last two items of a list."""
     not_names: frozenset[str] = frozenset()
@@ -95,8 +101,13 @@ class Words:
         match slot:
             case "field" | "instead":
                 return f"(?:{_QUOTED}|{_NAME})"
+            case "fields":
+                name = f"(?:{_QUOTED}|{_NAME})"
+                return rf"(?:\[[^\[\]]*\]|{name}(?:(?: *,{joins}) *{name})*)"
             case "value":
                 return f"(?:{_QUOTED}|{_BRACKETED}|{_BARE})"
+            case "quoted":
+                return _QUOTED
             case "limit":
                 return f"(?:{'|'.join([_NUMBER, *_longest_first(self.numbers)])})"
             case "options":
@@ -116,6 +127,9 @@ class Words:
             case "field" | "instead":
                 name = _unquoted(written).rstrip(".:,")
                 return () if not name or fold(name) in self.not_names else (name,)
+            case "fields":
+                names = (name.rstrip(".:") for name in self._options(written, folded))
+                return tuple(name for name in names if name and fold(name) not in self.not_names)
             case "limit":
                 number = self.numbers.get(folded)
                 return (written if number is None else str(number),)
