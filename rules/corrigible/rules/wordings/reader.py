@@ -24,6 +24,7 @@ _READ: Final = 256
 """Texts whose readings are kept."""
 _ENDS: Final = re.compile(r"""\n|(?:[.!]+['")\]]*|\?+(?! ?["'\[({])|;)(?= |$|[^\x00-\x7f])|\u3002""")
 _ABBREVIATION: Final = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|max|min|no|nr|z\.b|p\.ex|bzw|ej|ca)\.$")
+_SPACES: Final = re.compile(r"[ \t]{2,}")
 _WORD: Final = re.compile(r"[a-z]+")
 _SLOT: Final = re.compile(r"\{([a-z]+)\}")
 _STATED: Final = re.compile(r"\{([a-z]+)(?::(\d))?\}")
@@ -46,6 +47,7 @@ class Reading(NamedTuple):
     """What a text says, in the order of the text."""
 
     text: str
+    """What was read: composed, at most so long, one blank where several stand."""
     said: tuple[Said, ...]
 
     def of(self, *kinds: Kind) -> tuple[Said, ...]:
@@ -63,6 +65,7 @@ class Wordings:
 
     def read(self, text: str) -> list[Said]:
         """Return what a text says by these rows alone."""
+        text = _SPACES.sub(" ", text)
         folded = fold(text)
         return [
             one for start, end in _sentences(folded) for one in self.said(text[start:end], folded[start:end], start)
@@ -187,7 +190,7 @@ def _index(content: bytes, place: int) -> int:
 @functools.lru_cache(_READ)
 def read(text: str, more: Wordings | None = None) -> Reading:
     """Read a text by the rows of the project and by `more`, those of a pack."""
-    text = unicodedata.normalize("NFC", text[:_LONGEST])
+    text = _SPACES.sub(" ", unicodedata.normalize("NFC", text[:_LONGEST]))
     folded = fold(text)
     asked = [*_asked(folded), *([more] if more is not None else [])]
     said: list[Said] = []
@@ -234,6 +237,6 @@ def _trimmed(folded: str, start: int, end: int) -> tuple[int, int] | None:
     while start < end and folded[start] in " -*\t":
         start += 1
     end = min(end, start + _LONGEST_SENTENCE)
-    while end > start and folded[end - 1] in " ,:":
+    while end > start and folded[end - 1] in " ,:.!":
         end -= 1
     return (start, end) if end > start else None

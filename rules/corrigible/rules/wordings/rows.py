@@ -295,8 +295,10 @@ def _row(data: Any, at: Trail, language: str, words: Words) -> Row:
 
 def _pattern(written: Any, at: Trail, parts: Mapping[str, str]) -> str:
     """Return a pattern with its parts written out and its letters folded as texts are."""
+    if isinstance(written, list) and all(isinstance(one, str) for one in written):
+        written = f"(?:{'|'.join(written)})"
     if not isinstance(written, str):
-        raise WrongRow(at, "a pattern is a text")
+        raise WrongRow(at, "a pattern is a text, or a list of texts of which one has to match")
     for slot in _SLOT.findall(written):
         if slot not in SLOTS:
             raise WrongRow(at, f"{{{slot}}} is no slot{suggest_spelling(slot, SLOTS)}; slots: {', '.join(SLOTS)}")
