@@ -198,7 +198,6 @@ JOB = {"title": "t"}
         ({**JOB, "state": {"type": "done"}}, {**JOB, "state": {"type": "DONE"}}, "/api/jobs"),
         ({**JOB, "state": '{"type": "DONE"}'}, {**JOB, "state": {"type": "DONE"}}, "/api/jobs"),
         ({**JOB, "steps": {"label": "a"}}, {**JOB, "steps": [{"label": "a"}]}, "/api/jobs"),
-        ({**JOB, "steps": ["a", "b"]}, {**JOB, "steps": [{"label": "a"}, {"label": "b"}]}, "/api/jobs"),
         ({"type": "DONE"}, {"state": {"type": "DONE"}}, "/api/moves"),
         ({"level": 3}, [{"level": 3}], "/api/logs"),
         ([{"level": "3"}], [{"level": 3}], "/api/logs"),
@@ -210,6 +209,12 @@ def test_an_unread_refusal_is_judged_by_the_description(
     outcome = after(engine, post(body, path), UNREAD, status)
     assert isinstance(outcome, Next)
     assert outcome.request.body == mended
+
+
+def test_which_member_of_an_object_a_text_is_has_to_be_confirmed(engine: Engine) -> None:
+    outcome = after(engine, post({**JOB, "steps": ["a", "b"]}), UNREAD)
+    assert isinstance(outcome, NeedsInput) and outcome.confirm
+    assert outcome.choices[0].suggestion.patch[-1].value == {"label": "a"}
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,8 @@ from .state import ReadsState, suggest_by_state
 from .state_refusal import refused_as_a_whole, refused_for_state, settled_by_somebody
 from .stated_limits import with_stated_limits
 from .told_together import moved_from, rank, with_members_told
-from .unasked import gated
 from .verify import drop_invalid
+from .vetoes import gated
 from .violation_finder import ViolationFinder
 from .xml_element import repair_element
 

@@ -1,0 +1,289 @@
+"""What may not be sent unasked, whatever speaks for it: vetoes, each with a name, a reason and a test.
+
+An edit that no rule wrote is sent unasked only where two independent sources agree about it, or the answer states the
+only form that the same value can have (`evidence.py`), and no veto holds. Every other edit is kept and has to be
+confirmed. Of an edit that says of itself that it changes what was asked, the vetoes alone decide: many readers send it.
+
+Values are never invented, nothing is lost unsaid, money and rights are never guessed: these laws are computed from the
+edit itself (`intent.py`, `rules/safety/`), before any evidence is weighed.
+
+Knows: one refusal, the edits for it, the evidence. Does not know: how an edit was made.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from corrigible.adapters.formats.message.sent_values import has_word
+from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.rules.engine.evaluate import RuleResult
+from corrigible.rules.language.rule import Rule
+from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
+from corrigible.rules.safety.decisive import word_set, words
+from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, letters
+from corrigible.rules.violation import Violation
+from corrigible.schema.document import scalar_text
+from corrigible.schema.exchange import Json
+
+from .about_what import UNKNOWN_MEMBER
+from .api_profile import RefusalCase
+from .evidence import MOST_TEXTS, Change, Edit, Evidence, Refused, is_choice, is_scalar, is_within
+from .request_at_fault import OF_UNKNOWN
+
+
+class Veto(NamedTuple):
+    """One reason why an edit has to be confirmed."""
+
+    name: str
+    reason: str
+    holds: Callable[[Edit], bool]
+    of_all: bool = True
+    """Whether it holds as well of an edit that says of itself that it changes what was asked."""
+
+
+def _is_elsewhere(edit: Edit) -> bool:
+    is_of_content = all(one.startswith(("/body/", "/query/")) for one in edit.places)
+    told = edit.error.pointer
+    is_elsewhere = told.count("/") > 1 and not any(is_within(told, one) for one in edit.places)
+    return is_of_content and is_elsewhere and edit.evidence.isdisjoint({Evidence.NAMED, Evidence.UNPLACED})
+
+
+def _is_known_name(edit: Edit) -> bool:
+    return any(one.is_rename and _is_known_to_the_server(one, edit) for one in edit.changes)
+
+
+def _is_known_to_the_server(change: Change, edit: Edit) -> bool:
+    """Whether the answer speaks of the value under the name that was sent, and does not call it unknown.
+
+    Or writes the name as no description does, where the spelling is all that an edit changes.
+    """
+    name, meant, text = segments(change.source)[-1], segments(change.place)[-1], edit.refused.text
+    if edit.error.constraint in OF_UNKNOWN or UNKNOWN_MEMBER.search(text) is not None:
+        return False
+    if re.search(rf"(?<!\w){re.escape(meant)}(?!\w)", text) is not None:
+        return False
+    if is_same(name, meant) and f" {letters(meant)} " in edit.refused.words:
+        return True
+    is_repeated = re.search(rf"{re.escape(name)}['\"]?\s*[:=]\s*['\"\[{{\d]", text) is not None
+    return has_word(text, name) and not is_repeated
+
+
+def _is_made_text(edit: Edit) -> bool:
+    made = [one for one in edit.changes if not one.is_move and isinstance(one.old, int | float)]
+    return any(isinstance(one.new, str) and not _asks_for_text(one, edit) for one in made)
+
+
+def _asks_for_text(change: Change, edit: Edit) -> bool:
+    """Whether the answer says that a value has to be a text, or of a number that this one is what is wrong."""
+    error, refused = edit.error, edit.refused
+    if error.pointer == change.place and (error.stated.get("type") == "string" or error.constraint == "type"):
+        return True
+    if not isinstance(change.old, bool) and {Evidence.NAMED, Evidence.QUOTED} <= edit.evidence:
+        return True
+    is_meant = Evidence.NAMED in edit.evidence or has_word(refused.text, scalar_text(change.old))
+    return is_meant and any(f" {word} " in refused.words for word in ("string", "strings", "text", "str", "texts"))
+
+
+def _lacks_a_unit(edit: Edit) -> bool:
+    for one in edit.changes:
+        if not one.is_move and is_scalar(one.old) and not isinstance(one.old, str) and isinstance(one.new, str):
+            schema = edit.refused.schema(one.place)
+            if not _QUANTITIES.isdisjoint(words(_name(one.place))) and not {"format", "pattern"} & schema.keys():
+                return True
+    return False
+
+
+def _is_restructured(edit: Edit) -> bool:
+    is_told = {Evidence.STATED, Evidence.NAMED} <= edit.evidence and edit.error.pointer != "/body"
+    is_seen = not edit.evidence.isdisjoint({Evidence.DECLARED, Evidence.BROKEN})
+    return not is_told and not is_seen and any(map(_changes_shape, edit.changes))
+
+
+def _changes_shape(change: Change) -> bool:
+    """Whether a value is put into a list or object, or taken out of one, or moved to another level."""
+    if change.is_move:
+        return not change.is_rename
+    return len({_shape(one) for one in (change.old, change.new) if one is not MISSING}) > 1
+
+
+def _is_strange_there(edit: Edit) -> bool:
+    return any(not one.is_move and _is_no_element(one, edit) for one in edit.changes)
+
+
+def _is_no_element(change: Change, edit: Edit) -> bool:
+    schema = edit.refused.schema(change.place)
+    if isinstance(change.new, list) and len(change.new) == 1 and change.new[0] is change.old:
+        inner = schema.get("items")
+        known = inner.get("properties") if isinstance(inner, Mapping) else None
+        return isinstance(change.old, Mapping) and isinstance(known, Mapping) and change.old.keys().isdisjoint(known)
+    if isinstance(change.new, Mapping) and is_scalar(change.old) and change.old in change.new.values():
+        required, members = schema.get("required"), schema.get("properties")
+        is_missing = isinstance(required, list) and not set(required) <= change.new.keys()
+        is_chosen = isinstance(members, Mapping) and len(members) > 1 and not any(map(edit.refused.has, change.new))
+        return is_missing or is_chosen
+    return False
+
+
+def _leaves_another(edit: Edit) -> bool:
+    return any(_leaves(one, edit) for one in edit.changes)
+
+
+def _leaves(change: Change, edit: Edit) -> bool:
+    """Whether an edit puts one value into another form, and leaves one that is likely in the same wrong one."""
+    refused = edit.refused
+    if change.is_move or not is_scalar(change.old) or not is_scalar(change.new):
+        return False
+    *parent, last = segments(change.place)
+    beside = value_at(refused.request, to_pointer(parent))
+    if last.isdecimal() and type(change.old) is not type(change.new) and isinstance(beside, list):
+        others = (f"{to_pointer(parent)}/{index}" for index, one in enumerate(beside) if type(one) is type(change.old))
+        return any(one not in refused.edited for one in others)
+    if not isinstance(change.old, str) or not isinstance(change.new, str) or not _is_encoded(change):
+        return False
+    form = _form(refused.schema(change.place))
+    others = (
+        to_pointer(one.path) for one in islice(sent_places(refused.request), MOST_TEXTS) if isinstance(one.value, str)
+    )
+    return any(one not in refused.edited and _form(refused.schema(one)) == form for one in others)
+
+
+def _does_not_fit(edit: Edit) -> bool:
+    """Whether what was sent lacks what another method takes or has what it does not take, or a body in another form."""
+    refused = edit.refused
+    if "/method" in edit.places:
+        return not refused.fits(edit.suggestion)
+    is_form = "/body" in edit.places and any(one.startswith("/headers/") for one in edit.places)
+    return is_form and any(keyword == "required" for _, keyword in refused.broken(refused.after_all))
+
+
+def _is_another_word(edit: Edit) -> bool:
+    for one in edit.changes:
+        if one.place == "/path" and isinstance(one.old, str) and isinstance(one.new, str):
+            old, new = _PARTS.split(one.old), _PARTS.split(one.new)
+            return Evidence.SEEN not in edit.evidence and len(old) == len(new) and any(map(_is_unlike, old, new))
+    return False
+
+
+def _is_unlike(old: str, new: str) -> bool:
+    """Whether a word is replaced by one that is no other spelling, form, or part of it."""
+    first, other = letters(old), letters(new)
+    if is_same(old, new) or is_slip(old, new) or is_plural(old, new) or first in other or other in first:
+        return False
+    shorter = min(len(first), len(other))
+    return first[: (shorter + 1) // 2] != other[: (shorter + 1) // 2]
+
+
+def _is_slip_in_another_case(edit: Edit) -> bool:
+    for one in edit.changes:
+        if one.is_move or not isinstance(one.old, str) or not isinstance(one.new, str) or "/" in one.new:
+            continue
+        is_other_case = (one.old.islower() and one.new.isupper()) or (one.old.isupper() and one.new.islower())
+        is_part = letters(one.old) in letters(one.new)  # `ketch` of `RIG_KETCH`
+        if is_other_case and not is_part and not has_word(edit.refused.text, one.new):
+            return True
+    return False
+
+
+def _is_another_truth_word(edit: Edit) -> bool:
+    for one in edit.changes:
+        types = edit.refused.schema(one.place).get("type")
+        if (
+            isinstance(one.new, str)
+            and not one.is_move
+            and "boolean" in (types if isinstance(types, list) else [types])
+        ):
+            return one.new not in ("true", "false")
+    return False
+
+
+def _adds_a_zone(edit: Edit) -> bool:
+    texts = [(one.old, one.new) for one in edit.changes if isinstance(one.old, str) and isinstance(one.new, str)]
+    return any(_ZONE.search(new) is not None and _ZONE.search(old) is None for old, new in texts)
+
+
+VETOES: Final = (
+    Veto("elsewhere", "the answer tells another place", _is_elsewhere, False),
+    Veto("known name", "the answer shows the name that was sent as one that it knows", _is_known_name, False),
+    Veto("made a text", "a number or truth value becomes a text, and none was asked for there", _is_made_text, False),
+    Veto("restructured", "what holds a value changes, and only one source says so", _is_restructured, False),
+    Veto("strange", "a value is put where what an API wants has other members", _is_strange_there, False),
+    Veto("another left", "another value of the same kind stays as it is", _leaves_another, False),
+    Veto("unit", "a number becomes a text that has a unit, and nobody said which", _lacks_a_unit),
+    Veto("misfit", "another method or form would be sent what it does not take, or lack what it needs", _does_not_fit),
+    Veto("another word", "a word of the path becomes one that is no spelling of it", _is_another_word),
+    Veto("two changes", "a value is near in other letters and another case", _is_slip_in_another_case),
+    Veto("truth word", "a truth value would be a word that is not true or false", _is_another_truth_word),
+    Veto("zone", "a date or time gets a time zone that nobody said", _adds_a_zone),
+)
+"""Laws 4 to 8 of the design: no invented values, nothing lost unsaid, near is not enough where it is not alone."""
+
+
+def gated(case: RefusalCase, matched: Sequence[tuple[RuleResult, Violation]]) -> list[RuleResult]:
+    """Return the results of one refusal, with a confirmation where an edit may not be sent unasked."""
+    refused = Refused(case, [result for result, _ in matched])
+    return [_gated(refused, result, error) for result, error in matched]
+
+
+def _gated(refused: Refused, result: RuleResult, error: Violation) -> RuleResult:
+    if isinstance(result.rule, Rule):
+        return result  # its author has said what is sure, and has cases for it
+    suggestions = [
+        confirmed(one) if _is_unasked(one) and not may_be_sent(Edit(refused, one, result, error)) else one
+        for one in result.suggestions
+    ]
+    if all(one is other for one, other in zip(suggestions, result.suggestions, strict=True)):
+        return result
+    return result.with_suggestions(suggestions)
+
+
+def may_be_sent(edit: Edit) -> bool:
+    """Whether an edit may be sent unasked."""
+    is_flagged = bool(edit.suggestion["safety"].get("changes_intent"))
+    return (is_flagged or edit.is_enough) and not vetoes_against(edit)
+
+
+def vetoes_against(edit: Edit) -> list[str]:
+    """Return the names of the vetoes against an edit."""
+    is_flagged = bool(edit.suggestion["safety"].get("changes_intent"))
+    return [one.name for one in VETOES if (one.of_all or not is_flagged) and one.holds(edit)]
+
+
+def confirmed(suggestion: Mapping[str, Json]) -> dict[str, Json]:
+    """Return an edit that somebody has to agree to."""
+    return {**suggestion, "safety": {**suggestion.get("safety", {}), "requires_confirmation": True}}
+
+
+def _is_unasked(suggestion: Mapping[str, Any]) -> bool:
+    """Whether a reader may apply an edit without asking."""
+    safety = suggestion.get("safety") or {}
+    is_edit = bool(suggestion.get("patch")) and not suggestion.get("placeholders")
+    return is_edit and not is_choice(suggestion) and not safety.get("requires_confirmation")
+
+
+def _shape(value: Json) -> str:
+    return "list" if isinstance(value, list) else "object" if isinstance(value, Mapping) else "scalar"
+
+
+def _form(schema: Mapping[str, Json]) -> Json:
+    return schema.get("format") or schema.get("contentEncoding")
+
+
+def _name(place: str) -> str:
+    return next((one for one in reversed(segments(place)) if not one.isdecimal()), "")
+
+
+def _is_encoded(change: Change) -> bool:
+    """Whether an edit writes the base64 of what was sent."""
+    encoded = base64.b64encode(str(change.old).encode()).decode().rstrip("=")
+    return str(change.new).translate(_URL_SAFE).rstrip("=") == encoded
+
+
+_URL_SAFE: Final = str.maketrans("-_", "+/")
+_PARTS: Final = re.compile(r"[/:.]")
+_ZONE: Final = re.compile(r"\d:\d\d(?:[.:]\d+)*(?:[Zz]|[+-]\d\d:?\d\d)$")
+_QUANTITIES: Final = word_set("duration timeout interval ttl delay period lifetime lease wait backoff retention")
+"""Words of names of amounts that a text has with a unit, such as `5m`."""
