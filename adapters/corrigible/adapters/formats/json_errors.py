@@ -253,7 +253,9 @@ def _listed_missing(told: Members, violation: Violation, request: Request) -> li
             if any(str(one) in violation.message for one in value):
                 continue
             places = list(dict.fromkeys(pointer(steps(str(one)), request) for one in value))
-            if all(there is MISSING or there in ("", None, [], {}) for there in (value_at(request, one) for one in places)):
+            if all(
+                there is MISSING or there in ("", None, [], {}) for there in (value_at(request, one) for one in places)
+            ):
                 return places
     return []
 

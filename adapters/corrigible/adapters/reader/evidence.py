@@ -63,8 +63,6 @@ class Refusal(NamedTuple):
     """Whether the description has the operation."""
     others: Sequence[str] = ()
     """Texts of the answer beside the message."""
-    taken: frozenset[str] = frozenset()
-    """Places of other errors of the same refusal."""
 
 
 class _Facts(NamedTuple):
@@ -82,6 +80,8 @@ class _Facts(NamedTuple):
     near: frozenset[str]
     """Declared names that an undeclared one is near to."""
     reading: Reading
+    beside: frozenset[str]
+    """Texts of members that stand beside the message in the same error."""
     paths: Sequence[Sequence[str]]
     """The paths that sentences give, as names."""
     has_blank: bool
@@ -135,9 +135,28 @@ def _facts(refusal: Refusal) -> _Facts:
         breached,
         frozenset(near),
         reading,
+        frozenset(islice(leaves(refusal.error.native), _MOST_BESIDE)),
         paths_said(reading),
         tells_of_nothing(message.text, refusal.exchange.request),
     )
+
+
+def leaves(value: Json) -> Iterator[str]:
+    """Yield the texts and numbers of a value, as texts."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if name not in _OF_THE_WHOLE:
+                yield from leaves(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from leaves(inner)
+    elif text := _text(value):
+        yield text
+
+
+_MOST_BESIDE: Final = 60
+_OF_THE_WHOLE: Final = frozenset({"top", "status_code", "written_code"})
+"""Members that say the same of all errors of a refusal."""
 
 
 def paths_said(reading: Reading, *kinds: Kind) -> list[list[str]]:
@@ -156,8 +175,6 @@ def _of_place(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     yield f"{_part(place, refusal)} {kind}"
     yield f"{_part(place, refusal)} {kind}, {_status(refusal)}"
     yield f"depth {min(place.depth, 4)}"
-    if place.pointer in refusal.taken:
-        yield "another error is there"
     yield from _of_form(place, refusal, facts)
     yield from _of_request(place, refusal, facts)
     yield from _of_name(place, refusal, facts, kind)
@@ -259,7 +276,9 @@ def _of_request(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     if name_words(place.name)[-1:] in _IDENTIFIERS and place.depth:
         yield f"an identifier, {_status(refusal)}"
     if place.part == "path":
-        is_last = place.segment == max(number for number, one in enumerate(refusal.exchange.request.path.split("/")) if one)
+        is_last = place.segment == max(
+            number for number, one in enumerate(refusal.exchange.request.path.split("/")) if one
+        )
         yield f"{'variable' if place.is_variable else 'fixed'} segment{', the last' if is_last else ''}"
     sent = [one for one in refusal.places if not one.is_absent and one.part in ("body", "query") and one.depth]
     if len(sent) == 1 and sent[0] is place:
@@ -271,6 +290,11 @@ _IDENTIFIERS: Final = (("id",), ("uuid",), ("key",), ("ref",), ("identifier",))
 
 
 def _of_name(place: Place, refusal: Refusal, facts: _Facts, kind: str) -> Iterator[str]:
+    if place.name in facts.beside and not place.name.isdecimal() and place.depth:
+        yield "a member of the error has its name"
+        yield f"a member of the error has its name, {kind}"
+    if (text := _text(place.value)) and len(text) > 1 and text in facts.beside:
+        yield "a member of the error has its value"
     mention = facts.mentions.get(place.key)
     if mention is not None:
         is_common = letters(place.name) in _COMMON and not mention.is_marked
@@ -350,7 +374,9 @@ def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
 def _of_wording(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     """Yield what a sentence says of the place: its kind beside what the place is, and the slots that name it."""
     there = "absent" if place.is_absent else "blank" if place.value in _BLANK else "sent"
-    here = f"{_part(place, refusal)} {there}" if place.depth else place.part if place.part != "body" else f"body {there}"
+    here = (
+        f"{_part(place, refusal)} {there}" if place.depth else place.part if place.part != "body" else f"body {there}"
+    )
     for kind in dict.fromkeys(one.kind for one in facts.reading.said):
         yield f"says {kind}: {here}"
     name, text = letters(place.name), _text(place.value)
@@ -400,7 +426,9 @@ def _text(value: Json) -> str:
 _LONGEST_VALUE: Final = 200
 _MOST_PARTS: Final = 12
 _APART: Final = re.compile(r"[/.:;,#?&=\s()\[\]{}<>'\"`|]+")
-_NOTHING: Final = re.compile(r"(?<![\w'\"`])(?:\"\"|''|``|\[\])(?![\w'\"`])|\w (?:id|name|key|uuid|slug)\W{0,3}= (?=[a-z])|(?<![\w.])(?:undefined|None|null|nil|NaN)(?![\w.]|-)")
+_NOTHING: Final = re.compile(
+    r"(?<![\w'\"`])(?:\"\"|''|``|\[\])(?![\w'\"`])|\w (?:id|name|key|uuid|slug)\W{0,3}= (?=[a-z])|(?<![\w.])(?:undefined|None|null|nil|NaN)(?![\w.]|-)"
+)
 
 
 def tells_of_nothing(message: str, request: Request) -> bool:

@@ -22,7 +22,7 @@ from corrigible.rules.wordings.tokens import Tokens
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .evidence import Refusal, paths_said
-from .places import candidate_places, with_told
+from .places import Place, candidate_places, with_told
 from .scorer import Ranked, rank
 
 SURE: Final = 0.5
@@ -64,19 +64,27 @@ class Locator:
     def ranked(self, error: Violation, taken: frozenset[str] = frozenset()) -> list[Ranked]:
         """Return the places that an error can be about, the likeliest first."""
         others = [one for one in self._texts if one != error.message]
+        places = with_told(self._places, told_pointers(error, self._exchange.request), self._exchange.request)
+        if taken:
+            tokens = Tokens(error.message)
+            places = [one for one in places if one.pointer not in taken or _is_told_again(one, error, tokens)]
         return rank(
             Refusal(
                 self._exchange,
                 error,
-                with_told(self._places, told_pointers(error, self._exchange.request), self._exchange.request),
+                places,
                 self._breaches,
                 self._respelt,
                 self._route,
                 self._is_described,
                 others,
-                taken,
             )
         )
+
+
+def _is_told_again(place: Place, error: Violation, tokens: Tokens) -> bool:
+    """Whether an error is told to be at a place that another error of the same refusal is at."""
+    return place.pointer == error.pointer or place.part == "path" or tokens.mention(place.name) is not None
 
 
 def told_pointers(error: Violation, request: Request) -> list[str]:
@@ -102,7 +110,7 @@ def locate_errors(
     """
     locator: Locator | None = None
     out: list[Violation] = []
-    taken: set[str] = set()
+    taken = {one.pointer for one in errors if one.pointer and value_at(exchange.request, one.pointer) is not MISSING}
     for error in errors:
         if not _is_there(error, exchange.request):
             locator = locator or Locator(exchange, body, described, operation, variables)
@@ -130,7 +138,12 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
     best = ranked[0] if ranked else None
     if best is not None and exchange.request.protocol is Protocol.GRPC:
         return _of_call(error, best, exchange)
-    if best is None or best.probability < SURE or best.place.part in ("path", "method") or best.place.pointer == "/body":
+    if (
+        best is None
+        or best.probability < SURE
+        or best.place.part in ("path", "method")
+        or best.place.pointer == "/body"
+    ):
         return error._replace(pointer="", param="")
     if exchange.status == _UNAUTHORIZED or exchange.status >= _SERVER_ERROR:
         return error._replace(pointer="", param="")

@@ -30,7 +30,9 @@ def _complaints(message: str) -> Sequence[str]:
     for separator in ("\n", "; "):
         parts = [part.strip(" -*\u2022\t\r") for part in message.split(separator) if part.strip()]
         if 1 < len(parts) <= _MOST:
-            named = [frozenset(field for one in read(part).said for field in one.slots.get("field", ())) for part in parts]
+            named = [
+                frozenset(field for one in read(part).said for field in one.slots.get("field", ())) for part in parts
+            ]
             if all(named) and len(set(named)) == len(named):
                 return parts
     return [message]
@@ -39,7 +41,9 @@ def _complaints(message: str) -> Sequence[str]:
 def _stated(error: Violation) -> Iterator[Violation]:
     keyword = error.constraint or keyword_of(error.code)
     said = read(error.message).said
-    stated = dict(error.stated) or stated_keywords(error.code, keyword, {"type": error.type, **error.native}, error.message)
+    stated = dict(error.stated) or stated_keywords(
+        error.code, keyword, {"type": error.type, **error.native}, error.message
+    )
     told = [one for one in said if one.kind in _KEYWORDS]
     if not keyword and not stated and told and len({one.kind for one in told}) == 1:
         fields = dict.fromkeys(field for one in told for field in one.slots.get("field", ()))

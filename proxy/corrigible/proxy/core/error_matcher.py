@@ -356,8 +356,16 @@ class ErrorMatcher:
             repaired = repair(first, case.request, f"{number + 1}.n")
         else:
             message = "The server does not say which of these it refuses. It is likely one of them."
-            question = ask(first, case.request, message, places=[(one.pointer, trim_schema(one.schema)) for one in violations])
-            repaired = Repair(tuple(question.suggestions), question.type, "The server refuses one of these.", "VALUE_REFUSED", question.recovery)
+            question = ask(
+                first, case.request, message, places=[(one.pointer, trim_schema(one.schema)) for one in violations]
+            )
+            repaired = Repair(
+                tuple(question.suggestions),
+                question.type,
+                "The server refuses one of these.",
+                "VALUE_REFUSED",
+                question.recovery,
+            )
         if repaired is None:
             return None
         return _with_confidence(result_of(repaired, _DESCRIPTION), round(sum(one.probability for one in asked), 2))

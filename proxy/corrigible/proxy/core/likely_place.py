@@ -45,7 +45,9 @@ def asked_places(error: Violation) -> Sequence[LikelyPlace]:
         return [first]
     second = [one for one in rest[:1] if one.probability >= _BESIDE and one.pointer != first.pointer]
     is_enough = first.probability + sum(one.probability for one in second) >= SURE
-    return [first, *second] if is_enough and {first.pointer, *(one.pointer for one in second)}.isdisjoint(_WHOLE) else []
+    return (
+        [first, *second] if is_enough and {first.pointer, *(one.pointer for one in second)}.isdisjoint(_WHOLE) else []
+    )
 
 
 _WHOLE: Final = frozenset({"/method", "/path"})
@@ -61,7 +63,9 @@ def violation_at(case: RefusalCase, place: LikelyPlace, description: Described |
     if place.pointer == "/path":
         keyword = "reference" if case.exchange.status in _NOT_FOUND else "value"
         return SchemaViolation("/path", keyword, {"type": "string", "not": {"const": place.value}}, place.value)
-    declared = description.declared_place(request, operation, place.pointer) if description is not None and operation else None
+    declared = (
+        description.declared_place(request, operation, place.pointer) if description is not None and operation else None
+    )
     schema: Mapping[str, object] = declared.schema if declared is not None else {}
     if place.is_absent:
         siblings = declared.siblings if declared is not None else ()

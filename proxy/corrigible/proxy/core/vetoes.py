@@ -200,6 +200,13 @@ def _is_another_truth_word(edit: Edit) -> bool:
     return False
 
 
+def _is_placed_by_words(edit: Edit) -> bool:
+    """Whether a value of another kind is written where only words of the answer tell the place, and what has to be there."""
+    if not edit.error.likely or not edit.evidence.isdisjoint({Evidence.DECLARED, Evidence.SEEN, Evidence.BROKEN}):
+        return False
+    return any(not one.is_move and not one.is_near for one in edit.changes)
+
+
 def _adds_a_zone(edit: Edit) -> bool:
     texts = [(one.old, one.new) for one in edit.changes if isinstance(one.old, str) and isinstance(one.new, str)]
     return any(_ZONE.search(new) is not None and _ZONE.search(old) is None for old, new in texts)
@@ -217,6 +224,7 @@ VETOES: Final = (
     Veto("another word", "a word of the path becomes one that is no spelling of it", _is_another_word),
     Veto("two changes", "a value is near in other letters and another case", _is_slip_in_another_case),
     Veto("truth word", "a truth value would be a word that is not true or false", _is_another_truth_word),
+    Veto("words alone", "only words of the answer tell the place, and what has to stand there", _is_placed_by_words),
     Veto("zone", "a date or time gets a time zone that nobody said", _adds_a_zone),
 )
 """Laws 4 to 8 of the design: no invented values, nothing lost unsaid, near is not enough where it is not alone."""

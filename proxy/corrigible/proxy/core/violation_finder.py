@@ -155,10 +155,6 @@ class ViolationFinder:
         words = self._description.misspelt_words(self._request, error.message) if is_inside or not violations else ()
         return words or violations
 
-
-
-
-
     def _unknown_method(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return the near methods of one that is not described, where that is what the refusal is likely about."""
         wrong = self._description.nearest_operation(self._request.method, self._request.path)
@@ -196,7 +192,11 @@ class ViolationFinder:
             of_values = [one for one in found if one.keyword != "required" or chances.get(one.pointer, 0.0) >= _LIKELY]
             found = of_values or found
         best = error.likely[0] if error.likely else None
-        if best is not None and best.probability >= _LIKELY and not any(_is_within(best.pointer, one.pointer) for one in found):
+        if (
+            best is not None
+            and best.probability >= _LIKELY
+            and not any(_is_within(best.pointer, one.pointer) for one in found)
+        ):
             return ()
         return found
 
@@ -312,7 +312,6 @@ class ViolationFinder:
             if written is not None:
                 yield written
 
-
     def _is_located(self, error: Violation) -> bool:
         """Whether an error names a place that is there, or one that is missing."""
         if not error.pointer:
@@ -386,11 +385,6 @@ class ViolationFinder:
         if any(one.pointer == violation.pointer for one in self._violations_at("")):
             return False
         return not near_names(segments(violation.pointer)[-1], violation.siblings)
-
-
-
-
-
 
 
 _LIKELY: Final = 0.5

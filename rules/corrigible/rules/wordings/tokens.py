@@ -117,8 +117,10 @@ _QUOTES: Final = frozenset("'\"`\u2018\u201c\u00ab\u300c\u300e\u2019\u201d\u00bb
 
 
 def _tokens(text: str) -> Sequence[re.Match[str]]:
-    return list(_TOKEN.finditer(text)) if text.isascii() else sorted(
-        [*_TOKEN.finditer(text), *_OTHER_LETTERS.finditer(text)], key=lambda one: one.start()
+    return (
+        list(_TOKEN.finditer(text))
+        if text.isascii()
+        else sorted([*_TOKEN.finditer(text), *_OTHER_LETTERS.finditer(text)], key=lambda one: one.start())
     )
 
 
