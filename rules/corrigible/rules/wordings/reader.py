@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from corrigible.rules.pattern import Pattern, PatternSet
 from corrigible.rules.wordings.rows import Kind, Row, Rows, languages
-from corrigible.rules.wordings.slots import GIVEN_AS, fold
+from corrigible.rules.wordings.slots import fold, name_of, stated
 from corrigible.schema.exchange import Json
 
 _LONGEST: Final = 6000
@@ -61,18 +61,9 @@ class Wordings:
     """Rows that are ready to read with."""
 
     def __init__(self, rows: Rows) -> None:
-        """Raises WrongRow where a pattern is none of RE2."""
-        self.rows = rows
+        """Raises ValueError where a pattern is none of RE2."""
         self._compiled = [_Compiled(row, rows) for row in rows.rows]
         self._set = PatternSet([one.expression for one in self._compiled]) if self._compiled else None
-
-    def read(self, text: str) -> list[Said]:
-        """Return what a text says by these rows alone."""
-        text = _SPACES.sub(" ", text)
-        folded = fold(text)
-        return [
-            one for start, end in _sentences(folded) for one in self.said(text[start:end], folded[start:end], start)
-        ]
 
     def said(self, sentence: str, folded: str, start: int) -> Iterator[Said]:
         """Yield what a sentence says that begins at an index of its text."""
@@ -81,24 +72,6 @@ class Wordings:
         content = folded.encode("utf-8", "surrogatepass")
         for number in sorted(self._set.matches(content)):
             yield from self._compiled[number].said(sentence, content, start)
-
-
-def problems(rows: Rows) -> Iterator[tuple[int, str, str]]:
-    """Yield what is wrong with rows when they read their own sentences: the number of a row, a member, the problem."""
-    wordings = Wordings(rows)
-    for number, row in enumerate(rows.rows):
-        for example in row.examples:
-            found = [one for one in wordings.read(example) if one.row == row.id]
-            if not found:
-                yield number, "example", f"{row.id} does not match its example: {example}"
-            elif example == row.examples[0]:
-                for slot, values in row.gives.items():
-                    given = found[0].slots.get(slot, ())
-                    if given != values:
-                        yield number, "gives", f"{row.id} gives {slot}: {', '.join(given) or 'nothing'}"
-        for counter in row.counters:
-            if any(one.row == row.id for one in wordings.read(counter)):
-                yield number, "counter", f"{row.id} matches its counter-example: {counter}"
 
 
 class _Compiled:
@@ -137,7 +110,7 @@ class _Compiled:
                 written = sentence[slice(*(_index(content, place) for place in span))]
                 values = self._rows.words.values(groups[name], written)
                 if values:
-                    slot = GIVEN_AS.get(groups[name], groups[name])
+                    slot = name_of(groups[name])
                     slots[slot] = (*slots.get(slot, ()), *values)
             yield Said(
                 kind=self._row.kind,
@@ -153,13 +126,11 @@ class _Compiled:
         states: dict[str, Json] = {}
         for keyword, value in self._row.states.items():
             slot = _STATED.fullmatch(value) if isinstance(value, str) else None
-            if slot is None:
-                stated: Json = value
-            else:
-                given = slots.get(GIVEN_AS.get(slot[1], slot[1]), ())[int(slot[2]) - 1 if slot[2] else 0 :]
-                stated = self._rows.words.states(keyword, slot[1], given)
-            if stated is not None:
-                states[keyword] = stated
+            if slot is not None:
+                values = slots.get(name_of(slot[1]), ())
+                value = stated(keyword, slot[1], values[int(slot[2] or 1) - 1 :])
+            if value is not None:
+                states[keyword] = value
         return states
 
 
@@ -210,11 +181,16 @@ def _index(content: bytes, place: int) -> int:
 @functools.lru_cache(_READ)
 def read(text: str, more: Wordings | None = None) -> Reading:
     """Read a text by the rows of the project and by `more`, those of a pack."""
+    return read_with(text, more=more)
+
+
+def read_with(text: str, only: Wordings | None = None, more: Wordings | None = None) -> Reading:
+    """Read a text by `only` some rows, or by those of the project and `more`."""
     text = _SPACES.sub(" ", unicodedata.normalize("NFC", text[:_LONGEST]))
     if _CODE.fullmatch(text):
         text = _HUMP.sub(" ", text)
     folded = fold(text)
-    asked = [*_asked(folded), *([more] if more is not None else [])]
+    asked = [only] if only is not None else [*_asked(folded), *([more] if more is not None else [])]
     said: list[Said] = []
     for start, end in _sentences(folded):
         for wordings in asked:
@@ -227,14 +203,15 @@ def read(text: str, more: Wordings | None = None) -> Reading:
 
 def _asked(folded: str) -> Iterator[Wordings]:
     words = set(_WORD.findall(folded))
-    for language in languages():
+    for language in languages().values():
         if language.is_of(folded, words):
-            yield _ready(language.name)
+            yield wordings_of(language.name)
 
 
 @functools.cache
-def _ready(name: str) -> Wordings:
-    return Wordings(next(one for one in languages() if one.name == name).rows())
+def wordings_of(language: str) -> Wordings:
+    """Return the rows of a language; English is needed by nearly every text, and its first use takes 30 ms."""
+    return Wordings(languages()[language].rows())
 
 
 def _sentences(folded: str) -> Iterator[tuple[int, int]]:
