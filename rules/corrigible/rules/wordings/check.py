@@ -14,7 +14,7 @@ from corrigible.rules.language.file_model import FileModel, checked
 from corrigible.rules.language.pack_model import WordingText
 from corrigible.rules.language.yaml_source import Source, Trail, read_source
 from corrigible.rules.wordings.reader import Wordings, read_with
-from corrigible.rules.wordings.rows import SCRIPTS, Kind, Rows, languages, made_language, made_rows
+from corrigible.rules.wordings.rows import FOLDER, SCRIPTS, Kind, Rows, languages, made_language, made_rows
 from corrigible.rules.wordings.slots import SLOTS, Words, name_of
 
 _SLOT: Final = re.compile(r"\{([a-z]+)(?::\d)?\}")
@@ -58,6 +58,12 @@ def check_language(path: Path) -> Rows:
     return _checked(source, ("rows",), text.rows, text.language, language.words, language.has_spaces)
 
 
+def check_languages() -> None:
+    """Raises AuthoringError for the first file of a language that is wrong."""
+    for path in sorted(FOLDER.glob("*.yaml")):
+        check_language(path)
+
+
 def check_rows(source: Source, trail: Trail, texts: list[WordingText], name: str) -> Rows:
     """Return the rows that a pack brings, read with the words of English. Raises AuthoringError."""
     return _checked(source, trail, texts, name, languages()["en"].words, has_spaces=True)
@@ -69,7 +75,7 @@ def _checked(
     seen: set[str] = set()
     errors = []
     for number, text in enumerate(texts):
-        for member, problem in [*_of_form(text, words), *([("id", "stands twice")] if text.id in seen else [])]:
+        for member, problem in [*([("id", "stands twice")] if text.id in seen else []), *_of_form(text, words)]:
             errors.append(source.error((*trail, number, member), f"{text.id}: {problem}"))
         seen.add(text.id)
     if (found := gather(errors)) is not None:

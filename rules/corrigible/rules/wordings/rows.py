@@ -18,7 +18,7 @@ import yaml
 from corrigible.rules.wordings.slots import Words, fold
 from corrigible.schema.exchange import Json
 
-_FOLDER: Final = Path(__file__).parent / "rows"
+FOLDER: Final = Path(__file__).parent / "rows"
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TOP: Final = re.compile(r"^rows:", re.MULTILINE)
 _SENTENCES: Final = re.compile(r"^ {4}(?:example|gives|counter):.*\n(?: {6}.*\n)*", re.MULTILINE)
@@ -124,7 +124,7 @@ def _letters(script: str) -> re.Pattern[str]:
 @functools.cache
 def languages() -> Mapping[str, Language]:
     """Return the languages of the project by name, without their rows."""
-    return {path.stem: read_language(path) for path in sorted(_FOLDER.glob("*.yaml"))}
+    return {path.stem: read_language(path) for path in sorted(FOLDER.glob("*.yaml"))}
 
 
 def read_language(path: Path) -> Language:
