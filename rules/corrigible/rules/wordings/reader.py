@@ -8,6 +8,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+import re2
+
 from corrigible.rules.pattern import Pattern, PatternSet
 from corrigible.rules.wordings.rows import Kind, Row, Rows, languages
 from corrigible.rules.wordings.slots import fold, name_of, stated
@@ -63,12 +65,15 @@ class Wordings:
     def __init__(self, rows: Rows) -> None:
         """Raises ValueError where a pattern is none of RE2."""
         self._compiled = [_Compiled(row, rows) for row in rows.rows]
-        self._set = PatternSet([one.expression for one in self._compiled]) if self._compiled else None
+        try:
+            self._set = PatternSet([one.expression for one in self._compiled])
+        except re2.error:
+            for one in self._compiled:
+                _ = one.pattern  # says what is wrong, which a set does not
+            raise
 
     def said(self, sentence: str, folded: str, start: int) -> Iterator[Said]:
         """Yield what a sentence says that begins at an index of its text."""
-        if self._set is None:
-            return
         content = folded.encode("utf-8", "surrogatepass")
         for number in sorted(self._set.matches(content)):
             yield from self._compiled[number].said(sentence, content, start)
@@ -83,8 +88,8 @@ class _Compiled:
         """What a text has to have; it is quicker to compile and to search than the pattern."""
 
     @functools.cached_property
-    def _pattern(self) -> tuple[Pattern, Mapping[str, str]]:
-        """The pattern with a group for each slot, and the slot of each group."""
+    def pattern(self) -> tuple[Pattern, Mapping[str, str]]:
+        """The pattern with a group for each slot, and the slot of each group. Raises ValueError for no pattern of RE2."""
         groups: dict[str, str] = {}
         expanded = _expanded(self._row.pattern, self._rows, groups)
         return Pattern(_bounded(f"(?P<said>{expanded})", self._row.pattern, self._rows)), groups
@@ -97,7 +102,7 @@ class _Compiled:
     def said(self, sentence: str, content: bytes, start: int) -> Iterator[Said]:
         if self._unless is not None and self._unless.spans(content) is not None:
             return
-        pattern, groups = self._pattern
+        pattern, groups = self.pattern
         at = 0
         for _ in range(_MOST_TIMES):
             spans = pattern.spans(content, at)
