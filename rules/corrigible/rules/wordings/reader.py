@@ -64,11 +64,11 @@ class Wordings:
 
     def __init__(self, rows: Rows) -> None:
         """Raises ValueError where a pattern is none of RE2."""
-        self._compiled = [_Compiled(row, rows) for row in rows.rows]
+        self.compiled = [_Compiled(row, rows) for row in rows.rows]
         try:
-            self._set = PatternSet([one.expression for one in self._compiled])
+            self._set = PatternSet([one.expression for one in self.compiled])
         except re2.error:
-            for one in self._compiled:
+            for one in self.compiled:
                 _ = one.pattern  # says what is wrong, which a set does not
             raise
 
@@ -76,7 +76,7 @@ class Wordings:
         """Yield what a sentence says that begins at an index of its text."""
         content = folded.encode("utf-8", "surrogatepass")
         for number in sorted(self._set.matches(content)):
-            yield from self._compiled[number].said(sentence, content, start)
+            yield from self.compiled[number].said(sentence, content, start)
 
 
 class _Compiled:
@@ -89,7 +89,7 @@ class _Compiled:
 
     @functools.cached_property
     def pattern(self) -> tuple[Pattern, Mapping[str, str]]:
-        """The pattern with a group for each slot, and the slot of each group. Raises ValueError for no pattern of RE2."""
+        """The pattern with a group for each slot, and the slot of each group. Raises ValueError for what is none."""
         groups: dict[str, str] = {}
         expanded = _expanded(self._row.pattern, self._rows, groups)
         return Pattern(_bounded(f"(?P<said>{expanded})", self._row.pattern, self._rows)), groups
