@@ -257,8 +257,9 @@ def test_the_wordings_of_the_guide_are_read_as_it_says(tmp_path: Path, capsys: p
     head = languages()["en"].path.read_text("utf-8").partition("rows:\n")[0]
     (tmp_path / "en.yaml").write_text(f"{head}rows:\n{row}", "utf-8")
     assert [said.kind for said in _read(after[1], check_language(tmp_path / "en.yaml"))] == [Kind.VALUE]
-    (tmp_path / "pack.yaml").write_text(pack, "utf-8")
-    assert load_pack(tmp_path).wordings is not None
+    (tmp_path / "cinema").mkdir()
+    (tmp_path / "cinema/pack.yaml").write_text(pack, "utf-8")
+    assert load_pack(tmp_path / "cinema").wordings is not None
 
 
 def test_the_guide_of_wordings_lists_all_slots_and_kinds() -> None:
