@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import re2
 
-from corrigible.rules.pattern import Pattern, PatternSet
+from corrigible.rules.pattern import Pattern, PatternFilter
 from corrigible.rules.wordings.rows import Kind, Row, Rows, languages
 from corrigible.rules.wordings.slots import fold, name_of, stated
 from corrigible.schema.exchange import Json
@@ -66,7 +66,7 @@ class Wordings:
         """Raises ValueError where a pattern is none of RE2."""
         self.compiled = [_Compiled(row, rows) for row in rows.rows]
         try:
-            self._set = PatternSet([one.expression for one in self.compiled])
+            self._set = PatternFilter([one.expression for one in self.compiled])
         except re2.error:
             for one in self.compiled:
                 _ = one.pattern  # says what is wrong, which a set does not
@@ -75,7 +75,7 @@ class Wordings:
     def said(self, sentence: str, folded: str, start: int) -> Iterator[Said]:
         """Yield what a sentence says that begins at an index of its text."""
         content = folded.encode("utf-8", "surrogatepass")
-        for number in sorted(self._set.matches(content)):
+        for number in self._set.matches(content):
             yield from self.compiled[number].said(sentence, content, start)
 
 
