@@ -102,6 +102,7 @@ def evidence(refusal: Refusal) -> list[list[str]]:
             one.append("named alone" if named == 1 else "named among two" if named == 2 else "named among many")
         if "value" in one:
             one.append("value alone" if valued == 1 else "value among several")
+            one.append(f"value alone, {_part(place, refusal)}" if valued == 1 else f"value among several, {_part(place, refusal)}")
         if is_nothing:
             one.append(f"nothing named: {_part(place, refusal)}{' absent' if place.is_absent else ''}")
         elif "named" not in one and "value" not in one:
@@ -176,7 +177,7 @@ def _of_place(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     kind = "absent" if place.is_absent else "sent"
     yield f"{_part(place, refusal)} {kind}"
     yield f"{_part(place, refusal)} {kind}, {_status(refusal)}"
-    yield f"depth {min(place.depth, 4)}"
+    yield f"{_part(place, refusal)}, depth {min(place.depth, 4)}"
     yield from _of_form(place, refusal, facts)
     yield from _of_request(place, refusal, facts)
     yield from _of_name(place, refusal, facts, kind)
