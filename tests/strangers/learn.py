@@ -164,17 +164,18 @@ def main() -> None:
         learned["calibration"] = calibrate([one for one in judged if fold(one[0].server) != number])
     judged = [one for one in judged if one[0].share == 1]
     rows = reliability(judged, calibrate(judged))
-    model = {
+    weights = learn(every)
+    model: dict[str, Any] = {
         "corpus": hashlib.sha256(repr([(one.server, one.evidence) for one in every]).encode()).hexdigest()[:16],
         "errors": len(every),
         "servers": len({one.server for one in every}),
         "left out: likeliest place right": top(judged),
         "calibration": calibrate(judged),
-        "weights": learn(every),
+        "weights": weights,
     }
     WEIGHTS.write_text(json.dumps(model, indent=1) + "\n", "utf-8")
     FOLD_WEIGHTS.write_text(json.dumps(folds) + "\n", "utf-8")
-    print(f"{len(every)} errors, {len(model['weights'])} weights; right on servers that were left out: {top(judged)}")
+    print(f"{len(every)} errors, {len(weights)} weights; right on servers that were left out: {top(judged)}")
     print("\n".join(rows))
 
 
