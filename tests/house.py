@@ -21,6 +21,7 @@ SOURCE_ROOT: Final = {
 """Where each part of the namespace is."""
 _PARTS: Final = (
     *("protos/schema", "protos/client", "protos/model", "rules", "rules/language", "rules/schema_repair"),
+    "rules/wordings",
     *("adapters", "adapters/formats", "adapters/mapping", "adapters/openapi", "proxy", "proxy/core", "proxy/envoy"),
     *("proxy/mitm", "proxy/pack_tools", "conformance", "conformance/checks", "conformance/lift", "tests"),
 )

@@ -76,15 +76,15 @@ class Pattern:
     def search(self, message: str) -> dict[str, str] | None:
         """Return the named groups that took part, or None where the pattern does not match."""
         text = message.encode("utf-8", "surrogatepass")
-        spans = self._match(_UNANCHORED, text, 0, len(text))
+        spans = self.spans(text)
+        return None if spans is None else {name: text[start:end].decode() for name, (start, end) in spans.items()}
+
+    def spans(self, text: bytes, at: int = 0) -> dict[str, tuple[int, int]] | None:
+        """Return where the named groups that took part stand, None where the pattern does not match from an index."""
+        spans = self._match(_UNANCHORED, text, at, len(text))
         if spans[0] == _NO_SPAN:
             return None
-        captures = {}
-        for number, name in self.names.items():
-            start, end = spans[number]
-            if start >= 0:
-                captures[name] = text[start:end].decode()
-        return captures
+        return {name: spans[number] for number, name in self.names.items() if spans[number][0] >= 0}
 
 
 _UNANCHORED = re2._re2.RE2.Anchor.UNANCHORED

@@ -1,0 +1,22 @@
+"""Wordings: what a sentence of a server says, read by rows of data.
+
+A row is one pattern of one kind of complaint in one language, with typed slots. Here nothing is known of requests,
+of descriptions and of the bodies that texts come from.
+"""
+
+from corrigible.rules.wordings.reader import Reading, Said, Wordings, read
+from corrigible.rules.wordings.rows import Kind, Language, Row, Rows, WrongRow, build_rows, languages
+
+__all__ = [
+    "Kind",
+    "Language",
+    "Reading",
+    "Row",
+    "Rows",
+    "Said",
+    "Wordings",
+    "WrongRow",
+    "build_rows",
+    "languages",
+    "read",
+]

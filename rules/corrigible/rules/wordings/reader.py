@@ -1,0 +1,224 @@
+"""Reads what a text says: its sentences, one by one, by the rows of the languages that it may be in."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from corrigible.rules.pattern import Pattern, PatternSet
+from corrigible.rules.wordings.rows import Kind, Row, Rows, languages
+from corrigible.rules.wordings.slots import fold
+from corrigible.schema.exchange import Json
+
+_LONGEST: Final = 6000
+"""Characters of a text that are read."""
+_LONGEST_SENTENCE: Final = 1500
+_MOST_SENTENCES: Final = 60
+_MOST_SAID: Final = 60
+_MOST_TIMES: Final = 8
+"""How often one row is found in one sentence."""
+_READ: Final = 256
+"""Texts whose readings are kept."""
+_ENDS: Final = re.compile(r"\n|(?:[.!?]+['\")\]]*|;)(?= |$|[^\x00-\x7f])|\u3002")
+_ABBREVIATION: Final = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|max|min|no|nr|z\.b|p\.ex|bzw|ej|ca)\.$")
+_WORD: Final = re.compile(r"[a-z]+")
+_SLOT: Final = re.compile(r"\{([a-z]+)\}")
+
+
+class Said(NamedTuple):
+    """What one row reads of a sentence."""
+
+    kind: Kind
+    slots: Mapping[str, tuple[str, ...]]
+    states: Mapping[str, Json]
+    """Keywords of JSON Schema that the sentence gives."""
+    row: str
+    language: str
+    start: int
+    end: int
+
+
+class Reading(NamedTuple):
+    """What a text says, in the order of the text."""
+
+    text: str
+    said: tuple[Said, ...]
+
+    def of(self, *kinds: Kind) -> tuple[Said, ...]:
+        return tuple(one for one in self.said if one.kind in kinds)
+
+
+class Wordings:
+    """Rows that are ready to read with."""
+
+    def __init__(self, rows: Rows) -> None:
+        """Raises WrongRow where a pattern is none of RE2."""
+        self.rows = rows
+        self._compiled = [_Compiled(row, rows) for row in rows.rows]
+        self._set = PatternSet([one.expression for one in self._compiled]) if self._compiled else None
+
+    def read(self, text: str) -> list[Said]:
+        """Return what a text says by these rows alone."""
+        folded = fold(text)
+        return [
+            one for start, end in _sentences(folded) for one in self.said(text[start:end], folded[start:end], start)
+        ]
+
+    def said(self, sentence: str, folded: str, start: int) -> Iterator[Said]:
+        """Yield what a sentence says that begins at an index of its text."""
+        if self._set is None:
+            return
+        content = folded.encode("utf-8", "surrogatepass")
+        for number in sorted(self._set.matches(content)):
+            yield from self._compiled[number].said(sentence, content, start)
+
+
+def problems(rows: Rows) -> Iterator[tuple[int, str, str]]:
+    """Yield what is wrong with rows when they read their own sentences: the number of a row, a member, the problem."""
+    wordings = Wordings(rows)
+    for number, row in enumerate(rows.rows):
+        for example in row.examples:
+            found = [one for one in wordings.read(example) if one.row == row.id]
+            if not found:
+                yield number, "example", f"{row.id} does not match its example: {example}"
+            elif example == row.examples[0]:
+                for slot, values in row.gives.items():
+                    given = found[0].slots.get(slot, ())
+                    if given != values:
+                        yield number, "gives", f"{row.id} gives {slot}: {', '.join(given) or 'nothing'}"
+        for counter in row.counters:
+            if any(one.row == row.id for one in wordings.read(counter)):
+                yield number, "counter", f"{row.id} matches its counter-example: {counter}"
+
+
+class _Compiled:
+    """A row, whose pattern is compiled when its set has found it."""
+
+    def __init__(self, row: Row, rows: Rows) -> None:
+        self._row, self._rows = row, rows
+        self.expression = _bounded(_expanded(row.pattern, rows, {}), rows)
+
+    @functools.cached_property
+    def _pattern(self) -> tuple[Pattern, Mapping[str, str]]:
+        """The pattern with a group for each slot, and the slot of each group."""
+        groups: dict[str, str] = {}
+        expanded = _expanded(self._row.pattern, self._rows, groups)
+        return Pattern(_bounded(f"(?P<said>{expanded})", self._rows)), groups
+
+    @functools.cached_property
+    def _unless(self) -> Pattern | None:
+        return Pattern(_bounded(_expanded(self._row.unless, self._rows, {}), self._rows)) if self._row.unless else None
+
+    def said(self, sentence: str, content: bytes, start: int) -> Iterator[Said]:
+        if self._unless is not None and self._unless.spans(content) is not None:
+            return
+        pattern, groups = self._pattern
+        at = 0
+        for _ in range(_MOST_TIMES):
+            spans = pattern.spans(content, at)
+            if spans is None:
+                return
+            first, last = spans.pop("said")
+            at = max(last, at + 1)
+            slots: dict[str, tuple[str, ...]] = {}
+            for name, span in spans.items():
+                written = sentence[slice(*(_index(content, place) for place in span))]
+                values = self._rows.words.values(groups[name], written)
+                if values:
+                    slots[groups[name]] = (*slots.get(groups[name], ()), *values)
+            yield Said(
+                kind=self._row.kind,
+                slots=slots,
+                states=self._states(slots),
+                row=self._row.id,
+                language=self._rows.language,
+                start=start + _index(content, first),
+                end=start + _index(content, last),
+            )
+
+    def _states(self, slots: Mapping[str, tuple[str, ...]]) -> dict[str, Json]:
+        states: dict[str, Json] = {}
+        for keyword, value in self._row.states.items():
+            slot = _SLOT.fullmatch(value) if isinstance(value, str) else None
+            stated = value if slot is None else self._rows.words.states(keyword, slot[1], slots.get(slot[1], ()))
+            if stated is not None:
+                states[keyword] = stated
+        return states
+
+
+def _expanded(pattern: str, rows: Rows, groups: dict[str, str]) -> str:
+    """Return an expression of RE2; `groups`, where it is not for a set, gets the slot of each named group."""
+
+    def group(slot: re.Match[str]) -> str:
+        name = f"{slot[1]}_{len(groups)}"
+        groups[name] = slot[1]
+        return f"(?P<{name}>{rows.words.pattern(slot[1], is_last=slot.end() == len(pattern))})"
+
+    return _SLOT.sub(group, pattern)
+
+
+def _bounded(expression: str, rows: Rows) -> str:
+    return rf"(?:^|\W){expression}(?:\W|$)" if rows.has_spaces else expression
+
+
+def _index(content: bytes, place: int) -> int:
+    """Return the index of the character at a byte."""
+    return place if content.isascii() else len(content[:place].decode("utf-8", "surrogatepass"))
+
+
+@functools.lru_cache(_READ)
+def read(text: str, more: Wordings | None = None) -> Reading:
+    """Read a text by the rows of the project and by `more`, those of a pack."""
+    text = unicodedata.normalize("NFC", text[:_LONGEST])
+    folded = fold(text)
+    asked = [*_asked(folded), *([more] if more is not None else [])]
+    said: list[Said] = []
+    for start, end in _sentences(folded):
+        for wordings in asked:
+            said += wordings.said(text[start:end], folded[start:end], start)
+        if len(said) >= _MOST_SAID:
+            break
+    said.sort(key=lambda one: (one.start, one.end))
+    return Reading(text, tuple(said[:_MOST_SAID]))
+
+
+def _asked(folded: str) -> Iterator[Wordings]:
+    words = set(_WORD.findall(folded))
+    for language in languages():
+        if language.is_of(folded, words):
+            yield _ready(language.name)
+
+
+@functools.cache
+def _ready(name: str) -> Wordings:
+    return Wordings(next(one for one in languages() if one.name == name).rows())
+
+
+def _sentences(folded: str) -> Iterator[tuple[int, int]]:
+    """Yield where sentences begin and end, without the sign at the end."""
+    start, count = 0, 0
+    for end in _ENDS.finditer(folded):
+        if end[0][0] == "." and _ABBREVIATION.search(folded, max(0, end.start() - 7), end.start() + 1):
+            continue
+        span = _trimmed(folded, start, end.start() + (end[0][0] == "?"))
+        start = end.end()
+        if span is not None:
+            yield span
+            count += 1
+            if count == _MOST_SENTENCES:
+                return
+    span = _trimmed(folded, start, len(folded))
+    if span is not None:
+        yield span
+
+
+def _trimmed(folded: str, start: int, end: int) -> tuple[int, int] | None:
+    while start < end and folded[start] in " -*\t":
+        start += 1
+    end = min(end, start + _LONGEST_SENTENCE)
+    while end > start and folded[end - 1] in " ,:":
+        end -= 1
+    return (start, end) if end > start else None

@@ -1,0 +1,198 @@
+"""The typed slots of a row: which part of a text each takes, and which value that part gives."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from corrigible.schema.exchange import Json
+
+SLOTS: Final[Mapping[str, str]] = {
+    "field": "the name of a member or a parameter, quoted or an identifier, also a path",
+    "value": "a value: quoted, a number, one word, or JSON in brackets",
+    "limit": "a number",
+    "options": "a list in any brackets or quotes, joined by commas, `|` or the language's words for or and and",
+    "thing": "one to five words for an object, such as `the table 'orders'`",
+    "instead": "what to use instead, a name or a value",
+    "type": "a word of the language for a type of JSON",
+    "form": "a word of the language for a format",
+}
+_QUOTED: Final = r"""(?:"+[^"]*"+|'+[^']*'+)"""
+_NAME: Final = r"[\w$@#/%-]+(?:[.:\[\]/*]+[\w$@#/%-]+)*\]?"
+_BARE: Final = r"""[^\s,;|"'()\[\]{}]+"""
+_BRACKETED: Final = r"(?:\[[^\[\]]*\]|\([^()]*\)|\{[^{}]*\}|<[^<>]*>)"
+_NUMBER: Final = r"[+-]?\d+(?:[.,_]\d+)*"
+_DOUBLE: Final = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u300c\u300d\u300e\u300f\u300a\u300b\uff02"
+_SINGLE: Final = "`\u00b4\u2018\u2019\u201a\u2039\u203a\uff07"
+_QUOTES: Final = f"\"'\\{_DOUBLE}{_SINGLE}"
+_DASHES: Final = "\u2010\u2011\u2012\u2013\u2014\u2212"
+_FOLDED: Final = str.maketrans(
+    {
+        **dict.fromkeys(_DOUBLE, '"'),
+        **dict.fromkeys(_SINGLE, "'"),
+        **dict.fromkeys(_DASHES, "-"),
+        **dict.fromkeys("\t\r\f\v\u00a0\u3000", " "),
+        **{"ß": "s", "ø": "o", "đ": "d", "ł": "l", "æ": "a", "œ": "o", "\u3001": ","},
+    }
+)
+_MOST_OPTIONS: Final = 300
+_LONGEST_NUMBER: Final = 30
+
+
+class _Fold(dict[int, str]):
+    """What stands for a character when texts are compared: lower case, no accents, one sign for each kind of quote.
+
+    One character for one, so that places in a text stay where they are.
+    """
+
+    def __missing__(self, number: int) -> str:
+        letter = chr(number)
+        lower = letter.lower()
+        base = unicodedata.normalize("NFKD", lower)[:1]
+        folded = _FOLDED.get(ord(lower[0])) or (base if base.isascii() and base.isprintable() else lower[:1])
+        self[number] = folded
+        return folded
+
+
+_FOLD: Final = _Fold()
+_MOST_FOLDED: Final = 5000
+
+
+def fold(text: str) -> str:
+    """Return a text of the same length in lower case, without accents, with plain quotation marks."""
+    if len(_FOLD) > _MOST_FOLDED:
+        _FOLD.clear()  # texts of callers may have any character
+    folded = text.lower().translate(_SIGNS) if text.isascii() else text.translate(_FOLD)
+    return folded.replace('\\"', '""').replace("\\'", "''") if "\\" in folded else folded
+
+
+_SIGNS: Final = {number: folded for number, folded in _FOLDED.items() if number < 128}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a language that slots are made of, folded."""
+
+    joins: tuple[str, ...] = ()
+    """Between the last two items of a list."""
+    not_names: frozenset[str] = frozenset()
+    """Words that may stand in the place of a name and are none. What `{thing}` takes does not begin with them."""
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+    """The type of JSON Schema of each word for one."""
+    forms: Mapping[str, str] = field(default_factory=dict)
+    """The format of JSON Schema of each word for one."""
+
+    def pattern(self, slot: str, *, is_last: bool = False) -> str:
+        """Return the expression of RE2 for what a slot takes; the last one of a row takes as much as there is."""
+        joins = "".join(rf"|,? *\b{join}\b" for join in self.joins if join.isascii())
+        joins += "".join(f"|{join}" for join in self.joins if not join.isascii())
+        item = f"(?:{_QUOTED}|{_BARE})"
+        word = rf"(?:{_QUOTED}|[^\s,;\"']+)"
+        match slot:
+            case "field" | "instead":
+                return f"(?:{_QUOTED}|{_NAME})"
+            case "value":
+                return f"(?:{_QUOTED}|{_BRACKETED}|{_BARE})"
+            case "limit":
+                return f"(?:{'|'.join([_NUMBER, *_longest_first(self.numbers)])})"
+            case "options":
+                return rf"(?:{_BRACKETED}|{item}(?:(?: *[,|/]{joins}) *{item})*)"
+            case "thing":
+                return f"(?:{word} ){{0,4}}{'' if is_last else '?'}{word}"
+            case "type":
+                return f"(?:{'|'.join(_longest_first(self.types))})"
+            case "form":
+                return f"(?:{'|'.join(_longest_first(self.forms))})"
+        raise KeyError(slot)
+
+    def values(self, slot: str, written: str) -> tuple[str, ...]:
+        """Return what a slot gives for what it took; nothing where that is no value of its kind."""
+        folded = fold(written)
+        match slot:
+            case "field" | "instead":
+                name = _unquoted(written).rstrip(".:,")
+                return () if not name or fold(name) in self.not_names else (name,)
+            case "limit":
+                number = self.numbers.get(folded)
+                return (written if number is None else str(number),)
+            case "options":
+                return self._options(written, folded)
+            case "thing":
+                words = written.split()
+                while words and fold(words[0]) in self.not_names:
+                    del words[0]
+                return (_unquoted(" ".join(words)),) if words else ()
+            case "type":
+                return (self.types[folded],) if folded in self.types else ()
+            case "form":
+                return (self.forms[folded],) if folded in self.forms else ()
+        return (_unquoted(written),)
+
+    def _options(self, written: str, folded: str) -> tuple[str, ...]:
+        if folded[:1] + folded[-1:] in ("[]", "()", "{}", "<>"):
+            written, folded = written[1:-1], folded[1:-1]
+        items: list[str] = []
+        for part in _ITEM.finditer(folded):
+            if len(items) == _MOST_OPTIONS:
+                break
+            if part["word"] is None or part["word"] not in self.joins:
+                items.append(_unquoted(written[part.start() : part.end()]))
+        return tuple(item for item in items if item)
+
+    def states(self, keyword: str, slot: str, values: Iterable[str]) -> Json:
+        """Return what a keyword of JSON Schema is where its value comes from a slot, None where it cannot be."""
+        given = list(values)
+        if not given:
+            return None
+        if slot == "limit":
+            return number_of(given[0])
+        if slot == "options":
+            return [_scalar(one) for one in given]
+        if slot == "type":
+            return given[0] if len(given) == 1 else list(given)
+        return _scalar(given[0]) if keyword in ("const", "default") else given[0]
+
+
+_ITEM: Final = re.compile(r"""(?P<quoted>"+[^"]*"+|'+[^']*'+)|(?P<word>[^\s,|"']+)""")
+
+
+def number_of(written: str) -> int | float | None:
+    """Return the number that a text writes, with commas between thousands or without."""
+    if len(written) > _LONGEST_NUMBER:
+        return None
+    plain = written.replace("_", "")
+    if re.fullmatch(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?", plain):
+        plain = plain.replace(",", "")
+    if re.fullmatch(r"[+-]?\d+", plain):
+        return int(plain)
+    return float(plain) if re.fullmatch(r"[+-]?\d+\.\d+", plain) else None
+
+
+_LITERALS: Final[Mapping[str, Json]] = {
+    "true": True,
+    "false": False,
+    "null": None,
+    "True": True,
+    "False": False,
+    "None": None,
+}
+
+
+def _scalar(written: str) -> Json:
+    if written in _LITERALS:
+        return _LITERALS[written]
+    is_text = "," in written or (written.startswith(("+", "0", "-0")) and written != "0" and "." not in written)
+    number = None if is_text else number_of(written)
+    return written if number is None else number
+
+
+def _unquoted(written: str) -> str:
+    return written.strip().strip(_QUOTES).strip()
+
+
+def _longest_first(words: Iterable[str]) -> list[str]:
+    return [re.escape(word) for word in sorted(words, key=lambda word: (-len(word), word))] or [r"\A\z\A."]
