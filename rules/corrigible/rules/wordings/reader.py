@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from corrigible.rules.pattern import Pattern, PatternSet
 from corrigible.rules.wordings.rows import Kind, Row, Rows, languages
-from corrigible.rules.wordings.slots import fold
+from corrigible.rules.wordings.slots import GIVEN_AS, fold
 from corrigible.schema.exchange import Json
 
 _LONGEST: Final = 6000
@@ -22,10 +22,12 @@ _MOST_TIMES: Final = 8
 """How often one row is found in one sentence."""
 _READ: Final = 256
 """Texts whose readings are kept."""
-_ENDS: Final = re.compile(r"\n|(?:[.!?]+['\")\]]*|;)(?= |$|[^\x00-\x7f])|\u3002")
+_ENDS: Final = re.compile(r"""\n|(?:[.!]+['")\]]*|\?+(?! ?["'\[({])|;)(?= |$|[^\x00-\x7f])|\u3002""")
 _ABBREVIATION: Final = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|max|min|no|nr|z\.b|p\.ex|bzw|ej|ca)\.$")
+_SPACES: Final = re.compile(r"[ \t]{2,}")
 _WORD: Final = re.compile(r"[a-z]+")
 _SLOT: Final = re.compile(r"\{([a-z]+)\}")
+_STATED: Final = re.compile(r"\{([a-z]+)(?::(\d))?\}")
 
 
 class Said(NamedTuple):
@@ -45,6 +47,7 @@ class Reading(NamedTuple):
     """What a text says, in the order of the text."""
 
     text: str
+    """What was read: composed, at most so long, one blank where several stand."""
     said: tuple[Said, ...]
 
     def of(self, *kinds: Kind) -> tuple[Said, ...]:
@@ -62,6 +65,7 @@ class Wordings:
 
     def read(self, text: str) -> list[Said]:
         """Return what a text says by these rows alone."""
+        text = _SPACES.sub(" ", text)
         folded = fold(text)
         return [
             one for start, end in _sentences(folded) for one in self.said(text[start:end], folded[start:end], start)
@@ -99,18 +103,19 @@ class _Compiled:
 
     def __init__(self, row: Row, rows: Rows) -> None:
         self._row, self._rows = row, rows
-        self.expression = _bounded(_expanded(row.pattern, rows, {}), rows)
+        self.expression = _bounded(f"(?:{_expanded(row.pattern, rows, {})})", row.pattern, rows)
 
     @functools.cached_property
     def _pattern(self) -> tuple[Pattern, Mapping[str, str]]:
         """The pattern with a group for each slot, and the slot of each group."""
         groups: dict[str, str] = {}
         expanded = _expanded(self._row.pattern, self._rows, groups)
-        return Pattern(_bounded(f"(?P<said>{expanded})", self._rows)), groups
+        return Pattern(_bounded(f"(?P<said>{expanded})", self._row.pattern, self._rows)), groups
 
     @functools.cached_property
     def _unless(self) -> Pattern | None:
-        return Pattern(_bounded(_expanded(self._row.unless, self._rows, {}), self._rows)) if self._row.unless else None
+        unless = self._row.unless
+        return Pattern(_bounded(f"(?:{_expanded(unless, self._rows, {})})", unless, self._rows)) if unless else None
 
     def said(self, sentence: str, content: bytes, start: int) -> Iterator[Said]:
         if self._unless is not None and self._unless.spans(content) is not None:
@@ -128,7 +133,8 @@ class _Compiled:
                 written = sentence[slice(*(_index(content, place) for place in span))]
                 values = self._rows.words.values(groups[name], written)
                 if values:
-                    slots[groups[name]] = (*slots.get(groups[name], ()), *values)
+                    slot = GIVEN_AS.get(groups[name], groups[name])
+                    slots[slot] = (*slots.get(slot, ()), *values)
             yield Said(
                 kind=self._row.kind,
                 slots=slots,
@@ -142,8 +148,12 @@ class _Compiled:
     def _states(self, slots: Mapping[str, tuple[str, ...]]) -> dict[str, Json]:
         states: dict[str, Json] = {}
         for keyword, value in self._row.states.items():
-            slot = _SLOT.fullmatch(value) if isinstance(value, str) else None
-            stated = value if slot is None else self._rows.words.states(keyword, slot[1], slots.get(slot[1], ()))
+            slot = _STATED.fullmatch(value) if isinstance(value, str) else None
+            if slot is None:
+                stated: Json = value
+            else:
+                given = slots.get(GIVEN_AS.get(slot[1], slot[1]), ())[int(slot[2]) - 1 if slot[2] else 0 :]
+                stated = self._rows.words.states(keyword, slot[1], given)
             if stated is not None:
                 states[keyword] = stated
         return states
@@ -160,8 +170,16 @@ def _expanded(pattern: str, rows: Rows, groups: dict[str, str]) -> str:
     return _SLOT.sub(group, pattern)
 
 
-def _bounded(expression: str, rows: Rows) -> str:
-    return rf"(?:^|\W){expression}(?:\W|$)" if rows.has_spaces else expression
+def _bounded(expression: str, pattern: str, rows: Rows) -> str:
+    """Return an expression that begins and ends where words do, unless its pattern says where."""
+    if not rows.has_spaces:
+        return expression
+    first = "" if _BEGINS.match(pattern) else r"(?:^|\W)"
+    return f"{first}{expression}" + ("" if _ENDED.search(pattern) else r"(?:\W|$)")
+
+
+_BEGINS: Final = re.compile(r"\^|\(\?:\^")
+_ENDED: Final = re.compile(r"(?:\$|\(\?:\$(?:[^()\[]|\[[^\]]*\])*\)|\|\$\)|\\b)$")
 
 
 def _index(content: bytes, place: int) -> int:
@@ -172,7 +190,7 @@ def _index(content: bytes, place: int) -> int:
 @functools.lru_cache(_READ)
 def read(text: str, more: Wordings | None = None) -> Reading:
     """Read a text by the rows of the project and by `more`, those of a pack."""
-    text = unicodedata.normalize("NFC", text[:_LONGEST])
+    text = _SPACES.sub(" ", unicodedata.normalize("NFC", text[:_LONGEST]))
     folded = fold(text)
     asked = [*_asked(folded), *([more] if more is not None else [])]
     said: list[Said] = []
@@ -219,6 +237,6 @@ def _trimmed(folded: str, start: int, end: int) -> tuple[int, int] | None:
     while start < end and folded[start] in " -*\t":
         start += 1
     end = min(end, start + _LONGEST_SENTENCE)
-    while end > start and folded[end - 1] in " ,:":
+    while end > start and folded[end - 1] in " ,:.!":
         end -= 1
     return (start, end) if end > start else None

@@ -14,7 +14,7 @@ import yaml
 
 from corrigible.rules.errors import suggest_spelling
 from corrigible.rules.language.yaml_source import Trail, read_source
-from corrigible.rules.wordings.slots import SLOTS, Words, fold
+from corrigible.rules.wordings.slots import GIVEN_AS, SLOTS, Words, fold
 from corrigible.schema.exchange import Json
 
 FOLDER: Final = Path(__file__).parent / "rows"
@@ -90,9 +90,24 @@ _RANGES: Final[Mapping[str, str]] = {
     "devanagari": "\u0904-\u0939",
 }
 """The letters of the scripts that a language may be written in, folded."""
-_HEAD: Final = ("language", "script", "spaces", "common", "joins", "not_names", "numbers", "types", "forms", "rows")
+_HEAD: Final = (
+    "language",
+    "script",
+    "spaces",
+    "common",
+    "parts",
+    "joins",
+    "not_names",
+    "numbers",
+    "types",
+    "forms",
+    "rows",
+)
 _ROW: Final = ("id", "pattern", "unless", "states", "example", "gives", "counter")
 _SLOT: Final = re.compile(r"\{([a-z]+)\}")
+_STATED: Final = re.compile(r"\{([a-z]+)(?::\d)?\}")
+_LITERAL: Final = re.compile(r"\\.|\[[^\]]*\]")
+_PART: Final = re.compile(r"<([a-z_]+)>")
 _ID: Final = re.compile(r"([a-z_]+)\.[a-z0-9-]+")
 _TOP: Final = re.compile(r"^rows:", re.MULTILINE)
 
@@ -176,7 +191,14 @@ def _head(data: Any, path: Path) -> Language:
         raise WrongRow(("language",), f'language: the name of the file, "{path.stem}"')
     if script not in _RANGES:
         raise WrongRow(("script",), f"script: one of {', '.join(_RANGES)}")
+    written = data.get("parts") or {}
+    if not isinstance(written, dict) or not all(isinstance(one, str) for one in written.values()):
+        raise WrongRow(("parts",), "parts: names with alternatives, such as {must: must|should|has to}")
+    parts: dict[str, str] = {}
+    for name, alternatives in written.items():
+        parts[name] = _pattern(alternatives, ("parts", name), parts)
     words = Words(
+        parts=parts,
         joins=tuple(map(fold, _list(data, "joins"))),
         not_names=frozenset(map(fold, _list(data, "not_names"))),
         numbers=_numbers(data),
@@ -222,14 +244,14 @@ def build_rows(data: Sequence[Any], language: str, words: Words, has_spaces: boo
     """Return rows of data. Raises WrongRow, with the trail that begins with `rows`."""
     rows: dict[str, Row] = {}
     for number, one in enumerate(data):
-        row = _row(one, ("rows", number), language)
+        row = _row(one, ("rows", number), language, words)
         if row.id in rows:
             raise WrongRow(("rows", number, "id"), f'"{row.id}" stands twice')
         rows[row.id] = row
     return Rows(language, words, tuple(rows.values()), has_spaces)
 
 
-def _row(data: Any, at: Trail, language: str) -> Row:
+def _row(data: Any, at: Trail, language: str, words: Words) -> Row:
     if not isinstance(data, dict):
         raise WrongRow(at, f"a row has members: {', '.join(_ROW)}")
     for name in data:
@@ -244,8 +266,8 @@ def _row(data: Any, at: Trail, language: str) -> Row:
         raise WrongRow(
             (*at, "id"), f"id: a kind and a name, such as missing.is-required{near}; kinds: {', '.join(Kind)}"
         )
-    pattern = _pattern(data["pattern"], (*at, "pattern"))
-    unless = _pattern(data.get("unless", ""), (*at, "unless"))
+    pattern = _pattern(data["pattern"], (*at, "pattern"), words.parts)
+    unless = _pattern(data.get("unless", ""), (*at, "unless"), words.parts)
     slots = set(_SLOT.findall(pattern))
     states = data.get("states") or {}
     gives = data.get("gives") or {}
@@ -253,11 +275,11 @@ def _row(data: Any, at: Trail, language: str) -> Row:
         if not isinstance(members, dict):
             raise WrongRow((*at, name), f"{name}: members with values")
     for keyword, value in states.items():
-        slot = _SLOT.fullmatch(value) if isinstance(value, str) else None
+        slot = _STATED.fullmatch(value) if isinstance(value, str) else None
         if slot is not None and slot[1] not in slots:
             raise WrongRow((*at, "states", keyword), f"{value} is no slot of this row's pattern")
     for name in gives:
-        if name not in slots:
+        if name not in slots and slots.isdisjoint(one for one, given in GIVEN_AS.items() if given == name):
             raise WrongRow((*at, "gives", name), f"{{{name}}} is no slot of this row's pattern")
     return Row(
         id=f"{language}.{data['id']}",
@@ -271,14 +293,20 @@ def _row(data: Any, at: Trail, language: str) -> Row:
     )
 
 
-def _pattern(written: Any, at: Trail) -> str:
-    """Return a pattern with its letters folded as texts are."""
+def _pattern(written: Any, at: Trail, parts: Mapping[str, str]) -> str:
+    """Return a pattern with its parts written out and its letters folded as texts are."""
+    if isinstance(written, list) and all(isinstance(one, str) for one in written):
+        written = f"(?:{'|'.join(written)})"
     if not isinstance(written, str):
-        raise WrongRow(at, "a pattern is a text")
+        raise WrongRow(at, "a pattern is a text, or a list of texts of which one has to match")
     for slot in _SLOT.findall(written):
         if slot not in SLOTS:
             raise WrongRow(at, f"{{{slot}}} is no slot{suggest_spelling(slot, SLOTS)}; slots: {', '.join(SLOTS)}")
-    if "(?P<" in written or re.search(r"(?<!\\)\((?!\?:)", written):
+    for part in _PART.findall(written):
+        if part not in parts:
+            raise WrongRow(at, f"<{part}> is no part of this language{suggest_spelling(part, parts)}")
+    written = _PART.sub(lambda part: f"(?:{parts[part[1]]})", written)
+    if "(?P<" in written or re.search(r"\((?!\?:)", _LITERAL.sub("", written)):
         raise WrongRow(at, "groups are written (?:...): values come from slots")
     if re.search(r"(?<!\\)[A-Z]", written):
         raise WrongRow(at, "patterns are written in lower case: texts are read in lower case")

@@ -12,7 +12,9 @@ from corrigible.schema.exchange import Json
 
 SLOTS: Final[Mapping[str, str]] = {
     "field": "the name of a member or a parameter, quoted or an identifier, also a path",
+    "fields": "one such name or a list of them; what they give is called `field`, too",
     "value": "a value: quoted, a number, one word, or JSON in brackets",
+    "quoted": "a text in quotation marks of any kind",
     "limit": "a number",
     "options": "a list in any brackets or quotes, joined by commas, `|` or the language's words for or and and",
     "thing": "one to five words for an object, such as `the table 'orders'`",
@@ -20,6 +22,8 @@ SLOTS: Final[Mapping[str, str]] = {
     "type": "a word of the language for a type of JSON",
     "form": "a word of the language for a format",
 }
+GIVEN_AS: Final = {"fields": "field", "quoted": "value"}
+"""Slots whose values are given under the name of another."""
 _QUOTED: Final = r"""(?:"+[^"]*"+|'+[^']*'+)"""
 _NAME: Final = r"[\w$@#/%-]+(?:[.:\[\]/*]+[\w$@#/%-]+)*\]?"
 _BARE: Final = r"""[^\s,;|"'()\[\]{}]+"""
@@ -76,6 +80,8 @@ _SIGNS: Final = {number: folded for number, folded in _FOLDED.items() if number 
 class Words:
     """The words of a language that slots are made of, folded."""
 
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """Alternatives that rows share: `<must>` stands for `(?:must|should|has to)`."""
     joins: tuple[str, ...] = ()
     """Between the last two items of a list."""
     not_names: frozenset[str] = frozenset()
@@ -88,19 +94,23 @@ class Words:
 
     def pattern(self, slot: str, *, is_last: bool = False) -> str:
         """Return the expression of RE2 for what a slot takes; the last one of a row takes as much as there is."""
-        joins = "".join(rf"|,? *\b{join}\b" for join in self.joins if join.isascii())
-        joins += "".join(f"|{join}" for join in self.joins if not join.isascii())
+        joins = "".join(rf",? *\b{join}\b|" if join.isascii() else f"{join}|" for join in self.joins)
         item = f"(?:{_QUOTED}|{_BARE})"
         word = rf"(?:{_QUOTED}|[^\s,;\"']+)"
         match slot:
             case "field" | "instead":
                 return f"(?:{_QUOTED}|{_NAME})"
+            case "fields":
+                name = f"(?:{_QUOTED}|{_NAME})"
+                return rf"(?:\[[^\[\]]*\]|{name}(?:(?:{joins} *,) *{name})*)"
             case "value":
                 return f"(?:{_QUOTED}|{_BRACKETED}|{_BARE})"
+            case "quoted":
+                return _QUOTED
             case "limit":
                 return f"(?:{'|'.join([_NUMBER, *_longest_first(self.numbers)])})"
             case "options":
-                return rf"(?:{_BRACKETED}|{item}(?:(?: *[,|/]{joins}) *{item})*)"
+                return rf"(?:{_BRACKETED}|{item}(?:(?:{joins} *[,|/]) *{item})*)"
             case "thing":
                 return f"(?:{word} ){{0,4}}{'' if is_last else '?'}{word}"
             case "type":
@@ -116,6 +126,9 @@ class Words:
             case "field" | "instead":
                 name = _unquoted(written).rstrip(".:,")
                 return () if not name or fold(name) in self.not_names else (name,)
+            case "fields":
+                names = [name.rstrip(".:") for name in self._options(written, folded) or (_unquoted(written),)]
+                return tuple(name for name in names if name and fold(name) not in self.not_names)
             case "limit":
                 number = self.numbers.get(folded)
                 return (written if number is None else str(number),)
@@ -133,15 +146,19 @@ class Words:
         return (_unquoted(written),)
 
     def _options(self, written: str, folded: str) -> tuple[str, ...]:
-        if folded[:1] + folded[-1:] in ("[]", "()", "{}", "<>"):
+        """Return the items of a list; none where it is one word without quotes, which goes on with the sentence."""
+        if is_closed := folded[:1] + folded[-1:] in ("[]", "()", "{}", "<>"):
             written, folded = written[1:-1], folded[1:-1]
         items: list[str] = []
         for part in _ITEM.finditer(folded):
             if len(items) == _MOST_OPTIONS:
                 break
             if part["word"] is None or part["word"] not in self.joins:
-                items.append(_unquoted(written[part.start() : part.end()]))
-        return tuple(item for item in items if item)
+                items.append(_unquoted(written[part.start() : part.end()].rstrip(".:;")))
+                is_closed = is_closed or part["word"] is None
+        if len(items) == 1 and is_closed:
+            items = [item.strip() for item in re.split(r"[|,]", items[0], maxsplit=_MOST_OPTIONS)]
+        return tuple(item for item in items if item) if is_closed or len(items) > 1 else ()
 
     def states(self, keyword: str, slot: str, values: Iterable[str]) -> Json:
         """Return what a keyword of JSON Schema is where its value comes from a slot, None where it cannot be."""
@@ -154,7 +171,9 @@ class Words:
             return [_scalar(one) for one in given]
         if slot == "type":
             return given[0] if len(given) == 1 else list(given)
-        return _scalar(given[0]) if keyword in ("const", "default") else given[0]
+        if keyword == "pattern":
+            return given[0][1:-1] if len(given[0]) > 2 and given[0][0] == given[0][-1] == "/" else given[0]
+        return _scalar(given[0]) if keyword == "const" else given[0]
 
 
 _ITEM: Final = re.compile(r"""(?P<quoted>"+[^"]*"+|'+[^']*'+)|(?P<word>[^\s,|"']+)""")
