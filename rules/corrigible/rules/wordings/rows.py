@@ -204,6 +204,7 @@ def _head(data: Any, path: Path) -> Language:
         numbers=_numbers(data),
         types=_turned(data, "types", _TYPES),
         forms=_turned(data, "forms", ()),
+        has_spaces=data.get("spaces", True) is not False,
     )
     common = frozenset(map(fold, _list(data, "common")))
     return Language(path.stem, path, script, common, words, data.get("spaces", True) is not False)

@@ -27,6 +27,8 @@ GIVEN_AS: Final = {"fields": "field", "quoted": "value"}
 _QUOTED: Final = r"""(?:"+[^"]*"+|'+[^']*'+)"""
 _NAME: Final = r"[\w$@#/%-]+(?:[.:\[\]/*]+[\w$@#/%-]+)*\]?"
 _BARE: Final = r"""[^\s,;|"'()\[\]{}]+"""
+_LATIN_BARE: Final = _BARE.replace("]+", "\u0080-\U0010ffff]+")
+"""A bare value in a language without blanks between words ends where the letters of the language begin."""
 _BRACKETED: Final = r"(?:\[[^\[\]]*\]|\([^()]*\)|\{[^{}]*\}|<[^<>]*>)"
 _NUMBER: Final = r"[+-]?\d+(?:[.,_]\d+)*"
 _DOUBLE: Final = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u300c\u300d\u300e\u300f\u300a\u300b\uff02"
@@ -91,11 +93,14 @@ class Words:
     """The type of JSON Schema of each word for one."""
     forms: Mapping[str, str] = field(default_factory=dict)
     """The format of JSON Schema of each word for one."""
+    has_spaces: bool = True
+    """Whether the language writes blanks between words."""
 
     def pattern(self, slot: str, *, is_last: bool = False) -> str:
         """Return the expression of RE2 for what a slot takes; the last one of a row takes as much as there is."""
-        joins = "".join(rf",? *\b{join}\b|" if join.isascii() else f"{join}|" for join in self.joins)
-        item = f"(?:{_QUOTED}|{_BARE})"
+        joins = "".join(rf",? *\b{join}\b|" if join.isascii() else f" *{join}|" for join in self.joins)
+        bare = _BARE if self.has_spaces else _LATIN_BARE
+        item = f"(?:{_QUOTED}|{bare})"
         word = rf"(?:{_QUOTED}|[^\s,;\"']+)"
         match slot:
             case "field" | "instead":
@@ -104,7 +109,7 @@ class Words:
                 name = f"(?:{_QUOTED}|{_NAME})"
                 return rf"(?:\[[^\[\]]*\]|{name}(?:(?:{joins} *,) *{name})*)"
             case "value":
-                return f"(?:{_QUOTED}|{_BRACKETED}|{_BARE})"
+                return f"(?:{_QUOTED}|{_BRACKETED}|{bare})"
             case "quoted":
                 return _QUOTED
             case "limit":
@@ -150,7 +155,7 @@ class Words:
         if is_closed := folded[:1] + folded[-1:] in ("[]", "()", "{}", "<>"):
             written, folded = written[1:-1], folded[1:-1]
         items: list[str] = []
-        for part in _ITEM.finditer(folded):
+        for part in (_ITEM if self.has_spaces else _LATIN_ITEM).finditer(folded):
             if len(items) == _MOST_OPTIONS:
                 break
             if part["word"] is None or part["word"] not in self.joins:
@@ -177,6 +182,7 @@ class Words:
 
 
 _ITEM: Final = re.compile(r"""(?P<quoted>"+[^"]*"+|'+[^']*'+)|(?P<word>[^\s,|"']+)""")
+_LATIN_ITEM: Final = re.compile(_ITEM.pattern.replace("']+)", "'\u0080-\U0010ffff]+)"))
 
 
 def number_of(written: str) -> int | float | None:
