@@ -129,11 +129,9 @@ class Words:
         folded = fold(written)
         match slot:
             case "field" | "instead":
-                name = _unquoted(written).rstrip(".:,")
-                return () if not name or fold(name) in self.not_names else (name,)
+                return self._names([written])
             case "fields":
-                names = [name.rstrip(".:") for name in self._options(written, folded) or (_unquoted(written),)]
-                return tuple(name for name in names if name and fold(name) not in self.not_names)
+                return self._names(self._items(written, folded)[0])
             case "limit":
                 number = self.numbers.get(folded)
                 return (written if number is None else str(number),)
@@ -152,6 +150,21 @@ class Words:
 
     def _options(self, written: str, folded: str) -> tuple[str, ...]:
         """Return the items of a list; none where it is one word without quotes, which goes on with the sentence."""
+        parts, is_closed = self._items(written, folded)
+        items = [_unquoted(part.rstrip(".:;")) for part in parts]
+        if len(items) == 1 and is_closed:
+            items = [item.strip() for item in re.split(r"[|,]", items[0], maxsplit=_MOST_OPTIONS)]
+        return tuple(item for item in items if item) if is_closed or len(items) > 1 else ()
+
+    def _names(self, parts: Iterable[str]) -> tuple[str, ...]:
+        """Return those parts that are names: what is quoted, and words that are none of the language's own."""
+        names = ((part, _unquoted(part.rstrip(".:,"))) for part in parts)
+        return tuple(
+            name for part, name in names if name and (part[0] in _QUOTES or fold(name) not in self.not_names)
+        )
+
+    def _items(self, written: str, folded: str) -> tuple[list[str], bool]:
+        """Return the items of a list as they are written, and whether brackets or quotes show where it ends."""
         if is_closed := folded[:1] + folded[-1:] in ("[]", "()", "{}", "<>"):
             written, folded = written[1:-1], folded[1:-1]
         items: list[str] = []
@@ -159,11 +172,9 @@ class Words:
             if len(items) == _MOST_OPTIONS:
                 break
             if part["word"] is None or part["word"] not in self.joins:
-                items.append(_unquoted(written[part.start() : part.end()].rstrip(".:;")))
+                items.append(written[part.start() : part.end()])
                 is_closed = is_closed or part["word"] is None
-        if len(items) == 1 and is_closed:
-            items = [item.strip() for item in re.split(r"[|,]", items[0], maxsplit=_MOST_OPTIONS)]
-        return tuple(item for item in items if item) if is_closed or len(items) > 1 else ()
+        return items, is_closed
 
     def states(self, keyword: str, slot: str, values: Iterable[str]) -> Json:
         """Return what a keyword of JSON Schema is where its value comes from a slot, None where it cannot be."""
