@@ -226,9 +226,12 @@ def read(text: str, more: Wordings | None = None) -> Reading:
 
 
 def _asked(folded: str) -> Iterator[Wordings]:
+    """Yield the rows of each language that a text may be in; not where another one has all its words and more."""
     words = set(_WORD.findall(folded))
-    for language in languages():
-        if language.is_of(folded, words):
+    asked = [language for language in languages() if language.is_of(folded, words)]
+    for language in asked:
+        known = language.common & words
+        if not known or not any(known < other.common & words for other in asked):
             yield _ready(language.name)
 
 
