@@ -226,12 +226,19 @@ def read(text: str, more: Wordings | None = None) -> Reading:
 
 
 def _asked(folded: str) -> Iterator[Wordings]:
-    """Yield the rows of each language that a text may be in; not where another one has all its words and more."""
+    """Yield the rows of each language that a text may be in.
+
+    Not where another one has all its words and more, and not in Chinese where a text has signs that only Japanese has.
+    """
     words = set(_WORD.findall(folded))
     asked = [language for language in languages() if language.is_of(folded, words)]
     for language in asked:
         known = language.common & words
-        if not known or not any(known < other.common & words for other in asked):
+        is_another = any(
+            (known and known < other.common & words) or (language.script, other.script) == ("han", "kana")
+            for other in asked
+        )
+        if not is_another:
             yield _ready(language.name)
 
 
