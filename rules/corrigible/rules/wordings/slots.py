@@ -14,7 +14,7 @@ SLOTS: Final[Mapping[str, str]] = {
     "field": "the name of a member or parameter, quoted or an identifier, also a path",
     "fields": "such a name or a list of names; the values are called `field`, too",
     "value": "a value: quoted, a number, a word, or JSON in brackets",
-    "quoted": "a text in quotation marks; the value is called `value`",
+    "quoted": "a text in quotation marks, or an expression from `^` to `$`; the value is called `value`",
     "limit": "a number",
     "options": "a list in any brackets or quotes, joined by commas, `|` or the language's words for or and and",
     "thing": "one to five words for an object, such as `the table 'orders'`",
@@ -24,7 +24,7 @@ SLOTS: Final[Mapping[str, str]] = {
 }
 _QUOTED: Final = r"""(?:"+[^"]*"+|'+[^']*'+)"""
 _NAME: Final = rf"(?:{_QUOTED}|[\w$@#/%-]+(?:[.:\[\]/*]+[\w$@#/%-]+)*\]?)"
-_BARE: Final = r"""[^\s,;|"'()\[\]{}]+"""
+_BARE: Final = r"""[^\s,;|"'()\[\]{}<>]+"""
 _LATIN_BARE: Final = _BARE.replace("]+", "\u0080-\U0010ffff]+")
 """A bare value in a language without blanks between words ends where the letters of the language begin."""
 _BRACKETED: Final = r"(?:\[[^\[\]]*\]|\([^()]*\)|\{[^{}]*\}|<[^<>]*>)"
@@ -110,7 +110,7 @@ class Words:
             "instead": _NAME,
             "fields": rf"(?:\[[^\[\]]*\]|{_NAME}(?:(?:{joins} *,) *{_NAME})*)",
             "value": f"(?:{_QUOTED}|{_BRACKETED}|{bare})",
-            "quoted": _QUOTED,
+            "quoted": rf"(?:{_QUOTED}|\^\S+\$)",
             "limit": f"(?:{'|'.join([_NUMBER, *_longest_first(self.numbers)])})",
             "options": rf"(?:{_BRACKETED}|{item}(?:(?:{joins} *[,|/]) *{item})*)",
             "thing": f"(?:{_WORD} ){{0,4}}{'' if is_last else '?'}{_WORD}",
