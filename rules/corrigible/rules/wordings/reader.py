@@ -25,7 +25,7 @@ _MOST_TIMES: Final = 8
 _READ: Final = 256
 """Texts whose readings are kept."""
 _OF_A_ROW: Final = 96 << 10
-"""Bytes for what RE2 keeps of texts, for each row: it is asked where its set has found it, so that more is no faster."""
+"""Bytes for what RE2 keeps of texts, of each row. Only rows that a set has found are asked: more is no faster."""
 _ENDS: Final = re.compile(r"""\n|(?:[.!]+['")\]]*|\?+(?! ?["'\[({])|;)(?= |$|[^\x00-\x7f])|\u3002""")
 _ABBREVIATION: Final = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|max|min|no|nr|z\.b|p\.ex|bzw|ej|ca)\.$")
 _SPACES: Final = re.compile(r"[ \t]{2,}")
