@@ -13,7 +13,7 @@ from corrigible.rules.errors import gather, suggest_spelling
 from corrigible.rules.language.file_model import FileModel, checked
 from corrigible.rules.language.pack_model import WordingText
 from corrigible.rules.language.yaml_source import Source, Trail, read_source
-from corrigible.rules.wordings.reader import Wordings, read_with
+from corrigible.rules.wordings.reader import Wordings, read
 from corrigible.rules.wordings.rows import FOLDER, SCRIPTS, Kind, Rows, languages, made_language, made_rows
 from corrigible.rules.wordings.slots import SLOTS, Words, name_of
 
@@ -130,7 +130,7 @@ def _of_sentences(text: WordingText, rows: Rows, number: int) -> Iterator[tuple[
     row = rows.rows[number]
     try:
         wordings = Wordings(Rows(rows.language, rows.words, rows.has_spaces, (row,)))
-        found = [read_with(example, wordings).said for example in text.example]
+        found = [read(example, only=wordings).said for example in text.example]
     except ValueError as problem:
         yield "pattern", f"no expression of RE2: {problem}"
         return
@@ -142,5 +142,5 @@ def _of_sentences(text: WordingText, rows: Rows, number: int) -> Iterator[tuple[
         if found[0] and list(given) != values:
             yield "gives", f"gives {slot} of its first example: {', '.join(given) or 'nothing'}"
     for counter in text.counter:
-        if read_with(counter, wordings).said:
+        if read(counter, only=wordings).said:
             yield "counter", f"matches its counter-example: {counter}"
