@@ -172,7 +172,7 @@ _LAST_SLOT: Final = re.compile(r"\{[a-z]+\}$")
 
 def _bounded(expression: str, pattern: str, rows: Rows, *, is_open: bool = False) -> str:
     """Return an expression that begins and ends where words do, unless its pattern says where or its end is open."""
-    if not rows.has_spaces:
+    if not rows.words.has_spaces:
         return expression
     first = "" if _BEGINS.match(pattern) else r"(?:^|\W)"
     return f"{first}{expression}" + ("" if is_open or _ENDED.search(pattern) else r"(?:\W|$)")

@@ -98,7 +98,7 @@ class Words:
     forms: Mapping[str, str] = field(default_factory=dict)
     """The format of JSON Schema of each word for one."""
     has_spaces: bool = True
-    """Whether the language writes blanks between words."""
+    """Whether the language writes blanks between words: then a row begins and ends where words do."""
 
     def pattern(self, slot: str, *, is_last: bool = False) -> str:
         """Return the expression of RE2 for what a slot takes; the last one of a row takes as much as there is."""
