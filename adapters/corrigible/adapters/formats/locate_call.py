@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from corrigible.adapters.formats.message.complaint import told_state
 from corrigible.adapters.formats.message.names_told import names_in_message
-from corrigible.adapters.formats.message.own_action import reason_of_call
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,
     is_label,
@@ -120,7 +120,7 @@ def told_in_call(
 ) -> tuple[Violation, str]:
     """Return an error of a gRPC call with what its sentence tells, and its place."""
     message = _CHOICES.sub("", error.message)
-    if (code or error.type) == "NOT_FOUND" and reason_of_call(message, request.method) is not None:
+    if (code or error.type) == "NOT_FOUND" and told_state(message) is not None:
         return error, ""  # it is there, in another state
     if error.type in _OF_MISMATCH and (place := place_of_mismatch(message, sent)):
         return error._replace(type="INVALID_ARGUMENT", constraint="", stated={}), place
@@ -184,7 +184,7 @@ def likely(
     """
     meant = code or error.type
     if meant == "NOT_FOUND":
-        is_state = reason_of_call(error.message, request.method) is not None
+        is_state = told_state(error.message) is not None
         is_own = error.type in _NO_CODE and "KeyError" in str(
             error.native.get("top", "")
         )  # a name that the service looked for by itself
@@ -197,9 +197,7 @@ def likely(
             return error._replace(native={**error.native, "likely": places}) if places else error
         top = str(error.native.get("top", ""))
         if chose_none and (
-            is_fault(error.message)
-            or _OWN.search(top) is not None
-            or reason_of_call(error.message, request.method) is not None
+            is_fault(error.message) or _OWN.search(top) is not None or told_state(error.message) is not None
         ):
             return error
         is_of_service = error.type == "INTERNAL"

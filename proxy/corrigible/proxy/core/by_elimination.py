@@ -12,8 +12,8 @@ from typing import Final
 import orjson
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.message.complaint import speaks_of_state
 from corrigible.adapters.formats.message.sent_values import says_absent
-from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.formats.place_by_label import has_label
 from corrigible.adapters.formats.place_by_message import suspected_place
 from corrigible.adapters.formats.place_in_patch import is_patch

@@ -35,18 +35,16 @@ from corrigible.schema.exchange import Json, Protocol, Request
 
 from .absent_thing import EVEN
 from .answer_form import violation_of_accept
+from .answers import answered, asked_as_a_whole, settled_by_somebody
 from .api_profile import Explanation, RefusalCase
-from .barred_member import barred_members
 from .body_form import violation_of_form
 from .by_elimination import by_elimination
 from .forbidden_value import forbidden_value
-from .gone_already import gone_already
 from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, may_be_judged
 from .rule_scope import scope_of, told_apart
 from .several_members import repair_several
 from .state import ReadsState, suggest_by_state
-from .state_refusal import refused_as_a_whole, refused_for_state, settled_by_somebody
 from .stated_limits import with_stated_limits
 from .told_together import moved_from, rank, with_members_told
 from .unsent_value import names_unsent, unsent_value
@@ -364,8 +362,7 @@ class ErrorMatcher:
     def _about_state(self, number: int) -> RuleResult | None:
         """Return what is told where an error is about no value of the request, and so are the others."""
         error = self._case.errors[number]
-        told = None if self._settled else gone_already(self._case, error) or refused_for_state(self._case, error)
-        told = told or (None if self._settled else barred_members(self._case))
+        told = None if self._settled else answered(self._case, error)
         if told is None:
             return None
         if self._explanation is not None:
@@ -376,7 +373,7 @@ class ErrorMatcher:
         """Ask for another path where nothing else was sent, nothing is wrong with it, and the error says no more."""
         if self._description is None or self._settled or self._violations_at():
             return None
-        asked = refused_as_a_whole(self._case, self._case.errors[number], self._description)
+        asked = asked_as_a_whole(self._case, self._case.errors[number], self._description)
         return None if asked is None else result_of(asked, _DESCRIPTION)
 
     def _by_elimination(self, number: int) -> Iterator[RuleResult]:

@@ -19,8 +19,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from corrigible.adapters.formats.message.complaint import told_state
 from corrigible.adapters.formats.message.sent_values import SentValue
-from corrigible.adapters.formats.message.state_wording import told_reason
 from corrigible.adapters.formats.sent_places import sent_places
 from corrigible.rules.budget import spend
 from corrigible.rules.safety.decisive import words
@@ -91,7 +91,7 @@ _LIMITS: Final = frozenset({"minLength", "maxLength", "minimum", "maximum", "exc
 
 
 def _repeated(message: str, sent: Sequence[SentValue]) -> SentValue | None:
-    if told_reason(message) is not None:
+    if told_state(message) is not None:
         return None  # it may say of it what no other value mends
     told = [one for one in sent if isinstance(one.value, str) and one.value and repeats(message, one.value)]
     return told[0] if len(told) == 1 and len(str(told[0].value)) >= _DISTINCT else None
@@ -119,7 +119,7 @@ def _only(case: RefusalCase, message: str, sent: Sequence[SentValue]) -> SentVal
     is_elsewhere = _OF_THE_SERVER.search(message) is not None or ABOUT_ABSENCE.search(message) is not None
     if case.exchange.status == _CONFLICT or REFUSES_VALUE.search(message) is None:
         return None
-    if case.match.params or is_elsewhere or len(message.split()) < _FEW_WORDS or told_reason(message) is not None:
+    if case.match.params or is_elsewhere or len(message.split()) < _FEW_WORDS or told_state(message) is not None:
         return None
     if _QUOTED.search(message) is not None:
         return None  # it names what is meant, and that was not found in what was sent

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.formats.message.state_wording import speaks_of_state
+from corrigible.adapters.formats.message.complaint import speaks_of_state
 from corrigible.rules.pointer import escape
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation

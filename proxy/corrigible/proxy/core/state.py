@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Final, Protocol, runtime_checkable
 
+from corrigible.adapters.formats.message.complaint import told_state
 from corrigible.adapters.formats.message.database import StoredConstraint, stored_constraint
 from corrigible.adapters.formats.message.sent_values import ABSENT
-from corrigible.adapters.formats.message.state_wording import Reason, told_reason
 from corrigible.adapters.openapi.related_reads import NamedResource, RelatedReads
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, escape, value_at
@@ -23,6 +23,7 @@ from corrigible.rules.schema_repair.route import schema_of_path, with_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, ask, edit, guarded_edit, is_secret
 from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import Kind
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 from corrigible.schema.exchange import Protocol as Wire
@@ -119,7 +120,7 @@ class _State(References, Conflicts):
         if refused_parameter(self._case, self._error) is not None:
             return None  # the path leads where it should
         if not in_parameters and (status == 404 or (status in (400, 422) and refuses_value)):
-            if told_reason(self._message) in (Reason.CREDENTIALS, Reason.FEATURE, Reason.RIGHT, Reason.LIMIT):
+            if told_state(self._message) in (Kind.CREDENTIALS, Kind.FEATURE, Kind.RIGHT, Kind.LIMIT):
                 return None  # the path may well be right
             return (yield from self._absent())
         return None

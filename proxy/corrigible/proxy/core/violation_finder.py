@@ -23,8 +23,8 @@ from typing import Final, runtime_checkable
 from typing import Protocol as TypingProtocol
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.message.complaint import speaks_of_state
 from corrigible.adapters.formats.message.sent_values import has_word
-from corrigible.adapters.formats.message.state_wording import speaks_of_state
 from corrigible.adapters.openapi.related_reads import split_extension
 from corrigible.rules.pointer import MISSING, segments, value_at
 from corrigible.rules.safety.nearness import is_same
