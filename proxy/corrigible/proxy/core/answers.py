@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
+from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import unquote
@@ -25,7 +26,7 @@ from corrigible.adapters.formats.message.complaint import complaint
 from corrigible.adapters.formats.place_by_message import suspected_place
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import escape, segments, value_at
-from corrigible.rules.safety.decisive import READS, word_set, words
+from corrigible.rules.safety.decisive import READS, words
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.schema_repair.nesting import REQUIRED
@@ -56,6 +57,8 @@ class Fact(Enum):
 
     REPEATED = "the text repeats a value, or names a member, that was sent"
     REFERENCE = "what it repeats is the identifier of something"
+    NAMES_A_VALUE = "the text has the name of a member or of a variable of the path"
+    OF_THE_SERVER = "the text is about the server itself"
     ABOUT_A_VALUE = "the text is about something that was sent, and not about what the path names"
     DONE = "the text says that what the request does has been done, of what the path names"
     PASSING = "the answer says when to come back, or that something else ends by itself"
@@ -148,6 +151,7 @@ class Row(NamedTuple):
 
 
 _CONFLICT: Final = 409
+_GONE: Final = 410
 _REFUSED: Final = frozenset({400, 409, 412, 422, 423})
 """Statuses of refusals of the request, those that gateways give for codes of google.rpc among them."""
 _PATH: Final = frozenset({404, 405, 501})
@@ -184,7 +188,12 @@ ROWS: Final = (
     _row("reference", {Kind.STATE, Kind.FIXED, Kind.LIMIT}, {500}, Fact.REFERENCE, Answer.ASK, "another thing may do"),
     _row("repeated", _ALL, _ANY, Fact.REPEATED, Answer.SILENT, "what is repeated may be what is wrong"),
     _row("passing", _STANDING, _REFUSED, Fact.PASSING, Answer.WAIT, "it ends by itself"),
+    _row("named value", _STANDING, _REFUSED, Fact.NAMES_A_VALUE, Answer.ASK, "another value may do"),
+    _row(
+        "elsewhere", {Kind.FIXED}, _REFUSED, Fact.ABOUT_A_VALUE, Answer.SILENT, "a part may be fixed, and not the rest"
+    ),
     _row("about a value", _STANDING, _REFUSED, Fact.ABOUT_A_VALUE, Answer.ASK, "another value may do"),
+    _row("own state", {Kind.STATE}, {500}, Fact.OF_THE_SERVER, Answer.SILENT, "a fault of the server is nobody's task"),
     _row("caller", {Kind.CREDENTIALS}, _ANY, Answer.TELL, "no request does without credentials"),
     _row("right", {Kind.RIGHT}, _ANY - {403}, Answer.TELL, "who may is decided by others; of 403 rules say so"),
     _row("not offered", {Kind.FEATURE, Kind.LIMIT}, _ANY, Answer.TELL, "it is so for every path"),
@@ -216,6 +225,8 @@ class _Refusal:
         self._case, self._request, self._error = case, case.request, error
         self._reading = read(error.message)
         told = complaint(self._reading, self._names(), is_bare=self._is_bare())
+        if told is None and case.exchange.status == _GONE and self._reading.of(Kind.ABSENT):
+            told = Kind.ABSENT
         self.kind = told or _OF_CODE.get(error.code) or _OF_CODE.get(error.type)
         self._known: dict[Fact, bool] = {}
         self._place = ""
@@ -301,22 +312,37 @@ class _Refusal:
         ):
             return False
         around = described.declared_place(self._request, self._case.match.operation, place).parent_schema or {}
-        subjects = {letters(one) for said in self._reading.said for one in subjects_of(said, self._reading)}
-        return name in (around.get(REQUIRED) or ()) and letters(name) in subjects
+        return name in (around.get(REQUIRED) or ()) and letters(name) in self._subjects
 
     def _is_reference(self) -> bool:
         return self._is_fact(Fact.REPEATED) and not _REFERENCES.isdisjoint(words(segments(self._place)[-1])[-1:])
 
     def _is_about_a_value(self) -> bool:
         place = about_value(self._reading, self._request, self._named)
+        if place and place in _WHOLE and self.kind is Kind.LIMIT:
+            numbers = [at for at, one in values_in(self._request.body, "/body") if isinstance(one, int | float)]
+            place = numbers[0] if len(numbers) == 1 else place  # less of it may do
         self._place = place or self._place
         return bool(place)
+
+    def _is_names_a_value(self) -> bool:
+        if not self._subjects.isdisjoint(map(letters, self._case.match.params)):
+            self._place = "/path"
+            return True
+        return self._is_about_a_value() and self._place not in _WHOLE
+
+    def _is_of_the_server(self) -> bool:
+        return any(not _OF_THE_API.isdisjoint(_stems(one)) for one in self._subjects)
+
+    @cached_property
+    def _subjects(self) -> set[str]:
+        return {letters(one) for said in self._reading.said for one in subjects_of(said, self._reading)}
 
     def _is_done(self) -> bool:
         """Whether a short text says that what the request does is so already, and speaks of what the path names."""
         text, request = self._error.message, self._request
         last = {*_stems(request.path.rpartition("/")[2]), *(_TAKING if request.method == "DELETE" else ())}
-        is_told = "already" in text.lower().split() and not last.isdisjoint(_stems(text))
+        is_told = "already" in words(text) and not last.isdisjoint(_stems(text))
         return is_told and len(text.split()) <= _FEW_WORDS and not self._is_qualified()
 
     def _is_qualified(self) -> bool:
@@ -355,7 +381,7 @@ _OTHER_CODES: Final = frozenset(
 """Codes of google.rpc that servers send for what is about no value of the request."""
 _WHOLE: Final = ("", "/", "/path", "/method", "/body", "/query")
 _REFERENCES: Final = frozenset({"id", "uuid", "key", "name", "slug"})
-_TAKING: Final = word_set("delete remove destroy detach unassign revoke uninstall drop purge")
+
 _FEW_WORDS: Final = 8
 _FEWEST_WORDS: Final = 3
 _ELSEWHERE: Final = (
@@ -371,7 +397,6 @@ _ELSEWHERE: Final = (
 """Kinds of complaints that are about something else than the resource of the path."""
 _MOST_VALUES: Final = 100
 _LONGEST: Final = 200
-_SHORTEST: Final = 3
 
 
 def about_value(reading: Reading, request: Request, names: Collection[str]) -> str:
@@ -388,13 +413,16 @@ def about_value(reading: Reading, request: Request, names: Collection[str]) -> s
         for place, _ in islice(values_in(value, at), _MOST_VALUES)
     ]
     named = [one for one in places if (own := _stems_of(one)) and own <= told and not own <= here]
+    alike = [one for one in places if not told.isdisjoint(_stems_of(one) - here)]
+    if len(alike) == 1:
+        return alike[0]
     if named:
         return named[0] if len(named) == 1 else part
-    if request.body is None or any(repeats(reading.text, one) for one in names):
+    if request.body is None or not told.isdisjoint(here) or any(repeats(reading.text, one) for one in names):
         return ""
     subjects = [{*_stems(one)} - _NO_THING for said in reading.said for one in subjects_of(said, reading)]
     subjects = [one for one in subjects if one]
-    if not subjects or any(not one.isdisjoint(here | _OF_THE_API) for one in subjects):
+    if not subjects or any(not one.isdisjoint(_OF_THE_API) for one in subjects):
         return ""
     return places[0] if len(places) == 1 else part
 
@@ -429,13 +457,19 @@ def _stems_of(place: str) -> frozenset[str]:
     return frozenset(one for one in _stems(name) if one not in _VAGUE)
 
 
+_SHORTEST: Final = 3
+_ENDINGS: Final = (("ies", "es", "s"), ("ing", "ied", "ed", "d"))
+
+
 def _stems(text: str) -> Iterator[str]:
     """Yield the words of a text or name, without the endings of plurals and of forms of verbs."""
     for word in words(text):
-        if len(word) >= _SHORTEST:
+        plain = word
+        for endings in _ENDINGS:
             plain = next(
-                (word[: -len(one)] for one in _ENDINGS if word.endswith(one) and len(word) - len(one) > 2), word
+                (plain[: -len(one)] for one in endings if plain.endswith(one) and len(plain) > len(one) + 2), plain
             )
+        if len(word) >= _SHORTEST:
             yield plain.rstrip("e")
 
 
@@ -444,16 +478,18 @@ _SENTENCE_ENDS: Final = (". ", "; ", ": ", "\n")
 _FOR_GOOD: Final = (".past", ".too-late", ".no-longer")
 _ENDING: Final = (".under-way", ".locked-by-another")
 """Rows of what ends by itself."""
-_NO_THING: Final = word_set(
-    "this that thes thos it they you your the and not has have been was wer can cannot only som"
+_NO_THING: Final = frozenset(
+    _stems("this that these those it they you your the and not has have been was were can cannot only some")
 )
-_ENDINGS: Final = ("ing", "ied", "ies", "ed", "es", "s", "d")
-_VAGUE: Final = word_set("id nam typ valu data item key stat status")
-_OF_THE_API: Final = word_set(
-    "api server servic system platform instanc installation deployment databas cluster backend hardwar kernel tenant"
-    " organization organisation workspac licens licenc plan subscription edition featur functionality modul plugin"
-    " quota limit storag disk memory capacity operation action request endpoint access permission privileg login"
-    " configuration setting administrator"
+_VAGUE: Final = frozenset(_stems("id name type value data item key status state"))
+_TAKING: Final = frozenset(_stems("delete remove destroy detach unassign revoke uninstall drop purge"))
+_OF_THE_API: Final = frozenset(
+    _stems(
+        "api server service system platform instance installation deployment database cluster backend hardware kernel"
+        " tenant organization organisation workspace license licence plan subscription edition feature functionality"
+        " module plugin quota limit storage disk memory capacity operation action request endpoint access permission"
+        " privilege login configuration setting administrator"
+    )
 )
 
 

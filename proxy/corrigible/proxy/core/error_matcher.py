@@ -202,13 +202,19 @@ class ErrorMatcher:
     def _of_forbidden(self, number: int) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
         """Return what is told of a 403: a person has to decide, unless the answer proves that a value is at fault."""
         case, error = self._case, self._case.errors[number]
-        place = forbidden_value(
-            case.request, case.errors, case.text, case.exchange.headers, lambda one: bool(self._violations_at(one))
-        )
+        place = forbidden_value(case.request, case.errors, case.text, case.exchange.headers, self._is_refused)
         if not place and (told := self._about_state(number)) is not None:
             return [told]
         result = yield from self._by_rule(number, last_resort=True, error=error._replace(pointer=place))
         return [] if result is None else [result]
+
+    def _is_refused(self, place: str) -> bool:
+        """Whether the description refuses what a place has, or lets nobody write there."""
+        case, described = self._case, self._description
+        if described is None:
+            return False
+        declared = described.declared_place(case.request, case.match.operation, place).schema
+        return declared.get("readOnly") is True or bool(self._violations_at(place))
 
     def _by_suspicion(self, number: int) -> Results:
         """Ask at the place that a message is likely about, where no error of the refusal has a place."""

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import Final
 
 from corrigible.rules.safety.nearness import letters
-from corrigible.rules.wordings import Kind, Reading, read
+from corrigible.rules.wordings import Kind, Reading, Said, read
 
 OF_STATE: Final = (
     Kind.CREDENTIALS,
@@ -42,6 +42,10 @@ _WEAK: Final = (
 )
 """Rows that are said of values and of faults as well: where nothing else is said, nothing is claimed."""
 
+_OF_NOBODY: Final = ".not-allowed-alone"
+"""The row that says of nothing in particular that it is not allowed: a value that was sent may be meant."""
+_IS_SO_ALREADY: Final = ".already"
+_FEWEST_WORDS: Final = 2
 _NOT_SET_UP: Final = ".no-x-found"
 """The row of what is not there, or is not configured."""
 
@@ -53,14 +57,14 @@ def complaint(reading: Reading, known: Collection[str] | None = None, *, is_bare
     it does is believed of names and values that are `known`, or of any where nothing is known. Of a request that is
     `is_bare` something may be missing that has no name in it.
     """
-    kinds = {one.kind for one in reading.said if not one.row.endswith((*_OF_A_VALUE, *_WEAK))}
+    kinds = {one.kind for one in reading.said if _is_claim(one, is_bare=is_bare)}
     kind = next((one for one in _ORDER if one in kinds), None)
-    if kind is None:
+    if kind is None or (kind not in _PLAIN and len(reading.text.split()) < _FEWEST_WORDS):
         return None
     for one in reading.said:
         named = {letters(name) for slot in _NAMING_SLOTS for name in one.slots.get(slot, ())}
-        is_known = known is None or not named or not named.isdisjoint(known)
-        is_of_value = one.kind in _OF_VALUES and (is_known or (one.kind is Kind.MISSING and is_bare))
+        is_known = known is None or not named.isdisjoint(known) or (not named and one.kind is not Kind.MISSING)
+        is_of_value = one.kind in _OF_VALUES and (is_known or (one.kind is Kind.MISSING and is_bare and bool(named)))
         if kind not in _PLAIN and (is_of_value or one.row.endswith(_OF_A_VALUE)):
             return None
         is_absent = one.kind is Kind.ABSENT and "thing" in one.slots and not one.row.endswith(_NOT_SET_UP)
@@ -68,6 +72,15 @@ def complaint(reading: Reading, known: Collection[str] | None = None, *, is_bare
         if one.kind is not kind and (is_absent or is_fault):
             return None
     return kind
+
+
+def _is_claim(said: Said, *, is_bare: bool) -> bool:
+    """Whether a row says by itself what is complained of."""
+    if said.kind is Kind.EXISTS:
+        return said.row.endswith(_IS_SO_ALREADY)
+    if said.row.endswith(_OF_NOBODY):
+        return is_bare
+    return not said.row.endswith((*_OF_A_VALUE, *_WEAK))
 
 
 def told_state(message: str) -> Kind | None:
