@@ -81,12 +81,6 @@ def test_a_text_for_an_object_with_a_name_is_confirmed(engine: Engine) -> None:
     assert getattr(following, "request", request).body == {"sizes": [{"name": "xl"}]}
 
 
-def test_parameters_that_cannot_be_combined_are_asked_for(engine: Engine) -> None:
-    request = Request("GET", "/images", query={"sort": "name:asc", "sort_key": "name"})
-    feedback = feedback_about(engine, request, 400, {"message": "Old and new sorting syntax cannot be combined"})
-    assert asked(feedback) == ["/query/sort", "/query/sort_key"]
-
-
 @pytest.mark.parametrize(
     ("media", "message", "is_told"),
     [

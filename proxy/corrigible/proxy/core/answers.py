@@ -413,6 +413,8 @@ def about_value(reading: Reading, request: Request, names: Collection[str]) -> s
         for place, _ in islice(values_in(value, at), _MOST_VALUES)
     ]
     named = [one for one in places if (own := _stems_of(one)) and own <= told and not own <= here]
+    if len(places) == 1 and (own := {*_stems(_name_at(places[0]))}) and own <= told - here:
+        return places[0]  # whatever it is called, it is the only one
     alike = [one for one in places if not told.isdisjoint(_stems_of(one) - here)]
     if len(alike) == 1:
         return alike[0]
@@ -453,8 +455,11 @@ def of_path(request: Request, text: str, names: Collection[str]) -> set[str]:
 
 
 def _stems_of(place: str) -> frozenset[str]:
-    name = next((one for one in reversed(segments(place)) if not one.isdecimal()), "")
-    return frozenset(one for one in _stems(name) if one not in _VAGUE)
+    return frozenset(one for one in _stems(_name_at(place)) if one not in _VAGUE)
+
+
+def _name_at(place: str) -> str:
+    return next((one for one in reversed(segments(place)) if not one.isdecimal()), "")
 
 
 _SHORTEST: Final = 3
