@@ -58,7 +58,9 @@ def _stated(error: Violation) -> Iterator[Violation]:
 _CODES: Final[Mapping[Kind, str]] = {
     Kind.ABSENT: "NOT_FOUND",
     Kind.EXISTS: "ALREADY_EXISTS",
-    **dict.fromkeys((Kind.MISSING, Kind.UNKNOWN, Kind.VALUE, Kind.MALFORMED, Kind.TOGETHER, Kind.APART), "INVALID_ARGUMENT"),
+    **dict.fromkeys(
+        (Kind.MISSING, Kind.UNKNOWN, Kind.VALUE, Kind.MALFORMED, Kind.TOGETHER, Kind.APART), "INVALID_ARGUMENT"
+    ),
 }
 """The codes of google.rpc that kinds of complaints stand for: those that are about the request."""
 
