@@ -39,6 +39,7 @@ from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
 from .forbidden_value import may_not_be_asked
+from .likely_place import likely_value
 from .request_at_fault import OF_UNKNOWN
 from .state_reader import repeats, values_in
 
