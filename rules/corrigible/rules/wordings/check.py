@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from corrigible.rules.errors import gather, suggest_spelling
-from corrigible.rules.language.file_model import FileModel, checked
+from corrigible.rules.language.file_model import FileModel, Names, checked
 from corrigible.rules.language.pack_model import WordingText
 from corrigible.rules.language.yaml_source import Source, Trail, read_source
 from corrigible.rules.wordings.reader import Wordings, read
@@ -31,7 +31,7 @@ class LanguageText(FileModel):
     script: str = "latin"
     spaces: bool = True
     common: list[str] = Field([])
-    parts: dict[str, str] = Field({})
+    parts: dict[str, Names] = Field({})
     joins: list[str] = Field([])
     not_names: list[str] = Field([])
     numbers: dict[str, int] = Field({})
@@ -49,9 +49,9 @@ def check_language(path: Path) -> Rows:
     for script in text.script.split():
         if script not in SCRIPTS:
             raise source.error(("script",), f'"{script}" is no script; scripts: {", ".join(SCRIPTS)}')
-    known: dict[str, str] = {}
+    known: dict[str, list[str]] = {}
     for name, alternatives in text.parts.items():
-        for problem in _of_pattern(alternatives, known):
+        for problem in (one for written in alternatives for one in _of_pattern(written, known)):
             raise source.error(("parts", name), problem)
         known[name] = alternatives
     language = made_language(path, source.data)

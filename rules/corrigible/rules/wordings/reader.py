@@ -155,14 +155,16 @@ def _expanded(pattern: str, rows: Rows, groups: dict[str, str]) -> str:
 
 
 def _wider(pattern: str, rows: Rows) -> str:
-    """Return an expression that matches wherever a pattern does: a slot at its beginning or end is one character."""
+    """Return an expression that matches wherever a pattern does, and more: most slots take anything in it."""
     wider = _OPTIONAL_SLOT.sub("", pattern)
     begun = _FIRST_SLOT.sub("", wider)
     ended = _LAST_SLOT.sub("", begun)
-    expression = f"(?:{_expanded(ended, rows, {})})"
-    if begun == wider:
-        expression = _bounded(expression, ended, rows, is_open=ended != begun)
-    return expression
+    expression = f"(?:{_SLOT.sub(lambda slot: _of_set(slot[1], rows), ended)})"
+    return _bounded(expression, ended, rows, is_open=ended != begun) if begun == wider else expression
+
+
+def _of_set(slot: str, rows: Rows) -> str:
+    return rows.words.pattern(slot) if slot in ("limit", "type", "form") else ".+"
 
 
 _OPTIONAL_SLOT: Final = re.compile(r"^\(\?:\{[a-z]+\}[^()|]*\)\?")

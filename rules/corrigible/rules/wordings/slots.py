@@ -102,21 +102,25 @@ class Words:
 
     def pattern(self, slot: str, *, is_last: bool = False) -> str:
         """Return the expression of RE2 for what a slot takes; the last one of a row takes as much as there is."""
-        joins = "".join(rf",? *\b{join}\b|" if join.isascii() else f" *{join}|" for join in self.joins)
         bare = _BARE if self.has_spaces else _LATIN_BARE
+        match slot:
+            case "field" | "instead":
+                return _NAME
+            case "quoted":
+                return rf"(?:{_QUOTED}|\^\S+\$)"
+            case "value":
+                return f"(?:{_QUOTED}|{_BRACKETED}|{bare})"
+            case "thing":
+                return f"(?:{_WORD} ){{0,4}}{'' if is_last else '?'}{_WORD}"
+            case "limit":
+                return f"(?:{'|'.join([_NUMBER, *_longest_first(self.numbers)])})"
+            case "type" | "form":
+                return f"(?:{'|'.join(_longest_first(self.types if slot == 'type' else self.forms))})"
+        joins = "".join(rf",? *\b{join}\b|" if join.isascii() else f" *{join}|" for join in self.joins)
+        if slot == "fields":
+            return rf"(?:\[[^\[\]]*\]|{_NAME}(?:(?:{joins} *,) *{_NAME})*)"
         item = f"(?:{_QUOTED}|{bare})"
-        return {
-            "field": _NAME,
-            "instead": _NAME,
-            "fields": rf"(?:\[[^\[\]]*\]|{_NAME}(?:(?:{joins} *,) *{_NAME})*)",
-            "value": f"(?:{_QUOTED}|{_BRACKETED}|{bare})",
-            "quoted": rf"(?:{_QUOTED}|\^\S+\$)",
-            "limit": f"(?:{'|'.join([_NUMBER, *_longest_first(self.numbers)])})",
-            "options": rf"(?:{_BRACKETED}|{item}(?:(?:{joins} *[,|/]) *{item})*)",
-            "thing": f"(?:{_WORD} ){{0,4}}{'' if is_last else '?'}{_WORD}",
-            "type": f"(?:{'|'.join(_longest_first(self.types))})",
-            "form": f"(?:{'|'.join(_longest_first(self.forms))})",
-        }[slot]
+        return rf"(?:{_BRACKETED}|{item}(?:(?:{joins} *[,|/]) *{item})*)"
 
     def values(self, slot: str, written: str) -> tuple[str, ...]:
         """Return the values of what a slot took; none where that is no value of its kind."""
