@@ -167,11 +167,11 @@ def _of_call(error: Violation, best: Ranked, exchange: Exchange) -> Violation:
     if error.pointer.startswith(("/path", "/query")):
         error = error._replace(pointer="")
     chose_none = error.type in _CHOSE_NONE
-    if chose_none and is_fault(error.message):
+    is_told = error.likely[0].is_told
+    if chose_none and not is_told and is_fault(error.message):
         return error._replace(pointer="", param="", likely=())
     if best.place.part == "method" and best.probability >= SURE:
         return error._replace(pointer="", param="")
-    is_told = error.likely[0].is_told
     code = code_said(error.message) if chose_none else error.type
     if best.place.depth and best.probability >= SURE and best.place.part == "body":
         if chose_none and is_told:

@@ -68,11 +68,9 @@ _CODES: Final[Mapping[Kind, str]] = {
 def code_said(message: str) -> str:
     """Return the code that a complaint about a request stands for; empty where a text may be about something else."""
     kinds = {one.kind for one in read(message).said}
-    if Kind.FAULT in kinds:
-        return ""
     return next((code for kind, code in _CODES.items() if kind in kinds), "")
 
 
 def is_fault(message: str) -> bool:
-    """Whether a text is about a service that failed by itself, whatever else it says."""
-    return bool(read(message).of(Kind.FAULT))
+    """Whether all that a text says is that a service failed by itself."""
+    return {one.kind for one in read(message).said} == {Kind.FAULT}
