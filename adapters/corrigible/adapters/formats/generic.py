@@ -58,10 +58,22 @@ class MappedFormat:
         self._mapping = mapping
 
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
-        return [
+        """Return the errors; where the mapping has no places, one for each place that the answer tells exactly."""
+        errors = [
             Violation(code=one.code, message=one.message, pointer=one.pointer, type=one.type, native=one.native)
             for one in self._mapping.errors(body, exchange.headers)
         ]
+        if len(errors) != 1 or errors[0].pointer or self._mapping.detail is not None:
+            return errors
+        (whole,) = errors
+        found = [told for one in find_errors(body, exchange.request) for told in _opened(one, exchange.request)]
+        placed = [one for one in found if one.pointer][:_MOST]
+        return [
+            one._replace(
+                code=whole.code or one.code, type=whole.type or one.type, native={**one.native, **whole.native}
+            )
+            for one in placed
+        ] or errors
 
 
 def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
@@ -119,15 +131,16 @@ def answer_inside(error: Violation, request: Request, depth: int = 0) -> list[Vi
     if literal is None or not isinstance(literal.value, (dict, list)):
         return []
     places = places_of(literal.value, request)
-    if places is None or places:
+    is_quoted = isinstance(request.body, str) and error.message[literal.start : literal.end] in request.body
+    if places is None or places or is_quoted:
         return []
     found = [deep for one in find_errors(literal.value, request) for deep in _deeper(one, request, depth)]
     listed = [one for one in found if one.pointer and (one.code or complains(one.message))]
     if not listed and isinstance(literal.value, dict):
         told = folded(literal.value)
         is_all = literal.start == 0 and literal.end == len(error.message.rstrip())
-        is_answer = not SENTENCES.isdisjoint(told) and (is_all or "error" in told or not told.keys().isdisjoint(CODES))
-        listed = [one for one in found if is_answer and " " in one.message]
+        is_answer = is_all or len(told) == 1 or "error" in told or not told.keys().isdisjoint(CODES)
+        listed = [one for one in found if is_answer and not SENTENCES.isdisjoint(told) and " " in one.message]
     outer = error.native.get("members")
     around = outer if isinstance(outer, dict) else {}
     return [
