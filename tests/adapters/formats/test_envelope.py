@@ -21,7 +21,8 @@ from tests._support.by_description import engine_of, feedback_about, followed
 from tests._support.rows import rows
 
 BODY = {"slot": 2, "colour": "rde", "amount": 900, "item": {"sku": "x", "qty": 5}, "tags": ["a", "b"], "max_tokens": 5}
-REQUEST = Request("POST", "/bookings", {"page": "1"}, {"content-type": "application/json"}, BODY)
+QUERY = {"page": "1", "filter": 'message = "two words"'}
+REQUEST = Request("POST", "/bookings", QUERY, {"content-type": "application/json"}, BODY)
 
 
 def read(body: Any, status: int = 400, request: Request = REQUEST) -> list[Violation]:
@@ -136,7 +137,9 @@ INNER = (
             *("invalid_key", "The key is no good", ""),
         ),
         ('up: {"detail": "{\\"message\\": \\"is bad\\", \\"field\\": \\"colour\\"}"}', "own", "is bad", "/body/colour"),
+        ('RPC ended: status = INVALID, details = "colour is bad", at = 7', "own", "colour is bad", "/body/colour"),
         # What was sent, and data that is no answer, say nothing.
+        ('no filter: message = "two words"', *("own", 'no filter: message = "two words"', "")),
         ('cannot read {"sku": "x", "qty": 5}', "own", 'cannot read {"sku": "x", "qty": 5}', "/body/item"),
         ('see {"title": "a book", "pages": 7}', "own", 'see {"title": "a book", "pages": 7}', ""),
     ],

@@ -24,7 +24,7 @@ from .json_errors import find_errors
 from .members import About, complains, folded, plain_code, said_of_places
 from .message.literals import find_literal
 from .message.usual_words import in_usual_words
-from .text_shapes import told_in
+from .text_shapes import printed_text, told_in
 
 _MOST: Final = 64
 """Errors of one answer, those that texts hold included."""
@@ -127,6 +127,8 @@ def answer_inside(error: Violation, request: Request, depth: int = 0) -> list[Vi
 
     `Error code: 400 - {'error': {'message': "Unsupported parameter: 'max_tokens'", 'param': 'max_tokens'}}`
     """
+    if printed := printed_text(error.message, request):
+        return [error._replace(message=printed)]
     literal = find_literal(error.message)
     if literal is None or not isinstance(literal.value, (dict, list)):
         return []

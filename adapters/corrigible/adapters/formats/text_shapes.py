@@ -9,6 +9,7 @@
 | protovalidate, printed | `validation errors:\n - items[1].sku: does not match [string.pattern]` |
 | lists of complaints | `Invalid input data:\n- quantity: expected number, received string` |
 | a path in a sentence | `must be a list (at /box/sizes)`, `box.sizes: not a list` |
+| grpcio and others, fields | `status = INVALID_ARGUMENT, details = "no field x in Order"` |
 | Slack and others, at the end | `failed to match all allowed schemas [json-pointer:/blocks/1/accessory]` |
 
 These patterns and `OF_PART` are the only ones that the envelope applies to a text.
@@ -120,6 +121,25 @@ SHAPES: Final = (
         ),
     ),
 )
+
+
+_PRINTED: Final = re.compile(
+    r'\b(?i:(?:err(?:or)?_?)?(?:msg|message|details?|desc|description|reason)) ?= ?"(?P<text>[^"\n]{3,500})"'
+)
+_LONGEST_REQUEST: Final = 100_000
+
+
+def printed_text(message: str, request: Request) -> str:
+    """Return the sentence of an error that a program printed with its fields; empty where there is none.
+
+    `<_InactiveRpcError of RPC that terminated with: status = INVALID_ARGUMENT, details = "no field x in Order">`. What
+    was sent may have such fields, too: a filter.
+    """
+    found = _PRINTED.search(message[:_READ])
+    if found is None or " " not in found["text"]:
+        return ""
+    sent = f"{request.query}{request.body}"[:_LONGEST_REQUEST]
+    return "" if found["text"] in sent else found["text"]
 
 
 class FieldMessage(NamedTuple):
