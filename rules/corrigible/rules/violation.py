@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from corrigible.schema.exchange import Json
 
-_EVIDENCE: Final = frozenset({"members", "relative_place"})
+_EVIDENCE: Final = frozenset({"members", "told_place", "relative_place"})
 """Native members that are no API's."""
 
 
@@ -16,9 +16,10 @@ class Violation(NamedTuple):
     """What one part of a refusal says, whatever dialect it was said in.
 
     `pointer` is RFC 6901 into the request document, empty where the upstream named no place.
-    `native` holds the dialect's further members (decline_code, advice_code, ...), and two of our own: `members`, what
-    stands beside the text in the error's object and in those around it, by name; `relative_place`, the steps of a place
-    whose object the request does not have, which may be one of an object inside the body.
+    `native` holds the dialect's further members (decline_code, advice_code, ...), and three of our own. `members` are
+    what stands beside the text in the error's object and in those around it, by name. `told_place` are the steps of a
+    place that a member tells, or a text in a form of its own. `relative_place` are the same where the request does not
+    have that place: it may be one of an object inside the body.
     """
 
     code: str = ""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corrigible.adapters import formats
 from corrigible.adapters.formats.error_shapes import ROLES
 from corrigible.adapters.formats.generic import GenericFormat, MappedFormat
 from corrigible.adapters.formats.members import About, said_of_places
@@ -169,6 +172,25 @@ def test_a_mapping_without_places_leaves_those_that_the_answer_tells() -> None:
     ]
     errors = MappedFormat(mapping).read(Exchange(REQUEST, 200, {}, b""), {"error": "colour is required"})
     assert [(one.code, one.pointer) for one in errors] == [("colour is required", "")]
+
+
+OF_NAMES = {"pointers", "keywords", "google_rpc"}
+"""These have patterns for names of places and codes, for none of which is a sentence."""
+WALKERS = {"generic", "json_errors", "members", "usual_names", "wrapped_calls"}
+
+
+def test_only_the_tables_have_patterns_for_texts() -> None:
+    """A pattern anywhere else is one more reader of messages."""
+    for name in WALKERS:
+        source = Path(str(formats.__file__)).with_name(f"{name}.py").read_text(encoding="utf-8")
+        assert "import re\n" not in source, name
+    for name in OF_NAMES:
+        source = Path(str(formats.__file__)).with_name(f"{name}.py").read_text(encoding="utf-8")
+        matched = {line.strip() for line in source.splitlines() if "message" in line and _MATCHING.search(line)}
+        assert not matched, name
+
+
+_MATCHING = re.compile(r"\.(?:search|match|fullmatch|finditer|sub)\(")
 
 
 @pytest.mark.parametrize(

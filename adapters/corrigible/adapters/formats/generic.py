@@ -21,7 +21,7 @@ from corrigible.schema.exchange import Exchange, Json, Request
 from .error_message import complete, places_of
 from .error_shapes import CODES, SENTENCES
 from .json_errors import find_errors
-from .members import About, complains, folded, plain_code, said_of_places
+from .members import About, beside, complains, folded, plain_code, said_of_places
 from .message.literals import find_literal
 from .message.usual_words import in_usual_words
 from .text_shapes import printed_text, told_in
@@ -65,15 +65,18 @@ class MappedFormat:
         ]
         if len(errors) != 1 or errors[0].pointer or self._mapping.detail is not None:
             return errors
-        (whole,) = errors
+        whole = errors[0]
+        if isinstance(body, dict):
+            members = beside([(body, "")], (whole.message, whole.code))
+            whole = whole._replace(native={**whole.native, "members": members})
         found = [told for one in find_errors(body, exchange.request) for told in _opened(one, exchange.request)]
         placed = [one for one in found if one.pointer][:_MOST]
         return [
             one._replace(
-                code=whole.code or one.code, type=whole.type or one.type, native={**one.native, **whole.native}
+                code=whole.code or one.code, type=whole.type or one.type, native={**whole.native, **one.native}
             )
             for one in placed
-        ] or errors
+        ] or [whole]
 
 
 def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
@@ -107,7 +110,8 @@ def _opened(error: Violation, request: Request) -> Iterator[Violation]:
         yield error
     elif told := told_in(error.message, request):
         for one in told:
-            placed = error._replace(message=one.text, pointer=one.pointer, constraint=one.keyword)
+            native = {**error.native, "told_place": list(segments(one.pointer)[1:])}
+            placed = error._replace(message=one.text, pointer=one.pointer, constraint=one.keyword, native=native)
             yield placed._replace(code=one.rule or error.code)
     else:
         yield from answer_inside(error, request) or [error]

@@ -56,7 +56,18 @@ from .members import (
     with_plain_message,
     without_notes,
 )
-from .pointers import Place, is_name, member_called, part_of, pointer, read_place, steps, told_place, told_steps
+from .pointers import (
+    Place,
+    is_name,
+    is_nowhere,
+    member_called,
+    part_of,
+    pointer,
+    read_place,
+    steps,
+    told_place,
+    told_steps,
+)
 from .usual_names import with_usual_names
 
 _DEEPEST: Final = 8
@@ -376,9 +387,9 @@ def _placed(violation: Violation, at: _At, walk: _Walk) -> Violation:
     # A member may be called `body`, as the text of an article is.
     own = member_called(place.text, request.body) if place.text == "body" and not place.parts else ""
     told = own or pointer(place.parts, request, place=place.where)
-    if place.parts and told and value_at(request, told) is MISSING:
-        is_lack = violation.constraint in ("", "required")
-        if not is_lack or value_at(request, told.rpartition("/")[0]) is MISSING:
+    if place.parts and told:
+        native["told_place"] = list(place.parts)
+        if is_nowhere(told, violation.constraint, request):
             native["relative_place"] = list(place.parts)
     return violation._replace(pointer=told, param=place.text or violation.param, native=native)
 

@@ -202,6 +202,17 @@ def pointer(parts: Sequence[str], request: Request, *, member: str = "", place: 
             return "/body" + to_pointer(parts)
 
 
+def is_nowhere(place: str, constraint: str, request: Request) -> bool:
+    """Whether the request does not have a place that an answer tells, nor the object that would lack it.
+
+    It may be one of an object inside the body: `/qty` of `{"item": {"qty": 5}}`.
+    """
+    if value_at(request, place) is not MISSING:
+        return False
+    may_lack = constraint in ("", "required")
+    return not may_lack or value_at(request, place.rpartition("/")[0]) is MISSING
+
+
 def member_called(name: str, body: Json) -> str:
     """Return the place of a member of this name in an object, or in the only object that it wraps."""
     if _has(body, name):
