@@ -21,7 +21,7 @@ from corrigible.schema.exchange import Exchange, Json, Request
 from .error_message import complete, places_of
 from .error_shapes import CODES, SENTENCES
 from .json_errors import find_errors
-from .members import About, beside, complains, folded, plain_code, said_of_places
+from .members import About, beside, complains, folded, members_of, plain_code, said_of_places
 from .message.literals import find_literal
 from .message.usual_words import in_usual_words
 from .text_shapes import printed_text, told_in
@@ -147,21 +147,14 @@ def answer_inside(error: Violation, request: Request, depth: int = 0) -> list[Vi
         is_all = literal.start == 0 and literal.end == len(error.message.rstrip())
         is_answer = is_all or len(told) == 1 or "error" in told or not told.keys().isdisjoint(CODES)
         listed = [one for one in found if is_answer and not SENTENCES.isdisjoint(told) and " " in one.message]
-    outer = error.native.get("members")
-    around = outer if isinstance(outer, dict) else {}
     return [
         one._replace(
             code=one.code or error.code,
             type=one.type or error.type,
-            native={**error.native, **one.native, "members": {**around, **_members(one)}},
+            native={**error.native, **one.native, "members": {**members_of(error), **members_of(one)}},
         )
         for one in listed
     ]
-
-
-def _members(error: Violation) -> Mapping[str, Json]:
-    told = error.native.get("members")
-    return told if isinstance(told, dict) else {}
 
 
 def _with_members(error: Violation, request: Request, *, is_only: bool) -> Violation:
@@ -169,7 +162,7 @@ def _with_members(error: Violation, request: Request, *, is_only: bool) -> Viola
 
     `{"code": "SLOT_TAKEN", "free_slots": [3, 4]}` of a request with `"slot": 2`.
     """
-    for about in said_of_places(error.members) if not error.stated else ():
+    for about in said_of_places(members_of(error)) if not error.stated else ():
         if not about.noun:
             places = [error.pointer] if is_only and error.pointer else []
         elif error.pointer:

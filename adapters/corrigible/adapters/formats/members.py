@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
 from corrigible.rules.safety.nearness import split_words
+from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
 
 from .error_shapes import (
@@ -231,6 +232,12 @@ def _bounded(value: Json, depth: int, left: list[int]) -> Json:
     if isinstance(value, list):
         return [_bounded(one, depth + 1, left) for one in value[:_MOST]]
     return {name: _bounded(one, depth + 1, left) for name, one in islice(value.items(), _MOST)}
+
+
+def members_of(error: Violation) -> Members:
+    """Return what stands beside the text of an error, by name."""
+    members = error.native.get("members")
+    return members if isinstance(members, dict) else {}
 
 
 class About(NamedTuple):
