@@ -223,3 +223,58 @@ def test_a_place_that_fits_nowhere_may_be_inside_of_the_body(error: Any, steps: 
 )
 def test_a_member_that_names_a_place_of_the_request(body: Any, place: str) -> None:
     assert [one.pointer for one in read(body, 500)] == [place]
+
+
+ORDER = Request("POST", "/orders", body={"name": "", "qty": "x", "items": [{"qty": "y"}], "address": {"zip": "1"}})
+
+
+@rows(
+    ("answer", "places"),
+    [
+        # zod: treeifyError and prettifyError
+        (
+            {
+                "errors": [],
+                "properties": {
+                    "name": {"errors": ["Too small"]},
+                    "items": {
+                        "errors": [],
+                        "items": [{"errors": [], "properties": {"qty": {"errors": ["No number"]}}}],
+                    },
+                },
+            },
+            ["/body/name", "/body/items/0/qty"],
+        ),
+        ({"error": {"errors": [], "properties": {"colour": {"errors": ["Too small"]}}}}, ["/body/colour"]),
+        ("✖ No number\n  → at qty\n✖ No number\n  → at items[0].qty", ["/body/qty", "/body/items/0/qty"]),
+        # Valibot, Symfony's forms
+        ({"nested": {"name": ["Invalid length"]}}, ["/body/name"]),
+        ({"message": "m", "errors": {"children": {"name": {"errors": ["Empty."]}, "qty": {}}}}, ["/body/name"]),
+        # Rust's validator, PocketBase, mongoose
+        ({"name": [{"code": "length", "message": None, "params": {"min": 1}}]}, ["/body/name"]),
+        (
+            {"message": "Failed", "data": {"colour": {"code": "required", "message": "Missing value."}}},
+            ["/body/colour"],
+        ),
+        ({"errors": {"qty": {"name": "CastError", "message": "no number", "path": "qty"}}}, ["/body/qty"]),
+        # JSON Schema's own form of an output, FluentValidation, Echo
+        (
+            {
+                "errors": [
+                    {"keywordLocation": "#/properties/qty/type", "instanceLocation": "#/qty", "error": "no number"}
+                ]
+            },
+            ["/body/qty"],
+        ),
+        ({"errors": [{"memberNames": ["name"], "errorMessage": "is bad"}]}, ["/body/name"]),
+        ({"message": "Unmarshal type error: expected=int, got=string, field=qty, offset=20"}, ["/body/qty"]),
+        # The name of a parameter of the server's own, before the path.
+        ({"detail": [{"type": "value_error", "loc": ["body", "payload", "name"], "msg": "bad"}]}, ["/body/name"]),
+        ({"path": "$input.items[0].qty", "message": "bad", "expected": "number"}, ["/body/items/0/qty"]),
+        ({"errors": [{"index": 0, "errors": [{"field": "qty", "message": "bad"}]}]}, ["/body/qty"]),
+        # What was sent has such names, too.
+        ({"items": [{"qty": ["A valid integer is required."]}]}, ["/body/items/0/qty"]),
+    ],
+)
+def test_trees_and_lists_of_other_validators(answer: Any, places: list[str]) -> None:
+    assert [one.pointer for one in read(answer, 422, ORDER)] == places

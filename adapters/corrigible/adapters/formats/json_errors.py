@@ -23,12 +23,14 @@ from .error_shapes import (
     ABOUT_THE_ANSWER,
     CODES,
     EXACT,
+    LEAVES,
     LISTED_PLACES,
     LISTS,
     MAPS,
     MISSING_CODES,
     MISSING_LISTS,
     NO_ERRORS,
+    NODES,
     OF_ONE,
     OF_PART,
     OF_THE_WHOLE,
@@ -122,10 +124,15 @@ def _of(value: Json, at: _At, walk: _Walk) -> Iterator[Violation]:
             yield _violation(value, at, walk)
     elif isinstance(value, list):
         for item in of_one_alternative(without_notes(value)):
-            is_one = at.key in MAPS and isinstance(item, dict) and _is_one_error(folded(item))
+            is_one = at.key in MAPS and isinstance(item, dict) and _is_one_of_list(folded(item))
             yield from _of(item, at._replace(key="" if is_one else at.key, depth=at.depth + 1), walk)
     elif isinstance(value, dict):
         yield from _of_object(value, at, walk)
+
+
+def _is_one_of_list(told: Members) -> bool:
+    """Whether an object in a list of errors is one error, or holds a list of errors itself."""
+    return _is_one_error(told) or any(name in MAPS and isinstance(value, list) for name, value in told.items())
 
 
 def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
@@ -133,7 +140,10 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
     if at.key in LISTS or not at.around or not _has_text(folded(at.around[-1][0])):
         members = with_usual_names(members, walk.request, walk.names)  # beside a sentence stand things
     told = folded(members)
-    if (at.key in MAPS or _is_by_place(members, told, walk)) and not _is_complaint(members, walk):
+    if _is_node(told, at, walk):
+        yield from _of_node(members, at, walk)
+        return
+    if (at.key in MAPS or _is_by_place(members, told, at.key, walk)) and not _is_complaint(members, walk):
         yield from _by_place(members, at, walk)
         return
     own = told_place(told, walk.request, has_text=_has_text(told))
@@ -145,7 +155,9 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
         own = Place((), _part_told(told, walk))
         at = at._replace(place=own)
     around = at.place
-    below = own._replace(parts=(*around.parts, *own.parts), where=own.where or around.where)
+    is_repeated = own.parts and around.parts[-len(own.parts) :] == own.parts  # under its own name: mongoose
+    parts = around.parts if is_repeated else (*around.parts, *own.parts)
+    below = own._replace(parts=parts, where=own.where or around.where)
     if isinstance(by_code := told.get(TEXTS_BY_CODE), dict):
         for code, message in by_code.items():
             if isinstance(message, str):
@@ -160,7 +172,9 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
         return
     extensions = told.get("extensions")
     code = text(told, *CODES) or (text(folded(extensions), *CODES) if isinstance(extensions, dict) else "")
-    if message or (code and (own.parts or at.key in LISTS or not at.key)):
+    code = code or str(told.get("keywordlocation", "")).rpartition("/")[2]  # JSON Schema 2020-12, section 12.3
+    is_leaf = bool(around.parts) and told.keys() <= LEAVES
+    if message or (code and (own.parts or is_leaf or at.key in LISTS or not at.key)):
         violation = Violation(
             code=plain_code(code),
             message=message,
@@ -236,7 +250,7 @@ def _listed_places(told: Members, own: Place) -> list[Place] | None:
     """Return the places that an error lists beside its text: `{"message": "Missing fields", "fields": ["a", "b"]}`."""
     for name in LISTED_PLACES:
         value = told.get(name)
-        if not isinstance(value, list) or not value or len(value) > _MOST:
+        if not isinstance(value, list) or not 0 < len(value) <= _MOST:
             continue
         if all(map(is_name, value)):
             return [Place((*own.parts, *told_steps(str(one))), own.where, str(one)) for one in value]
@@ -268,6 +282,31 @@ def _listed_missing(told: Members, violation: Violation, request: Request) -> li
             if all(there is MISSING or is_blank(there) for there in (value_at(request, one) for one in places)):
                 return places
     return []
+
+
+def _is_node(told: Members, at: _At, walk: _Walk) -> bool:
+    """Whether an object is a node of a tree of errors, whose branches are no steps themselves.
+
+    `{"errors": [], "properties": {"n": {"errors": ["Too small"]}}}` of zod, `children` of Symfony's forms, `nested` of
+    Valibot.
+    """
+    if not told.keys() <= NODES:
+        return False
+    if any(isinstance(told.get(name), dict) and name not in walk.names for name in ("children", "nested")):
+        return True
+    own = told.get("errors")
+    return "errors" not in walk.names and (_are_texts(own) or own == []) and len(told) > (0 if at.place.parts else 1)
+
+
+def _of_node(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
+    for name, value in members.items() if walk.goes_on(at.depth) else ():
+        here = at.inside("", at.place, members, name)
+        each = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for step, one in each:
+            if isinstance(one, str):
+                yield _violation(one, here, walk)
+            elif isinstance(one, list | dict):
+                yield from _of(one, here._replace(place=_below(here.place, str(step))), walk)
 
 
 def _by_place(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
@@ -316,10 +355,13 @@ def _below(around: Place, name: str) -> Place:
     return Place((*around.parts, *told_steps(name)), around.where, name)
 
 
-def _is_by_place(members: Members, told: Members, walk: _Walk) -> bool:
+def _is_by_place(members: Members, told: Members, key: str, walk: _Walk) -> bool:
     """Whether an object can only hold errors by their places: texts and lists of texts under names, at any depth."""
     if not members:
         return False
+    is_of_names = key in LISTS and not any(name in LISTS or name in _USUAL or part_of(name) for name in told)
+    if is_of_names and all(isinstance(value, dict) and _is_one_error(folded(value)) for value in members.values()):
+        return True
     # A name, perhaps one of a place further inside, begins with one of the request.
     has_sent = any(name.partition(".")[0].partition("[")[0] in walk.names for name in members)
     if any(
@@ -364,10 +406,15 @@ def _is_tree(value: Json, depth: int) -> bool:
         return False
     if isinstance(value, list):
         return all(
-            isinstance(item, str) or item == {} or (isinstance(item, dict) and _is_tree(item, depth + 1))
+            isinstance(item, str) or item == {} or (isinstance(item, dict) and _is_leaf_or_tree(item, depth + 1))
             for item in value[:_MOST]
         )
     return isinstance(value, dict) and bool(value) and all(_is_tree(one, depth + 1) for one in value.values())
+
+
+def _is_leaf_or_tree(members: Members, depth: int) -> bool:
+    is_leaf = members.keys() <= LEAVES and not members.keys().isdisjoint(("params", "args"))
+    return is_leaf or _is_tree(members, depth)
 
 
 def _are_texts(value: Json) -> bool:
@@ -390,7 +437,12 @@ def _placed(violation: Violation, at: _At, walk: _Walk) -> Violation:
     if place.parts and told:
         native["told_place"] = list(place.parts)
         if is_nowhere(told, violation.constraint, request):
-            native["relative_place"] = list(place.parts)
+            # A name of the server's own may stand before the path: that of a parameter, of a type, `$input`.
+            inside = pointer(place.parts[1:], request, place=place.where) if len(place.parts) > 1 else ""
+            if inside and value_at(request, inside) is not MISSING:
+                told = inside
+            else:
+                native["relative_place"] = list(place.parts)
     return violation._replace(pointer=told, param=place.text or violation.param, native=native)
 
 

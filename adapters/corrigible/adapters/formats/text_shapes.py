@@ -4,6 +4,8 @@
 |---|---|
 | Fastify | `body/items/0/n must be integer, body/name must be string` |
 | Spring | `Required request parameter 'q' for method parameter type String is not present` |
+| zod's prettifyError | `✖ Invalid input: expected number, received string\n  → at items[0].n` |
+| Echo | `Unmarshal type error: expected=int, got=string, field=n, offset=20` |
 | pydantic's own text | `items.0.n\\n  Input should be a valid integer [type=int_parsing, input_value=...` |
 | GraphQL, of a variable | `Variable "$in" got invalid value "x" at "in.items[0].n"; Int cannot represent ...` |
 | protovalidate, printed | `validation errors:\n - items[1].sku: does not match [string.pattern]` |
@@ -87,6 +89,14 @@ SHAPES: Final = (
             r"^(?P<place>[\w.\[\]-]{1,200})\n {2}(?P<text>[^\n]{1,400}?) \[type=(?P<rule>\w{1,60}), input_value=",
             re.MULTILINE,
         ),
+    ),
+    TextShape(
+        mark="→ at ",
+        pattern=re.compile(r"^✖ (?P<text>[^\n]{1,400})\n {0,8}→ at (?P<place>[^\s]{1,200})$", re.MULTILINE),
+    ),
+    TextShape(
+        mark=", field=",
+        pattern=re.compile(r"^(?P<text>.{1,400}?), field=(?P<place>[\w.\[\]-]{1,200})(?:,|$)"),
     ),
     TextShape(
         mark="json-pointer:",
