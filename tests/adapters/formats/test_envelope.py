@@ -268,6 +268,8 @@ ORDER = Request("POST", "/orders", body={"name": "", "qty": "x", "items": [{"qty
         ),
         ({"errors": [{"memberNames": ["name"], "errorMessage": "is bad"}]}, ["/body/name"]),
         ({"message": "Unmarshal type error: expected=int, got=string, field=qty, offset=20"}, ["/body/qty"]),
+        ("DecodingFailure at .items[0].qty: Int", ["/body/items/0/qty"]),
+        ({"code": "P2002", "meta": {"target": ["name"]}, "message": "Unique constraint failed"}, ["/body/name"]),
         # The name of a parameter of the server's own, before the path.
         ({"detail": [{"type": "value_error", "loc": ["body", "payload", "name"], "msg": "bad"}]}, ["/body/name"]),
         ({"path": "$input.items[0].qty", "message": "bad", "expected": "number"}, ["/body/items/0/qty"]),

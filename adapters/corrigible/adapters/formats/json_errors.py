@@ -146,11 +146,8 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
     if (at.key in MAPS or _is_by_place(members, told, at.key, walk)) and not _is_complaint(members, walk):
         yield from _by_place(members, at, walk)
         return
-    own = told_place(told, walk.request, has_text=_has_text(told))
-    if own.parts[:1] == ("response",) and at.key == "validation":
-        return  # Prism: what is wrong with the answer no request can mend
-    if own.parts == ("root",) and _is_whole(told, walk):
-        own = Place((), own.where)
+    if (own := _own_place(told, at, walk)) is None:
+        return
     if own == Place() and at.place == Place():
         own = Place((), _part_told(told, walk))
         at = at._replace(place=own)
@@ -183,6 +180,14 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
         )
         here = at.inside(at.key, below if own.parts or own.is_whole else around, members, "")
         yield from _with_lists(violation, told, own, here, walk)
+
+
+def _own_place(told: Members, at: _At, walk: _Walk) -> Place | None:
+    """Return the place that an object names; None where it is about the answer, which no request can mend."""
+    own = told_place(told, walk.request, has_text=_has_text(told))
+    if own.parts[:1] == ("response",) and at.key == "validation":  # Prism
+        return None
+    return Place((), own.where) if own.parts == ("root",) and _is_whole(told, walk) else own
 
 
 def _inner_errors(members: Members, at: _At, below: Place, walk: _Walk) -> list[Violation]:

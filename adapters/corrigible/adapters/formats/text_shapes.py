@@ -5,6 +5,7 @@
 | Fastify | `body/items/0/n must be integer, body/name must be string` |
 | Spring | `Required request parameter 'q' for method parameter type String is not present` |
 | zod's prettifyError | `✖ Invalid input: expected number, received string\n  → at items[0].n` |
+| circe | `DecodingFailure at .items[0].n: Int` |
 | Echo | `Unmarshal type error: expected=int, got=string, field=n, offset=20` |
 | pydantic's own text | `items.0.n\\n  Input should be a valid integer [type=int_parsing, input_value=...` |
 | GraphQL, of a variable | `Variable "$in" got invalid value "x" at "in.items[0].n"; Int cannot represent ...` |
@@ -93,6 +94,10 @@ SHAPES: Final = (
     TextShape(
         mark="→ at ",
         pattern=re.compile(r"^✖ (?P<text>[^\n]{1,400})\n {0,8}→ at (?P<place>[^\s]{1,200})$", re.MULTILINE),
+    ),
+    TextShape(
+        mark="DecodingFailure at ",
+        pattern=re.compile(r"DecodingFailure at (?P<place>\.[^\s:]{1,200}): (?P<text>[^\n]{1,400})"),
     ),
     TextShape(
         mark=", field=",
