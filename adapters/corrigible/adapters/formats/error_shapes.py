@@ -136,7 +136,7 @@ EXACT: Final = (
 """Names that the objects of Ajv and pydantic have: what else stands in them was sent, and is no error."""
 FURTHER_STEPS: Final = _names("params.missingproperty params.additionalproperty params.unevaluatedproperty")
 """Members that name one more step of the place: Ajv points to the object that lacks a member, or has one too many."""
-PLACE_ENDINGS: Final = _names("field param parameter property attribute argument column pointer path key")
+PLACE_ENDINGS: Final = _names("field param parameter property attribute argument column pointer")
 """How the name of any other member ends whose value is a place, where the request has that: `offendingField`."""
 LISTED_PLACES: Final = _names("fields keys missing missingfields invalidfields unknownfields membernames")
 """Members that list the places of one error: express-validator's `fields`, Zod's `keys`."""
@@ -216,11 +216,14 @@ WITH_MEMBERS: Final = frozenset(
 """Members whose object has what belongs to a text."""
 ROLES: Final[Mapping[str, str]] = {
     "allowed available free vacant open valid supported possible accepted acceptable permitted options choices": "enum",
-    "candidates suggestions alternatives enum": "enum",
+    "enum": "enum",
     "max maximum limit ceiling upper most": "maximum",
     "min minimum least lower floor": "minimum",
 }
-"""Words in the name of a member that tell what it says of a place: a list of `free_slots`, a number `max_amount`."""
+"""Words in the name of a member that tell what it says of a place: a list of `free_slots`, a number `max_amount`.
+
+Suggestions and candidates are no closed lists.
+"""
 ADVICE: Final = (
     *("see ", "please see ", "visit ", "refer ", "check ", "read ", "contact ", "please contact ", "try ", "consult "),
     *("ensure ", "make sure ", "for more ", "for further ", "http://", "https://", "more info", "at ", "traceback"),
