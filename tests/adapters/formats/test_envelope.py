@@ -280,3 +280,16 @@ ORDER = Request("POST", "/orders", body={"name": "", "qty": "x", "items": [{"qty
 )
 def test_trees_and_lists_of_other_validators(answer: Any, places: list[str]) -> None:
     assert [one.pointer for one in read(answer, 422, ORDER)] == places
+
+
+@pytest.mark.parametrize(
+    ("field", "place"), [("slot", "/body/params/slot"), ("lid", "/body/params/lid"), ("id", "/body/id")]
+)
+def test_the_parameters_of_json_rpc_are_inside_of_the_body(field: str, place: str) -> None:
+    call = Request("POST", "/rpc", body={"jsonrpc": "2.0", "id": 1, "method": "book", "params": {"slot": 2}})
+    answer = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "error": {"code": -32602, "message": "Bad", "data": {"field": field, "reason": "no"}},
+    }
+    assert [one.pointer for one in read(answer, 200, call)] == [place]

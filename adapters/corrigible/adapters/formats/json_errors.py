@@ -438,6 +438,9 @@ def _placed(violation: Violation, at: _At, walk: _Walk) -> Violation:
         return violation._replace(native=native)
     # A member may be called `body`, as the text of an article is.
     own = member_called(place.text, request.body) if place.text == "body" and not place.parts else ""
+    body = request.body if isinstance(request.body, dict) else {}
+    if "jsonrpc" in body and place.parts and place.parts[0] not in body and place.where in ("", "body"):
+        place = place._replace(parts=("params", *place.parts), where="body")  # JSON-RPC 2.0, section 4.2
     told = own or pointer(place.parts, request, place=place.where)
     if place.parts and told:
         native["told_place"] = list(place.parts)
