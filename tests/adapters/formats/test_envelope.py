@@ -23,7 +23,14 @@ from corrigible.schema.reader import NeedsInput
 from tests._support.by_description import engine_of, feedback_about, followed
 from tests._support.rows import rows
 
-BODY = {"slot": 2, "colour": "rde", "amount": 900, "item": {"sku": "x", "qty": 5}, "tags": ["a", "b"], "max_tokens": 5}
+BODY = {
+    "slot": 2,
+    "colour": "rde",
+    "amount": 900,
+    "item": {"sku": "x", "qty": 5, "box": {"high": 1}},
+    "tags": ["a", "b"],
+    "max_tokens": 5,
+}
 QUERY = {"page": "1", "filter": 'message = "two words"'}
 REQUEST = Request("POST", "/bookings", QUERY, {"content-type": "application/json"}, BODY)
 
@@ -143,7 +150,7 @@ INNER = (
         ('RPC ended: status = INVALID, details = "colour is bad", at = 7', "own", "colour is bad", "/body/colour"),
         # What was sent, and data that is no answer, say nothing.
         ('no filter: message = "two words"', *("own", 'no filter: message = "two words"', "")),
-        ('cannot read {"sku": "x", "qty": 5}', "own", 'cannot read {"sku": "x", "qty": 5}', "/body/item"),
+        ('cannot read {"high": 1}', "own", 'cannot read {"high": 1}', "/body/item/box"),
         ('see {"title": "a book", "pages": 7}', "own", 'see {"title": "a book", "pages": 7}', ""),
     ],
 )
@@ -196,6 +203,7 @@ _MATCHING = re.compile(r"\.(?:search|match|fullmatch|finditer|sub)\(")
 @pytest.mark.parametrize(
     ("error", "steps"),
     [
+        ({"field": "sku", "message": "cannot be set"}, ["sku"]),
         ({"instancePath": "/qty", "keyword": "type", "message": "must be string"}, ["qty"]),
         ({"instancePath": "/box", "keyword": "required", "params": {"missingProperty": "lid"}}, ["box", "lid"]),
         ({"instancePath": "", "keyword": "required", "params": {"missingProperty": "lid"}}, None),
@@ -270,7 +278,12 @@ ORDER = Request("POST", "/orders", body={"name": "", "qty": "x", "items": [{"qty
         ({"message": "Unmarshal type error: expected=int, got=string, field=qty, offset=20"}, ["/body/qty"]),
         ("DecodingFailure at .items[0].qty: Int", ["/body/items/0/qty"]),
         ({"code": "P2002", "meta": {"target": ["name"]}, "message": "Unique constraint failed"}, ["/body/name"]),
-        # The name of a parameter of the server's own, before the path.
+        # A step of the server's own: a parameter, a type, the branch of a union.
+        ({"detail": [{"type": "x", "loc": ["body", "items", 0, "tea", "qty"], "msg": "bad"}]}, ["/body/items/0/qty"]),
+        ({"detail": [{"type": "missing", "loc": ["body", "address", "home", "no"], "msg": "m"}]}, ["/body/address/no"]),
+        ({"detail": [{"type": "missing", "loc": ["body", "order", "no"], "msg": "m"}]}, ["/body/order/no"]),
+        ({"message": "Malformed: #/address: extraneous key [zip] is not permitted"}, ["/body/address/zip"]),
+        ({"errors": [{"field": "items", "value": {"qty": "y"}, "message": "bad"}]}, ["/body/items"]),
         ({"detail": [{"type": "value_error", "loc": ["body", "payload", "name"], "msg": "bad"}]}, ["/body/name"]),
         ({"path": "$input.items[0].qty", "message": "bad", "expected": "number"}, ["/body/items/0/qty"]),
         ({"errors": [{"index": 0, "errors": [{"field": "qty", "message": "bad"}]}]}, ["/body/qty"]),
@@ -293,3 +306,19 @@ def test_the_parameters_of_json_rpc_are_inside_of_the_body(field: str, place: st
         "error": {"code": -32602, "message": "Bad", "data": {"field": field, "reason": "no"}},
     }
     assert [one.pointer for one in read(answer, 200, call)] == [place]
+
+
+def test_the_element_that_an_error_quotes_is_its_place() -> None:
+    assert [one.pointer for one in read({"field": "tags", "value": "b", "message": "not known"})] == ["/body/tags/1"]
+    assert [one.pointer for one in read({"field": "tags", "value": "c", "message": "not known"})] == ["/body/tags"]
+    assert len(read({"errors": ["[bad] colour is no text", {"field": "colour", "message": "is bad"}]})) == 2
+    twice = {"errors": ["no match [json-pointer:/slot]"], "messages": ["[ERROR] no match [json-pointer:/slot]"]}
+    assert [one.message for one in read(twice)] == ["no match"]
+
+
+def test_a_tool_of_mcp_has_its_arguments_inside() -> None:
+    params: Json = {"name": "book", "arguments": {"slot": 2}}
+    call = Request("POST", "/rpc", body={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    issue: Json = [{"code": "invalid_type", "expected": "string", "path": ["slot"], "message": "Expected string"}]
+    answer: Json = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "Invalid", "data": issue}}
+    assert [one.pointer for one in read(answer, 200, call)] == ["/body/params/arguments/slot"]

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from corrigible.rules.budget import remaining
@@ -24,6 +25,8 @@ from .json_errors import find_errors
 from .members import About, beside, complains, folded, members_of, plain_code, said_of_places
 from .message.literals import find_literal
 from .message.usual_words import in_usual_words
+from .pointers import without_foreign_step
+from .sent_places import sent_places
 from .text_shapes import printed_text, told_in
 
 _MOST: Final = 64
@@ -85,8 +88,9 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
     if code:
         code = plain_code(code.partition(";")[0].partition(":")[0])
         found = [one if one.code else one._replace(code=code) for one in found]
-    errors = _of_alternatives(_completed(found, exchange.request))
-    return [_with_members(one, exchange.request, is_only=len(errors) == 1) for one in errors]
+    errors = _each_once(_of_alternatives(_completed(found, exchange.request)))
+    placed = [_as_sent(one, exchange.request) if number < _FEW else one for number, one in enumerate(errors)]
+    return [_with_members(one, exchange.request, is_only=len(errors) == 1) for one in placed]
 
 
 def _completed(violations: Sequence[Violation], request: Request) -> list[Violation]:
@@ -155,6 +159,53 @@ def answer_inside(error: Violation, request: Request, depth: int = 0) -> list[Vi
         )
         for one in listed
     ]
+
+
+def _each_once(errors: list[Violation]) -> list[Violation]:
+    """Return the errors without those that say the same of a place as one before: Slack's `[ERROR] ...`."""
+    out: list[Violation] = []
+    for error in errors:
+        said = [one.message for one in out if one.pointer == error.pointer != ""]
+        if not any(error.message != one and error.message.endswith(one) for one in said if one):
+            out.append(error)
+    return out
+
+
+_VALUES: Final = ("value", "rejectedvalue", "attemptedvalue", "invalidvalue", "input", "received", "actual")
+
+
+def _as_sent(error: Violation, request: Request) -> Violation:
+    """Return an error at the place that the request has: without a foreign step, at the element that is quoted.
+
+    Where it has none, the place may be one of an object inside the body: that is said, and left to who weighs evidence.
+    """
+    if "told_place" not in error.native and not error.pointer:
+        return error
+    place = without_foreign_step(error.pointer, error.constraint, request)
+    there = value_at(request, place)
+    if isinstance(there, list):
+        quoted = [value for name, value in folded(members_of(error)).items() if name in _VALUES]
+        at = [number for number, one in enumerate(there) if one in quoted and isinstance(one, str | int)]
+        place = f"{place}/{at[0]}" if len(at) == 1 else place
+    told = error.native.get("told_place")
+    names = [str(one) for one in told] if isinstance(told, list) else []
+    if there is MISSING and names and _is_inside(names, error.constraint, request):
+        error = error._replace(native={**error.native, "relative_place": names})
+    return error._replace(pointer=place) if place != error.pointer else error
+
+
+def _is_inside(steps: Sequence[str], constraint: str, request: Request) -> bool:
+    """Whether exactly one object inside the body has a place, or would lack it."""
+    sent = [one.path for one in islice(sent_places(request), _MOST_PLACES) if one.path[0] == "body"]
+    ends = [one for one in sent if one[-len(steps) :] == tuple(steps) and len(one) > len(steps) + 1]
+    if not ends and constraint == "required" and len(steps) > 1:
+        ends = [one for one in sent if one[1 - len(steps) :] == tuple(steps[:-1]) and len(one) > len(steps)]
+    return len(ends) == 1
+
+
+_MOST_PLACES: Final = 500
+_FEW: Final = 16
+"""Errors whose places are compared with what was sent."""
 
 
 def _with_members(error: Violation, request: Request, *, is_only: bool) -> Violation:

@@ -61,7 +61,6 @@ from .members import (
 from .pointers import (
     Place,
     is_name,
-    is_nowhere,
     member_called,
     part_of,
     pointer,
@@ -440,17 +439,13 @@ def _placed(violation: Violation, at: _At, walk: _Walk) -> Violation:
     own = member_called(place.text, request.body) if place.text == "body" and not place.parts else ""
     body = request.body if isinstance(request.body, dict) else {}
     if "jsonrpc" in body and place.parts and place.parts[0] not in body and place.where in ("", "body"):
-        place = place._replace(parts=("params", *place.parts), where="body")  # JSON-RPC 2.0, section 4.2
+        params = body.get("params")  # JSON-RPC 2.0, section 4.2; the MCP specification, tools/call
+        called = params if isinstance(params, dict) and place.parts[0] not in params else {}
+        inside = ("params", "arguments") if isinstance(called.get("arguments"), dict) else ("params",)
+        place = place._replace(parts=(*inside, *place.parts), where="body")
     told = own or pointer(place.parts, request, place=place.where)
     if place.parts and told:
         native["told_place"] = list(place.parts)
-        if is_nowhere(told, violation.constraint, request):
-            # A name of the server's own may stand before the path: that of a parameter, of a type, `$input`.
-            inside = pointer(place.parts[1:], request, place=place.where) if len(place.parts) > 1 else ""
-            if inside and value_at(request, inside) is not MISSING:
-                told = inside
-            else:
-                native["relative_place"] = list(place.parts)
     return violation._replace(pointer=told, param=place.text or violation.param, native=native)
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from corrigible.adapters.formats.message.absence import is_blank
 from corrigible.adapters.formats.message.member_names import missing_member, unknown_member
 from corrigible.rules.pointer import MISSING, escape, parameters_at, segments, to_pointer, value_at
 from corrigible.schema.document import parameter_segments
@@ -204,15 +205,26 @@ def pointer(parts: Sequence[str], request: Request, *, member: str = "", place: 
             return "/body" + to_pointer(parts)
 
 
-def is_nowhere(place: str, constraint: str, request: Request) -> bool:
-    """Whether the request does not have a place that an answer tells, nor the object that would lack it.
+def is_there(place: str, request: Request) -> bool:
+    return value_at(request, place) is not MISSING
 
-    It may be one of an object inside the body: `/qty` of `{"item": {"qty": 5}}`.
+
+def without_foreign_step(place: str, constraint: str, request: Request) -> str:
+    """Return a place that the request does not have without its one foreign step; as it is where that is not clear.
+
+    Servers add names of their own: of a parameter, of a type (`$input`), of a union's branch (`tools.0.custom.name`).
     """
-    if value_at(request, place) is not MISSING:
-        return False
-    may_lack = constraint in ("", "required")
-    return not may_lack or value_at(request, place.rpartition("/")[0]) is MISSING
+    part, *parts = segments(place)
+    if is_there(place, request) or len(parts) < 2 or is_there(place.rpartition("/")[0], request):
+        return place
+    shorter = [to_pointer([part, *parts[:at], *parts[at + 1 :]]) for at in range(min(len(parts) - 1, _MOST))]
+    if constraint == "required":  # what is missing was not sent
+        found = [one for one in shorter if is_blank(value_at(request, one))]
+        lacking = [one for one in shorter if one.count("/") > 2 and is_there(one.rpartition("/")[0], request)]
+        found = found or [one for one in lacking if not is_there(one, request)]
+    else:
+        found = [one for one in shorter if is_there(one, request)]
+    return found[0] if len(set(found)) == 1 else place
 
 
 def member_called(name: str, body: Json) -> str:

@@ -5,6 +5,7 @@
 | Fastify | `body/items/0/n must be integer, body/name must be string` |
 | Spring | `Required request parameter 'q' for method parameter type String is not present` |
 | zod's prettifyError | `✖ Invalid input: expected number, received string\n  → at items[0].n` |
+| everit, Bedrock | `#/tool/schema: extraneous key [definitions] is not permitted` |
 | circe | `DecodingFailure at .items[0].n: Int` |
 | Echo | `Unmarshal type error: expected=int, got=string, field=n, offset=20` |
 | pydantic's own text | `items.0.n\\n  Input should be a valid integer [type=int_parsing, input_value=...` |
@@ -94,6 +95,15 @@ SHAPES: Final = (
     TextShape(
         mark="→ at ",
         pattern=re.compile(r"^✖ (?P<text>[^\n]{1,400})\n {0,8}→ at (?P<place>[^\s]{1,200})$", re.MULTILINE),
+    ),
+    TextShape(
+        mark="#",
+        pattern=re.compile(r"(?:^|[\s:])(?P<place>#(?:/[^\s:]{1,300})?): (?P<text>[^\n]{1,400})", re.MULTILINE),
+        around="/body",
+        steps=(
+            (re.compile(r"extraneous key \[(\w[^\]\n]{0,80}|\$\w+)\] is not permitted"), "additionalProperties"),
+            (re.compile(r"required key \[(\w[^\]\n]{0,80}|\$\w+)\] not found"), "required"),
+        ),
     ),
     TextShape(
         mark="DecodingFailure at ",
@@ -217,7 +227,7 @@ def _told(shape: TextShape, found: re.Match[str], text: str, request: Request) -
     part = part_of(groups.get("part") or shape.part)
     told = shape.around + to_pointer(parts) if shape.around else pointer(parts, request, place=part)
     for pattern, keyword in shape.steps:
-        if (more := pattern.search(text)) is not None:
+        if (more := pattern.search(sentence)) is not None:
             name = next((one for one in more.groups() if one), "")
             return Told(told + to_pointer([name] if name else []), sentence, keyword)
     keyword = shape.keyword or keyword_of_sentence(sentence)
