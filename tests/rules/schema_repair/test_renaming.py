@@ -334,3 +334,72 @@ def test_a_short_form_of_a_declared_name(
     moves = [one for one in proposal.suggestions if one["patch"][-1]["op"] == "move"]
     assert [one["patch"][-1]["path"] for one in moves] == ([] if target is None else [target])
     assert all(("requires_confirmation" in one["safety"]) is is_confirmed for one in moves)
+
+
+LIMITS = {"type": "object", "properties": {"requests": {"type": "object"}, "limits": {"type": "object"}}}
+
+
+def unknown(name: str, body: Json, *, form: bool = False, **declared: Json) -> list[Json]:
+    schema: dict[str, Json] = {"type": "object", "properties": declared}
+    violation = SchemaViolation(f"/body/{name}", "additionalProperties", schema, body[name], tuple(declared))
+    proposal = undeclared(violation, Request("POST", "/x", body=body, form=form), "1.")
+    assert proposal is not None
+    return [one.get("patch", [{"op": "ask"}])[-1] | one["safety"] for one in proposal.suggestions]
+
+
+@pytest.mark.parametrize("beside", [{}, {"resources": None}, {"resources": {"limits": {}}}])
+def test_what_the_object_beside_it_declares_is_moved_and_never_left_out(beside: dict[str, Json]) -> None:
+    (moved,) = unknown("requests", {"requests": {"cpu": "50m"}, **beside}, resources=LIMITS)
+    assert (moved["op"], moved["path"]) == ("move", "/body/resources/requests")
+    assert moved["requires_confirmation"] is True
+
+
+@rows(
+    ("name", "rest"),
+    [
+        ("definitions", {"properties": {"u": {"$ref": "#/definitions/User"}}}),
+        ("a/b", {"u": "#/x/a~1b"}),
+        ("user", {"url": "https://example.com/${user}/x"}),
+        ("user", {"text": "Dear {{ user }},"}),
+        ("card", {"type": "card"}),
+        ("colour", {"required": ["colour"]}),
+    ],
+)
+def test_nothing_is_left_out_that_something_else_refers_to(name: str, rest: dict[str, Json]) -> None:
+    body = {name: {"x": 1}, **rest}
+    violation = SchemaViolation(f"/body/{name.replace('/', '~1')}", "additionalProperties", {}, body[name])
+    proposal = undeclared(violation, Request("POST", "/x", body=body), "1.")
+    assert proposal is not None
+    assert all("patch" not in one for one in proposal.suggestions)
+    left = undeclared(violation, Request("POST", "/x", body={name: {"x": 1}, "note": f"no {name}s"}), "1.")
+    assert left is not None and left.suggestions[0]["patch"][-1]["op"] == "remove"
+
+
+ADDRESS = {"type": "object", "properties": {"city": {"type": "string"}, "zip": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "declared", "path", "confirms"),
+    [
+        ("address.city", "Bonn", ADDRESS, "/body/address/city", None),
+        ("address[city]", "Bonn", ADDRESS, "/body/address/city", None),
+        ("address.zip", "53111", ADDRESS, "/body/address/zip", None),
+        ("address.street", "x", ADDRESS, "/body/address/street", True),
+        ("address.zip", "none", ADDRESS, "", None),
+        ("address.0.city", "Bonn", {"type": "array"}, "", None),
+        ("address.city", "Bonn", {"type": "string"}, "", None),
+    ],
+)
+def test_a_name_that_leads_into_a_declared_member_is_never_left_out(
+    name: str, value: str, declared: Json, path: str, confirms: bool | None
+) -> None:
+    (one,) = unknown(name, {name: value, "note": "n"}, form=True, address=declared)
+    assert (one["op"], one.get("path", "")) == ("move" if path else "ask", path)
+    assert one.get("requires_confirmation") is confirms
+
+
+def test_a_place_that_is_taken_stays() -> None:
+    body = {"address.city": "Bonn", "address": {"city": "Berlin"}}
+    assert [one["op"] for one in unknown("address.city", body, address=ADDRESS)] == ["ask"]
+    kept = {"address.city": "Bonn", "address": {"zip": 5}}
+    assert [one["path"] for one in unknown("address.city", kept, address=ADDRESS)] == ["/body/address/city"]

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -29,7 +30,7 @@ from corrigible.schema.exchange import Json, Request
 from .first_violation import first_violation
 from .json_schema import ALTERNATIVES, Schema, members, types
 from .schema_violation import SchemaViolation
-from .suggestion import Proposal, Suggestion, ask, edit, guards, is_secret
+from .suggestion import Proposal, Suggestion, ask, confirmed, edit, guards, is_secret
 
 REQUIRED: Final = "x-required"
 """In the schema of what is declared beside a member: the names of those that must be there."""
@@ -215,6 +216,35 @@ def list_wrapped(violation: SchemaViolation, request: Request) -> Suggestion | N
     ops: list[Operation] = [{"op": "test", "path": "/body", "value": items}]
     ops.append({"op": "replace", "path": "/body", "value": {name: items}})
     return edit(violation, request, ops, "Send the list under the name that the server misses.")
+
+
+def named_place(violation: SchemaViolation) -> list[str] | None:
+    """Return the steps below a declared member that an undeclared name spells: `address.city`, `address[city]`."""
+    steps = [one for one in re.split(r"[.\[\]]+", segments(violation.pointer)[-1]) if one]
+    is_inside = len(steps) > 1 and steps[0] in violation.siblings and violation.pointer.startswith("/body")
+    return steps if is_inside else None
+
+
+def into_named(violation: SchemaViolation, request: Request) -> Suggestion | None:
+    """Return the move of a member to the place below a declared one that its name spells; confirmed if undeclared."""
+    parent, steps = violation.pointer.rpartition("/")[0], named_place(violation)
+    if steps is None or any(step.isdecimal() for step in steps):
+        return None
+    place, schema, made = parent, violation.schema, list[Operation]()
+    for step in steps[:-1]:
+        place, schema = f"{place}/{escape(step)}", members(schema).get(step, {})
+        there = value_at(request, place)
+        made += [{"op": "add", "path": place, "value": {}}] if there is MISSING else []
+        if not (there is MISSING or isinstance(there, Mapping)) or "object" not in (types(schema) or ("object",)):
+            return None
+    place, schema = f"{place}/{escape(steps[-1])}", members(schema).get(steps[-1], {})
+    value = value_at(request, violation.pointer)
+    if value_at(request, place) is not MISSING or first_violation(value, schema, text=request.form) is not None:
+        return None
+    move = _move(violation, request, [(violation.pointer, place)], made, is_certain=True)
+    if move is None:
+        return None
+    return move.suggestion if schema else confirmed(move.suggestion)
 
 
 def _moved_inside(

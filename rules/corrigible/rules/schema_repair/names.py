@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from rapidfuzz.distance import OSA
 
+from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive_guess, word_set, words
 from corrigible.rules.safety.nearness import (
@@ -31,7 +32,7 @@ from . import levels
 from .first_violation import first_violation
 from .json_schema import Schema, members, trim_schema, types
 from .schema_violation import SchemaViolation
-from .suggestion import Proposal, ask, edit, guarded_ops, is_secret, left_out, options
+from .suggestion import Proposal, ask, confirmed, edit, guarded_ops, is_secret, left_out, options
 
 _LIMITING: Final = re.compile(
     r"(?i)(?:^|[_.\-\[]|(?-i:(?<=[a-z])(?=[A-Z])))(?:amount|sum|total|count|size|quantity|limit|max\w*|min\w*|percent\w*|price|only"
@@ -59,9 +60,12 @@ _PARTIES: Final = word_set("from to cc bcc sender receiver receivers recipient r
 """Words of names of those between whom something is sent, of which some are one slip away from others."""
 _OF_A_THING: Final = re.compile(r"^(?:id|ID|Id|name|key|slug|uuid|uid|guid)$|(?:_id|_uuid|[a-z]Id|[a-z]ID)$")
 """What members are called that say which thing is meant."""
+_WHERE: Final = "Say where it belongs: it is not known there, and something else names it."
 _SHORTEST_BEGINNING: Final = 4
 _MOST_STRANGE: Final = 64
 """Undeclared members that are held against a missing one."""
+_MOST_TEXTS: Final = 2000
+_LONGEST_REFERENCE: Final = 300
 
 
 # Which names are meant
@@ -154,6 +158,9 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     if (outside := levels.unwrapped(parent, violation.schema, violation, request)) is not None:
         return Proposal([outside])
     near = near_names(name, free)
+    if levels.named_place(violation) is not None and not any(is_same(name, one) for one in near):
+        into = levels.into_named(violation, request)
+        return ask(violation, request, _WHERE, schema={}) if into is None else Proposal([into])
     if isinstance(value, Mapping) and all(_is_no_object(declared.get(one, {})) for one in near):
         near = []  # `{"note": {...}}` is no `noteId`
     rivals = _rivals(name, near[0], present, violation.siblings) if len(near) == 1 else {}
@@ -182,8 +189,10 @@ def _elsewhere(
     if (nested := levels.into_missing(violation, request)) is not None:
         return Proposal([nested])
     moved = levels.move_member(violation, request)
-    if moved is not None and moved.is_certain:
-        return Proposal([moved.suggestion]) if moved.is_first else None
+    if moved is not None and (moved.is_certain or name not in levels.GENERAL_NAMES):
+        # Of what one other place alone declares nothing is left out: it is moved there, or asked about.
+        suggestion = moved.suggestion if moved.is_certain else confirmed(moved.suggestion)
+        return Proposal([suggestion]) if moved.is_first else None
     omission = _left_out(violation, request, name, value, group)
     if value is None:
         return omission
@@ -247,10 +256,36 @@ def _left_out(violation: SchemaViolation, request: Request, name: str, value: Js
     ops = guarded_ops(request, violation.pointer, value, {"op": "remove", "path": violation.pointer})
     if not ops:
         return ask(violation, request, "Leave out what is not known.", schema={})
+    if is_referred_to(violation.pointer, request):
+        return ask(violation, request, _WHERE, schema={})
     if value is None and request.method != "PATCH" and not may_limit(name):  # in a PATCH null clears
         return Proposal([edit(violation, request, ops, "Leave out what is not known: null is no value.")])
     message = "Leave out what is not known. The call then does without it."
     return options([left_out(violation, request, ops, message)], group)
+
+
+def is_referred_to(pointer: str, request: Request) -> bool:
+    """Whether another text of the body leads to a member, or is its name: `#/definitions/User`, `${user}`, `"user"`.
+
+    Without the member that text would lead nowhere.
+    """
+    name = segments(pointer)[-1]
+    leads = re.compile(rf"#(?:/[^/]*)*/{re.escape(escape(name))}(?:/|$)|[${{]\{{?\s*{re.escape(name)}\b")
+    waiting: list[tuple[str, Json]] = [("/body", request.body)]
+    looked_at = 0
+    while waiting and looked_at < _MOST_TEXTS:
+        place, value = waiting.pop()
+        looked_at += 1
+        if place == pointer:
+            continue
+        if isinstance(value, str) and (value == name or leads.search(value[:_LONGEST_REFERENCE]) is not None):
+            return True
+        if isinstance(value, Mapping):
+            waiting += [(f"{place}/{escape(str(key))}", inner) for key, inner in value.items()]
+        elif isinstance(value, list):
+            waiting += [(f"{place}/{index}", inner) for index, inner in enumerate(value)]
+    spend(looked_at)
+    return False
 
 
 # Missing members under another name

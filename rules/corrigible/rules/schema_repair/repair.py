@@ -11,7 +11,7 @@ from typing import Final
 
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
-from corrigible.rules.pointer import MISSING, segments, value_at
+from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive, is_decisive_guess
 from corrigible.rules.safety.equivalence import is_short_value
 from corrigible.rules.safety.nearness import LONGEST, is_slip
@@ -23,7 +23,7 @@ from corrigible.schema.exchange import Json, Request
 from . import levels, missing, names, route
 from .body import repair_inside
 from .first_violation import duplicates, first_violation, is_fully_checked
-from .json_schema import SELECTS, choices, trim_schema
+from .json_schema import SELECTS, choices, members, trim_schema
 from .schema_violation import SchemaViolation, place_of
 from .suggestion import (
     Proposal,
@@ -38,7 +38,7 @@ from .suggestion import (
     options,
     repair_of,
 )
-from .values import SPELLING, repair_value
+from .values import ANOTHER, JOINED, OF_A_KIND, ONLY_TOLD, SPELLING, repair_value
 
 AS_TEXT: Final = "x-as-text"
 """In a schema: its numbers are written as texts, as proto-JSON does with 64 bits."""
@@ -49,6 +49,8 @@ SENT_TWICE: Final = "sentTwice"
 
 _GUESSED: Final = ("enum", "const", "anyOf", "oneOf")
 """Where what is sent instead may be what is near, or all that there is."""
+_BASE64: Final = "byte"
+_LONG_WORD: Final = 20
 _MOST_ALTERNATIVES: Final = 5
 _MOST_DROPPED: Final = 8
 _MOST_NAMED: Final = 16
@@ -159,10 +161,12 @@ def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -
     ops = _operations(violation.pointer, request, old, value)
     if not ops:
         return None
+    beside, may_be_plain = _encoded_beside(violation, request)
+    ops += beside
     because = f": {spelled.assumption}" if spelled.assumption else ""
-    asks = (violation.keyword in _GUESSED and is_decisive_guess(ops, request)) or (
-        request.method not in READS and _is_guessed(violation, request, spelled)
-    )
+    asks = may_be_plain or violation.schema.get(ONLY_TOLD) is True or spelled.assumption in (JOINED, ANOTHER, OF_A_KIND)
+    asks = asks or (violation.keyword in _GUESSED and is_decisive_guess(ops, request))
+    asks = asks or (request.method not in READS and _is_guessed(violation, request, spelled))
     return edit(
         violation,
         request,
@@ -182,6 +186,25 @@ def _operations(pointer: str, request: Request, old: Json, value: Json) -> list[
         return [*guards(request.document(), source, value), {"op": "move", "from": source, "path": pointer}]
     except PatchError:
         return []
+
+
+def _encoded_beside(violation: SchemaViolation, request: Request) -> tuple[list[Operation], bool]:
+    """Return the edits of the other texts of an object that have to be base64, too, and whether one may be plain text.
+
+    Whoever sends one of them as it is sends the others so, too: also a word that can be read as base64 by chance.
+    """
+    parent, ops, may_be_plain = violation.pointer.rpartition("/")[0], list[Operation](), False
+    present = value_at(request, parent) if violation.schema.get("format") == _BASE64 else None
+    for name, schema in members(violation.parent_schema).items() if isinstance(present, Mapping) else ():
+        text, place = present.get(name), f"{parent}/{escape(name)}"
+        if schema.get("format") != _BASE64 or not isinstance(text, str) or place == violation.pointer:
+            continue
+        ways = repair_value("format", text, schema, place_of(place, request)) if first_violation(text, schema) else []
+        if ways and not is_secret(place, text):
+            ops += _operations(place, request, text, ways[-1].value)
+        else:
+            may_be_plain = may_be_plain or (len(text) < _LONG_WORD and not text.endswith("="))
+    return ops, may_be_plain
 
 
 def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling) -> bool:
@@ -204,7 +227,7 @@ def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling)
         plain = scalar_text(old).strip().casefold() in ("true", "false")
         return not plain and (is_decisive(name, request) or names.may_limit(name))
     if isinstance(old, str) and isinstance(value, Mapping):
-        return old in value.values() and is_decisive(name, request)
+        return old in value.values()
     return keyword == "pattern" and bool(spelled.assumption) and is_decisive(name, request)
 
 
