@@ -166,7 +166,7 @@ def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -
     because = f": {spelled.assumption}" if spelled.assumption else ""
     asks = may_be_plain or violation.schema.get(ONLY_TOLD) is True or spelled.assumption in (JOINED, ANOTHER, OF_A_KIND)
     asks = asks or (violation.keyword in _GUESSED and is_decisive_guess(ops, request))
-    asks = asks or (request.method not in READS and _is_guessed(violation, request, spelled))
+    asks = asks or _is_guessed(violation, request, spelled)
     return edit(
         violation,
         request,
@@ -196,7 +196,7 @@ def _encoded_beside(violation: SchemaViolation, request: Request) -> tuple[list[
     parent, ops, may_be_plain = violation.pointer.rpartition("/")[0], list[Operation](), False
     present = value_at(request, parent) if violation.schema.get("format") == _BASE64 else None
     for name, schema in members(violation.parent_schema).items() if isinstance(present, Mapping) else ():
-        text, place = present.get(name), f"{parent}/{escape(name)}"
+        text, place = (present or {}).get(name), f"{parent}/{escape(name)}"
         if schema.get("format") != _BASE64 or not isinstance(text, str) or place == violation.pointer:
             continue
         ways = repair_value("format", text, schema, place_of(place, request)) if first_violation(text, schema) else []
@@ -214,15 +214,16 @@ def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling)
     is another wish.
     """
     old, value, keyword = violation.value, spelled.value, violation.keyword
-    name = place_of(violation.pointer, request).name
-    if isinstance(old, str) and isinstance(value, str):
-        if violation.schema.get(SELECTS) is True and not is_slip(old, value):
-            return True
-        is_one_of_them = keyword in _GUESSED and not spelled.assumption and max(len(old), len(value)) <= LONGEST
-        if is_one_of_them and may_be_other_word(old, value) and not is_short_value(old, value):
-            return True
-        if violation.schema.get(SELECTS) is True:
-            return False
+    name, is_read = place_of(violation.pointer, request).name, request.method in READS
+    if isinstance(old, str) and isinstance(value, str) and max(len(old), len(value)) <= LONGEST:
+        is_near, selects = is_slip(old, value), violation.schema.get(SELECTS) is True
+        is_one_of_them = keyword in _GUESSED and not spelled.assumption and not is_short_value(old, value)
+        if is_one_of_them and may_be_other_word(old, value) and not (is_read and is_near):
+            return True  # whoever only reads sees what came of a slip
+        if selects and not is_read:
+            return not is_near
+    if is_read:
+        return False
     if keyword in ("type", "enum") and scalar_text(value).casefold() in ("true", "false"):
         plain = scalar_text(old).strip().casefold() in ("true", "false")
         return not plain and (is_decisive(name, request) or names.may_limit(name))
