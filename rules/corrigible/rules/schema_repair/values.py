@@ -22,7 +22,6 @@ from corrigible.rules.safety.nearness import all_near, is_relisted, letters, sig
 from corrigible.rules.safety.spelling import Spelling, as_is_taken
 from corrigible.rules.safety.time_span import GO_DURATION, counts_seconds, go_duration, span
 from corrigible.rules.safety.written_moment import rewritten
-from corrigible.schema.cache import cached
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
@@ -128,10 +127,7 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         return [Spelling(scalars[otherwise])]
     if not scalars.keys().isdisjoint(part.strip() for part in _LIST_SEPARATOR.split(text)):
         return []  # a list of several: one of them is not what was asked for
-    initials = _initials(text)
     similar = [name for name in all_near(text, list(scalars)) if signs(name) == signs(text)]
-    if not any(initials <= _initials(name) or name[:1].casefold() == text[:1].casefold() for name in similar):
-        similar = []
     return [Spelling(scalars[name]) for name in _with_second(text, similar, scalars)] or only
 
 
@@ -164,12 +160,6 @@ def _with_second(text: str, near: list[str], names: Iterable[str]) -> list[str]:
         return near
     rest = letters(text)[len(letters(near[0])) :]
     return near + [name for name in names if rest and letters(name) == rest]
-
-
-@cached(1024)
-def _initials(text: str) -> frozenset[str]:
-    """Return the first letters of a text's words: nothing is near that begins with another."""
-    return frozenset(word[0] for word in re.split(r"[\s_-]+", text.casefold()) if word)
 
 
 # Types
