@@ -11,6 +11,7 @@ from typing import Final
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, value_at
 from corrigible.rules.safety.filled_in import is_for_the_caller
+from corrigible.rules.safety.nearness import is_same
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
@@ -50,6 +51,8 @@ def proposed(violation: SchemaViolation, request: Request, group: str) -> Propos
     if value is not MISSING:
         ops = _added(request, violation.pointer, value)
         return _filled_in(violation, request, ops, value, question) if ops else question
+    if (named := violation.schema.get(NAMED)) is not None:
+        return _named_again(violation, request, named, question)
     if violation.pointer == "/body" and (inner := _members_to_ask(violation.schema, request)):
         return ask(violation, request, "Send a body with what is required.", places=inner)
     if (other := names.rename_only_undeclared(violation, request)) is None:
@@ -85,6 +88,18 @@ def _filled_in(
     message = _IF_AGREED if is_only else _IF_MEANT
     shown = edit(violation, request, ops, message, requires_confirmation=True, verified=verified)
     return Proposal([shown] if is_only else [shown, *question.suggestions])
+
+
+def _named_again(violation: SchemaViolation, request: Request, value: Json, question: Proposal) -> Proposal:
+    """Return what the path names as the value of a member that is missing: the old name, where a new one is meant."""
+    last = [part for part in request.path.split("/") if part][-1:]
+    if any(is_same(part, segments(violation.pointer)[-1]) for part in last):
+        return question  # the path ends with the member's name: what it was is not what is wanted
+    ops = _added(request, violation.pointer, value)
+    if not ops:
+        return question
+    message = "Send the name that the path has, if it is to stay as it is."
+    return Proposal([edit(violation, request, ops, message, requires_confirmation=True), *question.suggestions])
 
 
 def _is_only_value(schema: Schema) -> bool:
