@@ -198,7 +198,6 @@ JOB = {"title": "t"}
         ({**JOB, "state": {"type": "done"}}, {**JOB, "state": {"type": "DONE"}}, "/api/jobs"),
         ({**JOB, "state": '{"type": "DONE"}'}, {**JOB, "state": {"type": "DONE"}}, "/api/jobs"),
         ({**JOB, "steps": {"label": "a"}}, {**JOB, "steps": [{"label": "a"}]}, "/api/jobs"),
-        ({**JOB, "steps": ["a", "b"]}, {**JOB, "steps": [{"label": "a"}, {"label": "b"}]}, "/api/jobs"),
         ({"type": "DONE"}, {"state": {"type": "DONE"}}, "/api/moves"),
         ({"level": 3}, [{"level": 3}], "/api/logs"),
         ([{"level": "3"}], [{"level": 3}], "/api/logs"),
@@ -210,6 +209,13 @@ def test_an_unread_refusal_is_judged_by_the_description(
     outcome = after(engine, post(body, path), UNREAD, status)
     assert isinstance(outcome, Next)
     assert outcome.request.body == mended
+
+
+def test_a_text_for_an_object_is_its_only_required_text_once_that_is_confirmed(engine: Engine) -> None:
+    outcome = after(engine, post({**JOB, "steps": ["a", "b"]}, "/api/jobs"), UNREAD, 400)
+    assert isinstance(outcome, NeedsInput) and outcome.confirm
+    written = [op.value for one in outcome.choices for op in one.suggestion.patch if op.op == "replace"]
+    assert written == [{"label": "a"}, {"label": "b"}]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corrigible.rules.schema_repair.names import (
+    INSTEAD,
     is_longer_form,
     may_limit,
     misspelt,
@@ -403,3 +404,44 @@ def test_a_place_that_is_taken_stays() -> None:
     assert [one["op"] for one in unknown("address.city", body, address=ADDRESS)] == ["ask"]
     kept = {"address.city": "Bonn", "address": {"zip": 5}}
     assert [one["path"] for one in unknown("address.city", kept, address=ADDRESS)] == ["/body/address/city"]
+
+
+@rows(
+    ("declared", "body", "confirms"),
+    [
+        ({}, {"old": 5}, True),  # the text alone says it
+        ({"new": {"type": "integer"}}, {"old": 5}, None),
+        ({"new": {"type": "string"}}, {"old": 5}, True),
+        ({"old": {}, "new": {"type": "integer"}}, {"old": 5}, True),  # the description has both
+    ],
+)
+def test_the_name_that_the_server_has_instead_keeps_the_value(
+    declared: dict[str, Json], body: Json, confirms: bool | None
+) -> None:
+    schema: dict[str, Json] = {"type": "object", "properties": declared, INSTEAD: "new"}
+    violation = SchemaViolation("/body/old", "additionalProperties", schema, body["old"], tuple(declared))
+    proposal = undeclared(violation, Request("POST", "/x", body=body), "1.")
+    assert proposal is not None
+    (suggestion,) = proposal.suggestions
+    assert suggestion["patch"][-1] == {"op": "move", "from": "/body/old", "path": "/body/new"}
+    assert suggestion["safety"].get("requires_confirmation") is confirms
+    taken = undeclared(violation, Request("POST", "/x", body={**body, "new": 6}), "1.")
+    assert taken is not None and taken.suggestions[0]["patch"][-1]["op"] == "remove"
+
+
+@pytest.mark.parametrize(
+    ("body", "declared", "is_moved"),
+    [
+        ({"resources": None, "requests": {"cpu": 1}}, {}, True),
+        ({"resources": {}, "requests": {"cpu": 1}}, {}, True),
+        ({"resources": None, "note": 1, "requests": {"cpu": 1}}, {}, False),  # it stands elsewhere
+        ({"requests": {"cpu": 1}, "resources": None}, {}, False),
+        ({"resources": None, "requests": 5}, {}, False),
+        ({"resources": None, "requests": {"cpu": 1}}, {"resources": {"type": "string"}}, False),
+        ({"resources": None, "requests": {"cpu": 1}}, {"resources": {"properties": {"limits": {}}}}, False),
+    ],
+)
+def test_what_is_not_indented_goes_into_what_is_empty_before_it(body: Json, declared: Json, is_moved: bool) -> None:
+    (one,) = unknown("requests", body, **declared)
+    assert one["op"] == ("move" if is_moved else "remove")
+    assert one["requires_confirmation"] is True

@@ -28,6 +28,7 @@ from corrigible.rules.schema_repair.json_schema import (
     literal_pattern,
     types,
 )
+from corrigible.rules.schema_repair.names import INSTEAD
 from corrigible.rules.schema_repair.repair import SENT_TWICE
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation, place_of
 from corrigible.rules.schema_repair.values import ONLY_ASKED, ONLY_TOLD, SPELLING
@@ -69,6 +70,8 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
         error, value, declared = element
     if value is MISSING or error.pointer in ("/query", "/headers"):
         return None
+    if (replaced := _replaced(error, value, declared)) is not None:
+        return replaced
     if error.constraint in _UNKNOWN:
         return _unknown(error, value, declared) if error.stated else None
     text = place_of(error.pointer, request).text
@@ -104,6 +107,40 @@ def _of_element(error: Violation, value: Json, declared: Schema) -> tuple[Violat
         return None
     place = error.at(f"{error.pointer}/0", error.constraint, error.stated)
     return place, value[0], DeclaredPlace(inner if isinstance(inner, Mapping) else {})
+
+
+_A_NAME: Final = r"['\"`]?([A-Za-z_][\w.-]{0,60}\w)['\"`]?"
+_INSTEAD: Final = re.compile(
+    rf"(?i)\b(?:(?:use|try|send|pass|specify|provide|set|switch to) (?:the )?(?:new )?(?:[a-z]+ )??{_A_NAME}"
+    r"(?: (?:parameter|field|argument|property|option|key|value|member))? (?:instead|rather)"
+    rf"|instead,? (?:please )?use (?:the )?{_A_NAME}"
+    r"|(?:renamed (?:to|as)|(?:replaced|superseded) (?:by|with)|in favou?r of|(?:is|was) now (?:called|named))"
+    rf" {_A_NAME})"
+)
+"""A replacement that a server names, of a member or of its value."""
+
+
+def _replaced(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaViolation | None:
+    """Return the violation of a member, or of a value, for which a text names another one."""
+    message, name = error.message[:_READ_OF_A_RULE], segments(error.pointer)[-1]
+    found = _INSTEAD.search(message)
+    named = next(filter(None, found.groups()), "") if found is not None else ""
+    if not named or named in (name, value) or letters(named) in _NO_NAMES:
+        return None
+    said = set(re.findall(r"[\w.-]*\w", message))
+    if isinstance(value, str) and value and {*re.findall(r"[\w.-]*\w", value)} <= said and value != name:
+        schema = {**declared.schema, "const": named, ONLY_TOLD: True}
+        is_taken = first_violation(named, declared.schema) is None
+        return SchemaViolation(error.pointer, "const", schema, value) if is_taken else None
+    if name not in said:
+        return None
+    around = {"type": "object", **(declared.parent_schema or {}), INSTEAD: named}
+    return SchemaViolation(error.pointer, "additionalProperties", around, value, declared.siblings)
+
+
+_NO_NAMES: Final = word_set(
+    "it this that these those them one a an the another other different valid something null none"
+)
 
 
 _BEGINS: Final = re.compile(

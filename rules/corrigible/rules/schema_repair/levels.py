@@ -55,7 +55,7 @@ _NAMING_MEMBERS: Final = frozenset(
 _MOST: Final = 16
 """Members that go to another level together."""
 _ONE_LEVEL: Final = "Send the value where the description has it, one level away."
-_IF_IT_BELONGS: Final = "Send what has no place of its own inside the object that is missing, if it belongs there."
+_IF_IT_BELONGS: Final = "Send what has no place of its own inside the object that has nothing, if it belongs there."
 
 
 class MemberMove(NamedTuple):
@@ -216,6 +216,27 @@ def list_wrapped(violation: SchemaViolation, request: Request) -> Suggestion | N
     ops: list[Operation] = [{"op": "test", "path": "/body", "value": items}]
     ops.append({"op": "replace", "path": "/body", "value": {name: items}})
     return edit(violation, request, ops, "Send the list under the name that the server misses.")
+
+
+def under_empty(violation: SchemaViolation, request: Request) -> Suggestion | None:
+    """Return the move of an undeclared member into the one before it that is null or empty, once that is confirmed.
+
+    So YAML is read that is not indented: `resources:` above `requests: {...}`. What is declared there takes it.
+    """
+    parent, name = violation.pointer.rpartition("/")[0], segments(violation.pointer)[-1]
+    present = value_at(request, parent)
+    if not violation.pointer.startswith("/body/") or not isinstance(present, Mapping) or request.form:
+        return None
+    before = list(present)[: list(present).index(name)][-1:]
+    if not before or present[before[0]] not in (None, {}) or not isinstance(present[name], Mapping):
+        return None
+    schema, place = members(violation.schema).get(before[0], {}), f"{parent}/{escape(before[0])}"
+    if types(schema) and "object" not in types(schema):
+        return None
+    if members(schema) and not _takes(schema, name, present[name], {}, request):
+        return None
+    made: list[Operation] = [{"op": "add", "path": place, "value": {}}]
+    return _moved_inside(violation, request, [name], place, made, guess=_IF_IT_BELONGS)
 
 
 def named_place(violation: SchemaViolation) -> list[str] | None:

@@ -34,6 +34,9 @@ from .json_schema import Schema, members, trim_schema, types
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, ask, confirmed, edit, guarded_ops, is_secret, left_out, options
 
+INSTEAD: Final = "x-instead"
+"""In the schema around an undeclared member: the name that the server says is to be sent instead."""
+
 _LIMITING: Final = re.compile(
     r"(?i)(?:^|[_.\-\[]|(?-i:(?<=[a-z])(?=[A-Z])))(?:amount|sum|total|count|size|quantity|limit|max\w*|min\w*|percent\w*|price|only"
     r"|dry_?run|preview|simulate|validate\w*|test|draft|capture\w*|trial\w*|hold\w*|confirm\w*|force|if|when|where|filter\w*"
@@ -155,6 +158,14 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     parent, name = _split(violation.pointer)
     present, declared = value_at(request, parent), members(violation.schema)
     free = [one for one in violation.siblings if not isinstance(present, Mapping) or one not in present]
+    if isinstance(instead := violation.schema.get(INSTEAD), str):
+        # What the server names is asked about, unless the description has it, and not the other, and the value fits.
+        is_known = instead in declared and name not in declared
+        is_backed = is_known and _takes(declared[instead], value, text=request.form)
+        target = f"{parent}/{escape(instead)}"
+        renamed = _moved(violation, request, violation.pointer, target, value, is_guess=not is_backed)
+        is_free = isinstance(present, Mapping) and instead not in present
+        return renamed if is_free else _left_out(violation, request, name, value, group)
     if (outside := levels.unwrapped(parent, violation.schema, violation, request)) is not None:
         return Proposal([outside])
     near = near_names(name, free)
@@ -193,6 +204,8 @@ def _elsewhere(
         # Of what one other place alone declares nothing is left out: it is moved there, or asked about.
         suggestion = moved.suggestion if moved.is_certain else confirmed(moved.suggestion)
         return Proposal([suggestion]) if moved.is_first else None
+    if moved is None and (under := levels.under_empty(violation, request)) is not None:
+        return Proposal([under])
     omission = _left_out(violation, request, name, value, group)
     if value is None:
         return omission
@@ -240,6 +253,8 @@ def without(violation: SchemaViolation, request: Request, message: str) -> Propo
         return ask(violation, request, message, schema={})
     if _is_said_by_path(violation.pointer, value, request):
         return Proposal([edit(violation, request, ops, message)])
+    if is_referred_to(violation.pointer, request):
+        return ask(violation, request, message, schema={})
     return Proposal([left_out(violation, request, ops, message)])
 
 

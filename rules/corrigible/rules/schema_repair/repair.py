@@ -11,10 +11,10 @@ from typing import Final
 
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
-from corrigible.rules.pointer import MISSING, escape, segments, value_at
+from corrigible.rules.pointer import MISSING, escape, segments, through_arrays, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive, is_decisive_guess
 from corrigible.rules.safety.equivalence import is_short_value
-from corrigible.rules.safety.nearness import LONGEST, is_slip
+from corrigible.rules.safety.nearness import LONGEST, distance, is_slip
 from corrigible.rules.safety.other_word import may_be_other_word
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
@@ -51,6 +51,7 @@ _GUESSED: Final = ("enum", "const", "anyOf", "oneOf")
 """Where what is sent instead may be what is near, or all that there is."""
 _BASE64: Final = "byte"
 _LONG_WORD: Final = 20
+_MOST_SLIPS: Final = 2
 _MOST_ALTERNATIVES: Final = 5
 _MOST_DROPPED: Final = 8
 _MOST_NAMED: Final = 16
@@ -134,11 +135,13 @@ def _asked_again(violation: SchemaViolation, request: Request) -> Proposal:
 def _without_null(violation: SchemaViolation, request: Request, group: str) -> Proposal:
     """Leave out a member that must not be null, where that means the same: in objects that are created or replaced.
 
-    (In a PATCH null clears a value, and an absent member keeps it.) A required member has to be given instead.
+    (In a PATCH null clears a value, and an absent member keeps it; but a list is written as a whole.) A required member
+    has to be given instead.
     """
     question, pointer = ask(violation, request, _ASK_VALUE), violation.pointer
     is_member = pointer.startswith("/body/") and isinstance(value_at(request, pointer.rpartition("/")[0]), dict)
-    if request.method not in ("POST", "PUT") or not is_member or names.may_limit(segments(pointer)[-1]):
+    is_in_list = request.method == "PATCH" and any(through_arrays(request.document(), pointer))
+    if not (request.method in ("POST", "PUT") or is_in_list) or not is_member or names.may_limit(segments(pointer)[-1]):
         return question
     ops = guarded_ops(request, pointer, None, {"op": "remove", "path": pointer})
     if not ops:
@@ -218,6 +221,8 @@ def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling)
     if isinstance(old, str) and isinstance(value, str) and max(len(old), len(value)) <= LONGEST:
         is_near, selects = is_slip(old, value), violation.schema.get(SELECTS) is True
         is_one_of_them = keyword in _GUESSED and not spelled.assumption and not is_short_value(old, value)
+        if is_one_of_them and not is_near and distance(old, value) > _MOST_SLIPS:
+            return True
         if is_one_of_them and may_be_other_word(old, value) and not (is_read and is_near):
             return True  # whoever only reads sees what came of a slip
         if selects and not is_read:
