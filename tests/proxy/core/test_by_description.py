@@ -238,8 +238,8 @@ def test_the_only_stranger_is_offered_for_the_only_missing_member(engine: Engine
     renamed, asked = decision.feedback["suggestions"]
     assert [op["op"] for op in renamed["patch"]] == ["test", "move"]
     assert renamed["safety"]["requires_confirmation"] is True
-    assert renamed["group"] == asked["group"]
-    assert decision.feedback["type"] == "intent_disambiguation"
+    assert asked["placeholders"][0]["pointer"] == "/body/title"
+    assert decision.feedback["type"] == "recovery_guidance"
 
 
 def test_nothing_is_said_where_the_description_finds_nothing(engine: Engine) -> None:

@@ -543,16 +543,14 @@ def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     dashed = re.sub(r"[\s_]+", "-", plain)
     led = re.match(r"\^((?:[A-Za-z0-9_-]|\\?/|:|\\[.-])+(?<=[/:._-]))(?=[.\[(\\]|$)", pattern)
     beginning = led[1].replace("\\", "") if led is not None else ""
+    is_path = led is not None and beginning[-1] in "/:" and led[0] != pattern
     digits = re.sub(r"[\s-]", "", plain) if re.fullmatch(r"[\d\s-]+", plain) else plain
     taken = as_is_taken(plain, lambda text: first_violation(text, shape) is None)
     ways = [
         *((text, "") for text in (plain, unmarked, taken, digits)),
         *((text, _CASE) for text in (plain.lower(), plain.upper(), unmarked.lower(), unmarked.upper())),
         *((text, ANOTHER) for text in (dashed, dashed.lower(), dashed.replace("-", "_").lower())),
-        (
-            beginning + plain,
-            _BEGINNING if led is not None and beginning[-1] in "/:" and led[0] != pattern else OF_A_KIND,
-        ),
+        (beginning + plain, _BEGINNING if is_path else OF_A_KIND),
     ]
     fitting = [Spelling(*way) for way in ways if way[0] not in ("", value) and first_violation(way[0], shape) is None]
     if not fitting or fitting[0].assumption != ANOTHER or not re.search(r"\s", plain):
