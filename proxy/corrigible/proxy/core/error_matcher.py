@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.message.told_code import is_fault
 from corrigible.adapters.formats.place_by_message import suspected_place
 from corrigible.rules.budget import Exhausted, remaining, use_reserve
 from corrigible.rules.engine.evaluate import RuleResult, evaluate
@@ -31,6 +32,7 @@ from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import ask, is_secret
 from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .absent_thing import EVEN
@@ -49,7 +51,7 @@ from .stated_limits import with_stated_limits
 from .told_together import moved_from, rank, with_members_told
 from .unsent_value import names_unsent, unsent_value
 from .verify import drop_invalid
-from .vetoes import gated
+from .vetoes import confirmed, gated
 from .violation_finder import ViolationFinder
 from .xml_element import repair_element
 
@@ -65,6 +67,7 @@ _MAY_TELL_A_PLACE = _ABOUT_VALUES | {409}
 _FORBIDDEN = 403
 _NOT_FOUND = 404
 _SERVER_FAULT = 500
+_MOST_OF_A_FAULT = 3
 _MOST_VIOLATIONS = 32
 """Schema violations of one exchange that are looked at: for more there is no room in an answer."""
 
@@ -185,6 +188,8 @@ class ErrorMatcher:
                 result = yield from self._by_suspicion(number)
             if result is None:
                 result = self._as_a_whole(number)
+            if result is None:
+                return self._of_opaque_fault(number)
         return [result] if result is not None else []
 
     def decided(self, result: RuleResult, error: Violation) -> RuleResult:
@@ -381,6 +386,18 @@ class ErrorMatcher:
             return None
         asked = asked_as_a_whole(self._case, self._case.errors[number], self._description)
         return None if asked is None else result_of(asked, _DESCRIPTION)
+
+    def _of_opaque_fault(self, number: int) -> list[RuleResult]:
+        """Offer, for confirmation, what the description finds wrong with a request before which a server failed."""
+        case, error = self._case, self._case.errors[number]
+        is_opaque = all(one.kind is Kind.FAULT for one in read(error.message).said) and not is_fault(error.message)
+        if case.exchange.status != _SERVER_FAULT or case.request.protocol is not Protocol.HTTP or not is_opaque:
+            return []
+        if self._settled or any(one.pointer for one in case.errors):
+            return []
+        found = list(self._repaired_candidates(self._violations_at()[:_MOST_OF_A_FAULT], number))
+        results = [_with_confidence(result, EVEN) for _, result in found]
+        return [one.with_suggestions([confirmed(each) for each in one.suggestions]) for one in results]
 
     def _by_elimination(self, number: int) -> Iterator[RuleResult]:
         """Yield the question for what is left: a name in the path of a 404, else the only value that was sent."""
