@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
-from corrigible.adapters.formats.message.told_code import is_fault
 from corrigible.adapters.formats.place_by_message import suspected_place
 from corrigible.rules.budget import Exhausted, remaining, use_reserve
 from corrigible.rules.engine.evaluate import RuleResult, evaluate
@@ -68,6 +67,9 @@ _FORBIDDEN = 403
 _NOT_FOUND = 404
 _SERVER_FAULT = 500
 _MOST_OF_A_FAULT = 3
+_MOST_WORDS_OF_A_FAULT = 6
+"""A longer text says what failed."""
+_FEW_WORDS = 4
 _MOST_VIOLATIONS = 32
 """Schema violations of one exchange that are looked at: for more there is no room in an answer."""
 
@@ -390,7 +392,9 @@ class ErrorMatcher:
     def _of_opaque_fault(self, number: int) -> list[RuleResult]:
         """Offer, for confirmation, what the description finds wrong with a request before which a server failed."""
         case, error = self._case, self._case.errors[number]
-        is_opaque = all(one.kind is Kind.FAULT for one in read(error.message).said) and not is_fault(error.message)
+        length = len(error.message.split())
+        is_fault = length <= _MOST_WORDS_OF_A_FAULT and bool(read(error.message).of(Kind.FAULT))
+        is_opaque = is_fault or length < _FEW_WORDS
         if case.exchange.status != _SERVER_FAULT or case.request.protocol is not Protocol.HTTP or not is_opaque:
             return []
         if self._settled or any(one.pointer for one in case.errors):
