@@ -368,7 +368,7 @@ class ErrorMatcher:
             )
         if repaired is None:
             return None
-        return _with_confidence(result_of(repaired, _DESCRIPTION), round(sum(one.probability for one in asked), 2))
+        return _with_confidence(result_of(repaired, _DESCRIPTION), sum(one.confidence for one in asked))
 
     def _by_state(self, number: int) -> Results:
         """Look up what the description lets us read, where the description was given to the proxy."""
@@ -468,8 +468,8 @@ def _method_asked(violation: SchemaViolation, repaired: Repair, request: Request
 
 
 def _with_confidence(result: RuleResult, value: float) -> RuleResult:
-    """Say how likely the suggestions are about what the error is about."""
-    confidence: dict[str, Json] = {"basis": "spec", "value": value}
+    """Say how often suggestions at such places were right on recorded servers."""
+    confidence: dict[str, Json] = {"basis": "corpus", "value": round(value, 2)}
     return result.with_suggestions([{**one, "confidence": confidence} for one in result.suggestions])
 
 

@@ -163,10 +163,9 @@ class ViolationFinder:
 
     def confidence(self, error: Violation, violation: SchemaViolation) -> float | None:
         """Return how likely an error is about a violation; None where a format tells the place."""
-        chances = self._chances(error)
-        if not chances or error.pointer or self._case.exchange.status in _ABOUT_THE_ROUTE or not self._operation:
+        if not error.likely or error.pointer or self._case.exchange.status in _ABOUT_THE_ROUTE or not self._operation:
             return None
-        return round(chances.get(violation.pointer, 0.0), 2)
+        return next((one.confidence for one in error.likely if one.pointer == violation.pointer), 0.0)
 
     def _chances(self, error: Violation) -> Mapping[str, float]:
         return {one.pointer: one.probability for one in reversed(error.likely)}
