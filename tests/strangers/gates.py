@@ -310,15 +310,15 @@ def _share(rows: Sequence[Row], is_counted: Callable[[Row], bool]) -> tuple[int,
 
 def table(found: Shares, bars: Mapping[str, Any]) -> str:
     """Return the figures for people, HTTP beside gRPC, each with its bar; first those that have a goal."""
-    figures = bars["figures"]
-    aims = [name for name, bar in figures.items() if "goal" in bar]
-    names_of_both = dict.fromkeys(name.partition(" ")[2] for name in (*aims, *figures, *found))
-    lines = [f"{'':66} {'HTTP':>21} {'bar':>7} {'gRPC':>21} {'bar':>7}   goal"]
+    goals, figures = bars["goals"], bars["figures"]
+    names_of_both = dict.fromkeys(name.partition(" ")[2] for name in (*goals, *figures, *found))
+    lines = [f"{'':64} {'HTTP':>21} {'bar':>8} {'gRPC':>21} {'bar':>8}   goals"]
     for name_of_both in names_of_both:
         both = [f"{kind} {name_of_both}" for kind in ("HTTP", "gRPC")]
-        cells = "".join(f" {_cell(found.get(name)):>21} {_bar(figures.get(name)):>7}" for name in both)
-        goals = (str(figures[name]["goal"]) for name in both if "goal" in figures.get(name, ()))
-        lines.append(f"{name_of_both:66}{cells}   {', '.join(goals)}".rstrip())
+        cells = "".join(f" {_cell(found.get(name)):>21} {_bar(figures.get(name)):>8}" for name in both)
+        aims = ", ".join(f"{goals[name]:g}" for name in both if name in goals)
+        if any(name in found for name in both):
+            lines.append(f"{name_of_both:64}{cells}   {aims}".rstrip())
     return "\n".join(lines)
 
 
@@ -360,17 +360,16 @@ def raised(found: Shares, bars: Mapping[str, Any]) -> dict[str, Any]:
     """Return the bars with what is better now than they say, and a bar for each new figure. They never sink."""
     figures = dict(bars["figures"])
     for name, bar in measured(found, bars)["figures"].items():
-        old, side = figures.get(name, bar), _side(name)
-        figures[name] = {**old, side: max(old[side], bar[side]) if side == "least" else min(old[side], bar[side])}
+        ((side, value),), better = bar.items(), max if "least" in bar else min
+        figures[name] = {side: better(value, figures.get(name, bar)[side])}
     return {**bars, "figures": figures}
 
 
 def measured(found: Shares, bars: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the bars as was measured now, lower ones, too. Their goals stay."""
+    """Return the bars as was measured now, lower ones, too."""
     known = [name for name in bars["figures"] if name in found]
     named = dict.fromkeys([*known, *(name for name in found if not name.endswith(_NO_BAR))])
-    goals = {name: {"goal": bar["goal"]} for name, bar in bars["figures"].items() if "goal" in bar}
-    return {**bars, "figures": {name: {_side(name): _percent(found[name]), **goals.get(name, {})} for name in named}}
+    return {**bars, "figures": {name: {_side(name): _percent(found[name])} for name in named}}
 
 
 def _side(name: str) -> str:
@@ -382,8 +381,12 @@ _NO_BAR: Final = tuple(f"answer: {kind}" for kind in get_args(Kind) if kind != "
 
 
 def _written(bars: Mapping[str, Any]) -> str:
-    figures = ",\n".join(f"  {json.dumps(name)}: {json.dumps(bar)}" for name, bar in bars["figures"].items())
-    return f'{{\n "about": {json.dumps(bars["about"])},\n "figures": {{\n{figures}\n }}\n}}\n'
+    parts = (
+        f' "{part}": {{\n' + ",\n".join(f"  {json.dumps(name)}: {json.dumps(one)}" for name, one in of.items()) + "\n }"
+        for part, of in bars.items()
+        if part != "about"
+    )
+    return "{\n" + ",\n".join([f' "about": {json.dumps(bars["about"])}', *parts]) + "\n}\n"
 
 
 def _percent(share: tuple[int, int]) -> float:

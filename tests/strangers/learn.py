@@ -168,6 +168,11 @@ def digest(chosen: Sequence[Sample]) -> str:
     return hashlib.sha256(repr(written).encode()).hexdigest()[:16]
 
 
+def digest_of_all(corpus: Mapping[str, str]) -> str:
+    """Return the hash of what is learned from, given that of each server."""
+    return hashlib.sha256(json.dumps(corpus, sort_keys=True).encode()).hexdigest()[:16]
+
+
 def learn_all(every: Sequence[Sample]) -> Learned:
     """Learn on all servers, and for each fold on all others."""
     folds: list[dict[str, Any]] = []
@@ -180,7 +185,7 @@ def learn_all(every: Sequence[Sample]) -> Learned:
         learned["calibration"] = calibrate([one for one in judged if fold(one[0].server) != number])
     corpus = {name: digest([one for one in every if one.server == name]) for name in names()}
     model = {
-        "corpus": _digest_of_all(corpus),
+        "corpus": digest_of_all(corpus),
         "errors": len(every),
         "servers": len({one.server for one in every}),
         "left out: likeliest place right": top(judged),
@@ -188,10 +193,6 @@ def learn_all(every: Sequence[Sample]) -> Learned:
         "weights": learn(every),
     }
     return Learned(model, {"corpus": corpus, "reliability": reliability(judged, folds), "folds": folds})
-
-
-def _digest_of_all(corpus: Mapping[str, str]) -> str:
-    return hashlib.sha256(json.dumps(corpus, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def main() -> None:
