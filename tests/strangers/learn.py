@@ -57,7 +57,7 @@ class Sample(NamedTuple):
 
 
 def samples(server_names: Sequence[str]) -> Iterator[Sample]:
-    """Yield the errors of recorded refusals that the scorer is asked about, where a right place is among its places."""
+    """Yield the errors of recorded refusals that the scorer is asked about."""
     for name in server_names:
         server = load(name)
         for case in server.cases:
@@ -67,8 +67,8 @@ def samples(server_names: Sequence[str]) -> Iterator[Sample]:
                 replay(name, server, case.model_copy(update={"exchanges": case.exchanges[:1]}))
             right = set(right_places(case))
             for refusal, evidence in seen:
-                is_right = np.array([is_place(one, right) for one in refusal.places])
-                if is_right.any():
+                is_right = np.array([is_place(one, right) for one in refusal.places], bool)
+                if is_right.size:
                     yield Sample(name, server.is_rpc, evidence, is_right)
 
 
@@ -119,7 +119,8 @@ class Corpus:
 
 
 def learn(chosen: Sequence[Sample]) -> dict[str, float]:
-    """Return what evidence is worth, by its name."""
+    """Return what evidence is worth, by its name. Errors of which no place is right teach nothing."""
+    chosen = [one for one in chosen if one.is_right.any()]
     servers: dict[str, set[str]] = {}
     for one in chosen:
         for name in {name for evidence in one.evidence for name in evidence}:
@@ -140,16 +141,24 @@ def probabilities(sample: Sample, weights: Mapping[str, float]) -> np.ndarray[An
 
 
 def calibrate(judged: Sequence[tuple[Sample, np.ndarray[Any, Any]]]) -> list[float]:
-    """Return slope and intercept of how often the likeliest place is right, by the logit of its probability."""
-    best = np.array([p.max() for _, p in judged])
-    right = np.array([one.is_right[p.argmax()] for one, p in judged], float)
-    logits = np.array([scorer.logit(one) for one in np.clip(best, 1e-6, 1 - 1e-6)])
+    """Return slope and intercept of how often the places to ask at are right, by the logit of their probability."""
+    asked = [(one, p, places) for one, p in judged if (places := _asked(p))]
+    right = np.array([one.is_right[places].any() for one, _, places in asked], float)
+    sums = np.clip([p[places].sum() for _, p, places in asked], 1e-6, 1 - 1e-6)
+    logits = np.array([scorer.logit(one) for one in sums])
 
     def loss(line: np.ndarray[Any, Any]) -> float:
         sums = line[0] * logits + line[1]
         return float((np.logaddexp(0, sums) - right * sums).sum())
 
     return [round(float(one), _DIGITS) for one in minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead").x]
+
+
+def _asked(p: np.ndarray[Any, Any]) -> list[int]:
+    """Return the places that the product asks at: the likeliest, and the next one where that is not sure."""
+    first, *rest = (int(one) for one in np.argsort(-p, kind="stable"))
+    chosen = [first] if p[first] >= SURE else [first, *(one for one in rest[:1] if p[one] >= BESIDE)]
+    return chosen if p[chosen].sum() >= SURE else []
 
 
 class Learned(NamedTuple):
@@ -239,13 +248,6 @@ def reliability(
 
 
 _SAID: Final = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0)
-
-
-def _asked(p: np.ndarray[Any, Any]) -> list[int]:
-    """Return the places that the product asks at: the likeliest, and the next one where that is not sure."""
-    first, *rest = (int(one) for one in np.argsort(-p, kind="stable"))
-    chosen = [first] if p[first] >= SURE else [first, *(one for one in rest[:1] if p[one] >= BESIDE)]
-    return chosen if p[chosen].sum() >= SURE else []
 
 
 if __name__ == "__main__":

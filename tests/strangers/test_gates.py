@@ -198,8 +198,8 @@ def test_a_server_is_read_by_weights_that_never_saw_it(tmp_path: Path, monkeypat
         yield
         used.append("left")
 
-    learned = SimpleNamespace(use=entered, without=entered)
-    monkeypatch.setattr(gates, "import_module", lambda name: learned)
+    monkeypatch.setattr(gates.scorer, "use", entered)
+    monkeypatch.setattr(gates, "import_module", lambda name: SimpleNamespace(without=entered))
     monkeypatch.setattr(gates, "find_spec", lambda name: object())
     monkeypatch.setattr(gates, "FOLD_WEIGHTS", tmp_path / "folds.json")
     gates.FOLD_WEIGHTS.write_text(json.dumps({"folds": [{"fold": number} for number in range(FOLDS)]}), "utf-8")
