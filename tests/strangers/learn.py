@@ -32,7 +32,7 @@ from corrigible.proxy.core.likely_place import BESIDE, SURE
 from .case import FOLDER, FOLDS, Case, document, fold, load, names
 from .judge import differences, is_ignored
 from .page import PAGE, with_reliability
-from .replay import replay
+from .replay import Known, replay
 
 WEIGHTS: Final = Path(scorer.__file__).with_name("weights.json")
 FOLD_WEIGHTS: Final = FOLDER / "folds.json"
@@ -40,8 +40,12 @@ _RIDGE: Final = 1.0
 _LEAST_SERVERS: Final = 3
 """Evidence that fewer servers have is worth nothing: it would be about them."""
 _DIGITS: Final = 3
+_KNOWN: Final[Sequence[tuple[Known, float]]] = (("described", 1.0), ("empty", 0.25))
+"""How a refusal is judged, and how much that counts: without a description there is less evidence."""
 _CLASSES: Final = frozenset({"auto", "flagged", "either", "ask"})
 """Cases of which the truth has a place."""
+_SAID: Final = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0)
+"""The ranges of confidence of the table on the page."""
 _NO_WEIGHTS: Final[Mapping[str, Any]] = {"weights": {}, "calibration": [1.0, 0.0]}
 """What is learned must not depend on what was learned before: where one error is, others are not looked for."""
 
@@ -54,6 +58,8 @@ class Sample(NamedTuple):
     evidence: Sequence[Sequence[str]]
     """For each place."""
     is_right: np.ndarray[Any, np.dtype[np.bool_]]
+    share: float = 1.0
+    """How much it counts."""
 
 
 def samples(server_names: Sequence[str]) -> Iterator[Sample]:
@@ -63,13 +69,15 @@ def samples(server_names: Sequence[str]) -> Iterator[Sample]:
         for case in server.cases:
             if case.cls not in _CLASSES:
                 continue
-            with scorer.use(_NO_WEIGHTS), scorer.observed() as seen:
-                replay(name, server, case.model_copy(update={"exchanges": case.exchanges[:1]}))
+            first = case.model_copy(update={"exchanges": case.exchanges[:1]})
             right = set(right_places(case))
-            for refusal, evidence in seen:
-                is_right = np.array([is_place(one, right) for one in refusal.places], bool)
-                if is_right.size:
-                    yield Sample(name, server.is_rpc, evidence, is_right)
+            for known, share in _KNOWN[: 1 if server.is_rpc else None]:
+                with scorer.use(_NO_WEIGHTS), scorer.observed() as seen:
+                    replay(name, server, first, known)
+                for refusal, evidence in seen:
+                    is_right = np.array([is_place(one, right) for one in refusal.places], bool)
+                    if is_right.size:
+                        yield Sample(name, server.is_rpc, evidence, is_right, share)
 
 
 def right_places(case: Case) -> Iterator[str]:
@@ -106,6 +114,7 @@ class Corpus:
         self.starts = np.array(starts[:-1])
         self.group = np.repeat(np.arange(len(chosen)), np.diff(starts))
         self.right = np.concatenate(right)
+        self.share = np.array([one.share for one in chosen])
 
     def loss(self, weights: np.ndarray[Any, Any]) -> tuple[float, np.ndarray[Any, Any]]:
         """Return how unlikely the right places are, and the gradient of that."""
@@ -113,8 +122,8 @@ class Corpus:
         powers = np.exp(sums - np.maximum.reduceat(sums, self.starts)[self.group])
         total = np.add.reduceat(powers, self.starts)
         of_right = np.add.reduceat(powers * self.right, self.starts)
-        gradient = powers / total[self.group] - powers * self.right / of_right[self.group]
-        loss = -np.log(of_right / total).sum() + _RIDGE * weights @ weights / 2
+        gradient = (powers / total[self.group] - powers * self.right / of_right[self.group]) * self.share[self.group]
+        loss = -(np.log(of_right / total) * self.share).sum() + _RIDGE * weights @ weights / 2
         return float(loss), self.matrix.T @ gradient + _RIDGE * weights
 
 
@@ -171,7 +180,7 @@ class Learned(NamedTuple):
 def digest(chosen: Sequence[Sample]) -> str:
     """Return the hash of what is learned from, whatever the order of fields that a library gives."""
     written = [
-        sorted((sorted(names), bool(right)) for names, right in zip(one.evidence, one.is_right, strict=True))
+        (one.share, sorted((sorted(said), bool(right)) for said, right in zip(one.evidence, one.is_right, strict=True)))
         for one in chosen
     ]
     return hashlib.sha256(repr(written).encode()).hexdigest()[:16]
@@ -189,7 +198,8 @@ def learn_all(every: Sequence[Sample]) -> Learned:
     for number in range(FOLDS):
         weights = learn([one for one in every if fold(one.server) != number])
         folds.append({"weights": weights})
-        judged += [(one, probabilities(one, weights)) for one in every if fold(one.server) == number]
+        here = (one for one in every if fold(one.server) == number and one.share == 1)
+        judged += [(one, probabilities(one, weights)) for one in here]
     for number, learned in enumerate(folds):
         learned["calibration"] = calibrate([one for one in judged if fold(one[0].server) != number])
     corpus = {name: digest([one for one in every if one.server == name]) for name in names()}
@@ -245,9 +255,6 @@ def reliability(
         if chosen:
             rows.append({"from": low, "to": high, "errors": len(chosen), "right": sum(chosen)})
     return rows
-
-
-_SAID: Final = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0)
 
 
 if __name__ == "__main__":

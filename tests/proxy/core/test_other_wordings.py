@@ -243,7 +243,6 @@ UUID = "0b9f3f1c-77aa-4d5e-9c1b-1f2e3d4c5b6a"
         (Request("POST", "/piers/p-1/berths/b-1"), "Berth b-1 not found", 400, ["/path"]),
         (Request("POST", "/piers/p-1/berths/b-1"), "No such berth at p-1", 400, ["/path"]),
         (Request("POST", "/piers/p-1/berths/b-1"), "Mooring not found", 400, []),
-        (Request("POST", "/piers/p-1/berths/b-1"), "Moorings are full", 400, []),
         (Request("POST", "/ships/s-1/moor"), "Pilot 'p-7' not found", 400, []),
         (Request("POST", "/ships/s-1/moor"), "Pilot not found: p-7", 400, []),
         (post({"Name": "A"}, "/piers/p-1/berths/b-1"), "Berth not found", 500, []),

@@ -11,7 +11,6 @@ from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.keywords import fit_keywords
-from corrigible.adapters.formats.message.told_code import is_fault, told_code
 from corrigible.adapters.formats.sent_places import PARTS
 from corrigible.adapters.vocabulary import NOTHING
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
@@ -24,6 +23,7 @@ from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 from .evidence import Refusal, paths_said
 from .places import Place, candidate_places, with_told
 from .scorer import Ranked, rank
+from .statement import code_said, is_fault
 
 SURE: Final = 0.5
 """The least probability of a place that an error is said to be at."""
@@ -59,6 +59,7 @@ class Locator:
         is_unrouted = not operation or request.protocol is Protocol.GRPC
         self._route = described.nearest_operation(request.method, request.path) if described and is_unrouted else None
         self._is_described = is_described
+        self._knows_operations = described is not None and bool(described.operations.names)
         self._texts = list(islice(_texts(body), _MOST_TEXTS))
 
     def ranked(self, error: Violation, taken: frozenset[str] = frozenset()) -> list[Ranked]:
@@ -77,6 +78,7 @@ class Locator:
                 self._respelt,
                 self._route,
                 self._is_described,
+                self._knows_operations,
                 others,
             )
         )
@@ -165,12 +167,12 @@ def _of_call(error: Violation, best: Ranked, exchange: Exchange) -> Violation:
     if error.pointer.startswith(("/path", "/query")):
         error = error._replace(pointer="")
     chose_none = error.type in _CHOSE_NONE
-    if chose_none and is_fault(error.message):
+    is_told = error.likely[0].is_told
+    if chose_none and not is_told and is_fault(error.message):
         return error._replace(pointer="", param="", likely=())
     if best.place.part == "method" and best.probability >= SURE:
         return error._replace(pointer="", param="")
-    is_told = error.likely[0].is_told
-    code = told_code(error.message) if chose_none else error.type
+    code = code_said(error.message) if chose_none else error.type
     if best.place.depth and best.probability >= SURE and best.place.part == "body":
         if chose_none and is_told:
             code = code or "INVALID_ARGUMENT"
@@ -212,7 +214,7 @@ def _at_its_place(error: Violation, request: Request) -> Violation:
     return error if there is MISSING else error._replace(stated=fit_keywords(error.stated, there))
 
 
-_BLANK: Final = ("", None, [], {})
+_BLANK: Final[tuple[Json, ...]] = ("", None, [], {})
 _OF_VALUES: Final = frozenset({"", "type", "enum", "minLength", "minimum", "format", "pattern"})
 
 

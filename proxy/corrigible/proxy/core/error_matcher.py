@@ -10,7 +10,7 @@ from itertools import repeat
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from corrigible.adapters.base import Described
+from corrigible.adapters.base import Described, Undescribed
 from corrigible.rules.budget import Exhausted, remaining, use_reserve
 from corrigible.rules.engine.evaluate import RuleResult, evaluate
 from corrigible.rules.engine.guarded_patch import with_new_idempotency_key
@@ -32,18 +32,16 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .answer_form import violation_of_accept
+from .answers import answered, asked_as_a_whole, settled_by_somebody
 from .api_profile import Explanation, RefusalCase
-from .barred_member import barred_members
 from .body_form import violation_of_form
 from .forbidden_value import forbidden_value
-from .gone_already import gone_already
 from .likely_place import asked_places, may_be_asked, violation_at
 from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, may_be_judged
 from .rule_scope import scope_of, told_apart
 from .several_members import repair_several
 from .state import ReadsState, suggest_by_state
-from .state_refusal import refused_as_a_whole, refused_for_state, settled_by_somebody
 from .stated_limits import with_stated_limits
 from .told_together import moved_from, rank, with_members_told
 from .verify import drop_invalid
@@ -108,6 +106,8 @@ class ErrorMatcher:
     def __init__(self, case: RefusalCase, explanation: Explanation | None) -> None:
         self._case, self._explanation = case, explanation
         self._description = case.profile.described
+        if self._description is None and case.profile.adapter.tells_places_loosely:
+            self._description = Undescribed()  # names, values and the answer's own words are enough for many repairs
         self._scope: dict[str, Any] | None = None
         self._repaired: set[tuple[str, str]] = set()
         """Places and keywords of the schema violations that were looked at."""
@@ -192,13 +192,19 @@ class ErrorMatcher:
     def _of_forbidden(self, number: int) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
         """Return what is told of a 403: a person has to decide, unless the answer proves that a value is at fault."""
         case, error = self._case, self._case.errors[number]
-        place = forbidden_value(
-            case.request, case.errors, case.text, case.exchange.headers, lambda one: bool(self._violations_at(one))
-        )
+        place = forbidden_value(case.request, case.errors, case.text, case.exchange.headers, self._is_refused)
         if not place and (told := self._about_state(number)) is not None:
             return [told]
         result = yield from self._by_rule(number, last_resort=True, error=error._replace(pointer=place))
         return [] if result is None else [result]
+
+    def _is_refused(self, place: str) -> bool:
+        """Whether the description refuses what a place has, or lets nobody write there."""
+        case, described = self._case, self._description
+        if described is None:
+            return False
+        declared = described.declared_place(case.request, case.match.operation, place).schema
+        return declared.get("readOnly") is True or bool(self._violations_at(place))
 
     def _by_rule(self, number: int, *, last_resort: bool, error: Violation | None = None) -> Results:
         case, explanation = self._case, self._explanation
@@ -327,8 +333,7 @@ class ErrorMatcher:
     def _about_state(self, number: int) -> RuleResult | None:
         """Return what is told where an error is about no value of the request, and so are the others."""
         error = self._case.errors[number]
-        told = None if self._settled else gone_already(self._case, error) or refused_for_state(self._case, error)
-        told = told or (None if self._settled else barred_members(self._case))
+        told = None if self._settled else answered(self._case, error)
         if told is None:
             return None
         if self._explanation is not None:
@@ -339,7 +344,7 @@ class ErrorMatcher:
         """Ask for another path where nothing else was sent, nothing is wrong with it, and the error says no more."""
         if self._description is None or self._settled or self._violations_at():
             return None
-        asked = refused_as_a_whole(self._case, self._case.errors[number], self._description)
+        asked = asked_as_a_whole(self._case, self._case.errors[number], self._description)
         return None if asked is None else result_of(asked, _DESCRIPTION)
 
     def _at_likeliest(self, number: int) -> RuleResult | None:

@@ -16,7 +16,7 @@ from corrigible.rules.functions.edits import Operation
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import escape, resolve, segments, value_at
 from corrigible.rules.safety.decisive import words
-from corrigible.rules.safety.nearness import is_plural, is_same, letters
+from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.safety.stored import is_wrapper, unmet_values
 from corrigible.rules.schema_repair.listing import with_references
 from corrigible.rules.schema_repair.route import schema_of_path
@@ -41,7 +41,6 @@ from .state_renaming import NAMING, Renames, base_of, inner
 from .state_version import Versions
 
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
-_LONG_WORD: Final = re.compile(r"[A-Za-z]{4,40}")
 _WRAPPED: Final = 3
 """Slashes in the place of a member of an object under a name."""
 _MOST_CREATED: Final = 50
@@ -53,11 +52,6 @@ _OF_THE_CALL: Final = re.compile(
 """Words of conflicts about the call itself, or about when something is to be: what exists is another thing then."""
 _HELD: Final = re.compile(r"(?i)\b(?:in use|used|(?<!has already been )taken|occupied|booked|reserved)\b")
 """Words for what somebody else may hold, where it is no name: a room, a seat. Rails' own are about what is created."""
-_KIND_EXISTS: Final = re.compile(
-    r"(?i)(?:an? |the |this |such an? )?(?P<kind>[a-z][a-z-]{1,40})(?: (?:specified|given|provided|requested))?"
-    r" already (?:exists|in use|taken)[.!]?"
-)
-"""A message that says no more than that a thing of one kind exists."""
 _LABELS: Final = frozenset({"name", "title"})
 """Members that name a resource for people: beside another one, such as `slug`, they need not be free."""
 _NAMING_WORDS: Final = frozenset(NAMING) - {"id", "email", "code"}
@@ -284,34 +278,13 @@ class Conflicts(Renames, Versions):
             return None
         spelled = {name.lower(): name for name in reversed(members)}
         variables = [item.variable.lower() for item in creation.items] if creation is not None else []
-        naming = [spelled[name] for name in (*variables, *NAMING) if name in spelled] or self._naming_by_word(members)
+        naming = [spelled[name] for name in (*variables, *NAMING) if name in spelled]
         repeated = [name for name in naming if repeats(self._message, scalar_text(body[name]))]
-        is_told = len(naming) == 1 and self._request.method == "POST" and self._begins_with_a_word(naming[0])
-        if not is_told and naming and self._is_kind_of_the_path():
-            is_told, naming = True, sorted(naming, key=lambda name: name.lower() in _LABELS)
         told = [name for name in members if self._tells(name, None) and not is_secret(f"/body/{name}", body[name])]
         if not repeated and len(told) == 1:
             return f"{base}/{escape(told[0])}"
-        named = repeated or self._repeated_names(members) or (naming if creation is not None or is_told else [])
+        named = repeated or self._repeated_names(members) or (naming if creation is not None else [])
         return f"{base}/{escape(named[0])}" if named else None
-
-    def _begins_with_a_word(self, member: str) -> bool:
-        """Whether the name of a member begins with a word of the message: `username` is what "User ID" is about."""
-        told = {word.lower() for word in _LONG_WORD.findall(self._message)}
-        return any(letters(member).startswith(word) for word in told)
-
-    def _naming_by_word(self, members: list[str]) -> list[str]:
-        """Return the only member that names a thing by its last word: `TableName`."""
-        named = [name for name in members if words(name)[-1:] and words(name)[-1] in _NAMING_WORDS]
-        return named if len(named) == 1 else []
-
-    def _is_kind_of_the_path(self) -> bool:
-        """Whether what the message says exists is what a path creates: "Organization" of `/organization/create`."""
-        told = _KIND_EXISTS.fullmatch(self._message.strip())
-        if told is None or self._request.method != "POST":
-            return False
-        parts = [word for part in self._request.path.split("/") for word in words(part)]
-        return any(is_same(told["kind"], one) or is_plural(told["kind"], one) for one in parts)
 
     def _repeated_names(self, members: list[str]) -> list[str]:
         """Return the only member such as `table_name` whose value the message repeats, alone or as `main.orders`."""

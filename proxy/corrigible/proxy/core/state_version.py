@@ -5,7 +5,6 @@ Knows: what a request changes, how that is read. Does not know: rules, which API
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -14,16 +13,13 @@ from corrigible.rules.pointer import segments
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, edit, guarded_edit, is_secret
+from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json
 
 from .state_reader import STALE, Results, StateReader, shown, unwrapped, values_in
 
 _VERSIONS: Final = frozenset(
     {"version", "lock_version", "lockVersion", "revision", "rev", "_rev", "etag", "resourceVersion", "row_version"}
-)
-_CHANGED: Final = re.compile(
-    r"(?i)\b(?:version|revision|stale|outdated|concurren\w+|optimistic)\b"
-    r"|\b(?:changed|modified|updated|edited)\b.{0,60}\b(?:before|since|meanwhile|in between|by (?:another|some))"
 )
 _READ_AGAIN: Final = "It was changed in between. Read it again, and "
 
@@ -69,7 +65,7 @@ class Versions(StateReader):
 
     def _version_asked(self, place: str, sent: Json) -> RuleResult | None:
         """Ask for the version that the resource has now, where the message says that it has changed."""
-        if _CHANGED.search(self._message) is None or is_secret(place, sent):
+        if is_secret(place, sent) or not read(self._message).of(Kind.STALE):
             return None
         message = f"{_READ_AGAIN}give the version that it has now if your change still fits."
         return self._done(self._other_asked(place, sent, message, keyword="version"), STALE)
