@@ -484,7 +484,7 @@ _FOR_GOOD: Final = (".past", ".too-late", ".no-longer")
 _ENDING: Final = (".under-way", ".locked-by-another")
 """Rows of what ends by itself."""
 _NO_THING: Final = frozenset(
-    _stems("this that these those it they you your the and not has have been was were can cannot only some")
+    _stems("this that these those it they you your the and not has have been was were can cannot only some already")
 )
 _VAGUE: Final = frozenset(_stems("id name type value data item key status state"))
 _TAKING: Final = frozenset(_stems("delete remove destroy detach unassign revoke uninstall drop purge"))
