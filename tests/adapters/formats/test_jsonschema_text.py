@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.message.jsonschema_text import read_jsonschema
-from corrigible.rules.pointer import MISSING as NOT_READ
 from corrigible.schema.exchange import Exchange, Request
 
 MISSING = """'email' is a required property
@@ -38,22 +36,6 @@ Failed validating 'type' in schema['properties']['sizes']['items']:
 On instance['sizes'][1]:
     'small'<br /><br />
 """
-
-
-def test_what_a_text_says() -> None:
-    error = read_jsonschema(UNKNOWN)
-    assert error is not None
-    assert (error.sentence, error.keyword, error.path) == (
-        UNKNOWN.partition("\n")[0],
-        "additionalProperties",
-        ("user",),
-    )
-    assert error.schema["type"] == "object"
-    assert error.value == {"nmae": "ann"}
-    cut = read_jsonschema(UNKNOWN.replace("{'nmae': 'ann'}", "{'nmae': 'ann', ...}"))
-    assert cut is not None
-    assert cut.value is NOT_READ
-    assert read_jsonschema("Failed validating") is None
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.reader.locate import locate_errors
-from corrigible.adapters.formats.message.names_told import names_in_message
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,
     fold,
@@ -17,10 +15,10 @@ from corrigible.adapters.formats.message.sent_values import (
     value_mentioned,
     values_told,
 )
-from corrigible.adapters.formats.place_by_message import suspected_place
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.budget import Budget, Exhausted, within
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.by_description import errors_at_places
 from tests._support.rows import rows
 
 BODY = {
@@ -52,10 +50,7 @@ DECLARED = Vocabulary(
 
 def read(body: Any, status: int = 400, declared: Vocabulary = DECLARED, request: Request = REQUEST) -> list[str]:
     exchange = Exchange(request, status, {}, b"")
-    return [
-        one.pointer
-        for one in locate_errors(GenericFormat().read(exchange, body), exchange, lambda: declared, {"id": "f-9"})
-    ]
+    return [one.pointer for one in errors_at_places(exchange, body, declared, {"id": "f-9"})]
 
 
 @rows(
@@ -172,7 +167,7 @@ def test_what_is_stated_of_a_place_inside_json_text_is_not_stated_of_the_text() 
     exchange = Exchange(IN_TEXT, 400, {}, b"")
     errors = GenericFormat().read(exchange, {"errors": [{"field": "limit", "message": "must be at least 1"}]})
     assert errors[0].stated == {"minimum": 1}
-    (error,) = locate_errors(errors, exchange, lambda: FILTERED)
+    (error,) = errors_at_places(exchange, {"errors": [{"field": "limit", "message": "must be at least 1"}]}, FILTERED)
     assert (error.pointer, error.stated, error.constraint) == ("/query/q", {}, "")
 
 
@@ -196,8 +191,7 @@ def test_without_a_description_what_was_told_stays() -> None:
 
 def test_of_a_value_that_was_not_sent_the_member_is_missing() -> None:
     exchange = Exchange(REQUEST, 400, {}, b"")
-    errors = GenericFormat().read(exchange, {"message": ["parent_flow must be a string"]})
-    (error,) = locate_errors(errors, exchange, lambda: DECLARED)
+    (error,) = errors_at_places(exchange, {"message": ["parent_flow must be a string"]}, DECLARED)
     assert (error.pointer, error.constraint, dict(error.stated)) == (
         "/body/parent_flow",
         "required",
@@ -217,9 +211,7 @@ def test_the_text_of_a_validation_error() -> None:
         "input_type=dict]\n    For further information visit https://errors.test\ntitle\n"
         "  String should have at least 3 characters [type=string_too_short, input_value='x', input_type=str]"
     )
-    errors = locate_errors(
-        GenericFormat().read(Exchange(REQUEST, 400, {}, b""), {"error": text}), Exchange(REQUEST, 400, {}, b"")
-    )
+    errors = errors_at_places(Exchange(REQUEST, 400, {}, b""), {"error": text})
     assert [(one.pointer, one.constraint, dict(one.stated)) for one in errors] == [
         ("/body/schedule/end", "required", {}),
         ("/body/title", "minLength", {"minLength": 3}),
@@ -260,38 +252,6 @@ def test_each_occurrence_of_a_value_is_counted() -> None:
 def test_a_value_of_many_places_is_looked_for_once() -> None:
     sent = places(*(("tag", "a-1") for _ in range(200)))
     assert counted(100, lambda: values_told("tag a-1", sent, any_text=True)) == []
-
-
-def test_a_name_of_many_places_is_looked_for_once() -> None:
-    sent = places(*(("page_size", 1) for _ in range(200)))
-    assert len(counted(100, lambda: names_in_message("Page size", sent))) == 200
-
-
-@pytest.mark.parametrize(("count", "found"), [(16, 16), (17, 0)])
-def test_a_text_of_many_names_is_about_none_of_them(count: int, found: int) -> None:
-    names = [f"page_{chr(97 + index)}" for index in range(count)]
-    assert len(names_in_message(" ".join(names), places(*((name, 1) for name in names)))) == found
-
-
-def test_words_that_are_looked_for_in_texts_are_counted() -> None:
-    request = Request("POST", "/things", {}, {}, [f"text {number}" for number in range(1600)])
-    message = " ".join(f"'word{number}'" for number in range(16))
-    assert counted(3700, lambda: suspected_place(message, request)) == ""
-    with pytest.raises(Exhausted):
-        counted(2500, lambda: suspected_place(message, request))
-
-
-@pytest.mark.parametrize(
-    ("message", "place"),
-    [
-        ("Expecting to find pasword in identity", "/body/identity/methods/0"),
-        ("Expecting to find a token in identity", "/body/identity"),
-        ("Expecting pasword or mia in identity", "/body/identity"),  # two values
-    ],
-)
-def test_of_a_named_place_the_value_below_it_that_a_text_repeats(message: str, place: str) -> None:
-    body = {"identity": {"methods": ["pasword"], "user": {"name": "mia"}}, "scope": "pasword"}
-    assert suspected_place(message, Request("POST", "/tokens", body=body)) == place
 
 
 def test_what_is_referred_to_from_many_places_is_looked_for_once() -> None:
@@ -347,13 +307,6 @@ def test_an_unknown_member_of_each_element_is_that_of_the_first(body: Any, place
     assert read({"message": "Invalid key prise at items"}, request=request) == [place]
 
 
-def test_a_kind_in_the_singular_is_the_member_in_the_plural() -> None:
-    sent = Request("POST", "/books", body={"title": "x", "categories": [88]})
-    message = "1 relation(s) of type api::category.category associated with this entity do not exist"
-    assert suspected_place(message, sent) == "/body/categories"
-    assert suspected_place("1 relation(s) of type api::series do not exist", sent) == ""
-
-
 @pytest.mark.parametrize(
     ("message", "place"),
     [
@@ -384,7 +337,9 @@ def test_what_is_absent_is_not_in_a_path_that_names_another_kind(variable: str, 
     request = Request("POST", "/shops/s-1/comments", {}, {}, {"text": "x", "object_id": 7})
     exchange = Exchange(request, 400, {}, b"")
     errors = GenericFormat().read(exchange, {"message": message})
-    assert [one.pointer for one in locate_errors(errors, exchange, lambda: NOTHING, {variable: "s-1"})] == [place]
+    assert [one.pointer for one in errors_at_places(exchange, {"message": message}, NOTHING, {variable: "s-1"})] == [
+        place
+    ]
 
 
 @pytest.mark.parametrize(
@@ -400,4 +355,4 @@ def test_what_is_called_by_its_kind_and_its_identifier(body: Any, message: str, 
     exchange = Exchange(Request("POST", "/things", {}, {}, body), 400, {}, b"")
     declared = Vocabulary((("body",), ("body", "parent"), ("body", "owner"), ("body", "name")))
     errors = GenericFormat().read(exchange, {"message": message})
-    assert [one.pointer for one in locate_errors(errors, exchange, lambda: declared)] == [place]
+    assert [one.pointer for one in errors_at_places(exchange, {"message": message}, declared)] == [place]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corrigible.adapters.openapi.schema_checks import complete
-from corrigible.adapters.formats.message.part_sentences import part_sentences
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
 from tests._support.rows import rows
@@ -50,19 +47,3 @@ REQUEST = Request(
 def test_each_sentence_is_read_at_its_place(message: str, wanted: list[tuple[str, str]]) -> None:
     errors = complete(Violation(message=message), REQUEST)
     assert [(one.pointer, one.constraint) for one in errors] == wanted
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "request body is empty",
-        "required",
-        "request/body",
-        "the request/body is wrong",
-        "request/body/a must be string, and more",
-        "request.bodyguard is not allowed",
-        "request/body " + "x" * 3000,
-    ],
-)
-def test_other_texts_are_no_such_sentences(message: str) -> None:
-    assert [one for one in part_sentences(message) if one.sentence != "must be string, and more"] == []

@@ -7,9 +7,6 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.core.engine import Engine
-from corrigible.proxy.core.kind_of_fault import of_kind
-from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import Next
 from tests._support.by_description import engine_of, feedback_about, followed
@@ -64,24 +61,3 @@ def test_what_is_wrong_is_mended(engine: Engine, body: Any, message: str, expect
     request = Request("POST", "/books", headers={"content-type": "application/json"}, body=body)
     outcome = followed(feedback_about(engine, request, 400, {"message": message}), request)
     assert (outcome.request.body if isinstance(outcome, Next) else None) == expected
-
-
-@pytest.mark.parametrize(
-    ("pointer", "message", "is_found"),
-    [
-        ("/body/format", "Invalid format, expected a date", True),
-        ("/body/format", "The format is invalid", False),
-        ("/body/format", "Invalid formats", False),
-        ("/body/form", "Invalid format", False),
-        ("/body/colour", "Invalid colour", False),
-    ],
-)
-def test_only_the_word_for_the_kind(pointer: str, message: str, is_found: bool) -> None:
-    wrong = SchemaViolation("/body/published", "format", {"format": "date"}, "x")
-    found = of_kind(Violation(message=message, pointer=pointer), [wrong])
-    assert found == ([wrong] if is_found else [])
-
-
-def test_a_fault_of_another_kind_is_not_meant() -> None:
-    wrong = SchemaViolation("/body/pages", "type", {"type": "integer"}, "x")
-    assert of_kind(Violation(message="Invalid format", pointer="/body/format"), [wrong]) == []

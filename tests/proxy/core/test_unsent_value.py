@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.formats.message.unsent import unsent
 from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
@@ -113,23 +112,6 @@ def test_a_body_under_another_media_type_was_not_read(engine: Engine) -> None:
     assert isinstance(outcome, Next)
     assert outcome.request.headers["content-type"] == "application/json"
     assert outcome.request.body == body
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "Cannot read properties of undefined (reading 'toLowerCase')",
-        "Property colour of undefined does not exist",
-        "invalid type: null, expected a string",
-        "Expected string but found null",
-        "value null not found in enum",
-        "Bed '' not found",
-        'Document with id "b7", locale "null" not found',
-        "Bed 'undefinedBed' not found",
-    ],
-)
-def test_other_texts_with_such_words_name_nothing(message: str) -> None:
-    assert unsent(message) is None
 
 
 def test_a_value_under_a_near_name_is_the_one_that_was_not_sent(engine: Engine) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from corrigible.adapters.operation import Operations
 from corrigible.proxy.core.api_profile import MatchedOperation, RefusalCase
-from corrigible.proxy.core.by_elimination import by_elimination
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.violation_finder import ViolationFinder
@@ -127,42 +126,6 @@ def test_a_grpc_name_that_is_not_found_is_judged_by_what_is_stated_only(
     finder = ViolationFinder(case, description, lambda at: description.schema_violations(request, "", at))
     error = Violation(pointer=SIZE, stated={"maximum": 100})
     assert [one.pointer for one in finder.candidates(error)] == places
-
-
-@pytest.mark.parametrize(
-    ("path", "params", "message", "name"),
-    [
-        ("/shops/s1/widgets/7", {"shop": "s1", "id": "7"}, "There is no widget 7", "7"),
-        ("/shops/s1/widgets/7", {"shop": "s1", "id": "7"}, "The shop s1 is unknown, so is 77", "s1"),
-        ("/shops/s1/widgets/7", {"shop": "s1", "id": "7"}, "It is gone", "7"),
-        ("/shops/s1/widgets/7", {"shop": "s1", "id": "7"}, "Neither s1 nor 7", "7"),
-        ("/shops/7/widgets/7", {"shop": "7", "id": "7"}, "There is no widget 7", None),
-        ("/shops/s1/widgets/7", {"shop": "s1", "id": ""}, "It is gone", "s1"),
-        ("/files/a/b", {"path": "a/b"}, "There is no a/b", None),
-        ("/widgets", {}, "It is gone", None),
-    ],
-)
-def test_what_is_not_there_is_a_name_in_the_path(
-    write_pack: WritePack, path: str, params: dict[str, str], message: str, name: str | None
-) -> None:
-    (profile,) = described(write_pack(x=FIX)).profiles
-    exchange = Exchange(replace(REQUEST, path=path), 404, {}, b"", "e", 1.0)
-    case = RefusalCase(exchange, MatchedOperation(profile, "Op", params), None, None, ())
-    found = by_elimination(case, Violation(message=message), Places(KNOWN))
-    assert (found and found[:2], found and found.value) == (
-        (None, None) if name is None else (("/path", "reference"), name)
-    )
-
-
-@pytest.mark.parametrize("pointer", ["", "/path"])
-def test_a_refused_name_in_the_path_is_found_whether_its_place_is_told_or_not(
-    write_pack: WritePack, pointer: str
-) -> None:
-    (profile,) = described(write_pack(x=FIX)).profiles
-    exchange = Exchange(replace(REQUEST, method="GET", path="/widgets/abc"), 400, {}, b"", "e", 1.0)
-    case = RefusalCase(exchange, MatchedOperation(profile, "Op", {"id": "abc"}), None, None, ())
-    found = by_elimination(case, Violation(message="abc is not a valid UUID", pointer=pointer), Places(KNOWN))
-    assert (found and found[:2], found and found.value) == (("/path", "value"), "abc")
 
 
 ORDERS = """
