@@ -200,8 +200,14 @@ def _is_there(error: Violation, request: Request) -> bool:
     if part not in PARTS or not names:
         return bool(names) or error.pointer != "/body" or bool(error.constraint or error.stated)
     there = value_at(request, error.pointer)
+    if there is MISSING:  # the object that it is missing in was sent
+        return (
+            error.constraint == "required"
+            and len(names) > 1
+            and isinstance(value_at(request, to_pointer((part, *names[:-1]))), Mapping)
+        )
     # A missing member that is told by its name alone may be one further inside, where the outermost is there.
-    return there is not MISSING and (error.constraint != "required" or len(names) > 1 or there in _BLANK)
+    return error.constraint != "required" or len(names) > 1 or there in _BLANK
 
 
 def _at_its_place(error: Violation, request: Request) -> Violation:
