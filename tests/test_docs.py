@@ -33,6 +33,10 @@ from corrigible.proxy.pack_tools.lint import lint_pack
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pack.load import load_pack
+from corrigible.rules.wordings import Kind, Rows, Wordings, languages, read
+from corrigible.rules.wordings.check import check_language
+from corrigible.rules.wordings.reader import Said, read_with
+from corrigible.rules.wordings.slots import SLOTS
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.rows import rows
 
@@ -229,6 +233,41 @@ def test_what_a_page_includes_exists(page: str) -> None:
         assert included is not None, line
         text = (ROOT / included[1]).read_text("utf-8")
         assert included[2] is None or f"[start:{included[2]}]" in text
+
+
+def blocks_of_commands(file: str) -> list[str]:
+    return [line for block in blocks(file, "sh") for line in block.splitlines()]
+
+
+def _read(text: str, rows: Rows) -> tuple[Said, ...]:
+    return read_with(text, Wordings(rows)).said
+
+
+def test_the_wordings_of_the_guide_are_read_as_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row, pack, language = blocks("docs/wordings.md", "yaml")
+    (shown,) = blocks("docs/wordings.md", "text")
+    before, after = (shlex.split(line)[1:] for line in blocks_of_commands("docs/wordings.md") if " explain " in line)
+    assert proxy_parser().parse_args(before).run(proxy_parser().parse_args(before)) == 0
+    assert capsys.readouterr().out == shown
+    assert read(after[1]).of(Kind.VALUE) == ()
+    (tmp_path / "nl.yaml").write_text(language, "utf-8")
+    dutch = check_language(tmp_path / "nl.yaml")
+    assert [said.states for said in _read("leeftijd dient een geheel getal te zijn", dutch)] == []
+    assert [said.states for said in _read("leeftijd moet een geheel getal zijn", dutch)] == [{"type": "integer"}]
+    head = languages()["en"].path.read_text("utf-8").partition("rows:\n")[0]
+    (tmp_path / "en.yaml").write_text(f"{head}rows:\n{row}", "utf-8")
+    assert [said.kind for said in _read(after[1], check_language(tmp_path / "en.yaml"))] == [Kind.VALUE]
+    (tmp_path / "cinema").mkdir()
+    (tmp_path / "cinema/pack.yaml").write_text(pack, "utf-8")
+    assert load_pack(tmp_path / "cinema").wordings is not None
+
+
+def test_the_guide_of_wordings_lists_all_slots_and_kinds() -> None:
+    page = (ROOT / "docs/wordings.md").read_text("utf-8")
+    assert dict(re.findall(r"^\| `{(\w+)}` \| (.*) \|$", page, re.MULTILINE)) == {
+        name: text.replace("|", "\\|") for name, text in SLOTS.items()
+    }
+    assert re.findall(r"^\| `(\w+)` \|", page.partition("### Kinds")[2].partition("## ")[0], re.MULTILINE) == [*Kind]
 
 
 def test_the_picture_is_what_the_rule_makes_of_that_request() -> None:

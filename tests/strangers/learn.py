@@ -58,8 +58,11 @@ def samples(server_names: Sequence[str]) -> Iterator[Sample]:
         for case in server.cases:
             if case.cls not in _CLASSES:
                 continue
+            first = case.model_copy(update={"exchanges": case.exchanges[:1]})
             with scorer.observed() as seen:
-                replay(name, server, case.model_copy(update={"exchanges": case.exchanges[:1]}))
+                replay(name, server, first)
+                if not server.is_rpc:
+                    replay(name, server, first, "empty")
             right = set(right_places(case))
             for refusal, evidence in seen:
                 is_right = np.array([is_place(one, right) for one in refusal.places])

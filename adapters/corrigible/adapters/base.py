@@ -80,6 +80,26 @@ class Described(Protocol):
         ...
 
 
+class Undescribed(Described):
+    """The description of an API of which nothing is described: what answers state is all there is."""
+
+    @property
+    def operations(self) -> Operations:
+        return Operations({})
+
+    def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
+        return ()
+
+    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
+        return None
+
+    def vocabulary(self, operation: str) -> Vocabulary:
+        return Vocabulary()
+
+    def facts(self, operation: str) -> Json:
+        return {}
+
+
 Call = tuple[str, ...]
 """The key of one call of an API, as the adapter writes it."""
 

@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "corrector": "correct refused requests for a gateway, such as Envoy",
     "envoy": "print the configuration of an Envoy that asks correctors",
     "translate": "show offline what the proxy would send for recorded exchanges",
+    "explain": "show what is read of a sentence of a server",
     "pack": "create, check and explain rule packs",
     "sandbox": "run a local server that behaves like an API",
     "demo": "show a rejected call, the same call through the proxy, and the corrected retry",
@@ -32,7 +33,10 @@ COMMANDS: Final = {
     "completion": "print a script that completes commands and options in a shell",
 }
 """What each does. Each is also the name of its module, but for those of `_MODULES`."""
-_MODULES: Final = {"descriptors": ("spec", "add_descriptors"), "description": ("spec", "add_description")}
+_MODULES: Final = {
+    "explain": ("translate", "add_explain"),
+    **{"descriptors": ("spec", "add_descriptors"), "description": ("spec", "add_description")},
+}
 _EXTRAS: Final = {
     "proxy": "mitmproxy",
     "corrector": "envoy",

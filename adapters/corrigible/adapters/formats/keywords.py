@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from corrigible.rules.wordings import english, read
+from corrigible.rules.wordings import read
 from corrigible.schema.exchange import Json
 
 from .members import fold, folded
@@ -165,16 +165,22 @@ def _listed(members: Mapping[str, Json], keyword: str) -> dict[str, Json]:
             if name in ("values", "expected", "enum") or keyword in ("", "enum"):
                 return {"enum": list(value)}
         elif isinstance(value, str) and name in ("expected", "permitted", "values", "allowed"):
-            listed = english().values("options", value)  # pydantic: "'a', 'b' or 'c'", Valibot: '("a" | "b")'
+            listed = _options(value)  # pydantic: "'a', 'b' or 'c'", Valibot: '("a" | "b")'
             if keyword in ("", "enum") and (len(listed) > 1 or (keyword == "enum" and listed)):
                 return {"enum": list(listed)}
     choices = members.get("{{ choices }}")
-    if isinstance(choices, str) and (listed := english().values("options", choices)):
+    if isinstance(choices, str) and (listed := _options(choices)):
         return {"enum": list(listed)}
     param = members.get("param")
     if keyword == "enum" and isinstance(param, str) and " " in param.strip():
         return {"enum": param.split()}  # Go's validator: `oneof=a b c`
     return {}
+
+
+def _options(written: str) -> list[Json]:
+    """Return the items of a list in a text, whatever joins them."""
+    listed = states_of(f"must be one of: {written}").get("enum")
+    return listed if isinstance(listed, list) else []
 
 
 def _limits(members: Mapping[str, Json], code: str, keyword: str) -> dict[str, Json]:

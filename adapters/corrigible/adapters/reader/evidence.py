@@ -61,6 +61,8 @@ class Refusal(NamedTuple):
     """What is wrong with a path or method that the description does not have."""
     is_described: bool = False
     """Whether the description has the operation."""
+    knows_operations: bool = True
+    """Whether there is a description with any operations."""
     others: Sequence[str] = ()
     """Texts of the answer beside the message."""
 
@@ -410,7 +412,12 @@ def _of_description(place: Place, refusal: Refusal, facts: _Facts, kind: str) ->
             yield "a breach around"
     if place.is_absent and place.name in facts.near:
         yield "near an undeclared name"
-    if not refusal.is_described:
+    if not refusal.knows_operations:
+        yield f"undescribed: {_part(place, refusal)} {kind}"
+        yield f"undescribed: {_part(place, refusal)}, {_status(refusal)}"
+        if place.depth and (place.key in facts.mentions or place.key in facts.found):
+            yield f"undescribed: {_part(place, refusal)} told"
+    elif not refusal.is_described:
         yield f"no operation: {place.part}"
     if refusal.route is not None and place.part in ("path", "method"):
         yield f"route: {refusal.route.keyword}, {place.part}"

@@ -59,6 +59,7 @@ class Locator:
         is_unrouted = not operation or request.protocol is Protocol.GRPC
         self._route = described.nearest_operation(request.method, request.path) if described and is_unrouted else None
         self._is_described = is_described
+        self._knows_operations = described is not None and bool(described.operations.names)
         self._texts = list(islice(_texts(body), _MOST_TEXTS))
 
     def ranked(self, error: Violation, taken: frozenset[str] = frozenset()) -> list[Ranked]:
@@ -77,6 +78,7 @@ class Locator:
                 self._respelt,
                 self._route,
                 self._is_described,
+                self._knows_operations,
                 others,
             )
         )

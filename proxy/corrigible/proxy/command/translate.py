@@ -1,4 +1,7 @@
-"""`corrigible translate FILE`: show offline the proxy's answers to recorded exchanges."""
+"""`corrigible translate FILE`: show offline the proxy's answers to recorded exchanges.
+
+`corrigible explain TEXT`: show what is read of one sentence.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,9 @@ from corrigible.proxy.http.messages import HttpExchange
 from corrigible.proxy.recording.exchange import Recorded
 from corrigible.proxy.recording.reader import Recording, decoded, read_recording
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.pack.load import load_pack
+from corrigible.rules.wordings import read
+from corrigible.rules.wordings.check import check_languages
 from corrigible.schema.exchange import Json
 
 from .options import Subparsers
@@ -128,3 +134,38 @@ def _name(exchange: Recorded) -> str:
     """Return the number, method and target of an exchange, secrets left out as in the proxy's log."""
     before, space, target = exchange.name.rpartition(" ")
     return f"{before}{space}{redact_target(target)}"
+
+
+def add_explain(commands: Subparsers) -> None:
+    parser = commands.add_parser(
+        "explain",
+        description="Show what is read of a text: the kinds of complaint, the names, values and limits in it, and the "
+        "row that reads them. Exit status 1: nothing is read.",
+    )
+    parser.add_argument("text", metavar="TEXT", help="a sentence of a server, or several")
+    parser.add_argument("--pack", metavar="NAME_OR_PATH", help="with the wordings of this pack")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per reading")
+    parser.set_defaults(run=_explain)
+
+
+def _explain(args: argparse.Namespace) -> int:
+    more = load_pack(args.pack).wordings if args.pack else None
+    try:
+        reading = read(args.text, more)
+    except Exception:
+        check_languages()  # says what is wrong with which row
+        raise
+    for said in reading.said:
+        quoted = reading.text[said.start : said.end]
+        if args.json:
+            print(json.dumps({**said._asdict(), "text": quoted}, ensure_ascii=False))
+            continue
+        print(f'{said.kind}: "{quoted}"')
+        for name, values in said.slots.items():
+            print(f"  {name}: {', '.join(values)}")
+        if said.states:
+            print(f"  states: {json.dumps(said.states, ensure_ascii=False)}")
+        print(f"  row: {said.row}")
+    if not reading.said:
+        print("No row reads this text.", file=sys.stderr)
+    return 0 if reading.said else 1

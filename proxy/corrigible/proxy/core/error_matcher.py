@@ -10,7 +10,7 @@ from itertools import repeat
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from corrigible.adapters.base import Described
+from corrigible.adapters.base import Described, Undescribed
 from corrigible.rules.budget import Exhausted, remaining, use_reserve
 from corrigible.rules.engine.evaluate import RuleResult, evaluate
 from corrigible.rules.engine.guarded_patch import with_new_idempotency_key
@@ -108,6 +108,8 @@ class ErrorMatcher:
     def __init__(self, case: RefusalCase, explanation: Explanation | None) -> None:
         self._case, self._explanation = case, explanation
         self._description = case.profile.described
+        if self._description is None and case.profile.adapter.tells_places_loosely:
+            self._description = Undescribed()  # names, values and the answer's own words are enough for many repairs
         self._scope: dict[str, Any] | None = None
         self._repaired: set[tuple[str, str]] = set()
         """Places and keywords of the schema violations that were looked at."""

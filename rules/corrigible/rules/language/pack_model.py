@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from .file_model import Cel, FileModel, LookupHeader
+from .file_model import Cel, FileModel, LookupHeader, Names, listed
 from .mapping_model import ErrorText, OperationSources
 
 
@@ -87,6 +87,52 @@ class MeaningText(FileModel):
     @property
     def is_about_a_value(self) -> bool:
         return "value" in self.model_fields_set
+
+
+def _texts(value: Any) -> Any:
+    """Return the values of a slot, which are texts; an author may write a number without quotes."""
+    return [str(one) if isinstance(one, int | float) and not isinstance(one, bool) else one for one in listed(value)]
+
+
+SlotValues = Annotated[list[str], BeforeValidator(_texts, json_schema_input_type=str | float | list[str | float])]
+
+
+class WordingText(FileModel):
+    """A wording of the API: what one of its sentences says. `docs/wordings.md` is a guide."""
+
+    id: str = Field(
+        pattern=r"^[a-z_]+\.[a-z0-9-]+$",
+        description="The kind of complaint and a name: `exists.seat-taken`.",
+        examples=["exists.seat-taken"],
+    )
+    pattern: Names = Field(
+        description="What the sentence has, in lower case: an expression of RE2 with slots such as `{field}`. A list "
+        "has alternatives.",
+        examples=["seat {value} (?:is|was) given to"],
+        min_length=1,
+    )
+    unless: Names = Field(
+        [], description="With this in it, the sentence says something else.", examples=["given to you"]
+    )
+    states: dict[str, Any] = Field(
+        {},
+        description="What the sentence says of the value, as keywords of JSON Schema; `{limit}` is the value of a "
+        "slot, `{limit:2}` its second one.",
+        examples=[{"minimum": "{limit}", "maximum": "{limit:2}"}],
+    )
+    example: Names = Field(
+        min_length=1,
+        description="A sentence that the pattern matches, or several.",
+        examples=["The seat 12A was given to another guest."],
+    )
+    gives: dict[str, SlotValues] = Field(
+        {}, description="The values of slots in the first example.", examples=[{"value": "12A"}]
+    )
+    counter: Names = Field(
+        min_length=1,
+        description="A sentence near to it that the pattern must not match, or several.",
+        examples=["The seat 12A was taken from you."],
+    )
 
 
 class PackText(FileModel):
@@ -218,6 +264,20 @@ class PackText(FileModel):
         {},
         description="Named CEL expressions that all rules may call. A function may call those before it.",
         examples=[{"remaining(charge)": "charge.amount - charge.amount_refunded"}],
+    )
+    wordings: list[WordingText] = Field(
+        [],
+        description="Sentences of the API that the general reader does not know: rows beside those of `rules/`.",
+        examples=[
+            [
+                {
+                    "id": "exists.seat-taken",
+                    "pattern": "seat {value} (?:is|was) given to",
+                    "example": "The seat 12A was given to another guest.",
+                    "counter": "The seat 12A was taken from you.",
+                }
+            ]
+        ],
     )
     paraphrases: dict[str, list[str]] = Field(
         {},

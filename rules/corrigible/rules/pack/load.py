@@ -18,6 +18,8 @@ from corrigible.rules.language.pack_model import PackText
 from corrigible.rules.language.rule import PackSettings, Rule
 from corrigible.rules.language.syntax import RESERVED, ExpressionError, signature
 from corrigible.rules.language.yaml_source import Source, read_source
+from corrigible.rules.wordings import Wordings
+from corrigible.rules.wordings.check import check_rows
 from corrigible.schema.error import VocabularyError
 from corrigible.schema.exchange import Json
 from corrigible.schema.vocabulary import Vocabulary
@@ -44,6 +46,8 @@ class Pack:
     """How the API writes its errors, where the pack says it."""
     operation: OperationNames | None = None
     """Where requests name their operation, besides method and path."""
+    wordings: Wordings | None = None
+    """Sentences of the API, which are read beside those of `rules/wordings`."""
 
     @property
     def label(self) -> str:
@@ -140,6 +144,12 @@ def _compiled(path: Path, lint: list[AuthoringError] | None, mistakes: list[Auth
     except AuthoringError as error:
         errors.append(error)
     functions = _functions(manifest, text, errors, [] if lint is None else lint)
+    wordings = None
+    if text.wordings:
+        try:
+            wordings = Wordings(check_rows(manifest, ("wordings",), text.wordings, text.name))
+        except AuthoringError as error:
+            errors.append(error)
     rules: dict[str, Rule] = {}
     major = text.version.partition(".")[0]
     sources = [_read(file) for file in rule_files(path)]
@@ -179,7 +189,7 @@ def _compiled(path: Path, lint: list[AuthoringError] | None, mistakes: list[Auth
     )
     mapping = None if text.error is None else compile_error(text.error)
     names = compile_operation(text.operation, text.operations) if text.operation else None
-    return Pack(text.name, path, text, tuple(rules.values()), tables, vocabulary, guidance, mapping, names)
+    return Pack(text.name, path, text, tuple(rules.values()), tables, vocabulary, guidance, mapping, names, wordings)
 
 
 def _read(file: Path) -> Source | AuthoringError:

@@ -4,20 +4,7 @@ A row is one pattern of one kind of complaint in one language, with typed slots.
 of descriptions and of the bodies that texts come from.
 """
 
-from corrigible.rules.wordings.reader import Reading, Said, Wordings, read
-from corrigible.rules.wordings.rows import Kind, Language, Row, Rows, WrongRow, build_rows, english, languages
+from corrigible.rules.wordings.reader import Reading, Said, Wordings, read, wordings_of
+from corrigible.rules.wordings.rows import Kind, Rows, languages
 
-__all__ = [
-    "Kind",
-    "Language",
-    "Reading",
-    "Row",
-    "Rows",
-    "Said",
-    "Wordings",
-    "WrongRow",
-    "build_rows",
-    "english",
-    "languages",
-    "read",
-]
+__all__ = ["Kind", "Reading", "Rows", "Said", "Wordings", "languages", "read", "wordings_of"]

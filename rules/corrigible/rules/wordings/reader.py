@@ -8,9 +8,11 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from corrigible.rules.pattern import Pattern, PatternSet
+import re2
+
+from corrigible.rules.pattern import Pattern, PatternFilter
 from corrigible.rules.wordings.rows import Kind, Row, Rows, languages
-from corrigible.rules.wordings.slots import GIVEN_AS, fold
+from corrigible.rules.wordings.slots import fold, name_of, stated
 from corrigible.schema.exchange import Json
 
 _LONGEST: Final = 6000
@@ -25,6 +27,9 @@ _READ: Final = 256
 _ENDS: Final = re.compile(r"""\n|(?:[.!]+['")\]]*|\?+(?! ?["'\[({])|;)(?= |$|[^\x00-\x7f])|\u3002""")
 _ABBREVIATION: Final = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|max|min|no|nr|z\.b|p\.ex|bzw|ej|ca)\.$")
 _SPACES: Final = re.compile(r"[ \t]{2,}")
+_CODE: Final = re.compile(r"[A-Za-z][a-z]+(?:[A-Z][a-z]+)+|[A-Za-z]+(?:[_-][A-Za-z]+)+")
+"""`UserAlreadyExists`, `ALREADY_EXISTS`: a code, which is read as the words that it is made of."""
+_HUMP: Final = re.compile(r"[_-]|(?<=[a-z])(?=[A-Z])")
 _WORD: Final = re.compile(r"[a-z]+")
 _SLOT: Final = re.compile(r"\{([a-z]+)\}")
 _STATED: Final = re.compile(r"\{([a-z]+)(?::(\d))?\}")
@@ -58,44 +63,20 @@ class Wordings:
     """Rows that are ready to read with."""
 
     def __init__(self, rows: Rows) -> None:
-        """Raises WrongRow where a pattern is none of RE2."""
-        self.rows = rows
-        self._compiled = [_Compiled(row, rows) for row in rows.rows]
-        self._set = PatternSet([one.expression for one in self._compiled]) if self._compiled else None
-
-    def read(self, text: str) -> list[Said]:
-        """Return what a text says by these rows alone."""
-        text = _SPACES.sub(" ", text)
-        folded = fold(text)
-        return [
-            one for start, end in _sentences(folded) for one in self.said(text[start:end], folded[start:end], start)
-        ]
+        """Raises ValueError where a pattern is none of RE2."""
+        self.compiled = [_Compiled(row, rows) for row in rows.rows]
+        try:
+            self._set = PatternFilter([one.expression for one in self.compiled])
+        except re2.error:
+            for one in self.compiled:
+                _ = one.pattern  # says what is wrong, which a set does not
+            raise
 
     def said(self, sentence: str, folded: str, start: int) -> Iterator[Said]:
         """Yield what a sentence says that begins at an index of its text."""
-        if self._set is None:
-            return
         content = folded.encode("utf-8", "surrogatepass")
-        for number in sorted(self._set.matches(content)):
-            yield from self._compiled[number].said(sentence, content, start)
-
-
-def problems(rows: Rows) -> Iterator[tuple[int, str, str]]:
-    """Yield what is wrong with rows when they read their own sentences: the number of a row, a member, the problem."""
-    wordings = Wordings(rows)
-    for number, row in enumerate(rows.rows):
-        for example in row.examples:
-            found = [one for one in wordings.read(example) if one.row == row.id]
-            if not found:
-                yield number, "example", f"{row.id} does not match its example: {example}"
-            elif example == row.examples[0]:
-                for slot, values in row.gives.items():
-                    given = found[0].slots.get(slot, ())
-                    if given != values:
-                        yield number, "gives", f"{row.id} gives {slot}: {', '.join(given) or 'nothing'}"
-        for counter in row.counters:
-            if any(one.row == row.id for one in wordings.read(counter)):
-                yield number, "counter", f"{row.id} matches its counter-example: {counter}"
+        for number in self._set.matches(content):
+            yield from self.compiled[number].said(sentence, content, start)
 
 
 class _Compiled:
@@ -103,11 +84,12 @@ class _Compiled:
 
     def __init__(self, row: Row, rows: Rows) -> None:
         self._row, self._rows = row, rows
-        self.expression = _bounded(f"(?:{_expanded(row.pattern, rows, {})})", row.pattern, rows)
+        self.expression = _wider(row.pattern, rows)
+        """What a text has to have; it is quicker to compile and to search than the pattern."""
 
     @functools.cached_property
-    def _pattern(self) -> tuple[Pattern, Mapping[str, str]]:
-        """The pattern with a group for each slot, and the slot of each group."""
+    def pattern(self) -> tuple[Pattern, Mapping[str, str]]:
+        """The pattern with a group for each slot, and the slot of each group. Raises ValueError for what is none."""
         groups: dict[str, str] = {}
         expanded = _expanded(self._row.pattern, self._rows, groups)
         return Pattern(_bounded(f"(?P<said>{expanded})", self._row.pattern, self._rows)), groups
@@ -120,7 +102,7 @@ class _Compiled:
     def said(self, sentence: str, content: bytes, start: int) -> Iterator[Said]:
         if self._unless is not None and self._unless.spans(content) is not None:
             return
-        pattern, groups = self._pattern
+        pattern, groups = self.pattern
         at = 0
         for _ in range(_MOST_TIMES):
             spans = pattern.spans(content, at)
@@ -133,7 +115,7 @@ class _Compiled:
                 written = sentence[slice(*(_index(content, place) for place in span))]
                 values = self._rows.words.values(groups[name], written)
                 if values:
-                    slot = GIVEN_AS.get(groups[name], groups[name])
+                    slot = name_of(groups[name])
                     slots[slot] = (*slots.get(slot, ()), *values)
             yield Said(
                 kind=self._row.kind,
@@ -149,13 +131,11 @@ class _Compiled:
         states: dict[str, Json] = {}
         for keyword, value in self._row.states.items():
             slot = _STATED.fullmatch(value) if isinstance(value, str) else None
-            if slot is None:
-                stated: Json = value
-            else:
-                given = slots.get(GIVEN_AS.get(slot[1], slot[1]), ())[int(slot[2]) - 1 if slot[2] else 0 :]
-                stated = self._rows.words.states(keyword, slot[1], given)
-            if stated is not None:
-                states[keyword] = stated
+            if slot is not None:
+                values = slots.get(name_of(slot[1]), ())
+                value = stated(keyword, slot[1], values[int(slot[2] or 1) - 1 :])
+            if value is not None:
+                states[keyword] = value
         return states
 
 
@@ -170,12 +150,28 @@ def _expanded(pattern: str, rows: Rows, groups: dict[str, str]) -> str:
     return _SLOT.sub(group, pattern)
 
 
-def _bounded(expression: str, pattern: str, rows: Rows) -> str:
-    """Return an expression that begins and ends where words do, unless its pattern says where."""
+def _wider(pattern: str, rows: Rows) -> str:
+    """Return an expression that matches wherever a pattern does: a slot at its beginning or end is one character."""
+    wider = _OPTIONAL_SLOT.sub("", pattern)
+    begun = _FIRST_SLOT.sub("", wider)
+    ended = _LAST_SLOT.sub("", begun)
+    expression = f"(?:{_expanded(ended, rows, {})})"
+    if begun == wider:
+        expression = _bounded(expression, ended, rows, is_open=ended != begun)
+    return expression
+
+
+_OPTIONAL_SLOT: Final = re.compile(r"^\(\?:\{[a-z]+\}[^()|]*\)\?")
+_FIRST_SLOT: Final = re.compile(r"^\{[a-z]+\}")
+_LAST_SLOT: Final = re.compile(r"\{[a-z]+\}$")
+
+
+def _bounded(expression: str, pattern: str, rows: Rows, *, is_open: bool = False) -> str:
+    """Return an expression that begins and ends where words do, unless its pattern says where or its end is open."""
     if not rows.has_spaces:
         return expression
     first = "" if _BEGINS.match(pattern) else r"(?:^|\W)"
-    return f"{first}{expression}" + ("" if _ENDED.search(pattern) else r"(?:\W|$)")
+    return f"{first}{expression}" + ("" if is_open or _ENDED.search(pattern) else r"(?:\W|$)")
 
 
 _BEGINS: Final = re.compile(r"\^|\(\?:\^")
@@ -190,9 +186,16 @@ def _index(content: bytes, place: int) -> int:
 @functools.lru_cache(_READ)
 def read(text: str, more: Wordings | None = None) -> Reading:
     """Read a text by the rows of the project and by `more`, those of a pack."""
+    return read_with(text, more=more)
+
+
+def read_with(text: str, only: Wordings | None = None, more: Wordings | None = None) -> Reading:
+    """Read a text by `only` some rows, or by those of the project and `more`."""
     text = _SPACES.sub(" ", unicodedata.normalize("NFC", text[:_LONGEST]))
+    if _CODE.fullmatch(text):
+        text = _HUMP.sub(" ", text)
     folded = fold(text)
-    asked = [*_asked(folded), *([more] if more is not None else [])]
+    asked = [only] if only is not None else [*_asked(folded), *([more] if more is not None else [])]
     said: list[Said] = []
     for start, end in _sentences(folded):
         for wordings in asked:
@@ -205,14 +208,15 @@ def read(text: str, more: Wordings | None = None) -> Reading:
 
 def _asked(folded: str) -> Iterator[Wordings]:
     words = set(_WORD.findall(folded))
-    for language in languages():
+    for language in languages().values():
         if language.is_of(folded, words):
-            yield _ready(language.name)
+            yield wordings_of(language.name)
 
 
 @functools.cache
-def _ready(name: str) -> Wordings:
-    return Wordings(next(one for one in languages() if one.name == name).rows())
+def wordings_of(language: str) -> Wordings:
+    """Return the rows of a language; English is needed by nearly every text, and its first use takes 30 ms."""
+    return Wordings(languages()[language].rows())
 
 
 def _sentences(folded: str) -> Iterator[tuple[int, int]]:

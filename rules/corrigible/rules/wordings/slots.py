@@ -1,20 +1,20 @@
-"""The typed slots of a row: which part of a text each takes, and which value that part gives."""
+"""The typed slots of a row: which part of a text each takes, and which values that part gives."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from corrigible.schema.exchange import Json
 
 SLOTS: Final[Mapping[str, str]] = {
-    "field": "the name of a member or a parameter, quoted or an identifier, also a path",
-    "fields": "one such name or a list of them; what they give is called `field`, too",
-    "value": "a value: quoted, a number, one word, or JSON in brackets",
-    "quoted": "a text in quotation marks of any kind",
+    "field": "the name of a member or parameter, quoted or an identifier, also a path",
+    "fields": "such a name or a list of names; the values are called `field`, too",
+    "value": "a value: quoted, a number, a word, or JSON in brackets",
+    "quoted": "a text in quotation marks; the value is called `value`",
     "limit": "a number",
     "options": "a list in any brackets or quotes, joined by commas, `|` or the language's words for or and and",
     "thing": "one to five words for an object, such as `the table 'orders'`",
@@ -22,70 +22,73 @@ SLOTS: Final[Mapping[str, str]] = {
     "type": "a word of the language for a type of JSON",
     "form": "a word of the language for a format",
 }
-GIVEN_AS: Final = {"fields": "field", "quoted": "value"}
-"""Slots whose values are given under the name of another."""
 _QUOTED: Final = r"""(?:"+[^"]*"+|'+[^']*'+)"""
-_NAME: Final = r"[\w$@#/%-]+(?:[.:\[\]/*]+[\w$@#/%-]+)*\]?"
+_NAME: Final = rf"(?:{_QUOTED}|[\w$@#/%-]+(?:[.:\[\]/*]+[\w$@#/%-]+)*\]?)"
 _BARE: Final = r"""[^\s,;|"'()\[\]{}]+"""
 _BRACKETED: Final = r"(?:\[[^\[\]]*\]|\([^()]*\)|\{[^{}]*\}|<[^<>]*>)"
+_WORD: Final = rf"(?:{_QUOTED}|[^\s,;\"']+)"
 _NUMBER: Final = r"[+-]?\d+(?:[.,_]\d+)*"
+_ITEM: Final = re.compile(r"""(?P<quoted>"+[^"]*"+|'+[^']*'+)|[^\s,|"']+""")
+_MOST_OPTIONS: Final = 300
+_LONGEST_NUMBER: Final = 30
+_LITERALS: Final[Mapping[str, Json]] = {
+    **{"true": True, "false": False, "null": None},
+    **{"True": True, "False": False, "None": None},
+}
+
 _DOUBLE: Final = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u300c\u300d\u300e\u300f\u300a\u300b\uff02"
 _SINGLE: Final = "`\u00b4\u2018\u2019\u201a\u2039\u203a\uff07"
 _QUOTES: Final = f"\"'\\{_DOUBLE}{_SINGLE}"
-_DASHES: Final = "\u2010\u2011\u2012\u2013\u2014\u2212"
-_FOLDED: Final = str.maketrans(
+_SIGNS: Final = str.maketrans(
     {
         **dict.fromkeys(_DOUBLE, '"'),
         **dict.fromkeys(_SINGLE, "'"),
-        **dict.fromkeys(_DASHES, "-"),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
         **dict.fromkeys("\t\r\f\v\u00a0\u3000", " "),
         **{"ß": "s", "ø": "o", "đ": "d", "ł": "l", "æ": "a", "œ": "o", "\u3001": ","},
     }
 )
-_MOST_OPTIONS: Final = 300
-_LONGEST_NUMBER: Final = 30
+_SIGNS_OF_ASCII: Final = {number: sign for number, sign in _SIGNS.items() if number < 128}
 
 
-class _Fold(dict[int, str]):
-    """What stands for a character when texts are compared: lower case, no accents, one sign for each kind of quote.
-
-    One character for one, so that places in a text stay where they are.
-    """
+class _Folded(dict[int, str]):
+    """What stands for a character: lower case, no accent, one sign for each kind of quotation mark."""
 
     def __missing__(self, number: int) -> str:
-        letter = chr(number)
-        lower = letter.lower()
+        lower = chr(number).lower()
         base = unicodedata.normalize("NFKD", lower)[:1]
-        folded = _FOLDED.get(ord(lower[0])) or (base if base.isascii() and base.isprintable() else lower[:1])
+        folded = _SIGNS.get(ord(lower[0])) or (base if base.isascii() and base.isprintable() else lower[:1])
         self[number] = folded
         return folded
 
 
-_FOLD: Final = _Fold()
+_FOLDED: Final = _Folded()
 _MOST_FOLDED: Final = 5000
 
 
 def fold(text: str) -> str:
-    """Return a text of the same length in lower case, without accents, with plain quotation marks."""
-    if len(_FOLD) > _MOST_FOLDED:
-        _FOLD.clear()  # texts of callers may have any character
-    folded = text.lower().translate(_SIGNS) if text.isascii() else text.translate(_FOLD)
+    """Return a text as patterns are compared with it, of the same length: lower case, no accents, plain quotes."""
+    if len(_FOLDED) > _MOST_FOLDED:
+        _FOLDED.clear()  # texts of callers may have any character
+    folded = text.lower().translate(_SIGNS_OF_ASCII) if text.isascii() else text.translate(_FOLDED)
     return folded.replace('\\"', '""').replace("\\'", "''") if "\\" in folded else folded
 
 
-_SIGNS: Final = {number: folded for number, folded in _FOLDED.items() if number < 128}
+def name_of(slot: str) -> str:
+    """Return the name under which the values of a slot are given."""
+    return {"fields": "field", "quoted": "value"}.get(slot, slot)
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a language that slots are made of, folded."""
+    """The words of a language that patterns and slots are made of, folded."""
 
     parts: Mapping[str, str] = field(default_factory=dict)
     """Alternatives that rows share: `<must>` stands for `(?:must|should|has to)`."""
     joins: tuple[str, ...] = ()
     """Between the last two items of a list."""
     not_names: frozenset[str] = frozenset()
-    """Words that may stand in the place of a name and are none. What `{thing}` takes does not begin with them."""
+    """Words that may stand in the place of a name and are none. What `{thing}` gives does not begin with them."""
     numbers: Mapping[str, int] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     """The type of JSON Schema of each word for one."""
@@ -96,94 +99,88 @@ class Words:
         """Return the expression of RE2 for what a slot takes; the last one of a row takes as much as there is."""
         joins = "".join(rf",? *\b{join}\b|" if join.isascii() else f"{join}|" for join in self.joins)
         item = f"(?:{_QUOTED}|{_BARE})"
-        word = rf"(?:{_QUOTED}|[^\s,;\"']+)"
-        match slot:
-            case "field" | "instead":
-                return f"(?:{_QUOTED}|{_NAME})"
-            case "fields":
-                name = f"(?:{_QUOTED}|{_NAME})"
-                return rf"(?:\[[^\[\]]*\]|{name}(?:(?:{joins} *,) *{name})*)"
-            case "value":
-                return f"(?:{_QUOTED}|{_BRACKETED}|{_BARE})"
-            case "quoted":
-                return _QUOTED
-            case "limit":
-                return f"(?:{'|'.join([_NUMBER, *_longest_first(self.numbers)])})"
-            case "options":
-                return rf"(?:{_BRACKETED}|{item}(?:(?:{joins} *[,|/]) *{item})*)"
-            case "thing":
-                return f"(?:{word} ){{0,4}}{'' if is_last else '?'}{word}"
-            case "type":
-                return f"(?:{'|'.join(_longest_first(self.types))})"
-            case "form":
-                return f"(?:{'|'.join(_longest_first(self.forms))})"
-        raise KeyError(slot)
+        return {
+            "field": _NAME,
+            "instead": _NAME,
+            "fields": rf"(?:\[[^\[\]]*\]|{_NAME}(?:(?:{joins} *,) *{_NAME})*)",
+            "value": f"(?:{_QUOTED}|{_BRACKETED}|{_BARE})",
+            "quoted": _QUOTED,
+            "limit": f"(?:{'|'.join([_NUMBER, *_longest_first(self.numbers)])})",
+            "options": rf"(?:{_BRACKETED}|{item}(?:(?:{joins} *[,|/]) *{item})*)",
+            "thing": f"(?:{_WORD} ){{0,4}}{'' if is_last else '?'}{_WORD}",
+            "type": f"(?:{'|'.join(_longest_first(self.types))})",
+            "form": f"(?:{'|'.join(_longest_first(self.forms))})",
+        }[slot]
 
     def values(self, slot: str, written: str) -> tuple[str, ...]:
-        """Return what a slot gives for what it took; nothing where that is no value of its kind."""
+        """Return the values of what a slot took; none where that is no value of its kind."""
         folded = fold(written)
         match slot:
             case "field" | "instead":
-                name = _unquoted(written).rstrip(".:,")
-                return () if not name or fold(name) in self.not_names else (name,)
+                return self._names([written])
             case "fields":
-                names = [name.rstrip(".:") for name in self._options(written, folded) or (_unquoted(written),)]
-                return tuple(name for name in names if name and fold(name) not in self.not_names)
-            case "limit":
-                number = self.numbers.get(folded)
-                return (written if number is None else str(number),)
+                return self._names(self._items(written, folded)[0])
             case "options":
                 return self._options(written, folded)
+            case "limit":
+                return (str(self.numbers.get(folded, written)),)
+            case "type":
+                return (self.types[folded],)
+            case "form":
+                return (self.forms[folded],)
             case "thing":
                 words = written.split()
                 while words and fold(words[0]) in self.not_names:
                     del words[0]
                 return (_unquoted(" ".join(words)),) if words else ()
-            case "type":
-                return (self.types[folded],) if folded in self.types else ()
-            case "form":
-                return (self.forms[folded],) if folded in self.forms else ()
         return (_unquoted(written),)
+
+    def _names(self, parts: Iterable[str]) -> tuple[str, ...]:
+        """Return those parts that are names: what is quoted, and words that are none of the language's own."""
+        names = ((part, _unquoted(part.rstrip(".:,"))) for part in parts)
+        return tuple(name for part, name in names if name and (part[0] in _QUOTES or fold(name) not in self.not_names))
 
     def _options(self, written: str, folded: str) -> tuple[str, ...]:
         """Return the items of a list; none where it is one word without quotes, which goes on with the sentence."""
+        parts, is_closed = self._items(written, folded)
+        items = [_unquoted(part.rstrip(".:;")) for part in parts]
+        if len(items) == 1 and is_closed:
+            items = [item.strip() for item in re.split(r"[|,]", items[0], maxsplit=_MOST_OPTIONS)]
+        return tuple(item for item in items if item) if is_closed or len(items) > 1 else ()
+
+    def _items(self, written: str, folded: str) -> tuple[list[str], bool]:
+        """Return the items of a list as they are written, and whether brackets or quotes show where it ends."""
         if is_closed := folded[:1] + folded[-1:] in ("[]", "()", "{}", "<>"):
             written, folded = written[1:-1], folded[1:-1]
         items: list[str] = []
         for part in _ITEM.finditer(folded):
             if len(items) == _MOST_OPTIONS:
                 break
-            if part["word"] is None or part["word"] not in self.joins:
-                items.append(_unquoted(written[part.start() : part.end()].rstrip(".:;")))
-                is_closed = is_closed or part["word"] is None
-        if len(items) == 1 and is_closed:
-            items = [item.strip() for item in re.split(r"[|,]", items[0], maxsplit=_MOST_OPTIONS)]
-        return tuple(item for item in items if item) if is_closed or len(items) > 1 else ()
-
-    def states(self, keyword: str, slot: str, values: Iterable[str]) -> Json:
-        """Return what a keyword of JSON Schema is where its value comes from a slot, None where it cannot be."""
-        given = list(values)
-        if not given:
-            return None
-        if slot == "limit":
-            return number_of(given[0])
-        if slot == "options":
-            return [_scalar(one) for one in given]
-        if slot == "type":
-            return given[0] if len(given) == 1 else list(given)
-        if keyword == "pattern":
-            return given[0][1:-1] if len(given[0]) > 2 and given[0][0] == given[0][-1] == "/" else given[0]
-        return _scalar(given[0]) if keyword == "const" else given[0]
+            if part["quoted"] or part[0] not in self.joins:
+                items.append(written[part.start() : part.end()])
+                is_closed = is_closed or part["quoted"] is not None
+        return items, is_closed
 
 
-_ITEM: Final = re.compile(r"""(?P<quoted>"+[^"]*"+|'+[^']*'+)|(?P<word>[^\s,|"']+)""")
+def stated(keyword: str, slot: str, values: Sequence[str]) -> Json:
+    """Return what a keyword of JSON Schema is by the values of a slot, None where it cannot be that."""
+    if not values:
+        return None
+    match slot:
+        case "limit":
+            return number_of(values[0])
+        case "options":
+            return [_scalar(one) for one in values]
+        case "type":
+            return values[0] if len(values) == 1 else list(values)
+    if keyword == "pattern" and len(values[0]) > 2 and values[0][0] == values[0][-1] == "/":
+        return values[0][1:-1]
+    return _scalar(values[0]) if keyword == "const" else values[0]
 
 
 def number_of(written: str) -> int | float | None:
     """Return the number that a text writes, with commas between thousands or without."""
-    if len(written) > _LONGEST_NUMBER:
-        return None
-    plain = written.replace("_", "")
+    plain = written.replace("_", "")[:_LONGEST_NUMBER]
     if re.fullmatch(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?", plain):
         plain = plain.replace(",", "")
     if re.fullmatch(r"[+-]?\d+", plain):
@@ -191,22 +188,12 @@ def number_of(written: str) -> int | float | None:
     return float(plain) if re.fullmatch(r"[+-]?\d+\.\d+", plain) else None
 
 
-_LITERALS: Final[Mapping[str, Json]] = {
-    "true": True,
-    "false": False,
-    "null": None,
-    "True": True,
-    "False": False,
-    "None": None,
-}
-
-
 def _scalar(written: str) -> Json:
+    """Return a value of JSON; a text such as `007` or `1,5` stays one."""
     if written in _LITERALS:
         return _LITERALS[written]
-    is_text = "," in written or (written.startswith(("+", "0", "-0")) and written != "0" and "." not in written)
-    number = None if is_text else number_of(written)
-    return written if number is None else number
+    is_number = re.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.\d+)?", written[:_LONGEST_NUMBER])
+    return number_of(written) if is_number else written
 
 
 def _unquoted(written: str) -> str:

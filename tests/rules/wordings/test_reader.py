@@ -1,0 +1,208 @@
+"""What is read of a text: sentence by sentence, in the languages that it may be in, and bounded whatever it is."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrigible.rules.pattern import Pattern
+from corrigible.rules.wordings import Kind, languages, read, wordings_of
+from corrigible.rules.wordings.reader import Said
+from corrigible.rules.wordings.slots import fold
+from tests._support.rows import rows
+
+# Sentences of no recorded server: a kind that each says.
+SENTENCES = [
+    line.split(" | ", 1)
+    for line in """
+    EXISTS      | the seat 12A has been given to someone else
+    EXISTS      | this table is booked by another guest at that hour
+    EXISTS      | Sorry, that handle is taken
+    EXISTS      | coupon SUMMER was redeemed before
+    EXISTS      | Duplicate entry 'x' for key 'users.email'
+    EXISTS      | UserAlreadyExists
+    EXISTS      | Violation of UNIQUE KEY constraint 'UQ'. Cannot insert duplicate key in object 'dbo.Users'.
+    RIGHT       | only managers insure above 500.00
+    RIGHT       | clerks cannot do this
+    RIGHT       | a trainee must not discharge patients
+    RIGHT       | reserved for the accounting department
+    RIGHT       | orders over 1000 must be approved by a supervisor
+    RIGHT       | this exceeds what your grade may spend
+    RIGHT       | You need to be a maintainer to do this
+    RIGHT       | pods is forbidden: User "x" cannot list resource "pods" in API group ""
+    UNKNOWN     | Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.
+    UNKNOWN     | field 'fax' has been removed, please use 'phone'
+    UNKNOWN     | Unrecognized field "nmae" (class com.acme.Person), not marked as ignorable
+    UNKNOWN     | Cannot query field "nmae" on type "User". Did you mean "name"?
+    UNKNOWN     | Received unknown parameter: sourc
+    LIMIT       | this is above your daily limit
+    LIMIT       | your plan allows 5 projects and you have 5
+    LIMIT       | You have reached your limit of 3 free projects
+    PACE        | please wait 30 seconds before the next attempt
+    PACE        | Request was throttled. Expected available in 27 seconds.
+    STATE       | only open invoices can be paid
+    STATE       | Booking B7 is in status CANCELLED
+    STATE       | the kitchen is closed
+    STATE       | Cannot move from DRAFT to PAID
+    STATE       | You cannot refund a charge that has already been refunded.
+    IN_USE      | cannot drop table orders because other objects depend on it
+    IN_USE      | This tag is used by 5 articles
+    ABSENT      | no parcel has that number
+    ABSENT      | Couldn't find Order with 'id'=7
+    ABSENT      | No query results for model [Order] 7
+    MISSING     | The name field is required.
+    MISSING     | You did not provide an amount.
+    MISSING     | Path `name` is required.
+    MISSING     | need a delivery date
+    VALUE       | colour has to be red, green or blue
+    VALUE       | 'soon' is no date
+    VALUE       | end_date must be a date after start_date
+    VALUE       | This value is too short. It should have 3 characters or more.
+    MALFORMED   | Problems parsing JSON
+    MALFORMED   | we could not read your request
+    CREDENTIALS | your session has expired, sign in again
+    CREDENTIALS | No API key provided.
+    FIXED       | "id" is assigned by the server
+    FIXED       | spec.selector: Invalid value: field is immutable
+    FEATURE     | gift wrapping is switched off for this shop
+    FEATURE     | This feature is not available in your region
+    STALE       | someone else saved the document meanwhile
+    STALE       | If-Match header does not match the current ETag
+    TOGETHER    | start and end must be given together with zone
+    TOGETHER    | Either 'email' or 'phone' is required
+    APART       | weight and volume exclude each other
+    APART       | Cannot specify both limit and count
+    MEDIA_TYPE  | we only read application/json
+    ROUTE       | No static resource ordes.
+    FAULT       | oops, something broke on our side
+""".strip().splitlines()
+]
+
+
+@rows(("kind", "sentence"), SENTENCES)
+def test_sentences_of_servers_that_nobody_recorded(kind: str, sentence: str) -> None:
+    assert Kind[kind.strip()] in {said.kind for said in read(sentence).said}
+
+
+def only(text: str, row: str) -> Said:
+    [said] = [one for one in read(text).said if one.row == row]
+    return said
+
+
+def test_slots_have_the_texts_as_the_server_wrote_them() -> None:
+    said = only("Please: \u201cGr\u00f6\u00dfe\u201d is REQUIRED!", "en.missing.is-required")
+    assert said.slots == {"field": ("Gr\u00f6\u00dfe",)}
+
+
+@pytest.mark.parametrize(
+    "quoted", ["'nmae'", '"nmae"', "`nmae`", "\u2018nmae\u2019", "\u00abnmae\u00bb", r"\"nmae\"", "\u201enmae\u201c"]
+)
+def test_quotation_marks_of_any_kind(quoted: str) -> None:
+    assert only(f"unknown field {quoted}", "en.unknown.unknown-member").slots == {"field": ("nmae",)}
+
+
+@pytest.mark.parametrize(
+    "listed",
+    ["'a', 'b' or 'c'", "[a, b, c]", '["a","b","c"]', "a, b, c", "a|b|c", '"a" | "b" | "c"', "(a, b, c)", "a, b, or c"],
+)
+def test_lists_in_any_brackets_and_quotes(listed: str) -> None:
+    assert only(f"mode must be one of {listed}", "en.value.one-of").states == {"enum": ["a", "b", "c"]}
+
+
+def test_one_word_is_no_list() -> None:
+    assert only("must be equal to one of the allowed values", "en.value.one-of").states == {}
+
+
+def test_numbers_are_numbers() -> None:
+    said = only("size must be between one and 1,000", "en.value.between")
+    assert said.states == {"minimum": 1, "maximum": 1000}
+
+
+def test_where_it_stands() -> None:
+    text = "So\u0142. The n\u00e4me field is required."
+    said = only(text, "en.missing.is-required")
+    assert text[said.start : said.end].startswith("n\u00e4me field is required")
+
+
+def test_sentences_are_read_one_by_one() -> None:
+    assert [one.slots for one in read("name is required. size is required").of(Kind.MISSING)] == [
+        {"field": ("name",)},
+        {"field": ("size",)},
+    ]
+    assert read("The table was found. Not so the others").of(Kind.ABSENT) == ()
+
+
+def test_a_text_without_letters_is_asked_in_no_language() -> None:
+    assert read("12 + 3 = \U0001f600").said == ()
+
+
+_SALAD = (
+    "must be one of is not required missing unknown field 'a' already exists between 1 and 2 cannot the a , | or ( ) "
+    "use instead did you mean not found there is no e.g. {} [x] \u5fc5\u9808 \u00e9 \" ' \\ ? ! \n"
+)
+WORDS = _SALAD.split(" ")
+HOSTILE = {
+    "quotes": "'" * 9000,
+    "brackets": "[" * 9000,
+    "list": "must be one of " + "a, " * 3000,
+    "sentences": "x is required. " * 600,
+    "slots": "x is required " * 600,
+    "things": "' ' " * 2000,
+    "humps": "aB" * 4000,
+    "composed": "e\u0301" * 4000,
+    "lone surrogates": "\ud800 is required " * 500,
+    **{f"salad {seed}": " ".join(random.Random(seed).choices(WORDS, k=1500)) for seed in range(5)},
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_what_hostile_texts_cost_and_give_is_bounded(text: str) -> None:
+    read.cache_clear()
+    read(text)  # compiles what it needs
+    read.cache_clear()
+    before = time.process_time()
+    reading = read(text)
+    assert time.process_time() - before < 1  # of 20 ms
+    assert len(reading.said) <= 60
+    assert all(len(values) <= 8 * 300 for one in reading.said for values in one.slots.values())
+    assert all(0 <= one.start < one.end <= len(reading.text) for one in reading.said)
+
+
+@given(st.text(max_size=200) | st.lists(st.sampled_from(WORDS), max_size=30).map(" ".join))
+def test_any_text_is_read(text: str) -> None:
+    reading = read(text)
+    for one in reading.said:
+        assert letters_of(one) <= set(reading.text)
+
+
+def letters_of(said: Said) -> set[str]:
+    """Return the characters of the values of a text; numbers that are words and types are words of ours."""
+    return {
+        letter
+        for slot, values in said.slots.items()
+        if slot not in ("limit", "type", "form")
+        for one in values
+        for letter in one
+    }
+
+
+@pytest.mark.parametrize("name", languages())
+def test_a_set_finds_whatever_a_pattern_matches(name: str) -> None:
+    """What a set searches for is less than the pattern: no row may be lost by it."""
+    data = yaml.safe_load(languages()[name].path.read_text("utf-8"))
+    sentences = [sentence for row in data["rows"] for sentence in _listed(row["example"]) + _listed(row["counter"])]
+    sentences += [sentence for _, sentence in SENTENCES]
+    contents = [fold(sentence).encode() for sentence in sentences]
+    for one in wordings_of(name).compiled:
+        pattern, wider = one.pattern[0], Pattern(one.expression)
+        for content in contents:
+            assert pattern.spans(content) is None or wider.spans(content) is not None, (one.expression, content)
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return value if isinstance(value, list) else [value]
