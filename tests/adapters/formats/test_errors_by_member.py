@@ -62,15 +62,6 @@ def test_a_member_may_be_called_as_a_part_of_the_request(body: Any, wanted: list
             [("/body/items/0/price", "", "Not a valid number.")],
         ),
         ({"message": {"name": ["has already been taken"]}}, [("/body/name", "", "has already been taken")]),
-        (
-            {"title": "t", "status": 400, "errors": {"Email": ["too long"], "$.items[0].price": ["not a number"]}},
-            [("/body/email", "", "too long"), ("/body/items/0/price", "", "not a number")],
-        ),
-        (
-            {"title": "t", "status": 400, "errors": {"Colour": ["The Colour field is required."]}},
-            [("/body/colour", "required", "The Colour field is required.")],
-        ),
-        ({"errors": {"Email": "is taken"}}, [("/body/email", "", "is taken")]),
         ({"errors": {"a": {"b": {"c": {"d": {"e": {"f": {"g": {"h": {"i": {"j": "deep"}}}}}}}}}}}, []),
         ({"errors": {"n": 7}}, []),
     ],
@@ -82,10 +73,3 @@ def test_complaints_by_member(body: Any, wanted: list[tuple[str, str, str]]) -> 
 @pytest.mark.parametrize("name", ["", "_", "base", "non_field_errors", "__all__", "_schema", "form"])
 def test_names_for_the_whole(name: str) -> None:
     assert read({"errors": {name: ["No."]}}) == [("", "", "No.")]
-
-
-def test_a_problem_document_without_a_list_is_read_by_its_sentence() -> None:
-    body = {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": "'name' is a required property"}
-    assert read(body) == [("/body/name", "required", "'name' is a required property")]
-    wrong = "Wrong type, expected 'integer' for query parameter 'page'"
-    assert read({**body, "detail": wrong}) == [("/query/page", "", wrong)]

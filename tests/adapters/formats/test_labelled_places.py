@@ -34,24 +34,15 @@ def located(message: str, body: Any = BODY, query: dict[str, Any] | None = None)
     ("message", "place"),
     [
         # openapi-core, as changedetection.io prints it
-        ("Validation failed: limit.monday.duration: 8 is not of type 'string'", "/body/limit/monday/duration"),
-        ("Validation failed: name: 5 is too short", "/body/name"),
-        ("Error: name: too short", "/body/name"),
-        ("name: a.b: too short", "/body/name"),
         ("Request failed: nothing.here: is wrong", ""),
         # Alertmanager
         ("at least one label pair required", "/body/labels"),
         ("at least one tag is required", "/body/tags"),
         ("at least one name is required", "/body/owner/name"),  # the other one is there
-        ("at least one rule is required", ""),
     ],
 )
 def test_places_that_a_text_tells(message: str, place: str) -> None:
     assert located(message) == [place]
-
-
-def test_a_list_that_should_be_an_object_is_the_whole_body() -> None:
-    assert located("Validation failed: body: ['a'] is not of type 'object'", ["a"]) == ["/body"]
 
 
 @pytest.mark.parametrize(

@@ -55,17 +55,3 @@ def test_a_value_of_another_type_is_asked_for(engine: Engine, value: Json, recei
     asked = outcome(engine, {"passphrase": value}, 500, OF_TEXT + received)
     assert isinstance(asked, NeedsInput)
     assert "/body/passphrase" in [one.pointer for one in asked.placeholders]
-
-
-def test_a_number_in_a_text_is_sent_as_a_number(engine: Engine) -> None:
-    message = "The \"rounds\" argument must be of type number. Received type string ('3')"
-    sent = outcome(engine, {"rounds": "3"}, 500, message)
-    assert isinstance(sent, Next)
-    assert sent.request.body == {"rounds": 3}
-
-
-@pytest.mark.parametrize("status", [400, 500])
-@pytest.mark.parametrize("name", ["path", "key", "chunk"])
-def test_an_argument_that_nothing_declares_is_the_server_s_own(engine: Engine, status: int, name: str) -> None:
-    message = f'The "{name}" argument must be of type string. Received undefined'
-    assert outcome(engine, {"passphrase": "long and dull"}, status, message) is None

@@ -39,32 +39,12 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 SHOWN = "Failed on property 'highAt': Invalid time. Correct format follows example: '2023-08-21 23:38:51.110+0200'."
 
 
-def test_a_moment_is_written_as_the_answer_shows_it(engine: Engine) -> None:
-    request = Request(
-        "POST", "/tides", {}, {"content-type": "application/json"}, {"highAt": "2026-03-04T10:11:12+01:00"}
-    )
-    outcome = followed(feedback_about(engine, request, 400, {"message": SHOWN}), request)
-    assert isinstance(outcome, Next)
-    assert outcome.request.body == {"highAt": "2026-03-04 10:11:12.000+0100"}
-
-
 @pytest.mark.parametrize("value", ["2026-03-04T10:11:12", "2026-03-04", "soon", "2026-03-04T10:11:12.3456+01:00"])
 def test_a_moment_that_says_less_or_more_is_asked_for(engine: Engine, value: str) -> None:
     request = Request("POST", "/tides", {}, {"content-type": "application/json"}, {"highAt": value})
     outcome = followed(feedback_about(engine, request, 400, {"message": SHOWN}), request)
     assert isinstance(outcome, NeedsInput)
     assert [one.pointer for one in outcome.placeholders] == ["/body/highAt"]
-
-
-def test_a_month_gets_its_zero_in_the_query_and_in_the_path(engine: Engine) -> None:
-    request = Request("GET", "/tides", {"month": "2026-3"})
-    outcome = followed(feedback_about(engine, request, 400, {"message": "month must be YYYY-MM"}), request)
-    assert isinstance(outcome, Next)
-    assert outcome.request.query == {"month": "2026-03"}
-    request = Request("GET", "/tides/2026-3")
-    outcome = followed(feedback_about(engine, request, 400, {"message": 'Month "2026-3" is not valid.'}), request)
-    assert isinstance(outcome, Next)
-    assert outcome.request.path == "/tides/2026-03"
 
 
 def test_a_form_is_not_shown_of_a_word(engine: Engine) -> None:
