@@ -35,7 +35,7 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pack.load import load_pack
 from corrigible.rules.wordings import Kind, Rows, Wordings, languages, read
 from corrigible.rules.wordings.check import check_language
-from corrigible.rules.wordings.reader import Said, read_with
+from corrigible.rules.wordings.reader import Said
 from corrigible.rules.wordings.slots import SLOTS
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.rows import rows
@@ -240,7 +240,7 @@ def blocks_of_commands(file: str) -> list[str]:
 
 
 def _read(text: str, rows: Rows) -> tuple[Said, ...]:
-    return read_with(text, Wordings(rows)).said
+    return read(text, only=Wordings(rows)).said
 
 
 def test_the_wordings_of_the_guide_are_read_as_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ from corrigible.adapters.reader.places import Place
 
 from .case import FOLDER, FOLDS, Case, document, fold, load, names
 from .judge import differences, is_ignored
-from .replay import replay
+from .replay import Known, replay
 
 WEIGHTS: Final = Path(scorer.__file__).with_name("weights.json")
 FOLD_WEIGHTS: Final = FOLDER / "folds.json"
@@ -37,6 +37,8 @@ _RIDGE: Final = 1.0
 _LEAST_SERVERS: Final = 3
 """Evidence that fewer servers have is worth nothing: it would be about them."""
 _DIGITS: Final = 3
+_KNOWN: Final[Sequence[tuple[Known, float]]] = (("described", 1.0), ("empty", 0.25))
+"""How a refusal is judged, and how much that counts: without a description there is less evidence."""
 _CLASSES: Final = frozenset({"auto", "flagged", "either", "ask"})
 """Cases of which the truth has a place."""
 
@@ -49,6 +51,8 @@ class Sample(NamedTuple):
     evidence: Sequence[Sequence[str]]
     """For each place."""
     is_right: np.ndarray[Any, np.dtype[np.bool_]]
+    share: float = 1.0
+    """How much it counts."""
 
 
 def samples(server_names: Sequence[str]) -> Iterator[Sample]:
@@ -59,15 +63,14 @@ def samples(server_names: Sequence[str]) -> Iterator[Sample]:
             if case.cls not in _CLASSES:
                 continue
             first = case.model_copy(update={"exchanges": case.exchanges[:1]})
-            with scorer.observed() as seen:
-                replay(name, server, first)
-                if not server.is_rpc:
-                    replay(name, server, first, "empty")
             right = set(right_places(case))
-            for refusal, evidence in seen:
-                is_right = np.array([is_place(one, right) for one in refusal.places])
-                if is_right.any():
-                    yield Sample(name, server.is_rpc, evidence, is_right)
+            for known, share in _KNOWN[: 1 if server.is_rpc else None]:
+                with scorer.observed() as seen:
+                    replay(name, server, first, known)
+                for refusal, evidence in seen:
+                    is_right = np.array([is_place(one, right) for one in refusal.places])
+                    if is_right.any():
+                        yield Sample(name, server.is_rpc, evidence, is_right, share)
 
 
 def right_places(case: Case) -> Iterator[str]:
@@ -104,6 +107,7 @@ class Corpus:
         self.starts = np.array(starts[:-1])
         self.group = np.repeat(np.arange(len(chosen)), np.diff(starts))
         self.right = np.concatenate(right)
+        self.share = np.array([one.share for one in chosen])
 
     def loss(self, weights: np.ndarray[Any, Any]) -> tuple[float, np.ndarray[Any, Any]]:
         """Return how unlikely the right places are, and the gradient of that."""
@@ -111,8 +115,8 @@ class Corpus:
         powers = np.exp(sums - np.maximum.reduceat(sums, self.starts)[self.group])
         total = np.add.reduceat(powers, self.starts)
         of_right = np.add.reduceat(powers * self.right, self.starts)
-        gradient = powers / total[self.group] - powers * self.right / of_right[self.group]
-        loss = -np.log(of_right / total).sum() + _RIDGE * weights @ weights / 2
+        gradient = (powers / total[self.group] - powers * self.right / of_right[self.group]) * self.share[self.group]
+        loss = -(np.log(of_right / total) * self.share).sum() + _RIDGE * weights @ weights / 2
         return float(loss), self.matrix.T @ gradient + _RIDGE * weights
 
 
@@ -158,18 +162,20 @@ def main() -> None:
         judged += [(one, probabilities(one, weights)) for one in every if fold(one.server) == number]
     for number, learned in enumerate(folds):
         learned["calibration"] = calibrate([one for one in judged if fold(one[0].server) != number])
+    judged = [one for one in judged if one[0].share == 1]
     rows = reliability(judged, calibrate(judged))
-    model = {
+    weights = learn(every)
+    model: dict[str, Any] = {
         "corpus": hashlib.sha256(repr([(one.server, one.evidence) for one in every]).encode()).hexdigest()[:16],
         "errors": len(every),
         "servers": len({one.server for one in every}),
         "left out: likeliest place right": top(judged),
         "calibration": calibrate(judged),
-        "weights": learn(every),
+        "weights": weights,
     }
     WEIGHTS.write_text(json.dumps(model, indent=1) + "\n", "utf-8")
     FOLD_WEIGHTS.write_text(json.dumps(folds) + "\n", "utf-8")
-    print(f"{len(every)} errors, {len(model['weights'])} weights; right on servers that were left out: {top(judged)}")
+    print(f"{len(every)} errors, {len(weights)} weights; right on servers that were left out: {top(judged)}")
     print("\n".join(rows))
 
 

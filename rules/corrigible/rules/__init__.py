@@ -15,5 +15,6 @@ __all__ = [
     "safety",
     "schema_repair",
     "violation",
+    "wordings",
 ]
 """Folders and modules that other parts may use; the rest is private."""

@@ -28,11 +28,11 @@ _MOST: Final = 256 << 20
 
 
 @functools.lru_cache(_KEPT)
-def compiled(text: str | bytes) -> Any:
+def compiled(text: str | bytes, memory: int = _OF_ONE) -> Any:
     """Return a compiled pattern of RE2, which has no types. Raises re2.error."""
     try:
         # What `re2.compile` calls, which keeps 128 of them: answers of APIs have patterns, too.
-        return re2._Regexp(text, _options(_OF_ONE))
+        return re2._Regexp(text, _options(memory))
     except re2.error:
         return re2._Regexp(text, _options(re2.Options().max_mem))  # it is no pattern, or a long one
 
@@ -60,11 +60,11 @@ class Pattern:
 
     __slots__ = ("_match", "names", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, memory: int = _OF_ONE) -> None:
         """Raises ValueError for a pattern that RE2 does not take."""
         try:
             # Over bytes: the text interface decodes every offset and costs five times as much.
-            pattern = compiled(text.encode())
+            pattern = compiled(text.encode(), memory)
         except re2.error as problem:
             message = problem.args[0] if problem.args else problem
             raise ValueError(message.decode() if isinstance(message, bytes) else str(message)) from None

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from corrigible.schema.exchange import Json
 
-_EVIDENCE: Final = frozenset({"members", "relative_place"})
+_EVIDENCE: Final = frozenset({"members", "told_place", "relative_place"})
 """Native members that are no API's."""
 
 
@@ -31,9 +31,9 @@ class Violation(NamedTuple):
     """What one part of a refusal says, whatever dialect it was said in.
 
     `pointer` is RFC 6901 into the request document, empty where the upstream named no place.
-    `native` holds the dialect's further members (decline_code, advice_code, ...), and two of our own: `members`, what
-    stands beside the text in the error's object and in those around it, by name; `relative_place`, the steps of a place
-    whose object the request does not have, which may be one of an object inside the body.
+    `native` holds the dialect's further members (decline_code, advice_code, ...), and three of our own: `members`, what
+    stands beside the text by name; `told_place`, the steps of a place that a member tells, or a text in a form of its
+    own; `relative_place`, the same where the request has no such place: it may be one of an object inside the body.
     """
 
     code: str = ""
@@ -53,12 +53,6 @@ class Violation(NamedTuple):
     """The places that it may be about, where no format tells one, the likeliest first."""
 
     @property
-    def members(self) -> Mapping[str, Json]:
-        """What stands beside the text, by name: `free_slots`, `limit`, `conflict`; bounded."""
-        members = self.native.get("members")
-        return members if isinstance(members, Mapping) else {}
-
-    @property
     def written_text(self) -> str:
         """The text as the API wrote it."""
         return self.printed or self.message
@@ -75,10 +69,11 @@ class Violation(NamedTuple):
 
     def scope(self) -> dict[str, Json]:
         """Return the map that expressions see as `error`: the six names always there, native extras beside them."""
-        own = {"members": self.members["members"]} if "members" in self.members else {}
+        beside = self.native.get("members")
+        api = {"members": beside["members"]} if isinstance(beside, dict) and "members" in beside else {}
         return {
             **{name: value for name, value in self.native.items() if name not in _EVIDENCE},
-            **own,
+            **api,
             "code": self.code,
             "message": self.written_text,
             "pointer": self.pointer,

@@ -110,4 +110,9 @@ def test_the_rest_is_kept_for_rules() -> None:
     exchange = Exchange(POST, 400, {"content-type": "application/problem+json"}, b"")
     (violation,) = GenericFormat().read(exchange, {"type": "about:blank", "title": "t", "balance": 30, "pointer": "x"})
     assert violation.type == "about:blank"
-    assert violation.native == {"title": "t", "balance": 30, "members": {"balance": 30, "pointer": "x"}}
+    assert violation.native == {
+        "title": "t",
+        "balance": 30,
+        "members": {"balance": 30, "pointer": "x"},
+        "told_place": ["x"],
+    }

@@ -70,10 +70,12 @@ def test_a_missing_object_takes_the_member_that_was_sent_beside_it(engine: Engin
     assert getattr(following, "request", request).body == {"method": {"name": "copy"}}
 
 
-def test_parameters_that_cannot_be_combined_are_asked_for(engine: Engine) -> None:
-    request = Request("GET", "/images", query={"sort": "name:asc", "sort_key": "name"})
-    feedback = feedback_about(engine, request, 400, {"message": "Old and new sorting syntax cannot be combined"})
-    assert asked(feedback) == ["/query/sort", "/query/sort_key"]
+def test_a_text_for_an_object_with_a_name_is_confirmed(engine: Engine) -> None:
+    request = Request("POST", "/images/i1/import", headers={"content-type": "application/json"}, body={"sizes": ["xl"]})
+    feedback = feedback_about(engine, request, 400, {"message": "bad", "field": "sizes[0]"})
+    assert isinstance(followed(feedback, request), NeedsInput)
+    following = followed(feedback, request, confirm=True)
+    assert getattr(following, "request", request).body == {"sizes": [{"name": "xl"}]}
 
 
 @pytest.mark.parametrize(

@@ -170,14 +170,14 @@ NO_VALUE: list[tuple[Request, str]] = [
 ]
 """Of a 403: nothing may be asked for."""
 VALUES: list[tuple[Request, str, str]] = [
-    (FILE, "file extension .exe is not permitted", "/body/filename"),
+    (FILE, "filename 'setup.exe' is not permitted", "/body/filename"),
     (VISIT, "start date lies in the past", "/body/start_date"),
     (ARTICLE, "Attribute 'language' is read-only", "/body/language"),
-    (FILE, "The filename 'setup.exe' already exists", "/body/filename"),
     (VISIT, "start_date must not be in the past", "/body/start_date"),
-    (PARCEL, "note contains banned word 'glass'", "/body/note"),
+    (PARCEL, "note contains 'glass'", "/body/note"),
+    (ARTICLE, "status 'archived' is not allowed", "/body/status"),
 ]
-"""Of a 403: what is wrong is proven."""
+"""Of a 403: what is wrong is proven, where the description refuses it as well."""
 CONFLICTS: list[tuple[Request, str]] = [
     (REOPENING, "only the owner may reopen"),
     (REOPENING, "a supervisor has closed this"),
@@ -288,13 +288,22 @@ def test_a_403_is_for_a_person(corrector: HttpCorrector, request_: Request, text
 
 
 @rows(("request_", "text", "place"), VALUES)
-def test_a_proven_value_is_asked_for(corrector: HttpCorrector, request_: Request, text: str, place: str) -> None:
-    for answer in answers(text, request_)[:3]:
-        said = feedback(corrector, request_, 403, answer)
-        assert said is not None
-        reading = apply(said, request_)
-        assert isinstance(reading, NeedsInput), answer
-        assert [one["pointer"] for one in said["suggestions"][0]["placeholders"]] == [place]
+def test_a_proven_value_is_asked_for(tmp_path: Path, request_: Request, text: str, place: str) -> None:
+    known = description(request_)
+    (path,) = known["paths"].values()
+    schema = path[request_.method.lower()]["requestBody"]["content"]["application/json"]["schema"]
+    for refused in (True, False):
+        name = place.rpartition("/")[2]
+        schema["properties"][name] = {"type": "string", "not": {"enum": [request_.body[name]]}} if refused else {}
+        (tmp_path / "openapi.json").write_text(json.dumps(known), "utf-8")
+        corrector = build_corrector((), spec=[tmp_path / "openapi.json"])
+        for answer in answers(text, request_)[:3]:
+            said = feedback(corrector, request_, 403, answer)
+            assert said is not None
+            reading = apply(said, request_)
+            assert isinstance(reading, NeedsInput) is refused, answer
+            if refused:
+                assert [one["pointer"] for one in said["suggestions"][0]["placeholders"]] == [place]
 
 
 @rows(("request_", "text"), CONFLICTS)
@@ -318,19 +327,19 @@ def test_a_conflict_about_somebody_asks_for_no_value(corrector: HttpCorrector, r
         {"limit": 500},
     ],
 )
-def test_the_whole_answer_has_to_prove_it(corrector: HttpCorrector, beside: dict[str, Json]) -> None:
-    proof: dict[str, Json] = {"message": "file extension .exe is not permitted"}
-    said = feedback(corrector, FILE, 403, proof)
-    assert said is not None and isinstance(apply(said, FILE), NeedsInput)
-    said = feedback(corrector, FILE, 403, {**proof, **beside})
-    assert said is not None and isinstance(apply(said, FILE), Terminal)
+def test_the_whole_answer_has_to_prove_it(beside: dict[str, Json]) -> None:
+    text = "filename setup.exe is not permitted"
+    errors = [Violation(message=text)]
+    for more, place in (({}, "/body/filename"), (beside, "")):
+        answer = {"message": text, **more}
+        assert forbidden_value(FILE, errors, answer, (), lambda _: True) == place
 
 
 @pytest.mark.parametrize("header", ["WWW-Authenticate", "X-Accepted-OAuth-Scopes", "X-Required-Role"])
 def test_a_header_that_tells_a_right_is_heard(header: str) -> None:
-    text = "file extension .exe is not permitted"
-    assert proven(FILE, text) == "/body/filename"
-    assert proven(FILE, text, header.lower()) == ""
+    text = "filename setup.exe is not permitted"
+    assert proven(FILE, text, refused="/body/filename") == "/body/filename"
+    assert proven(FILE, text, header.lower(), refused="/body/filename") == ""
 
 
 def test_a_verdict_needs_the_description_as_well() -> None:
@@ -349,11 +358,11 @@ def proven(request: Request, text: str, *headers: str, refused: str = "") -> str
 @rows("word", ["matrons", "Leitung", "Gold", "tier", "jefa", "équipe", "42nd"])
 def test_one_word_more_is_no_proof(request_: Request, text: str, place: str, word: str) -> None:
     """Whatever the word is, and wherever it stands."""
-    assert proven(request_, text) == place
+    assert proven(request_, text, refused=place) == place
     words = text.split()
     for at in range(len(words) + 1):
         longer = " ".join([*words[:at], word, *words[at:]])
-        assert proven(request_, longer) == "", longer
+        assert proven(request_, longer, refused=place) == "", longer
 
 
 @rows(
@@ -387,7 +396,7 @@ def test_a_name_that_is_taken_is_still_asked_for(name: str, tmp_path: Path) -> N
 
 def test_a_long_text_beside_it_is_no_proof() -> None:
     """What is not read to its end is not accounted for, and nobody waits for it."""
-    text = "file extension .exe is not permitted"
+    text = "filename setup.exe is not permitted"
     errors = [Violation(message=text)]
     for detail, place in (("error", "/body/filename"), ("error " * 400, "")):
-        assert forbidden_value(FILE, errors, {"message": text, "detail": detail}, (), lambda _: False) == place
+        assert forbidden_value(FILE, errors, {"message": text, "detail": detail}, (), lambda _: True) == place

@@ -18,7 +18,6 @@ from corrigible.rules.lookup import LookupAnswer
 from tests.bench.refusals import Refusals
 
 ENDLESS = {
-    "adapters.formats.message.own_action._compiled": "patterns of ours",
     "adapters.formats.message.pattern_list._compiled": "patterns of ours",
 }
 """Caches without a bound that grow while refusals are corrected, and why they end all the same."""

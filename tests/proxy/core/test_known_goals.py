@@ -152,7 +152,7 @@ def test_what_is_like_what_was_sent_by_chance_is_not_called_done(engine: Engine,
         feedback = feedback_about(engine, post("/orders", body), 409, {"message": message}, state=state)
         assert "ALREADY_DONE" not in actions(feedback)
         for one in feedback["suggestions"] if feedback is not None else ():
-            assert one["safety"]["changes_intent"] is True
+            assert one["safety"]["changes_intent"] is True or one["action"] == "ESCALATE"
 
 
 @pytest.mark.parametrize(

@@ -241,14 +241,6 @@ def test_a_conflict_that_nothing_shows_is_not_explained(engine: Engine, message:
     assert feedback_of(engine, post("/api/flows", {"colour": "red"}), 409, message)[0] == {}
 
 
-@pytest.mark.parametrize("name", ["version", "revision", "versionId", "ref"])
-def test_a_version_that_is_not_there_is_asked_for_where_the_resource_is(engine: Engine, name: str) -> None:
-    request = Request("GET", "/api/work_pools/default", {name: "7"})
-    feedback, looked = feedback_of(engine, request, 404, "Not found")
-    assert asked(feedback) == [(f"/query/{name}", {"not": {"const": "7"}})]
-    assert looked == ["/api/work_pools/default"]
-
-
 @pytest.mark.parametrize(
     ("path", "query"),
     [

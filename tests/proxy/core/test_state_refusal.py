@@ -81,7 +81,6 @@ REMOVE = Request("DELETE", "/kilns/k-1")
         (FIRE, "Firing quota exceeded", 403, "room below the limit", "you"),
         (FIRE, "Remote firing is disabled", 404, "a feature that is available", "somebody_else"),
         (FIRE, "Kiln k-1 cannot be fired!", 409, "a resource that can be changed", "somebody_else"),
-        (FIRE, "The kiln has no batches to fire", 400, "another state of the resource", "you"),
         (REMOVE, "Cannot delete kiln k-1", 400, "a resource that can be changed", "somebody_else"),
         (REMOVE, "The kiln is still in use by 3 batches", 409, "a resource that nothing depends on", "you"),
     ],
@@ -184,10 +183,14 @@ def test_the_path_is_asked_for_where_nothing_else_can_be_what_is_refused(engine:
     ("request_", "message", "status"),
     [
         # Something else was sent, or can be.
+        (Request("POST", "/kilns/k-1/fire", {"dry": "yes"}), "This kiln cools, come back tomorrow", 409),
+        (Request("PATCH", "/kilns/k-1"), "This kiln cools, come back tomorrow", 409),
         # What is meant may be a header, or a body that is not described.
+        (FIRE, "You must choose a glaze before that", 400),
         (FIRE, "Sign in and come back tomorrow", 400),
         (FIRE, "Bad Request", 400),
         (FIRE, "This kiln cools, come back tomorrow", 500),
+        (Request("POST", "/kilns"), "This kiln cools, come back tomorrow", 409),
     ],
 )
 def test_the_path_is_not_asked_for_where_something_else_may_be_meant(
@@ -196,13 +199,7 @@ def test_the_path_is_not_asked_for_where_something_else_may_be_meant(
     assert asked(engine, request_, message, status) == []
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "No auth token provided",
-        "You must log in first",
-    ],
-)
+@pytest.mark.parametrize("message", ["No auth token provided", "You must log in first", "Missing API key"])
 def test_credentials_that_are_missed_under_another_status_are_told(engine: Engine, message: str) -> None:
     answer = feedback(engine, FIRE, message, 400)
     assert answer is not None
@@ -229,7 +226,10 @@ def test_what_is_gone_for_good_gets_no_other_state(engine: Engine, message: str)
         ('Kiln "north" (ID: k-1) has no shelf - at least one shelf or rack is required', True),
         ("Kiln k-1 does not have the required lining", True),
         ("k-1 lacks a thermometer, which is required", True),
+        ("The kiln has no batches to fire", True),
         # What is missing is not said to be missing to the kiln.
+        ("At least one shelf is required", False),
+        ("A reason is required to fire k-1", False),
         ("k-12 has no shelf, which is required", False),
     ],
 )

@@ -34,6 +34,9 @@ SENTENCES = [
     RIGHT       | orders over 1000 must be approved by a supervisor
     RIGHT       | this exceeds what your grade may spend
     RIGHT       | You need to be a maintainer to do this
+    RIGHT       | Nobody but the owner may delete a flat
+    RIGHT       | your contract does not cover that
+    RIGHT       | a courier may deliver but not cancel
     RIGHT       | pods is forbidden: User "x" cannot list resource "pods" in API group ""
     UNKNOWN     | Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.
     UNKNOWN     | field 'fax' has been removed, please use 'phone'
@@ -87,6 +90,39 @@ SENTENCES = [
 @rows(("kind", "sentence"), SENTENCES)
 def test_sentences_of_servers_that_nobody_recorded(kind: str, sentence: str) -> None:
     assert Kind[kind.strip()] in {said.kind for said in read(sentence).said}
+
+
+# Sentences near to those of a kind, and of another one.
+OTHERS = [
+    line.split(" | ", 1)
+    for line in """
+    RIGHT       | user name is required
+    RIGHT       | The user cannot be found
+    RIGHT       | user does not have an email
+    RIGHT       | owner must be a string
+    RIGHT       | only letters and digits are allowed
+    RIGHT       | request body requires a host
+    RIGHT       | the plan does not have a price
+    EXISTS      | the name is used for logging
+    EXISTS      | it was already too late
+    PACE        | please wait for approval
+    PACE        | timeout must be at most 30 seconds
+    LIMIT       | the limit parameter is unknown
+    LIMIT       | limit must be at most 100
+    CREDENTIALS | page token is invalid
+    CREDENTIALS | password must be at least 8 characters
+    CREDENTIALS | unexpected token } in JSON
+    MISSING     | name is not required
+    MISSING     | nothing is missing
+    FAULT       | error code must be an integer
+    UNKNOWN     | an unexpected error occurred
+""".strip().splitlines()
+]
+
+
+@rows(("kind", "sentence"), OTHERS)
+def test_sentences_that_only_look_like_it(kind: str, sentence: str) -> None:
+    assert Kind[kind.strip()] not in {said.kind for said in read(sentence).said}
 
 
 def only(text: str, row: str) -> Said:

@@ -136,9 +136,9 @@ EXACT: Final = (
 """Names that the objects of Ajv and pydantic have: what else stands in them was sent, and is no error."""
 FURTHER_STEPS: Final = _names("params.missingproperty params.additionalproperty params.unevaluatedproperty")
 """Members that name one more step of the place: Ajv points to the object that lacks a member, or has one too many."""
-PLACE_ENDINGS: Final = _names("field param parameter property attribute argument column pointer path key")
+PLACE_ENDINGS: Final = _names("field param parameter property attribute argument column pointer")
 """How the name of any other member ends whose value is a place, where the request has that: `offendingField`."""
-LISTED_PLACES: Final = _names("fields keys missing missingfields invalidfields unknownfields")
+LISTED_PLACES: Final = _names("fields keys missing missingfields invalidfields unknownfields membernames")
 """Members that list the places of one error: express-validator's `fields`, Zod's `keys`."""
 PARTS: Final = _names("location in source locationtype where")
 """Members that may hold the part of the request: express-validator's `location: "query"`."""
@@ -166,6 +166,10 @@ WHOLE: Final = frozenset(
     {"", "_", "base", "non_field_errors", "__all__", "_schema", "form", "_errors", "_global", "$", "__root__", "root"}
 )
 """Names, in an object of errors by place, for errors that are about no single place; as they are written."""
+NODES: Final = frozenset(_names("errors properties items children nested root other"))
+"""Names of the members of a node in a tree of errors: its own errors, and those of what is inside of its value."""
+LEAVES: Final = frozenset(_names("code message msg params args"))
+"""Names of the members of an error that stands in a list under the name of its place."""
 RELATIVE: Final = frozenset({"children"})
 """Members whose errors are placed below the place of the error that holds them: class-validator's."""
 NO_ERRORS: Final = frozenset(
@@ -184,7 +188,7 @@ ABOUT_THE_ANSWER: Final = frozenset(
     _names(
         """
         status statuscode timestamp time date requestid traceid success ok version id url docs documentationurl docurl
-        severity level stack trace stacktrace help links debug jsonrpc
+        severity level stack trace stacktrace help links debug jsonrpc keywordlocation absolutekeywordlocation
         """
     )
 )
@@ -212,11 +216,14 @@ WITH_MEMBERS: Final = frozenset(
 """Members whose object has what belongs to a text."""
 ROLES: Final[Mapping[str, str]] = {
     "allowed available free vacant open valid supported possible accepted acceptable permitted options choices": "enum",
-    "candidates suggestions alternatives enum": "enum",
+    "enum": "enum",
     "max maximum limit ceiling upper most": "maximum",
     "min minimum least lower floor": "minimum",
 }
-"""Words in the name of a member that tell what it says of a place: a list of `free_slots`, a number `max_amount`."""
+"""Words in the name of a member that tell what it says of a place: a list of `free_slots`, a number `max_amount`.
+
+Suggestions and candidates are no closed lists.
+"""
 ADVICE: Final = (
     *("see ", "please see ", "visit ", "refer ", "check ", "read ", "contact ", "please contact ", "try ", "consult "),
     *("ensure ", "make sure ", "for more ", "for further ", "http://", "https://", "more info", "at ", "traceback"),

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from corrigible.adapters.reader.statement import complete
@@ -21,10 +22,11 @@ from corrigible.schema.exchange import Exchange, Json, Request
 
 from .error_shapes import CODES, SENTENCES
 from .json_errors import find_errors
-from .members import About, complains, folded, plain_code, said_of_places
+from .members import About, beside, complains, folded, members_of, plain_code, said_of_places
 from .message.literals import find_literal
-from .sent_places import places_of
-from .text_shapes import told_in
+from .pointers import without_foreign_step
+from .sent_places import places_of, sent_places
+from .text_shapes import printed_text, told_in
 
 _MOST: Final = 64
 """Errors of one answer, those that texts hold included."""
@@ -58,10 +60,25 @@ class MappedFormat:
         self._mapping = mapping
 
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
-        return [
+        """Return the errors; where the mapping has no places, one for each place that the answer tells exactly."""
+        errors = [
             Violation(code=one.code, message=one.message, pointer=one.pointer, type=one.type, native=one.native)
             for one in self._mapping.errors(body, exchange.headers)
         ]
+        if len(errors) != 1 or errors[0].pointer or self._mapping.detail is not None:
+            return errors
+        whole = errors[0]
+        if isinstance(body, dict):
+            members = beside([(body, "")], (whole.message, whole.code))
+            whole = whole._replace(native={**whole.native, "members": members})
+        found = [told for one in find_errors(body, exchange.request) for told in _opened(one, exchange.request)]
+        placed = [one for one in found if one.pointer][:_MOST]
+        return [
+            one._replace(
+                code=whole.code or one.code, type=whole.type or one.type, native={**whole.native, **one.native}
+            )
+            for one in placed
+        ] or [whole]
 
 
 def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
@@ -70,8 +87,9 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
     if code:
         code = plain_code(code.partition(";")[0].partition(":")[0])
         found = [one if one.code else one._replace(code=code) for one in found]
-    errors = _of_alternatives(_completed(found, exchange.request))
-    return [_with_members(one, exchange.request, is_only=len(errors) == 1) for one in errors]
+    errors = _each_once(_of_alternatives(_completed(found, exchange.request)))
+    placed = [_as_sent(one, exchange.request) if number < _FEW else one for number, one in enumerate(errors)]
+    return [_with_members(one, exchange.request, is_only=len(errors) == 1) for one in placed]
 
 
 def _completed(violations: Sequence[Violation], request: Request) -> list[Violation]:
@@ -95,7 +113,8 @@ def _opened(error: Violation, request: Request) -> Iterator[Violation]:
         yield error
     elif told := told_in(error.message, request):
         for one in told:
-            placed = error._replace(message=one.text, pointer=one.pointer, constraint=one.keyword)
+            native = {**error.native, "told_place": list(segments(one.pointer)[1:])}
+            placed = error._replace(message=one.text, pointer=one.pointer, constraint=one.keyword, native=native)
             yield placed._replace(code=one.rule or error.code)
     else:
         yield from answer_inside(error, request) or [error]
@@ -115,34 +134,77 @@ def answer_inside(error: Violation, request: Request, depth: int = 0) -> list[Vi
 
     `Error code: 400 - {'error': {'message': "Unsupported parameter: 'max_tokens'", 'param': 'max_tokens'}}`
     """
+    if printed := printed_text(error.message, request):
+        return [error._replace(message=printed)]
     literal = find_literal(error.message)
     if literal is None or not isinstance(literal.value, (dict, list)):
         return []
     places = places_of(literal.value, request)
-    if places is None or places:
+    is_quoted = isinstance(request.body, str) and error.message[literal.start : literal.end] in request.body
+    if places is None or places or is_quoted:
         return []
     found = [deep for one in find_errors(literal.value, request) for deep in _deeper(one, request, depth)]
     listed = [one for one in found if one.pointer and (one.code or complains(one.message))]
     if not listed and isinstance(literal.value, dict):
         told = folded(literal.value)
         is_all = literal.start == 0 and literal.end == len(error.message.rstrip())
-        is_answer = not SENTENCES.isdisjoint(told) and (is_all or "error" in told or not told.keys().isdisjoint(CODES))
-        listed = [one for one in found if is_answer and " " in one.message]
-    outer = error.native.get("members")
-    around = outer if isinstance(outer, dict) else {}
+        is_answer = is_all or len(told) == 1 or "error" in told or not told.keys().isdisjoint(CODES)
+        listed = [one for one in found if is_answer and not SENTENCES.isdisjoint(told) and " " in one.message]
     return [
         one._replace(
             code=one.code or error.code,
             type=one.type or error.type,
-            native={**error.native, **one.native, "members": {**around, **_members(one)}},
+            native={**error.native, **one.native, "members": {**members_of(error), **members_of(one)}},
         )
         for one in listed
     ]
 
 
-def _members(error: Violation) -> Mapping[str, Json]:
-    told = error.native.get("members")
-    return told if isinstance(told, dict) else {}
+def _each_once(errors: list[Violation]) -> list[Violation]:
+    """Return the errors without those that say the same of a place as one before: Slack's `[ERROR] ...`."""
+    out: list[Violation] = []
+    for error in errors:
+        said = [one.message for one in out if one.pointer == error.pointer != ""]
+        if not any(error.message != one and error.message.endswith(one) for one in said if one):
+            out.append(error)
+    return out
+
+
+_VALUES: Final = ("value", "rejectedvalue", "attemptedvalue", "invalidvalue", "input", "received", "actual")
+
+
+def _as_sent(error: Violation, request: Request) -> Violation:
+    """Return an error at the place that the request has: without a foreign step, at the element that is quoted.
+
+    Where it has none, the place may be one of an object inside the body: that is said, and left to who weighs evidence.
+    """
+    if "told_place" not in error.native and not error.pointer:
+        return error
+    place = without_foreign_step(error.pointer, error.constraint, request)
+    there = value_at(request, place)
+    if isinstance(there, list):
+        quoted = [value for name, value in folded(members_of(error)).items() if name in _VALUES]
+        at = [number for number, one in enumerate(there) if one in quoted and isinstance(one, str | int)]
+        place = f"{place}/{at[0]}" if len(at) == 1 else place
+    told = error.native.get("told_place")
+    names = [str(one) for one in told] if isinstance(told, list) else []
+    if there is MISSING and names and _is_inside(names, error.constraint, request):
+        error = error._replace(native={**error.native, "relative_place": names})
+    return error._replace(pointer=place) if place != error.pointer else error
+
+
+def _is_inside(steps: Sequence[str], constraint: str, request: Request) -> bool:
+    """Whether exactly one object inside the body has a place, or would lack it."""
+    sent = [one.path for one in islice(sent_places(request), _MOST_PLACES) if one.path[0] == "body"]
+    ends = [one for one in sent if one[-len(steps) :] == tuple(steps) and len(one) > len(steps) + 1]
+    if not ends and constraint == "required" and len(steps) > 1:
+        ends = [one for one in sent if one[1 - len(steps) :] == tuple(steps[:-1]) and len(one) > len(steps)]
+    return len(ends) == 1
+
+
+_MOST_PLACES: Final = 500
+_FEW: Final = 16
+"""Errors whose places are compared with what was sent."""
 
 
 def _with_members(error: Violation, request: Request, *, is_only: bool) -> Violation:
@@ -150,7 +212,7 @@ def _with_members(error: Violation, request: Request, *, is_only: bool) -> Viola
 
     `{"code": "SLOT_TAKEN", "free_slots": [3, 4]}` of a request with `"slot": 2`.
     """
-    for about in said_of_places(error.members) if not error.stated else ():
+    for about in said_of_places(members_of(error)) if not error.stated else ():
         if not about.noun:
             places = [error.pointer] if is_only and error.pointer else []
         elif error.pointer:

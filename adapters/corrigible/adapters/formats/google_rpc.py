@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from corrigible.adapters.reader.statement import complete
-from corrigible.rules.pointer import MISSING, escape, value_at
+from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol
 
@@ -234,10 +234,12 @@ def _violations(kind: str, members: Members, code: str, exchange: Exchange) -> I
             yield _broken(told, own, message, code, exchange)
         elif row.place and (place or message):
             field = str(place or "")
-            yield Violation(own, message, pointer_of_field(field, exchange), type=code, param=field)
+            pointer = pointer_of_field(field, exchange)
+            native = {"told_place": list(segments(pointer)[1:])} if pointer else {}
+            yield Violation(own, message, pointer, type=code, param=field, native=native)
         elif not row.place:
-            native = {"detail": _NAMES[kind], **one}
-            yield Violation(own, message, type=code, param=text(told, row.subject), native=native)
+            facts = {"detail": _NAMES[kind], **one}
+            yield Violation(own, message, type=code, param=text(told, row.subject), native=facts)
 
 
 def _broken(told: Members, rule: str, message: str, code: str, exchange: Exchange) -> Violation:

@@ -22,12 +22,14 @@ from .error_shapes import (
     ABOUT_THE_ANSWER,
     CODES,
     EXACT,
+    LEAVES,
     LISTED_PLACES,
     LISTS,
     MAPS,
     MISSING_CODES,
     MISSING_LISTS,
     NO_ERRORS,
+    NODES,
     OF_ONE,
     OF_PART,
     OF_THE_WHOLE,
@@ -55,7 +57,17 @@ from .members import (
     with_plain_message,
     without_notes,
 )
-from .pointers import Place, is_name, member_called, part_of, pointer, read_place, steps, told_place, told_steps
+from .pointers import (
+    Place,
+    is_name,
+    member_called,
+    part_of,
+    pointer,
+    read_place,
+    steps,
+    told_place,
+    told_steps,
+)
 from .usual_names import with_usual_names
 
 _DEEPEST: Final = 8
@@ -110,10 +122,15 @@ def _of(value: Json, at: _At, walk: _Walk) -> Iterator[Violation]:
             yield _violation(value, at, walk)
     elif isinstance(value, list):
         for item in of_one_alternative(without_notes(value)):
-            is_one = at.key in MAPS and isinstance(item, dict) and _is_one_error(folded(item))
+            is_one = at.key in MAPS and isinstance(item, dict) and _is_one_of_list(folded(item))
             yield from _of(item, at._replace(key="" if is_one else at.key, depth=at.depth + 1), walk)
     elif isinstance(value, dict):
         yield from _of_object(value, at, walk)
+
+
+def _is_one_of_list(told: Members) -> bool:
+    """Whether an object in a list of errors is one error, or holds a list of errors itself."""
+    return _is_one_error(told) or any(name in MAPS and isinstance(value, list) for name, value in told.items())
 
 
 def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
@@ -121,19 +138,21 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
     if at.key in LISTS or not at.around or not _has_text(folded(at.around[-1][0])):
         members = with_usual_names(members, walk.request, walk.names)  # beside a sentence stand things
     told = folded(members)
-    if (at.key in MAPS or _is_by_place(members, told, walk)) and not _is_complaint(members, walk):
+    if _is_node(told, at, walk):
+        yield from _of_node(members, at, walk)
+        return
+    if (at.key in MAPS or _is_by_place(members, told, at.key, walk)) and not _is_complaint(members, walk):
         yield from _by_place(members, at, walk)
         return
-    own = told_place(told, walk.request, has_text=_has_text(told))
-    if own.parts[:1] == ("response",) and at.key == "validation":
-        return  # Prism: what is wrong with the answer no request can mend
-    if own.parts == ("root",) and _is_whole(told, walk):
-        own = Place((), own.where)
+    if (own := _own_place(told, at, walk)) is None:
+        return
     if own == Place() and at.place == Place():
         own = Place((), _part_told(told, walk))
         at = at._replace(place=own)
     around = at.place
-    below = own._replace(parts=(*around.parts, *own.parts), where=own.where or around.where)
+    is_repeated = own.parts and around.parts[-len(own.parts) :] == own.parts  # under its own name: mongoose
+    parts = around.parts if is_repeated else (*around.parts, *own.parts)
+    below = own._replace(parts=parts, where=own.where or around.where)
     if isinstance(by_code := told.get(TEXTS_BY_CODE), dict):
         for code, message in by_code.items():
             if isinstance(message, str):
@@ -148,7 +167,9 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
         return
     extensions = told.get("extensions")
     code = text(told, *CODES) or (text(folded(extensions), *CODES) if isinstance(extensions, dict) else "")
-    if message or (code and (own.parts or at.key in LISTS or not at.key)):
+    code = code or str(told.get("keywordlocation", "")).rpartition("/")[2]  # JSON Schema 2020-12, section 12.3
+    is_leaf = bool(around.parts) and told.keys() <= LEAVES
+    if message or (code and (own.parts or is_leaf or at.key in LISTS or not at.key)):
         violation = Violation(
             code=plain_code(code),
             message=message,
@@ -157,6 +178,14 @@ def _of_object(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
         )
         here = at.inside(at.key, below if own.parts or own.is_whole else around, members, "")
         yield from _with_lists(violation, told, own, here, walk)
+
+
+def _own_place(told: Members, at: _At, walk: _Walk) -> Place | None:
+    """Return the place that an object names; None where it is about the answer, which no request can mend."""
+    own = told_place(told, walk.request, has_text=_has_text(told))
+    if own.parts[:1] == ("response",) and at.key == "validation":  # Prism
+        return None
+    return Place((), own.where) if own.parts == ("root",) and _is_whole(told, walk) else own
 
 
 def _inner_errors(members: Members, at: _At, below: Place, walk: _Walk) -> list[Violation]:
@@ -224,7 +253,7 @@ def _listed_places(told: Members, own: Place) -> list[Place] | None:
     """Return the places that an error lists beside its text: `{"message": "Missing fields", "fields": ["a", "b"]}`."""
     for name in LISTED_PLACES:
         value = told.get(name)
-        if not isinstance(value, list) or not value or len(value) > _MOST:
+        if not isinstance(value, list) or not 0 < len(value) <= _MOST:
             continue
         if all(map(is_name, value)):
             return [Place((*own.parts, *told_steps(str(one))), own.where, str(one)) for one in value]
@@ -258,6 +287,31 @@ def _listed_missing(told: Members, violation: Violation, request: Request) -> li
             ):
                 return places
     return []
+
+
+def _is_node(told: Members, at: _At, walk: _Walk) -> bool:
+    """Whether an object is a node of a tree of errors, whose branches are no steps themselves.
+
+    `{"errors": [], "properties": {"n": {"errors": ["Too small"]}}}` of zod, `children` of Symfony's forms, `nested` of
+    Valibot.
+    """
+    if not told.keys() <= NODES:
+        return False
+    if any(isinstance(told.get(name), dict) and name not in walk.names for name in ("children", "nested")):
+        return True
+    own = told.get("errors")
+    return "errors" not in walk.names and (_are_texts(own) or own == []) and len(told) > (0 if at.place.parts else 1)
+
+
+def _of_node(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
+    for name, value in members.items() if walk.goes_on(at.depth) else ():
+        here = at.inside("", at.place, members, name)
+        each = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for step, one in each:
+            if isinstance(one, str):
+                yield _violation(one, here, walk)
+            elif isinstance(one, list | dict):
+                yield from _of(one, here._replace(place=_below(here.place, str(step))), walk)
 
 
 def _by_place(members: Members, at: _At, walk: _Walk) -> Iterator[Violation]:
@@ -306,10 +360,13 @@ def _below(around: Place, name: str) -> Place:
     return Place((*around.parts, *told_steps(name)), around.where, name)
 
 
-def _is_by_place(members: Members, told: Members, walk: _Walk) -> bool:
+def _is_by_place(members: Members, told: Members, key: str, walk: _Walk) -> bool:
     """Whether an object can only hold errors by their places: texts and lists of texts under names, at any depth."""
     if not members:
         return False
+    is_of_names = key in LISTS and not any(name in LISTS or name in _USUAL or part_of(name) for name in told)
+    if is_of_names and all(isinstance(value, dict) and _is_one_error(folded(value)) for value in members.values()):
+        return True
     # A name, perhaps one of a place further inside, begins with one of the request.
     has_sent = any(name.partition(".")[0].partition("[")[0] in walk.names for name in members)
     if any(
@@ -354,10 +411,15 @@ def _is_tree(value: Json, depth: int) -> bool:
         return False
     if isinstance(value, list):
         return all(
-            isinstance(item, str) or item == {} or (isinstance(item, dict) and _is_tree(item, depth + 1))
+            isinstance(item, str) or item == {} or (isinstance(item, dict) and _is_leaf_or_tree(item, depth + 1))
             for item in value[:_MOST]
         )
     return isinstance(value, dict) and bool(value) and all(_is_tree(one, depth + 1) for one in value.values())
+
+
+def _is_leaf_or_tree(members: Members, depth: int) -> bool:
+    is_leaf = members.keys() <= LEAVES and not members.keys().isdisjoint(("params", "args"))
+    return is_leaf or _is_tree(members, depth)
 
 
 def _are_texts(value: Json) -> bool:
@@ -376,11 +438,15 @@ def _placed(violation: Violation, at: _At, walk: _Walk) -> Violation:
         return violation._replace(native=native)
     # A member may be called `body`, as the text of an article is.
     own = member_called(place.text, request.body) if place.text == "body" and not place.parts else ""
+    body = request.body if isinstance(request.body, dict) else {}
+    if "jsonrpc" in body and place.parts and place.parts[0] not in body and place.where in ("", "body"):
+        params = body.get("params")  # JSON-RPC 2.0, section 4.2; the MCP specification, tools/call
+        called = params if isinstance(params, dict) and place.parts[0] not in params else {}
+        inside = ("params", "arguments") if isinstance(called.get("arguments"), dict) else ("params",)
+        place = place._replace(parts=(*inside, *place.parts), where="body")
     told = own or pointer(place.parts, request, place=place.where)
-    if place.parts and told and value_at(request, told) is MISSING:
-        is_lack = violation.constraint in ("", "required")
-        if not is_lack or value_at(request, told.rpartition("/")[0]) is MISSING:
-            native["relative_place"] = list(place.parts)
+    if place.parts and told:
+        native["told_place"] = list(place.parts)
     return violation._replace(pointer=told, param=place.text or violation.param, native=native)
 
 

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
 from corrigible.rules.safety.nearness import split_words
+from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
 
 from .error_shapes import (
@@ -191,6 +192,7 @@ def complains(message: str) -> bool:
 _MOST: Final = 32
 """Members beside a text that are kept, and values of each of them."""
 _MOST_LETTERS: Final = 500
+_MOST_VALUES: Final = 300
 _DEEPEST: Final = 3
 
 
@@ -202,13 +204,14 @@ def beside(around: Sequence[tuple[Members, str]], told: Collection[str]) -> dict
     too: `{"error": {"message": "taken", "data": {"free_slots": [3, 4]}}}` has `free_slots`.
     """
     out: dict[str, Json] = {}
+    left = [_MOST_VALUES]
     for members, below in reversed(around):
         for name, value in members.items():
             if len(out) >= _MOST:
                 return out
             is_told = value in (None, "") or (isinstance(value, str) and value in told)
             if not is_told and name != below and name not in out and fold(name) not in ABOUT_THE_ANSWER:
-                out[name] = _bounded(value, 0)
+                out[name] = _bounded(value, 0, left)
     for name in [name for name in out if fold(name) in WITH_MEMBERS]:
         inner = out[name]
         for key, value in inner.items() if isinstance(inner, dict) else ():
@@ -217,17 +220,24 @@ def beside(around: Sequence[tuple[Members, str]], told: Collection[str]) -> dict
     return out
 
 
-def _bounded(value: Json, depth: int) -> Json:
+def _bounded(value: Json, depth: int, left: list[int]) -> Json:
+    left[0] -= 1
     if isinstance(value, str):
         return value[:_MOST_LETTERS]
     if not isinstance(value, (dict, list)):
         return value
-    if depth == _DEEPEST:
+    if depth == _DEEPEST or left[0] < 0:
         return None
     spend()
     if isinstance(value, list):
-        return [_bounded(one, depth + 1) for one in value[:_MOST]]
-    return {name: _bounded(one, depth + 1) for name, one in islice(value.items(), _MOST)}
+        return [_bounded(one, depth + 1, left) for one in value[:_MOST]]
+    return {name: _bounded(one, depth + 1, left) for name, one in islice(value.items(), _MOST)}
+
+
+def members_of(error: Violation) -> Members:
+    """Return what stands beside the text of an error, by name."""
+    members = error.native.get("members")
+    return members if isinstance(members, dict) else {}
 
 
 class About(NamedTuple):

@@ -141,6 +141,8 @@ def _read_object(told: Members) -> Place:
             return Place(tuple(parts), where, inner)
         if isinstance(inner, list) and inner and name == "path":
             return read_place(inner)
+    if isinstance(columns := told.get("target"), list) and len(columns) == 1:  # Prisma's `meta`
+        return read_place(columns)
     pointers = told.get("pointers")
     return _read_object(folded(pointers)) if isinstance(pointers, dict) else Place()
 
@@ -200,6 +202,28 @@ def pointer(parts: Sequence[str], request: Request, *, member: str = "", place: 
             return _query(parts, request)
         case _:
             return "/body" + to_pointer(parts)
+
+
+def is_there(place: str, request: Request) -> bool:
+    return value_at(request, place) is not MISSING
+
+
+def without_foreign_step(place: str, constraint: str, request: Request) -> str:
+    """Return a place that the request does not have without its one foreign step; as it is where that is not clear.
+
+    Servers add names of their own: of a parameter, of a type (`$input`), of a union's branch (`tools.0.custom.name`).
+    """
+    part, *parts = segments(place)
+    if is_there(place, request) or len(parts) < 2 or is_there(place.rpartition("/")[0], request):
+        return place
+    shorter = [to_pointer([part, *parts[:at], *parts[at + 1 :]]) for at in range(min(len(parts) - 1, _MOST))]
+    if constraint == "required":  # what is missing was not sent
+        found = [one for one in shorter if value_at(request, one) in ("", None, [], {})]
+        lacking = [one for one in shorter if one.count("/") > 2 and is_there(one.rpartition("/")[0], request)]
+        found = found or [one for one in lacking if not is_there(one, request)]
+    else:
+        found = [one for one in shorter if is_there(one, request)]
+    return found[0] if len(set(found)) == 1 else place
 
 
 def member_called(name: str, body: Json) -> str:

@@ -4,11 +4,16 @@
 |---|---|
 | Fastify | `body/items/0/n must be integer, body/name must be string` |
 | Spring | `Required request parameter 'q' for method parameter type String is not present` |
+| zod's prettifyError | `✖ Invalid input: expected number, received string\n  → at items[0].n` |
+| everit, Bedrock | `#/tool/schema: extraneous key [definitions] is not permitted` |
+| circe | `DecodingFailure at .items[0].n: Int` |
+| Echo | `Unmarshal type error: expected=int, got=string, field=n, offset=20` |
 | pydantic's own text | `items.0.n\\n  Input should be a valid integer [type=int_parsing, input_value=...` |
 | GraphQL, of a variable | `Variable "$in" got invalid value "x" at "in.items[0].n"; Int cannot represent ...` |
 | protovalidate, printed | `validation errors:\n - items[1].sku: does not match [string.pattern]` |
 | lists of complaints | `Invalid input data:\n- quantity: expected number, received string` |
 | a path in a sentence | `must be a list (at /box/sizes)`, `box.sizes: not a list` |
+| grpcio and others, fields | `status = INVALID_ARGUMENT, details = "no field x in Order"` |
 | Slack and others, at the end | `failed to match all allowed schemas [json-pointer:/blocks/1/accessory]` |
 
 These patterns and `OF_PART` are the only ones that the envelope applies to a text.
@@ -87,6 +92,27 @@ SHAPES: Final = (
         ),
     ),
     TextShape(
+        mark="→ at ",
+        pattern=re.compile(r"^✖ (?P<text>[^\n]{1,400})\n {0,8}→ at (?P<place>[^\s]{1,200})$", re.MULTILINE),
+    ),
+    TextShape(
+        mark="#",
+        pattern=re.compile(r"(?:^|[\s:])(?P<place>#(?:/[^\s:]{1,300})?): (?P<text>[^\n]{1,400})", re.MULTILINE),
+        around="/body",
+        steps=(
+            (re.compile(r"extraneous key \[(\w[^\]\n]{0,80}|\$\w+)\] is not permitted"), "additionalProperties"),
+            (re.compile(r"required key \[(\w[^\]\n]{0,80}|\$\w+)\] not found"), "required"),
+        ),
+    ),
+    TextShape(
+        mark="DecodingFailure at ",
+        pattern=re.compile(r"DecodingFailure at (?P<place>\.[^\s:]{1,200}): (?P<text>[^\n]{1,400})"),
+    ),
+    TextShape(
+        mark=", field=",
+        pattern=re.compile(r"^(?P<text>.{1,400}?), field=(?P<place>[\w.\[\]-]{1,200})(?:,|$)"),
+    ),
+    TextShape(
         mark="json-pointer:",
         pattern=re.compile(r"^(?P<text>[^\n]{1,2000}?) ?[(\[]json-pointer: ?#?(?P<place>/[^\])\s]{0,300})[)\]]\.?$"),
         around="/body",
@@ -119,6 +145,25 @@ SHAPES: Final = (
         ),
     ),
 )
+
+
+_PRINTED: Final = re.compile(
+    r'\b(?i:(?:err(?:or)?_?)?(?:msg|message|details?|desc|description|reason)) ?= ?"(?P<text>[^"\n]{3,500})"'
+)
+_LONGEST_REQUEST: Final = 100_000
+
+
+def printed_text(message: str, request: Request) -> str:
+    """Return the sentence of an error that a program printed with its fields; empty where there is none.
+
+    `<_InactiveRpcError of RPC that terminated with: status = INVALID_ARGUMENT, details = "no field x in Order">`. What
+    was sent may have such fields, too: a filter.
+    """
+    found = _PRINTED.search(message[:_READ])
+    if found is None or " " not in found["text"]:
+        return ""
+    sent = f"{request.query}{request.body}"[:_LONGEST_REQUEST]
+    return "" if found["text"] in sent else found["text"]
 
 
 class FieldMessage(NamedTuple):
@@ -181,7 +226,7 @@ def _told(shape: TextShape, found: re.Match[str], text: str, request: Request) -
     part = part_of(groups.get("part") or shape.part)
     told = shape.around + to_pointer(parts) if shape.around else pointer(parts, request, place=part)
     for pattern, keyword in shape.steps:
-        if (more := pattern.search(text)) is not None:
+        if (more := pattern.search(sentence)) is not None:
             name = next((one for one in more.groups() if one), "")
             return Told(told + to_pointer([name] if name else []), sentence, keyword)
     keyword = shape.keyword or keyword_of_sentence(sentence)

@@ -5,7 +5,6 @@ Knows: one refusal, its candidate places, what breaks the description. Does not 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -101,7 +100,8 @@ def evidence(refusal: Refusal) -> list[list[str]]:
         if "named" in one:
             one.append("named alone" if named == 1 else "named among two" if named == 2 else "named among many")
         if "value" in one:
-            one.append("value alone" if valued == 1 else "value among several")
+            count = "alone" if valued == 1 else "among several"
+            one += (f"value {count}", f"value {count}, {_part(place, refusal)}")
         if is_nothing:
             one.append(f"nothing named: {_part(place, refusal)}{' absent' if place.is_absent else ''}")
         elif "named" not in one and "value" not in one:
@@ -176,7 +176,7 @@ def _of_place(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     kind = "absent" if place.is_absent else "sent"
     yield f"{_part(place, refusal)} {kind}"
     yield f"{_part(place, refusal)} {kind}, {_status(refusal)}"
-    yield f"depth {min(place.depth, 4)}"
+    yield f"{_part(place, refusal)}, depth {min(place.depth, 4)}"
     yield from _of_form(place, refusal, facts)
     yield from _of_request(place, refusal, facts)
     yield from _of_name(place, refusal, facts, kind)
@@ -218,6 +218,8 @@ def _of_form(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
                 yield f"told, {'absent' if place.is_absent else 'sent'}, {_GROUPS.get(error.constraint, 'value')}"
         else:
             yield from _of_path(place, told[1:], "told")
+    elif isinstance(steps_told := error.native.get("told_place") or error.native.get("relative_place"), list):
+        yield from _of_path(place, [str(one) for one in steps_told], "told")
     for path in facts.paths:
         yield from _of_path(place, path, "said")
 
@@ -248,7 +250,7 @@ def _of_path(place: Place, told: Sequence[str], how: str) -> Iterator[str]:
         yield "another place is told"
 
 
-_BLANK: Final = ("", None, [], {})
+_BLANK: Final[tuple[Json, ...]] = ("", None, [], {})
 
 
 def _of_request(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
@@ -278,9 +280,7 @@ def _of_request(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     if name_words(place.name)[-1:] in _IDENTIFIERS and place.depth:
         yield f"an identifier, {_status(refusal)}"
     if place.part == "path":
-        is_last = place.segment == max(
-            number for number, one in enumerate(refusal.exchange.request.path.split("/")) if one
-        )
+        is_last = not any(one.segment > place.segment for one in refusal.places)
         yield f"{'variable' if place.is_variable else 'fixed'} segment{', the last' if is_last else ''}"
     sent = [one for one in refusal.places if not one.is_absent and one.part in ("body", "query") and one.depth]
     if len(sent) == 1 and sent[0] is place:
@@ -317,9 +317,9 @@ def _of_name(place: Place, refusal: Refusal, facts: _Facts, kind: str) -> Iterat
                 yield "the only such name"
             if len(name_words(place.name)) > 1:
                 yield "several words named"
-            if place.depth > 1 and (above := segments(place.pointer)[-2]) and not above.isdecimal():
-                if facts.message.mention(above) is not None:
-                    yield "named with what holds it"
+            above = segments(place.pointer)[-2] if place.depth > 1 else ""
+            if above and not above.isdecimal() and facts.message.mention(above) is not None:
+                yield "named with what holds it"
     elif place.name and not place.name.isdecimal():
         share = facts.message.share(place.name)
         if share == 1:
@@ -336,9 +336,9 @@ def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     if not text:
         if facts.has_blank and not isinstance(place.value, Mapping | list | bool):
             yield f"nothing is looked for, {'absent' if place.is_absent else 'blank'}, {_part(place, refusal)}"
-        if isinstance(place.value, list) and len(place.value) > 1 and all(map(_text, place.value)):
-            if all(facts.message.find(_text(one)) >= 0 for one in place.value[:_MOST_PARTS]):
-                yield "all its elements are there"
+        elements = [_text(one) for one in place.value[:_MOST_PARTS]] if isinstance(place.value, list) else []
+        if len(elements) > 1 and all(one and facts.message.find(one) >= 0 for one in elements):
+            yield "all its elements are there"
         return
     if place.key in facts.found:
         is_quoted = text.lower() in facts.message.quoted
@@ -364,7 +364,7 @@ def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     elif (parts := [one for one in _APART.split(text) if len(one) > 2][:_MOST_PARTS]) and len(parts) > 1:
         told = [one for one in parts if facts.message.find(one) >= 0]
         if told:
-            yield f"{'all parts' if len(told) == len(parts) else 'a part'} of its value {'are' if len(told) == len(parts) else 'is'} there"
+            yield "all parts of its value are there" if len(told) == len(parts) else "a part of its value is there"
             if parts[-1] in told:
                 yield "the last part of its value is there"
     elif len(text) > 3 and len(name_words(text)) > 1 and facts.message.share(text) == 1:
@@ -376,9 +376,7 @@ def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
 def _of_wording(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     """Yield what a sentence says of the place: its kind beside what the place is, and the slots that name it."""
     there = "absent" if place.is_absent else "blank" if place.value in _BLANK else "sent"
-    here = (
-        f"{_part(place, refusal)} {there}" if place.depth else place.part if place.part != "body" else f"body {there}"
-    )
+    here = place.part if not place.depth and place.part != "body" else f"{_part(place, refusal)} {there}"
     for kind in dict.fromkeys(one.kind for one in facts.reading.said):
         yield f"says {kind}: {here}"
     name, text = letters(place.name), _text(place.value)
@@ -389,9 +387,9 @@ def _of_wording(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
                     yield f"is the {slot} that is {one.kind}, {there}"
         if text and text in one.slots.get("value", ()):
             yield f"has the value that is {one.kind}"
-        if one.states and not refusal.error.stated and not place.is_absent:
-            if first_violation(place.value, one.states, text=place.part != "body"):
-                yield "breaks what a sentence states"
+        is_stated = bool(one.states) and not refusal.error.stated and not place.is_absent
+        if is_stated and first_violation(place.value, one.states, text=place.part != "body"):
+            yield "breaks what a sentence states"
 
 
 def _of_description(place: Place, refusal: Refusal, facts: _Facts, kind: str) -> Iterator[str]:
@@ -434,8 +432,10 @@ _LONGEST_VALUE: Final = 200
 _MOST_PARTS: Final = 12
 _APART: Final = re.compile(r"[/.:;,#?&=\s()\[\]{}<>'\"`|]+")
 _NOTHING: Final = re.compile(
-    r"(?<![\w'\"`])(?:\"\"|''|``|\[\])(?![\w'\"`])|\w (?:id|name|key|uuid|slug)\W{0,3}= (?=[a-z])|(?<![\w.])(?:undefined|None|null|nil|NaN)(?![\w.]|-)"
+    r"(?<![\w'\"`])(?:\"\"|''|``|\[\])(?![\w'\"`])|\w (?:id|name|key|uuid|slug)\W{0,3}= (?=[a-z])"
+    r"|(?<![\w.])(?:undefined|None|null|nil|NaN)(?![\w.]|-)"
 )
+"""What languages print for no value."""
 
 
 def tells_of_nothing(message: str, request: Request) -> bool:
@@ -444,11 +444,9 @@ def tells_of_nothing(message: str, request: Request) -> bool:
     if found is None:
         return False
     printed = found.group().lower()
-    sent = [request.path, *map(str, request.query.values()), json.dumps(request.body, default=str)[:_LONGEST]]
+    sent = [request.path, *leaves(dict(request.query)), *islice(leaves(request.body), _MOST_SENT)]
     return not any(printed in one.lower() for one in sent)
 
 
-_LONGEST: Final = 20_000
-
-
 _READ: Final = 500
+_MOST_SENT: Final = 500

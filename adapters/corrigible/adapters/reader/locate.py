@@ -11,7 +11,6 @@ from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.keywords import fit_keywords
-from corrigible.adapters.formats.message.told_code import is_fault, told_code
 from corrigible.adapters.formats.sent_places import PARTS
 from corrigible.adapters.vocabulary import NOTHING
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
@@ -24,6 +23,7 @@ from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 from .evidence import Refusal, paths_said
 from .places import Place, candidate_places, with_told
 from .scorer import Ranked, rank
+from .statement import code_said, is_fault
 
 SURE: Final = 0.5
 """The least probability of a place that an error is said to be at."""
@@ -183,12 +183,12 @@ def _of_call(error: Violation, best: Ranked, exchange: Exchange) -> Violation:
     if error.pointer.startswith(("/path", "/query")):
         error = error._replace(pointer="")
     chose_none = error.type in _CHOSE_NONE
-    if chose_none and is_fault(error.message):
+    is_told = error.likely[0].is_told
+    if chose_none and not is_told and is_fault(error.message):
         return error._replace(pointer="", param="", likely=())
     if best.place.part == "method" and best.probability >= SURE:
         return error._replace(pointer="", param="")
-    is_told = error.likely[0].is_told
-    code = told_code(error.message) if chose_none else error.type
+    code = code_said(error.message) if chose_none else error.type
     if best.place.depth and best.probability >= SURE and best.place.part == "body":
         if chose_none and is_told:
             code = code or "INVALID_ARGUMENT"
@@ -232,7 +232,7 @@ def _at_its_place(error: Violation, request: Request) -> Violation:
     return error if there is MISSING else error._replace(stated=fit_keywords(error.stated, there))
 
 
-_BLANK: Final = ("", None, [], {})
+_BLANK: Final[tuple[Json, ...]] = ("", None, [], {})
 _OF_VALUES: Final = frozenset({"", "type", "enum", "minLength", "minimum", "format", "pattern"})
 
 

@@ -90,7 +90,7 @@ def _all(request: Request, vocabulary: Vocabulary, variables: Mapping[str, str])
 def _segments(path: str, variables: Mapping[str, str]) -> Iterator[Place]:
     named = {value: name for name, value in variables.items()}
     before = ""
-    for number, segment in enumerate(path.split("/")):
+    for number, segment in enumerate(path.split("/")[:_MOST_INNER]):
         if segment:
             name = named.get(segment, "")
             yield Place("/path", "path", name or before, segment, 1, number, bool(name))

@@ -54,3 +54,24 @@ def _stated(error: Violation) -> Iterator[Violation]:
                 yield error._replace(constraint=keyword, param=field)
             return
     yield error._replace(constraint=keyword, stated=stated)
+
+
+_CODES: Final[Mapping[Kind, str]] = {
+    Kind.ABSENT: "NOT_FOUND",
+    Kind.EXISTS: "ALREADY_EXISTS",
+    **dict.fromkeys(
+        (Kind.MISSING, Kind.UNKNOWN, Kind.VALUE, Kind.MALFORMED, Kind.TOGETHER, Kind.APART), "INVALID_ARGUMENT"
+    ),
+}
+"""The codes of google.rpc that kinds of complaints stand for: those that are about the request."""
+
+
+def code_said(message: str) -> str:
+    """Return the code that a complaint about a request stands for; empty where a text may be about something else."""
+    kinds = {one.kind for one in read(message).said}
+    return next((code for kind, code in _CODES.items() if kind in kinds), "")
+
+
+def is_fault(message: str) -> bool:
+    """Whether all that a text says is that a service failed by itself."""
+    return {one.kind for one in read(message).said} == {Kind.FAULT}

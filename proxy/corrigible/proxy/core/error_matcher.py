@@ -29,25 +29,24 @@ from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import ANSWER, Repair, ask, is_secret, result_of, stated_by_answer
 from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .answer_form import violation_of_accept
+from .answers import answered, asked_as_a_whole, settled_by_somebody
 from .api_profile import Explanation, RefusalCase
-from .barred_member import barred_members
 from .body_form import violation_of_form
 from .forbidden_value import forbidden_value
-from .gone_already import gone_already
 from .likely_place import asked_places, may_be_asked, violation_at
 from .limits import Limits
 from .request_at_fault import OF_UNKNOWN, may_be_judged
 from .rule_scope import scope_of, told_apart
 from .several_members import repair_several
 from .state import ReadsState, suggest_by_state
-from .state_refusal import refused_as_a_whole, refused_for_state, settled_by_somebody
 from .stated_limits import with_stated_limits
 from .told_together import moved_from, rank, with_members_told
 from .verify import drop_invalid
-from .vetoes import gated
+from .vetoes import confirmed, gated
 from .violation_finder import ViolationFinder
 from .xml_element import repair_element
 
@@ -63,6 +62,12 @@ _MAY_TELL_A_PLACE = _ABOUT_VALUES | {409}
 _FORBIDDEN = 403
 _NOT_FOUND = 404
 _SERVER_FAULT = 500
+_EVEN = 0.5
+"""Confidence that a fault of the server is about what breaks the description."""
+_MOST_OF_A_FAULT = 3
+_MOST_WORDS_OF_A_FAULT = 6
+"""A longer text says what failed."""
+_FEW_WORDS = 4
 _MOST_VIOLATIONS = 32
 """Schema violations of one exchange that are looked at: for more there is no room in an answer."""
 
@@ -177,6 +182,8 @@ class ErrorMatcher:
                 result = self._at_likeliest(number)
             if result is None:
                 result = self._as_a_whole(number)
+            if result is None:
+                return self._of_opaque_fault(number)
         return [result] if result is not None else []
 
     def decided(self, result: RuleResult, error: Violation) -> RuleResult:
@@ -194,13 +201,19 @@ class ErrorMatcher:
     def _of_forbidden(self, number: int) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
         """Return what is told of a 403: a person has to decide, unless the answer proves that a value is at fault."""
         case, error = self._case, self._case.errors[number]
-        place = forbidden_value(
-            case.request, case.errors, case.text, case.exchange.headers, lambda one: bool(self._violations_at(one))
-        )
+        place = forbidden_value(case.request, case.errors, case.text, case.exchange.headers, self._is_refused)
         if not place and (told := self._about_state(number)) is not None:
             return [told]
         result = yield from self._by_rule(number, last_resort=True, error=error._replace(pointer=place))
         return [] if result is None else [result]
+
+    def _is_refused(self, place: str) -> bool:
+        """Whether the description refuses what a place has, or lets nobody write there."""
+        case, described = self._case, self._description
+        if described is None:
+            return False
+        declared = described.declared_place(case.request, case.match.operation, place).schema
+        return declared.get("readOnly") is True or bool(self._violations_at(place))
 
     def _by_rule(self, number: int, *, last_resort: bool, error: Violation | None = None) -> Results:
         case, explanation = self._case, self._explanation
@@ -329,8 +342,7 @@ class ErrorMatcher:
     def _about_state(self, number: int) -> RuleResult | None:
         """Return what is told where an error is about no value of the request, and so are the others."""
         error = self._case.errors[number]
-        told = None if self._settled else gone_already(self._case, error) or refused_for_state(self._case, error)
-        told = told or (None if self._settled else barred_members(self._case))
+        told = None if self._settled else answered(self._case, error)
         if told is None:
             return None
         if self._explanation is not None:
@@ -341,7 +353,7 @@ class ErrorMatcher:
         """Ask for another path where nothing else was sent, nothing is wrong with it, and the error says no more."""
         if self._description is None or self._settled or self._violations_at():
             return None
-        asked = refused_as_a_whole(self._case, self._case.errors[number], self._description)
+        asked = asked_as_a_whole(self._case, self._case.errors[number], self._description)
         return None if asked is None else result_of(asked, _DESCRIPTION)
 
     def _at_likeliest(self, number: int) -> RuleResult | None:
@@ -371,6 +383,20 @@ class ErrorMatcher:
         if repaired is None:
             return None
         return _with_confidence(result_of(repaired, _DESCRIPTION), round(sum(one.probability for one in asked), 2))
+
+    def _of_opaque_fault(self, number: int) -> list[RuleResult]:
+        """Offer, for confirmation, what the description finds wrong with a request before which a server failed."""
+        case, error = self._case, self._case.errors[number]
+        length = len(error.message.split())
+        is_fault = length <= _MOST_WORDS_OF_A_FAULT and bool(read(error.message).of(Kind.FAULT))
+        is_opaque = is_fault or length < _FEW_WORDS
+        if case.exchange.status != _SERVER_FAULT or case.request.protocol is not Protocol.HTTP or not is_opaque:
+            return []
+        if self._settled or any(one.pointer for one in case.errors):
+            return []
+        found = list(self._repaired_candidates(self._violations_at()[:_MOST_OF_A_FAULT], number))
+        results = [_with_confidence(result, _EVEN) for _, result in found]
+        return [one.with_suggestions([confirmed(each) for each in one.suggestions]) for one in results]
 
     def _by_state(self, number: int) -> Results:
         """Look up what the description lets us read, where the description was given to the proxy."""

@@ -44,7 +44,6 @@ from corrigible.schema.exchange import Json, Protocol, Request
 
 from .api_profile import RefusalCase
 from .moments import places_of_moments
-from .not_combined import not_combined
 
 _EACH_FORM: Final = re.compile(r"\bis valid under each of (?=\{)")
 """What jsonschema says where more than one form of a `oneOf` fits; the forms follow."""
@@ -151,8 +150,6 @@ def repair_several(case: RefusalCase, error: Violation, description: Described |
         return _Reader(case, error, description, text).to_add_up(summed)
     exclusive, needed = _EXCLUSIVE.search(text), _NEEDED.search(text)
     reader = _Reader(case, error, description, text)
-    if not error.stated and 1 < len(alike := not_combined(text, _sent(request))) <= _MOST_MEMBERS:
-        return reader.to_fit(alike, "Leave some of these out. The server does not say which of them fit together.")
     is_compared = any(one.search(text) for one in (_RELATION, _STATED, _TOGETHER)) or " and " in text
     if not exclusive and not needed and (error.stated or not is_compared):
         moments = [] if error.stated or error.pointer.count("/") > 1 else places_of_moments(text, _values(request))

@@ -11,18 +11,18 @@ import re
 from collections.abc import Mapping
 from typing import Final, Protocol, runtime_checkable
 
+from corrigible.adapters.formats.message.complaint import told_state
 from corrigible.adapters.formats.message.database import StoredConstraint, stored_constraint
 from corrigible.adapters.formats.message.sent_values import ABSENT
-from corrigible.adapters.formats.message.state_wording import Reason, told_reason
 from corrigible.adapters.openapi.related_reads import NamedResource, RelatedReads
-from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.pointer import MISSING, escape, value_at
+from corrigible.rules.pointer import MISSING, value_at
 from corrigible.rules.safety.decisive import READS
 from corrigible.rules.safety.nearness import is_plural, is_same, letters
 from corrigible.rules.schema_repair.route import schema_of_path, with_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, ask, edit, guarded_edit, is_secret
 from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import Kind, read
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 from corrigible.schema.exchange import Protocol as Wire
@@ -34,29 +34,16 @@ from .nothing_said import says_no_conflict, says_nothing
 from .state_conflict import Conflicts
 from .state_reader import (
     ABSENT_HERE,
-    ABSENT_THERE,
     MOST_NEAR,
     NOT_ALLOWED,
     REFERRED_TO,
     Results,
-    is_name,
     near_first,
     repeats,
     shown,
 )
 from .state_references import References
 
-_EXISTS: Final = re.compile(
-    r"(?i)\balready (?:exists?|in use|used|taken|registered|been (?:taken|used)|ha(?:s|ve) an account)\b"
-    r"|\bduplicate\b|\b(?:is )?taken\W*$|\bis taken\b|\b(?:is|are) (?:repeated|duplicated)\b|\balready exist\b"
-    r"|^\W*(?:an? |the |this |that )?[a-z][\w-]*(?: [\w-]+){0,2} (?:exists|in use)[.!]?\W*$"
-    r"|\balready ha(?:s|ve) an? [\w -]{1,40} (?:with|of|called|named) (?:this|that|the same)\b"
-    r"|\bwith (?:this|that|the same) [\w -]{1,30}(?: is)? already\b"
-    r"|\b(?:must be|not|is) unique\b|\bunique constraint\b|\btwo [\w -]{1,80} (?:with|of|having) [\w -]{0,40}\bsame\b"
-    r"|\banother [\w -]{1,60} (?:with|of|has|have|having) (?:the|this|that) (?:same )?(?:name|id|identifier|key)\b"
-    r"|^\W*(?:pre-?)?existing (?:[\w-]+ ){0,2}(?:value|object|record|resource|entry|entity|item|row|key|name)\W*$"
-)
-_HAS: Final = re.compile(r"(?i)\balready ha(?:s|ve) (.{1,200})")
 _INVALID: Final = re.compile(r"(?i)\b(?:invalid|not (?:an? )?valid|malformed|must be an?)\b")
 _OF_ANOTHER_KIND: Final = re.compile(
     r"(?i)\bexpected (?:an? |the )?(?:(?:value|object|resource|entity|key|id) )?of (?:type|kind|class)\b"
@@ -69,8 +56,6 @@ _KIND_ABSENT: Final = re.compile(
 )
 """A message that says no more than that a thing of one kind is absent. That it says so is seen elsewhere."""
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
-_VERSION_NAMES: Final = frozenset({"version", "versionid", "revision", "rev", "generation", "snapshot", "ref", "tag"})
-"""Parameters that ask for one state of a resource among several."""
 
 
 _EVENLY: Final[Mapping[str, Json]] = {"basis": "spec", "value": EVEN}
@@ -96,7 +81,7 @@ class _State(References, Conflicts):
 
     def result(self) -> Results:
         status, request = self._status, self._request
-        is_there = _EXISTS.search(self._message) is not None or self._is_had()
+        is_there = any(not one.row.endswith(".identical") for one in read(self._message).of(Kind.EXISTS))
         may_be_stale = status in (409, 412) and not is_there
         if may_be_stale and (stale := (yield from self._stale())) is not None:
             return stale
@@ -119,26 +104,14 @@ class _State(References, Conflicts):
         if likely_value(self._error).startswith("/query/"):
             return None  # the path leads where it should
         if not in_parameters and (status == 404 or (status in (400, 422) and refuses_value)):
-            if told_reason(self._message) in (Reason.CREDENTIALS, Reason.FEATURE, Reason.RIGHT, Reason.LIMIT):
+            if told_state(self._message) in (Kind.CREDENTIALS, Kind.FEATURE, Kind.RIGHT, Kind.LIMIT):
                 return None  # the path may well be right
             return (yield from self._absent())
         return None
 
-    def _is_had(self) -> bool:
-        """Whether a message says that a resource already has the member that the path or the body names."""
-        had = _HAS.search(self._message)
-        if had is None:
-            return False
-        body = self._request.body if isinstance(self._request.body, Mapping) else {}
-        named = self._reads.named(self._request.method, self._request.path)[:1]
-        names = [one.value for one in named] + [scalar_text(one) for one in body.values() if is_name(one)]
-        return any(repeats(had[1], name) for name in names)
-
     # --- a resource of the path is not there
 
     def _absent(self) -> Results:
-        if self._is_plainly_absent() and (other := (yield from self._other_version())) is not None:
-            return other
         named = self._reads.named(self._request.method, self._request.path)
         said = [one for one in named if one.value in self._quoted] or [one for one in named if self._is_named(one)]
         if not said and _OF_ANOTHER_KIND.search(self._message) is not None:
@@ -151,8 +124,6 @@ class _State(References, Conflicts):
         named = said if said or self._status != 404 else [one for one in named if one.collection]
         if not named and self._is_plainly_absent():
             return (yield from self._referred())
-        if not named and self._status == 404 and (changed := self._changed_by_body()) is not None:
-            return changed
         if not named or (self._quoted and not said and self._names_another()):
             return None
         resource = named[0]
@@ -188,21 +159,6 @@ class _State(References, Conflicts):
         question = ask(violation, self._request, "Give the path of a resource that exists.", schema=wanted)
         return self._done(question, ABSENT_HERE)
 
-    def _other_version(self) -> Results:
-        """Return the question for another version, where a read of one finds nothing and one of no version does."""
-        request = self._request
-        asked = [name for name in request.query if letters(name) in _VERSION_NAMES]
-        if request.method not in READS or len(asked) != 1 or (yield from self._answered(request.path)) is None:
-            return None
-        place, sent = f"/query/{escape(asked[0])}", request.query[asked[0]]
-        question = ask(
-            SchemaViolation(place, "enum", {}, sent),
-            request,
-            "Ask for one that exists.",
-            schema={"not": {"const": sent}},
-        )
-        return self._done(question, ABSENT_THERE)
-
     def _is_named(self, resource: NamedResource) -> bool:
         """Whether the message names what stands in the path: "Collection ID" for `collection_id`, else its kind."""
         words = _WORDS.findall(resource.variable)
@@ -223,23 +179,6 @@ class _State(References, Conflicts):
         document = self._request.document()
         members = [name for part in (document["query"], document["body"]) if isinstance(part, Mapping) for name in part]
         return not any(letters(kind[1]) in letters(name) for name in members)
-
-    def _changed_by_body(self) -> RuleResult | None:
-        """Return the question for the `id` of the body, where what is absent is of the kind that the path collects.
-
-        Some APIs create with POST, and change what an `id` in the body names.
-        """
-        collection = self._request.path.rstrip("/").rpartition("/")[2]
-        kind = _KIND_ABSENT.fullmatch(self._message.strip())
-        body = self._request.body if isinstance(self._request.body, Mapping) else {}
-        value = body.get("id")
-        if kind is None or not (is_same(kind[1], collection) or is_plural(kind[1], collection)):
-            return None
-        if self._request.method not in ("POST", "PUT", "PATCH") or not is_name(value) or not self._has_operation:
-            return None
-        violation = SchemaViolation("/body/id", "enum", {}, value)
-        message = "Refer to one that exists."
-        return self._done(ask(violation, self._request, message, schema={"not": {"const": value}}), ABSENT_THERE)
 
     def _names_another(self) -> bool:
         """Whether a quoted text is a value of the body or the query: then that is what is not there."""

@@ -20,11 +20,11 @@ from corrigible.adapters.reader.evidence import tells_of_nothing
 from corrigible.rules.pointer import segments
 from corrigible.rules.safety.decisive import words
 from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Exchange, Protocol, Request
 
 from .forbidden_value import may_not_be_asked
 from .request_at_fault import BAD_REQUEST, SERVER_FAULT
-from .told_pace import MAY_BE_ABOUT_PACE, TOO_MANY_REQUESTS, is_too_fast
 
 _READ: Final = 1000
 """Letters of a message that are looked at."""
@@ -74,12 +74,27 @@ _ADDRESS: Final = re.compile(r"\w://")
 _JSON: Final = re.compile(r"(?i)\bdecod\w*|\bjson\b|\bunmarshal\w*|\bpayload\b|\bbody\b")
 
 
+_TOO_MANY_REQUESTS: Final = 429
+_TOO_FAST: Final = ".too-fast"
+"""The row that says so of the caller: too many of something in one request do not end with time."""
+_MAY_BE_ABOUT_PACE: Final = frozenset({400, 422})
+"""Statuses that some servers give to who is too fast: of others there are rules, or they say something else."""
+
+
+def _is_too_fast(errors: Sequence[Violation]) -> bool:
+    """Whether all that is told of the request is that it came too soon; an error with a place is about a value."""
+    return all(
+        not one.pointer and any(said.row.endswith(_TOO_FAST) for said in read(one.message).of(Kind.PACE))
+        for one in errors
+    )
+
+
 def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | None:
     """Return the exchange with the status that its text is about; None where that is the one it has, or unclear."""
     if exchange.request.protocol is not Protocol.HTTP or not errors:
         return None
-    if exchange.status in MAY_BE_ABOUT_PACE:
-        return replace(exchange, status=TOO_MANY_REQUESTS) if is_too_fast(errors) else None
+    if exchange.status in _MAY_BE_ABOUT_PACE:
+        return replace(exchange, status=_TOO_MANY_REQUESTS) if _is_too_fast(errors) else None
     if exchange.status == _FORBIDDEN:
         return replace(exchange, status=BAD_REQUEST) if _is_lack(exchange.request, errors) else None
     if exchange.status == _PRECONDITION_FAILED:

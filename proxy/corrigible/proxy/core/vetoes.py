@@ -208,7 +208,7 @@ def _is_another_truth_word(edit: Edit) -> bool:
 
 
 def _is_placed_by_words(edit: Edit) -> bool:
-    """Whether a value of another kind is written where only words of the answer tell the place, and what has to be there."""
+    """Whether another value is written where only words of the answer tell the place, and what has to be there."""
     if not edit.error.likely or not edit.evidence.isdisjoint({Evidence.DECLARED, Evidence.SEEN, Evidence.BROKEN}):
         return False
     return any(not one.is_move and not one.is_near for one in edit.changes)

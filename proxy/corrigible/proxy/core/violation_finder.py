@@ -172,7 +172,7 @@ class ViolationFinder:
         return {one.pointer: one.probability for one in reversed(error.likely)}
 
     def _anywhere(self, error: Violation) -> Sequence[SchemaViolation]:
-        """Return the violations of the whole request, the likeliest first; none where the error is about other places."""
+        """Return the violations of the whole request, the likeliest first; none where it is about other places."""
         chances = self._chances(error)
         violations = self._violations_at(error.pointer) or self._violations_at("")
         missing = {one.pointer.rpartition("/")[0] for one in violations if one.keyword == "required"}

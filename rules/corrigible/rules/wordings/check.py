@@ -10,10 +10,10 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from corrigible.rules.errors import gather, suggest_spelling
-from corrigible.rules.language.file_model import FileModel, checked
+from corrigible.rules.language.file_model import FileModel, Names, checked
 from corrigible.rules.language.pack_model import WordingText
 from corrigible.rules.language.yaml_source import Source, Trail, read_source
-from corrigible.rules.wordings.reader import Wordings, read_with
+from corrigible.rules.wordings.reader import Wordings, read
 from corrigible.rules.wordings.rows import FOLDER, SCRIPTS, Kind, Rows, languages, made_language, made_rows
 from corrigible.rules.wordings.slots import SLOTS, Words, name_of
 
@@ -31,7 +31,7 @@ class LanguageText(FileModel):
     script: str = "latin"
     spaces: bool = True
     common: list[str] = Field([])
-    parts: dict[str, str] = Field({})
+    parts: dict[str, Names] = Field({})
     joins: list[str] = Field([])
     not_names: list[str] = Field([])
     numbers: dict[str, int] = Field({})
@@ -49,13 +49,13 @@ def check_language(path: Path) -> Rows:
     for script in text.script.split():
         if script not in SCRIPTS:
             raise source.error(("script",), f'"{script}" is no script; scripts: {", ".join(SCRIPTS)}')
-    known: dict[str, str] = {}
+    known: dict[str, list[str]] = {}
     for name, alternatives in text.parts.items():
-        for problem in _of_pattern(alternatives, known):
+        for problem in (one for written in alternatives for one in _of_pattern(written, known)):
             raise source.error(("parts", name), problem)
         known[name] = alternatives
     language = made_language(path, source.data)
-    return _checked(source, ("rows",), text.rows, text.language, language.words, language.has_spaces)
+    return _checked(source, ("rows",), text.rows, text.language, language.words)
 
 
 def check_languages() -> None:
@@ -66,12 +66,10 @@ def check_languages() -> None:
 
 def check_rows(source: Source, trail: Trail, texts: list[WordingText], name: str) -> Rows:
     """Return the rows that a pack brings, read with the words of English. Raises AuthoringError."""
-    return _checked(source, trail, texts, name, languages()["en"].words, has_spaces=True)
+    return _checked(source, trail, texts, name, languages()["en"].words)
 
 
-def _checked(
-    source: Source, trail: Trail, texts: list[WordingText], language: str, words: Words, has_spaces: bool
-) -> Rows:
+def _checked(source: Source, trail: Trail, texts: list[WordingText], language: str, words: Words) -> Rows:
     seen: set[str] = set()
     errors = []
     for number, text in enumerate(texts):
@@ -80,7 +78,7 @@ def _checked(
         seen.add(text.id)
     if (found := gather(errors)) is not None:
         raise found
-    rows = made_rows([text.model_dump() for text in texts], language, words, has_spaces)
+    rows = made_rows([text.model_dump() for text in texts], language, words)
     errors = [
         source.error((*trail, number, member), f"{text.id}: {problem}")
         for number, text in enumerate(texts)
@@ -129,8 +127,8 @@ def _of_sentences(text: WordingText, rows: Rows, number: int) -> Iterator[tuple[
     """Yield what is wrong with what a row reads of its own sentences."""
     row = rows.rows[number]
     try:
-        wordings = Wordings(Rows(rows.language, rows.words, rows.has_spaces, (row,)))
-        found = [read_with(example, wordings).said for example in text.example]
+        wordings = Wordings(Rows(rows.language, rows.words, (row,)))
+        found = [read(example, only=wordings).said for example in text.example]
     except ValueError as problem:
         yield "pattern", f"no expression of RE2: {problem}"
         return
@@ -142,5 +140,5 @@ def _of_sentences(text: WordingText, rows: Rows, number: int) -> Iterator[tuple[
         if found[0] and list(given) != values:
             yield "gives", f"gives {slot} of its first example: {', '.join(given) or 'nothing'}"
     for counter in text.counter:
-        if read_with(counter, wordings).said:
+        if read(counter, only=wordings).said:
             yield "counter", f"matches its counter-example: {counter}"

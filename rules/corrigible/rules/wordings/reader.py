@@ -24,6 +24,8 @@ _MOST_TIMES: Final = 8
 """How often one row is found in one sentence."""
 _READ: Final = 256
 """Texts whose readings are kept."""
+_OF_A_ROW: Final = 96 << 10
+"""Bytes for what RE2 keeps of texts, of each row. Only rows that a set has found are asked: more is no faster."""
 _ENDS: Final = re.compile(r"""\n|(?:[.!]+['")\]]*|\?+(?! ?["'\[({])|;)(?= |$|[^\x00-\x7f])|\u3002""")
 _ABBREVIATION: Final = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|max|min|no|nr|z\.b|p\.ex|bzw|ej|ca)\.$")
 _SPACES: Final = re.compile(r"[ \t]{2,}")
@@ -92,12 +94,14 @@ class _Compiled:
         """The pattern with a group for each slot, and the slot of each group. Raises ValueError for what is none."""
         groups: dict[str, str] = {}
         expanded = _expanded(self._row.pattern, self._rows, groups)
-        return Pattern(_bounded(f"(?P<said>{expanded})", self._row.pattern, self._rows)), groups
+        return Pattern(_bounded(f"(?P<said>{expanded})", self._row.pattern, self._rows), _OF_A_ROW), groups
 
     @functools.cached_property
     def _unless(self) -> Pattern | None:
         unless = self._row.unless
-        return Pattern(_bounded(f"(?:{_expanded(unless, self._rows, {})})", unless, self._rows)) if unless else None
+        if not unless:
+            return None
+        return Pattern(_bounded(f"(?:{_expanded(unless, self._rows, {})})", unless, self._rows), _OF_A_ROW)
 
     def said(self, sentence: str, content: bytes, start: int) -> Iterator[Said]:
         if self._unless is not None and self._unless.spans(content) is not None:
@@ -151,14 +155,16 @@ def _expanded(pattern: str, rows: Rows, groups: dict[str, str]) -> str:
 
 
 def _wider(pattern: str, rows: Rows) -> str:
-    """Return an expression that matches wherever a pattern does: a slot at its beginning or end is one character."""
+    """Return an expression that matches wherever a pattern does, and more: most slots take anything in it."""
     wider = _OPTIONAL_SLOT.sub("", pattern)
     begun = _FIRST_SLOT.sub("", wider)
     ended = _LAST_SLOT.sub("", begun)
-    expression = f"(?:{_expanded(ended, rows, {})})"
-    if begun == wider:
-        expression = _bounded(expression, ended, rows, is_open=ended != begun)
-    return expression
+    expression = f"(?:{_SLOT.sub(lambda slot: _of_set(slot[1], rows), ended)})"
+    return _bounded(expression, ended, rows, is_open=ended != begun) if begun == wider else expression
+
+
+def _of_set(slot: str, rows: Rows) -> str:
+    return rows.words.pattern(slot) if slot in ("limit", "type", "form") else ".+"
 
 
 _OPTIONAL_SLOT: Final = re.compile(r"^\(\?:\{[a-z]+\}[^()|]*\)\?")
@@ -168,7 +174,7 @@ _LAST_SLOT: Final = re.compile(r"\{[a-z]+\}$")
 
 def _bounded(expression: str, pattern: str, rows: Rows, *, is_open: bool = False) -> str:
     """Return an expression that begins and ends where words do, unless its pattern says where or its end is open."""
-    if not rows.has_spaces:
+    if not rows.words.has_spaces:
         return expression
     first = "" if _BEGINS.match(pattern) else r"(?:^|\W)"
     return f"{first}{expression}" + ("" if is_open or _ENDED.search(pattern) else r"(?:\W|$)")
@@ -184,13 +190,8 @@ def _index(content: bytes, place: int) -> int:
 
 
 @functools.lru_cache(_READ)
-def read(text: str, more: Wordings | None = None) -> Reading:
-    """Read a text by the rows of the project and by `more`, those of a pack."""
-    return read_with(text, more=more)
-
-
-def read_with(text: str, only: Wordings | None = None, more: Wordings | None = None) -> Reading:
-    """Read a text by `only` some rows, or by those of the project and `more`."""
+def read(text: str, more: Wordings | None = None, *, only: Wordings | None = None) -> Reading:
+    """Read a text by the rows of the project and by `more`, those of a pack; or by `only` some rows."""
     text = _SPACES.sub(" ", unicodedata.normalize("NFC", text[:_LONGEST]))
     if _CODE.fullmatch(text):
         text = _HUMP.sub(" ", text)
@@ -207,9 +208,19 @@ def read_with(text: str, only: Wordings | None = None, more: Wordings | None = N
 
 
 def _asked(folded: str) -> Iterator[Wordings]:
+    """Yield the rows of each language that a text may be in.
+
+    Not where another one has all its words and more, and not in Chinese where a text has signs that only Japanese has.
+    """
     words = set(_WORD.findall(folded))
-    for language in languages().values():
-        if language.is_of(folded, words):
+    asked = [language for language in languages().values() if language.is_of(folded, words)]
+    for language in asked:
+        known = language.common & words
+        is_another = any(
+            (known and known < other.common & words) or (language.scripts == ("han",) and "kana" in other.scripts)
+            for other in asked
+        )
+        if not is_another:
             yield wordings_of(language.name)
 
 

@@ -86,8 +86,6 @@ class Rows:
 
     language: str
     words: Words
-    has_spaces: bool
-    """Whether the language writes blanks between words: then a row begins and ends where words do."""
     rows: tuple[Row, ...]
 
 
@@ -101,7 +99,6 @@ class Language:
     common: frozenset[str]
     """Words of which a text in this language has one; with none every text in the script is asked."""
     words: Words
-    has_spaces: bool
 
     def is_of(self, folded: str, words: Set[str]) -> bool:
         """Whether a text, whose Latin words are given, is asked in this language."""
@@ -113,7 +110,7 @@ class Language:
 
     def rows(self) -> Rows:
         data = yaml.load(_SENTENCES.sub("", self.path.read_text("utf-8")), _LOADER)
-        return made_rows(data["rows"], self.name, self.words, self.has_spaces)
+        return made_rows(data["rows"], self.name, self.words)
 
 
 @functools.cache
@@ -145,12 +142,11 @@ def made_language(path: Path, head: Mapping[str, Any]) -> Language:
         numbers={fold(word): number for word, number in (head.get("numbers") or {}).items()},
         types=_turned(head.get("types") or {}),
         forms=_turned(head.get("forms") or {}),
+        has_spaces=head.get("spaces", True) is not False,
     )
     scripts = head.get("script", "latin")
     common = frozenset(map(fold, head.get("common") or ()))
-    return Language(
-        path.stem, path, tuple(scripts.split()), common, words, has_spaces=head.get("spaces", True) is not False
-    )
+    return Language(path.stem, path, tuple(scripts.split()), common, words)
 
 
 def _turned(members: Mapping[str, Iterable[str]]) -> dict[str, str]:
@@ -158,11 +154,10 @@ def _turned(members: Mapping[str, Iterable[str]]) -> dict[str, str]:
     return {fold(word): target for target, words in members.items() for word in words}
 
 
-def made_rows(data: Iterable[Mapping[str, Any]], language: str, words: Words, has_spaces: bool = True) -> Rows:
+def made_rows(data: Iterable[Mapping[str, Any]], language: str, words: Words) -> Rows:
     return Rows(
         language,
         words,
-        has_spaces,
         tuple(
             Row(
                 id=f"{language}.{one['id']}",

@@ -14,7 +14,7 @@ SLOTS: Final[Mapping[str, str]] = {
     "field": "the name of a member or parameter, quoted or an identifier, also a path",
     "fields": "such a name or a list of names; the values are called `field`, too",
     "value": "a value: quoted, a number, a word, or JSON in brackets",
-    "quoted": "a text in quotation marks; the value is called `value`",
+    "quoted": "a text in quotation marks, or an expression from `^` to `$`; the value is called `value`",
     "limit": "a number",
     "options": "a list in any brackets or quotes, joined by commas, `|` or the language's words for or and and",
     "thing": "one to five words for an object, such as `the table 'orders'`",
@@ -24,11 +24,14 @@ SLOTS: Final[Mapping[str, str]] = {
 }
 _QUOTED: Final = r"""(?:"+[^"]*"+|'+[^']*'+)"""
 _NAME: Final = rf"(?:{_QUOTED}|[\w$@#/%-]+(?:[.:\[\]/*]+[\w$@#/%-]+)*\]?)"
-_BARE: Final = r"""[^\s,;|"'()\[\]{}]+"""
+_BARE: Final = r"""[^\s,;|"'()\[\]{}<>]+"""
+_LATIN_BARE: Final = _BARE.replace("]+", "\u0080-\U0010ffff]+")
+"""A bare value in a language without blanks between words ends where the letters of the language begin."""
 _BRACKETED: Final = r"(?:\[[^\[\]]*\]|\([^()]*\)|\{[^{}]*\}|<[^<>]*>)"
 _WORD: Final = rf"(?:{_QUOTED}|[^\s,;\"']+)"
 _NUMBER: Final = r"[+-]?\d+(?:[.,_]\d+)*"
 _ITEM: Final = re.compile(r"""(?P<quoted>"+[^"]*"+|'+[^']*'+)|[^\s,|"']+""")
+_LATIN_ITEM: Final = re.compile(_ITEM.pattern.replace("']+", "'\u0080-\U0010ffff]+"))
 _MOST_OPTIONS: Final = 300
 _LONGEST_NUMBER: Final = 30
 _LITERALS: Final[Mapping[str, Json]] = {
@@ -94,23 +97,30 @@ class Words:
     """The type of JSON Schema of each word for one."""
     forms: Mapping[str, str] = field(default_factory=dict)
     """The format of JSON Schema of each word for one."""
+    has_spaces: bool = True
+    """Whether the language writes blanks between words: then a row begins and ends where words do."""
 
     def pattern(self, slot: str, *, is_last: bool = False) -> str:
         """Return the expression of RE2 for what a slot takes; the last one of a row takes as much as there is."""
-        joins = "".join(rf",? *\b{join}\b|" if join.isascii() else f"{join}|" for join in self.joins)
-        item = f"(?:{_QUOTED}|{_BARE})"
-        return {
-            "field": _NAME,
-            "instead": _NAME,
-            "fields": rf"(?:\[[^\[\]]*\]|{_NAME}(?:(?:{joins} *,) *{_NAME})*)",
-            "value": f"(?:{_QUOTED}|{_BRACKETED}|{_BARE})",
-            "quoted": _QUOTED,
-            "limit": f"(?:{'|'.join([_NUMBER, *_longest_first(self.numbers)])})",
-            "options": rf"(?:{_BRACKETED}|{item}(?:(?:{joins} *[,|/]) *{item})*)",
-            "thing": f"(?:{_WORD} ){{0,4}}{'' if is_last else '?'}{_WORD}",
-            "type": f"(?:{'|'.join(_longest_first(self.types))})",
-            "form": f"(?:{'|'.join(_longest_first(self.forms))})",
-        }[slot]
+        bare = _BARE if self.has_spaces else _LATIN_BARE
+        match slot:
+            case "field" | "instead":
+                return _NAME
+            case "quoted":
+                return rf"(?:{_QUOTED}|\^\S+\$)"
+            case "value":
+                return f"(?:{_QUOTED}|{_BRACKETED}|{bare})"
+            case "thing":
+                return f"(?:{_WORD} ){{0,4}}{'' if is_last else '?'}{_WORD}"
+            case "limit":
+                return f"(?:{'|'.join([_NUMBER, *_longest_first(self.numbers)])})"
+            case "type" | "form":
+                return f"(?:{'|'.join(_longest_first(self.types if slot == 'type' else self.forms))})"
+        joins = "".join(rf",? *\b{join}\b|" if join.isascii() else f" *{join}|" for join in self.joins)
+        if slot == "fields":
+            return rf"(?:\[[^\[\]]*\]|{_NAME}(?:(?:{joins} *,) *{_NAME})*)"
+        item = f"(?:{_QUOTED}|{bare})"
+        return rf"(?:{_BRACKETED}|{item}(?:(?:{joins} *[,|/]) *{item})*)"
 
     def values(self, slot: str, written: str) -> tuple[str, ...]:
         """Return the values of what a slot took; none where that is no value of its kind."""
@@ -153,7 +163,7 @@ class Words:
         if is_closed := folded[:1] + folded[-1:] in ("[]", "()", "{}", "<>"):
             written, folded = written[1:-1], folded[1:-1]
         items: list[str] = []
-        for part in _ITEM.finditer(folded):
+        for part in (_ITEM if self.has_spaces else _LATIN_ITEM).finditer(folded):
             if len(items) == _MOST_OPTIONS:
                 break
             if part["quoted"] or part[0] not in self.joins:

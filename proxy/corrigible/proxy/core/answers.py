@@ -1,0 +1,610 @@
+"""What is answered to a refusal that no rule knows and for which nothing that was sent is to blame: one table.
+
+| column   | says                                                                                     |
+|----------|------------------------------------------------------------------------------------------|
+| kind     | what the text complains of, by the rows of wordings; else by the native code             |
+| statuses | under which statuses that is believed: 403 has rules of its own, 404 is about the path    |
+| facts    | what is certain of the text and the request, each computed once                          |
+| answer   | done, wait, ask for a value, tell who has to act, or silence: then others may know more  |
+
+The first row that fits decides: what is certain stands before what is likely. A text alone never leads to an edit.
+
+Knows: errors, requests, what texts say. Does not know: rules, which API it is, how texts say it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from enum import Enum
+from functools import cached_property
+from itertools import islice
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+from corrigible.adapters.base import Described
+from corrigible.adapters.formats.message.complaint import complaint
+from corrigible.rules.engine.evaluate import RuleResult
+from corrigible.rules.pointer import escape, segments, value_at
+from corrigible.rules.safety.decisive import READS, words
+from corrigible.rules.safety.nearness import letters
+from corrigible.rules.schema_repair.json_schema import kind_of
+from corrigible.rules.schema_repair.levels import REQUIRED
+from corrigible.rules.schema_repair.repair import Repair
+from corrigible.rules.schema_repair.route import has_segment, schema_of_path
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import ask, effects
+from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import Kind, Reading, Said, read
+from corrigible.schema.exchange import Json, Protocol, Request
+
+from .api_profile import RefusalCase
+from .forbidden_value import may_not_be_asked
+from .likely_place import likely_value
+from .request_at_fault import OF_UNKNOWN
+from .state_reader import repeats, values_in
+
+
+class Answer(Enum):
+    DONE = "what was wished is so already"
+    WAIT = "the same request may do later"
+    ASK = "another value is asked for"
+    TELL = "somebody has to act first"
+    SILENT = "others may know more"
+
+
+class Fact(Enum):
+    """What is certain of a refusal."""
+
+    REPEATED = "the text repeats a value, or names a member, that was sent"
+    REFERENCE = "what it repeats is the identifier of something"
+    NAMES_A_VALUE = "the text has the name of a member or of a variable of the path"
+    OF_THE_SERVER = "the text is about the server itself"
+    ABOUT_A_VALUE = "the text is about something that was sent, and not about what the path names"
+    DONE = "the text says that what the request does has been done, of what the path names"
+    PASSING = "the answer says when to come back, or that something else ends by itself"
+    OF_SOMEBODY = "the text says who did this, or who may"
+    BARE = "nothing was sent beside the path"
+    TAKES_AWAY = "the request takes something away"
+    FOR_GOOD = "the text says of something that it has ended, or is away"
+    QUALIFIED = "the text says of which things this is so, beyond what the path says"
+    BARRED = "each member of a change is refused as such, and each is declared"
+
+
+class Told(NamedTuple):
+    """What is said about a reason for which no other request helps."""
+
+    message: str
+    needed: str
+    actor: str
+    diagnosis: str
+    code: str
+
+
+TOLD: Final[Mapping[Kind, Told]] = {
+    Kind.CREDENTIALS: Told(
+        "Somebody has to give valid credentials. The same request will not do without them.",
+        "credentials",
+        "you",
+        "The server does not know the caller.",
+        "CREDENTIALS_REFUSED",
+    ),
+    Kind.RIGHT: Told(
+        "Somebody who may do this has to do it, or has to decide whether the caller may. The same request is refused"
+        " again.",
+        "permission",
+        "somebody_else",
+        "The server does not allow this to the caller.",
+        "FORBIDDEN",
+    ),
+    Kind.FEATURE: Told(
+        "This is switched off, not set up, or not offered here. Until whoever runs the API changes that, the same"
+        " request is refused again.",
+        "a feature that is available",
+        "somebody_else",
+        "What the request needs is not available here.",
+        "NOT_AVAILABLE",
+    ),
+    Kind.STATE: Told(
+        "What the request is about is not in the state that this needs: the server says in its own words which. Until"
+        " that changes, the same request is refused again.",
+        "another state of the resource",
+        "you",
+        "The resource is not in the state that the request needs.",
+        "STATE_REFUSED",
+    ),
+    Kind.IN_USE: Told(
+        "Something depends on what the request would take away: the server says in its own words what. Until that"
+        " changes, the same request is refused again.",
+        "a resource that nothing depends on",
+        "you",
+        "Something depends on what the request would take away.",
+        "STILL_NEEDED",
+    ),
+    Kind.FIXED: Told(
+        "The server does not let this be done to the resource. Unless something else is changed first, the same"
+        " request is refused again.",
+        "a resource that can be changed",
+        "somebody_else",
+        "The server does not let this be done to the resource.",
+        "READ_ONLY",
+    ),
+    Kind.LIMIT: Told(
+        "A limit of how much there may be is reached. Until some of it is freed, time passes, or the limit is raised,"
+        " the same request is refused again.",
+        "room below the limit",
+        "you",
+        "A limit of how much there may be is reached.",
+        "LIMIT_REACHED",
+    ),
+}
+
+
+class Row(NamedTuple):
+    """One row of the table."""
+
+    name: str
+    kinds: frozenset[Kind]
+    statuses: frozenset[int]
+    facts: frozenset[Fact]
+    answer: Answer
+    reason: str
+
+
+_CONFLICT: Final = 409
+_GONE: Final = 410
+_REFUSED: Final = frozenset({400, 409, 412, 422, 423})
+"""Statuses of refusals of the request, those that gateways give for codes of google.rpc among them."""
+_PATH: Final = frozenset({404, 405, 501})
+"""Statuses under which the path may be wrong all the same."""
+_ANY: Final = frozenset({*_REFUSED, *_PATH, 403, 410, 500})
+_STANDING: Final = frozenset({Kind.STATE, Kind.EXISTS, Kind.IN_USE, Kind.FIXED, Kind.FEATURE, Kind.LIMIT})
+_ALL: Final = frozenset(TOLD) | {Kind.EXISTS, Kind.ABSENT}
+
+
+def _row(name: str, kinds: Collection[Kind], statuses: Collection[int], *rest: Fact | Answer | str) -> Row:
+    facts = frozenset(one for one in rest if isinstance(one, Fact))
+    (answer,) = [one for one in rest if isinstance(one, Answer)]
+    (reason,) = [one for one in rest if isinstance(one, str)]
+    return Row(name, frozenset(kinds), frozenset(statuses), facts, answer, reason)
+
+
+ROWS: Final = (
+    _row(
+        "gone",
+        {Kind.ABSENT, Kind.STATE},
+        {410},
+        Fact.TAKES_AWAY,
+        Fact.BARE,
+        Fact.DONE,
+        Answer.DONE,
+        "it is away already",
+    ),
+    _row("done", {Kind.STATE}, _REFUSED, Fact.BARE, Fact.DONE, Answer.DONE, "the goal holds"),
+    _row("somebody", _ALL, {409}, Fact.OF_SOMEBODY, Answer.TELL, "a person decided, and no value changes that"),
+    _row("ended", {Kind.STATE}, {410}, Fact.FOR_GOOD, Answer.SILENT, "it does not come back"),
+    _row(
+        "refused value", {Kind.STATE, Kind.FIXED, Kind.LIMIT}, {409}, Fact.REPEATED, Answer.ASK, "another value may do"
+    ),
+    _row("reference", {Kind.STATE, Kind.FIXED, Kind.LIMIT}, {500}, Fact.REFERENCE, Answer.ASK, "another thing may do"),
+    _row("repeated", _ALL, _ANY, Fact.REPEATED, Answer.SILENT, "what is repeated may be what is wrong"),
+    _row("passing", _STANDING, _REFUSED, Fact.PASSING, Answer.WAIT, "it ends by itself"),
+    _row("named value", _STANDING, _REFUSED, Fact.NAMES_A_VALUE, Answer.ASK, "another value may do"),
+    _row(
+        "elsewhere", {Kind.FIXED}, _REFUSED, Fact.ABOUT_A_VALUE, Answer.SILENT, "a part may be fixed, and not the rest"
+    ),
+    _row("about a value", _STANDING, _REFUSED, Fact.ABOUT_A_VALUE, Answer.ASK, "another value may do"),
+    _row("own state", {Kind.STATE}, {500}, Fact.OF_THE_SERVER, Answer.SILENT, "a fault of the server is nobody's task"),
+    _row("caller", {Kind.CREDENTIALS}, _ANY, Answer.TELL, "no request does without credentials"),
+    _row("right", {Kind.RIGHT}, _ANY - {403}, Answer.TELL, "who may is decided by others; of 403 rules say so"),
+    _row("not offered", {Kind.FEATURE, Kind.LIMIT}, _ANY, Answer.TELL, "it is so for every path"),
+    _row("there", {Kind.EXISTS}, {400, 409, 422}, Answer.TELL, "what is there is shown by no look-up"),
+    _row("state", {Kind.STATE, Kind.IN_USE}, _ANY - _PATH, Answer.TELL, "something else has to change first"),
+    _row("fixed", {Kind.FIXED}, _REFUSED, Answer.TELL, "it takes no changes"),
+    _row("denied", {Kind.FIXED}, {500}, Fact.QUALIFIED, Answer.TELL, "a fault says nothing of which things it is so"),
+)
+
+
+def answered(case: RefusalCase, error: Violation) -> Repair | None:
+    """Return the answer to an error that names no place of the request; None where the table is silent."""
+    refusal = _Refusal(case, error)
+    if not refusal.is_unplaced:
+        return refusal.barred()
+    if case.request.protocol is not Protocol.HTTP:
+        return refusal.of_call() if case.request.protocol is Protocol.GRPC else None
+    if case.profile.described is not None and not case.match.operation:
+        return None  # another path may do
+    kind = refusal.kind
+    row = next((one for one in ROWS if refusal.fits(one)), None) if kind is not None else None
+    return None if row is None or kind is None else refusal.answer(row.answer, kind)
+
+
+class _Refusal:
+    """One refusal, and what is certain of it."""
+
+    def __init__(self, case: RefusalCase, error: Violation) -> None:
+        self._case, self._request, self._error = case, case.request, error
+        self._reading = read(error.message)
+        told = complaint(self._reading, self._names(), is_bare=self._is_bare())
+        if told is None and case.exchange.status == _GONE and self._reading.of(Kind.ABSENT):
+            told = Kind.ABSENT
+        self.kind = told or _OF_CODE.get(error.code) or _OF_CODE.get(error.type)
+        self._known: dict[Fact, bool] = {}
+        self._place = ""
+
+    def _names(self) -> set[str]:
+        """Return the names and values of the request, and the names that its operation has."""
+        described, request = self._case.profile.described, self._request
+        declared = described.vocabulary(self._case.match.operation).places if described is not None else ()
+        names = {letters(place[-1]) for place in declared}
+        for value, at in ((request.body, "/body"), (dict(request.query), "/query")):
+            for place, inner in islice(values_in(value, at), _MOST_VALUES):
+                names |= {letters(segments(place)[-1]), letters(str(inner)[:_LONGEST])}
+        return names
+
+    @property
+    def is_unplaced(self) -> bool:
+        """Whether no error of the refusal has a place or a limit of a value."""
+        error, is_loose = self._error, self._case.profile.adapter.tells_places_loosely
+        is_whole = all(one.pointer in _WHOLE for one in self._case.errors)
+        return is_loose and is_whole and not error.stated and not error.constraint
+
+    def fits(self, row: Row) -> bool:
+        return (
+            self.kind in row.kinds
+            and self._case.exchange.status in row.statuses
+            and all(self._is_fact(one) for one in row.facts)
+        )
+
+    def answer(self, answer: Answer, kind: Kind) -> Repair | None:
+        request = self._request
+        if answer is Answer.DONE:
+            return already_done(request)
+        if answer is Answer.WAIT:
+            return _wait(request)
+        if answer is Answer.ASK and not (self._case.exchange.status == _CONFLICT and may_not_be_asked(self._place)):
+            return _value_asked(request, self._place, is_taken=kind in (Kind.EXISTS, Kind.IN_USE))
+        if answer is Answer.SILENT:
+            return None
+        if kind is Kind.EXISTS or (kind is Kind.IN_USE and not self._is_fact(Fact.TAKES_AWAY)):
+            kind = Kind.STATE
+        return escalation(TOLD[kind], {"method": request.method, "path": request.path})
+
+    def of_call(self) -> Repair | None:
+        """Tell who has to act, where the text of a call says so under a code that says something else."""
+        told = TOLD.get(self.kind) if self.kind is not None else None
+        if told is None or self._error.type not in _OTHER_CODES:
+            return None
+        return escalation(told, {"method": self._request.method})
+
+    def barred(self) -> Repair | None:
+        """Tell that no member of a change may be changed here, where each is refused as such and each is declared."""
+        case, request, described = self._case, self._request, self._case.profile.described
+        if described is None or not case.match.operation or not isinstance(request.body, Mapping):
+            return None
+        if request.method != "PATCH" or not request.body or case.exchange.status not in {*_REFUSED, 403}:
+            return None
+        sent = {f"/body/{escape(str(name))}" for name in request.body}
+        is_each = sent == {one.pointer for one in case.errors if one.constraint in OF_UNKNOWN}
+        declared = (described.declared_place(request, case.match.operation, one).schema for one in sent)
+        if not is_each or len(sent) != len(case.errors) or not all(declared):
+            return None
+        return escalation(TOLD[Kind.FIXED], {"method": request.method, "path": request.path})
+
+    # --- what is certain
+
+    def _is_fact(self, fact: Fact) -> bool:
+        if fact not in self._known:
+            self._known[fact] = bool(getattr(self, f"_is_{fact.name.lower()}")())
+        return self._known[fact]
+
+    def _is_repeated(self) -> bool:
+        place = likely_value(self._error)
+        self._place = place or self._place
+        return bool(place) and not self._is_of_the_call(place)
+
+    def _is_of_the_call(self, place: str) -> bool:
+        """Whether a sentence is about a member without which there is no such call: "Caching is not enabled"."""
+        described, name = self._case.profile.described, segments(place)[-1]
+        if (
+            described is None
+            or place.count("/") != 2
+            or repeats(self._error.message, str(value_at(self._request, place)))
+        ):
+            return False
+        around = described.declared_place(self._request, self._case.match.operation, place).parent_schema or {}
+        return name in (around.get(REQUIRED) or ()) and letters(name) in self._subjects
+
+    def _is_reference(self) -> bool:
+        return self._is_fact(Fact.REPEATED) and not _REFERENCES.isdisjoint(words(segments(self._place)[-1])[-1:])
+
+    def _is_about_a_value(self) -> bool:
+        place = about_value(self._reading, self._request, self._named)
+        if place and place in _WHOLE and self.kind is Kind.LIMIT:
+            numbers = [at for at, one in values_in(self._request.body, "/body") if isinstance(one, int | float)]
+            place = numbers[0] if len(numbers) == 1 else place  # less of it may do
+        self._place = place or self._place
+        return bool(place)
+
+    def _is_names_a_value(self) -> bool:
+        if not self._subjects.isdisjoint(map(letters, self._case.match.params)):
+            self._place = "/path"
+            return True
+        return self._is_about_a_value() and self._place not in _WHOLE
+
+    def _is_of_the_server(self) -> bool:
+        return any(not _OF_THE_API.isdisjoint(_stems(one)) for one in self._subjects)
+
+    @cached_property
+    def _subjects(self) -> set[str]:
+        return {letters(one) for said in self._reading.said for one in subjects_of(said, self._reading)}
+
+    def _is_done(self) -> bool:
+        """Whether a short text says that what the request does is so already, and speaks of what the path names."""
+        text, request = self._error.message, self._request
+        last = {*_stems(request.path.rpartition("/")[2]), *(_TAKING if request.method == "DELETE" else ())}
+        is_told = "already" in words(text) and not last.isdisjoint(_stems(text))
+        return is_told and len(text.split()) <= _FEW_WORDS and not self._is_qualified()
+
+    def _is_qualified(self) -> bool:
+        """Whether the text speaks of something with a word or a name that the path has not."""
+        here = of_path(self._request, self._reading.text, self._named)
+        told = (one for said in self._reading.said for one in subjects_of(said, self._reading))
+        words_told = {word.strip(_MARKS) for one in told for word in one.split()} - self._named
+        return any(any(map(str.isdigit, one)) or not here.issuperset({*_stems(one)} - _NO_THING) for one in words_told)
+
+    def _is_passing(self) -> bool:
+        says_when = bool(self._case.exchange.headers.get("retry-after", "").strip())
+        return says_when or any(one.row.endswith(_ENDING) for one in self._reading.said)
+
+    def _is_for_good(self) -> bool:
+        return any(one.kind is Kind.ABSENT or one.row.endswith(_FOR_GOOD) for one in self._reading.said)
+
+    def _is_of_somebody(self) -> bool:
+        return bool(self._reading.of(Kind.RIGHT))
+
+    def _is_bare(self) -> bool:
+        return self._request.body is None and not self._request.query
+
+    def _is_takes_away(self) -> bool:
+        last = {*_stems(self._request.path.rpartition("/")[2]), *_stems(self._case.match.operation)}
+        return self._request.method == "DELETE" or not last.isdisjoint(_TAKING)
+
+    @property
+    def _named(self) -> frozenset[str]:
+        return frozenset(unquote(one) for one in self._case.match.params.values())
+
+
+_OF_CODE: Final = {"FAILED_PRECONDITION": Kind.STATE}
+_OTHER_CODES: Final = frozenset(
+    {"NOT_FOUND", "UNKNOWN", "INTERNAL", "INVALID_ARGUMENT", "OUT_OF_RANGE", "RESOURCE_EXHAUSTED"}
+)
+"""Codes of google.rpc that servers send for what is about no value of the request."""
+_WHOLE: Final = ("", "/", "/path", "/method", "/body", "/query")
+_REFERENCES: Final = frozenset({"id", "uuid", "key", "name", "slug"})
+
+_FEW_WORDS: Final = 8
+_FEWEST_WORDS: Final = 3
+_ELSEWHERE: Final = (
+    Kind.VALUE,
+    Kind.MALFORMED,
+    Kind.MEDIA_TYPE,
+    Kind.ROUTE,
+    Kind.ABSENT,
+    Kind.FAULT,
+    Kind.CREDENTIALS,
+    Kind.RIGHT,
+)
+"""Kinds of complaints that are about something else than the resource of the path."""
+_MOST_VALUES: Final = 100
+_LONGEST: Final = 200
+
+
+def about_value(reading: Reading, request: Request, names: Collection[str]) -> str:
+    """Return the place of what a text is about, if that may be a value that was sent; empty where it is not.
+
+    `names` are what stands for variables in the path. The place is the whole body or query where the text does not
+    tell which value; of a single value that was sent it is that one.
+    """
+    part = "/body" if request.body is not None else "/query"
+    told, here = {*_stems(reading.text)}, of_path(request, reading.text, names)
+    places = [
+        place
+        for value, at in ((request.body, "/body"), (dict(request.query), "/query"))
+        for place, _ in islice(values_in(value, at), _MOST_VALUES)
+    ]
+    named = [one for one in places if (own := _stems_of(one)) and own <= told and not own <= here]
+    if len(places) == 1 and (only := {*_stems(_name_at(places[0]))}) and only <= told - here:
+        return places[0]  # whatever it is called, it is the only one
+    alike = [one for one in places if not told.isdisjoint(_stems_of(one) - here)]
+    if len(alike) == 1:
+        return alike[0]
+    if named:
+        return named[0] if len(named) == 1 else part
+    if request.body is None or not told.isdisjoint(here) or any(repeats(reading.text, one) for one in names):
+        return ""
+    subjects = [{*_stems(one)} - _NO_THING for said in reading.said for one in subjects_of(said, reading)]
+    subjects = [one for one in subjects if one]
+    if not subjects or any(not one.isdisjoint(_OF_THE_API) for one in subjects):
+        return ""
+    return places[0] if len(places) == 1 else part
+
+
+def subjects_of(said: Said, reading: Reading) -> tuple[str, ...]:
+    """Return what a sentence is about: what the row takes for a thing or a member, else what stands before it."""
+    own = (*said.slots.get("thing", ()), *said.slots.get("field", ()))
+    if own or said.kind not in TOLD:
+        return own
+    before = reading.text[: said.start]
+    return (before[max(map(before.rfind, _SENTENCE_ENDS)) + 1 :],)
+
+
+def of_path(request: Request, text: str, names: Collection[str]) -> set[str]:
+    """Return the stems of the words of a path.
+
+    Of a collection only the plural is the path's, unless the path goes on with the name of one: `POST /orders` and
+    `POST /orders/archive` have in their bodies which order is meant.
+    """
+    parts = [unquote(one) for one in request.path.split("/") if one]
+    told = {*words(text)}
+    here: set[str] = set()
+    for part, behind in zip(parts, [*parts[1:], ""], strict=True):
+        for word in words(part) if part not in names else ():
+            if behind in names or not word.endswith("s") or word in told:
+                here |= {*_stems(word)}
+    return here
+
+
+def _stems_of(place: str) -> frozenset[str]:
+    return frozenset(one for one in _stems(_name_at(place)) if one not in _VAGUE)
+
+
+def _name_at(place: str) -> str:
+    return next((one for one in reversed(segments(place)) if not one.isdecimal()), "")
+
+
+_SHORTEST: Final = 3
+_ENDINGS: Final = (("ies", "es", "s"), ("ing", "ied", "ed", "d"))
+
+
+def _stems(text: str) -> Iterator[str]:
+    """Yield the words of a text or name, without the endings of plurals and of forms of verbs."""
+    for word in words(text):
+        plain = word
+        for endings in _ENDINGS:
+            plain = next(
+                (plain[: -len(one)] for one in endings if plain.endswith(one) and len(plain) > len(one) + 2), plain
+            )
+        if len(word) >= _SHORTEST:
+            yield plain.rstrip("e")
+
+
+_MARKS: Final = "'\"`#()[]:,.!"
+_SENTENCE_ENDS: Final = (". ", "; ", ": ", "\n")
+_FOR_GOOD: Final = (".past", ".too-late", ".no-longer")
+_ENDING: Final = (".under-way", ".locked-by-another")
+"""Rows of what ends by itself."""
+_NO_THING: Final = frozenset(
+    _stems("this that these those it they you your the and not has have been was were can cannot only some")
+)
+_VAGUE: Final = frozenset(_stems("id name type value data item key status state"))
+_TAKING: Final = frozenset(_stems("delete remove destroy detach unassign revoke uninstall drop purge"))
+_OF_THE_API: Final = frozenset(
+    _stems(
+        "api server service system platform instance installation deployment database cluster backend hardware kernel"
+        " tenant organization organisation workspace license licence plan subscription edition feature functionality"
+        " module plugin quota limit storage disk memory capacity operation action request endpoint access permission"
+        " privilege login configuration setting administrator"
+    )
+)
+
+
+def asked_as_a_whole(case: RefusalCase, error: Violation, description: Described) -> Repair | None:
+    """Return the question for the only name in the path, if nothing else was sent, and the operation takes no more.
+
+    The request fits the description, and the text speaks of nothing that is missing or wrong elsewhere.
+    """
+    request, operation = case.request, case.match.operation
+    if case.exchange.status not in _REFUSED or not operation or request.protocol is not Protocol.HTTP:
+        return None
+    if request.body is not None or request.query or any(one.pointer not in _WHOLE for one in case.errors):
+        return None
+    names = [value for value in case.match.params.values() if value and has_segment(request.path, value)]
+    if len(names) != 1 or not case.profile.adapter.tells_places_loosely or error.stated or error.constraint:
+        return None
+    reading = read(error.message)
+    at = error.message.find(names[0]) if repeats(error.message, names[0]) else len(error.message)
+    # What is missing may be missing to the resource: `Kiln k-1 has no shelf`.
+    is_elsewhere = bool(reading.of(*_ELSEWHERE)) or any(one.start < at for one in reading.of(Kind.MISSING))
+    if is_elsewhere or len(error.message.split()) < _FEWEST_WORDS:
+        return None
+    if any(place[0] in ("body", "query") for place in description.vocabulary(operation).places):
+        return None
+    message = (
+        "Name another resource, if another one was meant. Else this one has to be changed first: the request has"
+        " nothing but its path, and fits the description, so that the same request is refused again."
+    )
+    violation = SchemaViolation("/path", "value", {"type": "string"}, request.path)
+    question = ask(violation, request, message, schema=schema_of_path(request.path, names[0], {"type": "string"}))
+    diagnosis = "The server does not do this to the resource that the path names."
+    return Repair(tuple(question.suggestions), question.type, diagnosis, "STATE_REFUSED")
+
+
+def settled_by_somebody(case: RefusalCase, error: Violation, result: RuleResult) -> Repair | None:
+    """Return what is told instead of a question for who asks, or for an amount, where a person decided.
+
+    A conflict that only says that a name or an address is taken is none of these.
+    """
+    request = case.request
+    asked = {str(one["pointer"]) for each in result.suggestions for one in each.get("placeholders") or ()}
+    if case.exchange.status != _CONFLICT or request.protocol is not Protocol.HTTP or not asked:
+        return None
+    reading = read(error.message)
+    kind = complaint(reading)
+    is_of_person = bool(reading.of(Kind.RIGHT))
+    is_decided = is_of_person or kind is Kind.STATE
+    guarded = [one for one in asked if may_not_be_asked(one) and (is_of_person or not _names_account(one))]
+    if (is_of_person and not asked.isdisjoint(_WHOLE)) or (is_decided and guarded):
+        return escalation(
+            TOLD.get(kind or Kind.STATE, TOLD[Kind.STATE]), {"method": request.method, "path": request.path}
+        )
+    return None
+
+
+def _names_account(place: str) -> bool:
+    """Whether a place has what an account is made under: "That e-mail already has an account"."""
+    return not {"email", "mail", "username", "login"}.isdisjoint(words(segments(place)[-1])[-1:])
+
+
+def escalation(told: Told, of_request: Mapping[str, Json]) -> Repair:
+    """Tell who has to act. `of_request` says which call it is about."""
+    parameters: dict[str, Json] = {"needed": told.needed, "actor": told.actor, **of_request}
+    return _terminal("ESCALATE", told.message, parameters, told.diagnosis, told.code)
+
+
+def already_done(request: Request) -> Repair:
+    """Tell that the goal holds: the server says so of what the path names, and nothing else was wished."""
+    message = "The server says that this has been done already."
+    diagnosis = "The resource is already as the request would make it."
+    return _terminal("ALREADY_DONE", message, {"path": request.path}, diagnosis, "ALREADY_DONE")
+
+
+def _terminal(action: str, message: str, parameters: Mapping[str, Json], diagnosis: str, code: str) -> Repair:
+    suggestion: dict[str, Json] = {
+        "action": action,
+        "message": message,
+        "parameters": dict(parameters),
+        "safety": {"side_effects": "none", "changes_intent": False},
+        "evidence": {"kind": "mapping"},
+    }
+    return Repair((suggestion,), "recovery_guidance", diagnosis, code, "terminal")
+
+
+def _wait(request: Request) -> Repair:
+    """Tell to wait: what was refused has had no effect."""
+    is_safe, has_key = request.method in READS, "idempotency-key" in request.headers
+    suggestion: dict[str, Json] = {
+        "action": "WAIT_AND_RETRY",
+        "message": "Something else has to end first. Wait for that, and send the same request again: it was refused"
+        " before it had an effect. Each pause should be longer than the one before.",
+        "parameters": {},
+        "safety": {"side_effects": effects(request.method), "changes_intent": False},
+        "evidence": {"kind": "mapping"},
+    }
+    retry: dict[str, Json] = {"same_request": is_safe or has_key}
+    if has_key and not is_safe:
+        retry["idempotency_key"] = "reuse"
+    diagnosis = "Something else is being done just now."
+    return Repair((suggestion,), "recovery_guidance", diagnosis, "UNDER_WAY", "transient", retry)
+
+
+def _value_asked(request: Request, place: str, *, is_taken: bool) -> Repair:
+    """Ask for another value of what a sentence is about: what it says of the one that was sent may not hold of that."""
+    message = (
+        "Give another value for what the server refuses: it says in its own words which. If none will do, somebody has"
+        " to change what it says about this one."
+    )
+    sent = value_at(request, place)
+    question = ask(SchemaViolation(place, "value", {}, sent), request, message, schema={"type": kind_of(sent)})
+    question.suggestions[0]["safety"]["changes_intent"] = is_taken
+    diagnosis = "The server does not take something that was sent, as it is now."
+    return Repair(tuple(question.suggestions), question.type, diagnosis, "VALUE_REFUSED")

@@ -1,0 +1,159 @@
+"""The table of answers: each row decides of one refusal, and another row, or nothing, without its facts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from corrigible.proxy.core import answers
+from corrigible.schema.exchange import Json
+from corrigible.schema.exchange import Request as R
+from tests._support.by_description import engine_of, feedback_about
+
+DESCRIPTION = """
+openapi: 3.0.3
+info: {title: Kilns, version: '1'}
+paths:
+  /kilns/{kilnName}:
+    parameters: [{name: kilnName, in: path, required: true, schema: {type: string}}]
+    delete: {operationId: remove}
+    patch: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Kiln'}}}}}
+  /kilns/{kilnName}/fire:
+    parameters: [{name: kilnName, in: path, required: true, schema: {type: string}}]
+    post: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Kiln'}}}}}
+  /orders:
+    post: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Order'}}}}}
+components:
+  schemas:
+    Kiln: {type: object, properties: {glaze: {type: string}, heat: {type: integer}, batchId: {type: string}}}
+    Order: {type: object, properties: {coupon: {type: string}, quantity: {type: integer}, note: {type: string}}}
+"""
+FIRE = "/kilns/k-1/fire"
+ORDER = {"coupon": "SPRING", "quantity": 2}
+DECIDED: dict[str, tuple[R, int, str, str | None]] = {
+    "gone": (R("DELETE", "/kilns/k-1"), 410, "The kiln has already been deleted.", "ALREADY_DONE"),
+    "done": (R("POST", FIRE), 409, "Kiln k-1 has already been fired.", "ALREADY_DONE"),
+    "somebody": (R("POST", "/orders", body=ORDER), 409, "only managers may do this", "ESCALATE"),
+    "ended": (R("POST", FIRE), 410, "The kiln is no longer connected", None),
+    "refused value": (R("POST", "/orders", body=ORDER), 409, "That coupon was closed", "MODIFY_PARAMS"),
+    "reference": (R("POST", FIRE, body={"batchId": "b-1"}), 500, "This batch b-1 is not approved", "MODIFY_PARAMS"),
+    "repeated": (R("POST", "/orders", body=ORDER), 422, "That coupon was closed", "MODIFY_PARAMS"),
+    "passing": (R("PATCH", "/kilns/k-1", body={"heat": 9}), 409, "Another firing is in progress", "WAIT_AND_RETRY"),
+    "named value": (R("PATCH", "/kilns/k-1", body={"heat": 9}), 409, "Kiln name is reserved", "MODIFY_PARAMS"),
+    "elsewhere": (R("PATCH", "/kilns/k-1", body={"heat": 9, "glaze": "x"}), 400, "The colour cannot be changed", None),
+    "about a value": (R("POST", "/orders", body=ORDER), 400, "The shop has expired", "MODIFY_PARAMS"),
+    "own state": (R("POST", FIRE), 500, "The database is not running", None),
+    "caller": (R("POST", FIRE), 400, "You must be logged in", "ESCALATE"),
+    "right": (R("POST", FIRE), 400, "You do not have permission to fire", "ESCALATE"),
+    "not offered": (R("POST", FIRE), 404, "Remote firing is disabled", "ESCALATE"),
+    "there": (R("POST", FIRE), 400, "The potter is already a member", "ESCALATE"),
+    "state": (R("POST", FIRE), 409, "The kiln is not connected", "ESCALATE"),
+    "fixed": (R("DELETE", "/kilns/k-1"), 400, "Cannot delete kiln k-1", "ESCALATE"),
+    "denied": (R("DELETE", "/kilns/k-1"), 500, "Cannot delete a shared kiln", "ESCALATE"),
+}
+"""For each row a refusal that it decides, and the action that is answered; None for silence."""
+
+
+def action(folder: Path, request: R, status: int, message: str) -> str | None:
+    fresh = engine_of(folder, DESCRIPTION)  # which has no translation of this answer yet
+    headers = {"content-type": "application/json"} if request.body is not None else {}
+    sent = R(request.method, request.path, request.query, headers, request.body)
+    feedback = feedback_about(fresh, sent, status, {"message": message})
+    return None if feedback is None else feedback["suggestions"][0]["action"]
+
+
+@pytest.mark.parametrize("row", answers.ROWS, ids=lambda one: one.name)
+def test_each_row_decides(row: answers.Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    request, status, message, expected = DECIDED[row.name]
+    deciding: list[str] = []
+    fits = answers._Refusal.fits
+
+    def noted(self: answers._Refusal, one: answers.Row) -> bool:
+        is_fit = fits(self, one)
+        if is_fit:
+            deciding.append(one.name)
+        return is_fit
+
+    monkeypatch.setattr(answers._Refusal, "fits", noted)
+    assert action(tmp_path, request, status, message) == expected
+    assert deciding[:1] == [row.name]
+
+
+RIGHTS: list[tuple[str, str, Json, str]] = [
+    ("POST", "/orders", ORDER, "only managers order more than 1"),
+    ("POST", "/orders", ORDER, "clerks cannot do this"),
+    ("POST", "/orders", ORDER, "your role does not let you order 2"),
+    ("POST", "/orders", ORDER, "coupon SPRING is for staff"),
+    ("POST", "/orders", ORDER, "quantity 2 is beyond what trainees may order"),
+    ("POST", "/orders", ORDER, "orders above 1 are countersigned by the matron"),
+    ("POST", "/orders", ORDER, "the coupon SPRING may only be redeemed by its owner"),
+    ("POST", "/orders", ORDER, "a second pair of eyes is needed for quantity 2"),
+    ("POST", "/orders", ORDER, "guests do not use coupons"),
+    ("POST", "/orders", ORDER, "SPRING: ask your supervisor"),
+    ("POST", "/orders", ORDER, "you are on the basic tier"),
+    ("POST", "/orders", ORDER, "this token is read-only"),
+    ("POST", "/orders", ORDER, "quantity needs the scope orders:bulk"),
+    ("POST", "/orders", ORDER, "Gold members only"),
+    ("PATCH", "/kilns/k-1", {"heat": 1300}, "heat 1300 is for master potters"),
+    ("PATCH", "/kilns/k-1", {"heat": 1300}, "apprentices fire up to 900"),
+    ("PATCH", "/kilns/k-1", {"heat": 1300}, "k-1 belongs to another studio"),
+    ("PATCH", "/kilns/k-1", {"glaze": "lead"}, "glaze lead requires a licence"),
+    ("PATCH", "/kilns/k-1", {"glaze": "lead"}, "glaze must be approved by the safety officer"),
+    ("PATCH", "/kilns/k-1", {"glaze": "lead"}, "the owner has locked the glaze"),
+    ("PATCH", "/kilns/k-1", {"glaze": "lead"}, "lead is not allowed for your account"),
+    ("DELETE", "/kilns/k-1", None, "kilns are removed by the janitor"),
+    ("DELETE", "/kilns/k-1", None, "not your kiln"),
+    ("POST", FIRE, {"batchId": "b-1"}, "batch b-1 is under embargo by the curator"),
+    ("POST", FIRE, {"batchId": "b-1"}, "nur die Leitung darf brennen"),
+    ("POST", FIRE, {"batchId": "b-1"}, "batchId b-1: réservé aux maîtres"),
+    ("POST", FIRE, {"heat": 900}, "heat above 800 after six needs the warden"),
+    ("POST", FIRE, {"heat": 900}, "Four eyes: heat 900 has one"),
+]
+
+
+def test_under_403_no_sentence_about_rights_is_no_matter_of_permission(tmp_path: Path) -> None:
+    engine = engine_of(tmp_path, DESCRIPTION)
+    assert len(RIGHTS) == 28
+    for method, path, body, message in RIGHTS:
+        request = R(method, path, {}, {"content-type": "application/json"} if body is not None else {}, body)
+        for answer in ({"message": message}, {"errors": [{"field": next(iter(body or ["x"])), "message": message}]}):
+            feedback = feedback_about(engine, request, 403, answer)
+            assert feedback is not None, message
+            assert [one["action"] for one in feedback["suggestions"]] == ["ESCALATE"], message
+            assert "no matter of permission" not in str(feedback)
+
+
+@pytest.mark.parametrize("message", ["Internal Server Error", "Something went wrong", ""])
+def test_before_an_opaque_fault_what_breaks_the_description_is_offered(tmp_path: Path, message: str) -> None:
+    engine = engine_of(tmp_path, DESCRIPTION)
+    request = R("POST", "/orders", {}, {"content-type": "application/json"}, {**ORDER, "quantity": "2"})
+    feedback = feedback_about(engine, request, 500, {"message": message})
+    assert feedback is not None
+    (suggestion,) = feedback["suggestions"]
+    assert suggestion["patch"][-1] == {"op": "replace", "path": "/body/quantity", "value": 2}
+    assert suggestion["safety"]["requires_confirmation"] is True
+    assert suggestion["confidence"]["value"] == 0.5
+    fine = R("POST", "/orders", {}, {"content-type": "application/json"}, ORDER)
+    assert feedback_about(engine, fine, 500, {"message": message}) is None
+    told = feedback_about(
+        engine, request, 500, {"message": "upstream connect error: connection refused by 10.0.0.7:80"}
+    )
+    assert told is None
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "expected"),
+    [
+        (412, "FAILED_PRECONDITION", "ESCALATE"),
+        (400, "FAILED_PRECONDITION", "ESCALATE"),
+        (412, "INVALID_ARGUMENT", None),
+    ],
+)
+def test_a_code_of_google_rpc_is_what_a_gateway_means(
+    tmp_path: Path, status: int, code: str, expected: str | None
+) -> None:
+    engine = engine_of(tmp_path, DESCRIPTION)
+    answer = {"error": {"code": status, "status": code, "message": "see the log"}}
+    feedback = feedback_about(engine, R("POST", FIRE), status, answer)
+    assert (None if feedback is None else feedback["suggestions"][0]["action"]) == expected
