@@ -200,6 +200,8 @@ SLOTS: Final = {
     "how": "(?:told|said)",
     "order": "(?:first|last|between)",
     "group": GROUPS,
+    "count": "(?:alone|among several)",
+    "part": PARTS,
     "_GROUPS.get(error.constraint, 'value')": GROUPS,
     "slot": "(?:field|thing|instead)",
     "place.name": "(?:content-type|accept|authorization|if-match)",
@@ -217,6 +219,8 @@ def templates() -> list[str]:
     for one in ast.walk(tree):
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == "append":
             given_ += one.args
+        elif isinstance(one, ast.AugAssign) and isinstance(one.value, ast.List | ast.Tuple):
+            given_ += one.value.elts
     return [pattern for value in given_ for pattern in patterns_of(value)]
 
 
