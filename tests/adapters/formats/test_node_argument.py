@@ -8,7 +8,7 @@ import pytest
 
 from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.reader import NeedsInput, Next
+from corrigible.schema.reader import NeedsInput
 from tests._support.by_description import engine_of, feedback_about, followed
 
 DESCRIPTION = """
@@ -42,12 +42,6 @@ def test_what_is_undefined_was_not_sent(engine: Engine, status: int) -> None:
     asked = outcome(engine, {"rounds": 3}, status, f"{OF_TEXT}undefined")
     assert isinstance(asked, NeedsInput)
     assert [one.pointer for one in asked.placeholders] == ["/body/passphrase"]
-
-
-def test_a_misspelt_member_is_renamed(engine: Engine) -> None:
-    renamed = outcome(engine, {"pasphrase": "long and dull", "rounds": 3}, 500, f"{OF_TEXT}undefined")
-    assert isinstance(renamed, Next)
-    assert renamed.request.body == {"passphrase": "long and dull", "rounds": 3}
 
 
 @pytest.mark.parametrize(("value", "received"), [(512, "type number (512)"), (None, "null")])

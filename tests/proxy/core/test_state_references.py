@@ -139,7 +139,6 @@ def test_a_column_that_may_not_be_null_is_asked_for(engine: Engine) -> None:
         "flow etlx not found",
         "Flow with id etlx was not found.",
         "The flow etlx does not exist",
-        "flow_id is unknown",
     ],
 )
 def test_what_a_member_refers_to_is_told_in_words(engine: Engine, message: str) -> None:

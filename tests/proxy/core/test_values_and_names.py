@@ -104,7 +104,6 @@ UNREAD = 'time: unknown unit " hours" in duration "2 hours"'
 @pytest.mark.parametrize(
     ("body", "message", "wanted"),
     [
-        ({"ttl": "2 hours"}, f'field "ttl": {UNREAD}', (CONFIRMED, {"ttl": 7200})),
         ({"ttl": "2 hours"}, "ttl is invalid", (CONFIRMED, {"ttl": 7200})),
         # Neither the unit that was not sent nor something that does not exist: the length itself is asked for.
         ({"delay": "2 hours"}, f"delay: {UNREAD}", (ASKED, ["/body/delay"])),
