@@ -151,11 +151,6 @@ def _members(body: dict[str, Json]) -> Iterator[tuple[str, Json]]:
         yield name, {"type": kinds[type(value)], **({"items": {}} if isinstance(value, list) else {})}
 
 
-@rows("said", ALL, ids=lambda said: f"{said.request}: {said.message}")
-def test_what_follows_from_a_sentence(said: Said, engine: Engine) -> None:
-    assert _followed(said, engine) == said.right
-
-
 @rows("said", OF_VALUES, ids=lambda said: said.message)
 def test_nothing_is_sent_by_a_guess(said: Said, engine: Engine) -> None:
     """What a sentence hints at is asked for: no other value is certain."""

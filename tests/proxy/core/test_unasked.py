@@ -176,6 +176,7 @@ VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
     "another word": ("POST", "/labels:create", {"id": 1}, 404, "Not Found"),
     "two changes": ("POST", "/parcels", {"zone": "noth"}, 400, "invalid zone noth"),
     "truth word": ("POST", "/parcels", {"mark": "YES"}, 400, "mark: 'YES' is not one of [True, 'true', 'yes', 'no']"),
+    "words alone": ("POST", "/parcels", {"free": 5}, 400, "free must be a string"),
     "zone": ("POST", "/parcels", {"due": "2026-01-31"}, 400, "due is not a valid date-time"),
 }
 """For each veto an edit that is sent without it."""
