@@ -29,10 +29,9 @@ from corrigible.rules.safety.decisive import READS, words
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.schema_repair.levels import REQUIRED
-from corrigible.rules.schema_repair.suggestion import Repair
 from corrigible.rules.schema_repair.route import has_segment, schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import ask, effects
+from corrigible.rules.schema_repair.suggestion import Repair, ask, effects
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, Reading, Said, read
 from corrigible.schema.exchange import Json, Protocol, Request

@@ -24,6 +24,7 @@ from urllib.parse import unquote
 
 from corrigible.adapters.formats.message.sent_values import SentValue, has_word
 from corrigible.adapters.formats.sent_places import sent_places
+from corrigible.adapters.reader.evidence import paths_said
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
 from corrigible.rules.safety.decisive import word_set
@@ -32,6 +33,7 @@ from corrigible.rules.safety.json_text import repaired_json
 from corrigible.rules.safety.nearness import is_same, is_slip, letters, split_words
 from corrigible.rules.schema_repair.suggestion import ANSWER
 from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import read
 from corrigible.schema.document import scalar_text
 from corrigible.schema.edit import after_edit
 from corrigible.schema.exchange import Json, Protocol, Request
@@ -293,6 +295,9 @@ class Edit:
             return False
         if error.message.strip() and not (may_be_about_names(error.message) or says_little(error.message)):
             return False
+        said = {letters(path[-1]) for path in paths_said(read(error.message))}
+        if said and said.isdisjoint(letters(name) for one in self.changes for name in one.names()):
+            return False  # a sentence names what no edit is about
         if any(_is_added(one) or _is_other_case(one) for one in self.changes):
             return False  # many servers read names in any case: the fault may be another one
         if any(self._speaks_of(one) for one in islice(sent_places(refused.request), MOST_TEXTS)):
