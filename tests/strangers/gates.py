@@ -32,7 +32,7 @@ from corrigible.adapters.reader import scorer
 from .case import FOLDER, OWN, Case, Figures, Stranger, fold, load, load_sentences, names
 from .judge import Episode, Kind, is_offered, judge, kind_of, wrong_edits
 from .page import PAGE, README, title, written, written_readme
-from .replay import Known, engine, replay, rpc_engine
+from .replay import Known, forget, replay
 from .said_otherwise import TELLINGS, Telling, in_nonsense, names_described, told
 
 BARS: Final = FOLDER / "bars.json"
@@ -118,19 +118,13 @@ def left_out(name: str) -> Iterator[None]:
     """Read as if a server had never been seen: with the weights of its fold, without rows that were added for it."""
     with ExitStack() as stack:
         if FOLD_WEIGHTS.exists():
-            _forget()
-            stack.callback(_forget)
+            forget()
+            stack.callback(forget)
             stack.enter_context(scorer.use(_fold_weights(FOLD_WEIGHTS)[fold(name)]))
         wordings = import_module("corrigible.rules.wordings") if find_spec("corrigible.rules.wordings") else None
         if wordings is not None and hasattr(wordings, "without"):
             stack.enter_context(wordings.without(name))
         yield
-
-
-def _forget() -> None:
-    """Start engines anew: they remember what they made of a refusal with the weights of then."""
-    engine.cache_clear()
-    rpc_engine.cache_clear()
 
 
 @cache

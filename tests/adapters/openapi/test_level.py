@@ -94,11 +94,20 @@ def test_into_an_object_that_may_be_null(hooks: Description) -> None:
     [
         ({"content_type": "form"}, "/body/config/content_type"),
         ({"config": {"url": "http://x", "active": False}}, "/body/active"),
-        ({"owner": {}, "name": "Ann"}, "/body/owner/name"),
     ],
-    ids=["nothing is missing there", "nor above", "a name that everything has"],
+    ids=["nothing is missing there", "nor above"],
 )
-def test_a_mere_chance_of_another_level_is_a_choice(hooks: Description, body: dict[str, Any], first: str) -> None:
+def test_what_one_other_place_declares_is_moved_once_that_is_confirmed_and_never_left_out(
+    hooks: Description, body: dict[str, Any], first: str
+) -> None:
+    outcome = read(hooks, {"channel": "c", "config": {"url": "http://x"}, **body})
+    assert isinstance(outcome, NeedsInput) and outcome.confirm
+    (offered,) = [one.suggestion for one in outcome.choices]
+    assert [offered.patch[-1].op, offered.patch[-1].path] == ["move", first]
+
+
+def test_under_a_name_that_everything_has_another_level_is_a_choice(hooks: Description) -> None:
+    body, first = {"owner": {}, "name": "Ann"}, "/body/owner/name"
     outcome = read(hooks, {"channel": "c", "config": {"url": "http://x"}, **body})
     assert isinstance(outcome, NeedsInput)
     offered = [one.suggestion for one in outcome.choices if one.suggestion.patch]

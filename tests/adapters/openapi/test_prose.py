@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.openapi.prose import told_in_prose
+from corrigible.adapters.openapi.schema_translator import told_in_prose
 from corrigible.rules.schema_repair.values import MEANT, number_meant
 
 SIGN = {"type": "integer", "enum": [1, -1]}

@@ -105,9 +105,9 @@ def test_what_a_server_misses_though_it_was_sent_belongs_under_the_name_of_the_m
 
 
 def test_another_name_for_the_model_is_corrected(engine: Engine) -> None:
-    (suggestion,) = feedback(engine, {"data": {"title": "Emma", "pages": 3}}, "Title can't be blank")["suggestions"]
+    suggestion, _ = feedback(engine, {"data": {"title": "Emma", "pages": 3}}, "Title can't be blank")["suggestions"]
     assert suggestion["patch"] == [{"op": "move", "from": "/body/data", "path": "/body/book"}]
-    assert "requires_confirmation" not in suggestion["safety"]
+    assert suggestion["safety"]["requires_confirmation"] is True
     for body in ({"data": {"title": "Emma", "colour": 3}}, {"where": {"title": "Emma"}}, {"old": {"title": "Emma"}}):
         other = feedback(engine, body, "Title can't be blank")["suggestions"]
         assert all(one["safety"].get("requires_confirmation") for one in other if "patch" in one)

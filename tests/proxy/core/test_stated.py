@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.core.told_violation import stated_violation, unknown_member
+from corrigible.rules.schema_repair.names import INSTEAD
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace
-from corrigible.rules.schema_repair.values import ONLY_ASKED
+from corrigible.rules.schema_repair.values import ONLY_ASKED, ONLY_TOLD
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
 from tests._support.rows import rows
@@ -62,7 +63,7 @@ def test_what_is_stated(pointer: str, constraint: str, stated: Any, keyword: str
     [
         ({"type": "string", "title": "t"}, {"maxLength": 1}, {"type": "string", "title": "t", "maxLength": 1}),
         ({"maxLength": 9}, {"maxLength": 1}, {"maxLength": 1}),
-        ({"type": "string", "pattern": "x"}, {"type": "array"}, {"type": "array"}),
+        ({"type": "string", "pattern": "x"}, {"type": "array"}, {"type": "array", "x-only-told": True}),
         ({"type": "integer", "minimum": 1}, {"type": "number"}, {"type": "number", "minimum": 1}),
         ({"type": "number", "minimum": 1}, {"type": "integer"}, {"type": "integer"}),
         ({"anyOf": [TEXT], "oneOf": [TEXT], "const": 1}, {"type": "array"}, {"type": "array"}),
@@ -82,6 +83,69 @@ def test_the_servers_word_beats_the_descriptions(declared: Any, stated: Any, joi
     violation = stated_violation(error, REQUEST, DeclaredPlace(declared))
     assert violation is not None
     assert violation.schema == joined
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        "max_tokens is deprecated, please use max_completion_tokens instead",
+        "Unknown parameter: max_tokens. Instead, use `max_completion_tokens`",
+        "max_tokens was renamed to max_completion_tokens",
+        "max_tokens has been replaced by 'max_completion_tokens'.",
+        "max_tokens is deprecated in favor of max_completion_tokens",
+        "Use the new max_completion_tokens parameter instead of max_tokens",
+        "Use parameter max_completion_tokens rather than max_tokens",
+        "max_tokens is now called max_completion_tokens",
+    ],
+)
+def test_the_name_that_a_server_has_instead(message: str) -> None:
+    request = Request("POST", "/x", body={"max_tokens": 5})
+    violation = stated_violation(Violation(message=message, pointer="/body/max_tokens"), request, DeclaredPlace({}))
+    assert violation is not None
+    assert (violation.keyword, violation.schema[INSTEAD]) == ("additionalProperties", "max_completion_tokens")
+
+
+@rows(
+    ("message", "value", "wanted"),
+    [
+        ("model 'a-1' is deprecated, use 'a-2' instead", "a-1", "a-2"),
+        ("model a-1 was replaced by a-2", "a-1", "a-2"),
+        ("model a-1 was replaced by a-2", "a-3", None),  # nothing is said of what was sent
+        ("model: use another value instead", "a-1", None),
+        ("model: use it instead", "a-1", None),
+        ("model a-1 is not known", "a-1", None),
+    ],
+)
+def test_the_value_that_a_server_has_instead(message: str, value: str, wanted: str | None) -> None:
+    request = Request("POST", "/x", body={"model": value})
+    violation = stated_violation(Violation(message=message, pointer="/body/model"), request, DeclaredPlace(TEXT))
+    found = violation if violation is not None and violation.keyword == "const" else None
+    assert (None if found is None else found.schema["const"]) == wanted
+    assert found is None or found.schema[ONLY_TOLD] is True
+
+
+@rows(
+    ("message", "value", "pattern"),
+    [
+        ("must start with 'cus_'", "42", "^cus_"),
+        ('should begin with "x/"', "y", "^x/"),
+        ("must be prefixed with cus_", "42", "^cus_"),
+        ("is not valid, e.g. cus_17", "42", "^cus_"),
+        ("use provider/model, for example `acme/one`", "one", "^acme/"),
+        ("must start with 'cus_'", "cus_42", None),
+        ("must not start with 'cus_'", "42", None),
+        ("must start with a letter", "42", None),
+        ("for example `acme/two`", "one", None),  # the beginning of another one
+        ("for example red", "42", None),
+        ("must start with 'cus_'", 42, None),
+    ],
+)
+def test_a_beginning_that_a_text_shows(message: str, value: Any, pattern: str | None) -> None:
+    request = Request("POST", "/x", body={"a": value})
+    violation = stated_violation(Violation(message=message, pointer="/body/a"), request, DeclaredPlace(TEXT))
+    assert (None if violation is None else violation.schema["pattern"]) == pattern
+    assert violation is None or violation.schema[ONLY_TOLD] is True
 
 
 def test_what_is_missing_has_what_is_declared_around_it() -> None:

@@ -55,7 +55,9 @@ def post(body: Any) -> Request:
 
 def test_what_a_403_says_is_lacking_is_given_its_name(engine: Engine) -> None:
     found = outcome(engine, post({"post_id": 7}), 403, "Sorry, you are not allowed to comment without a post.")
-    assert isinstance(found, Next) and found.request.body == {"post": 7}
+    assert isinstance(found, NeedsInput) and found.confirm
+    (patch,) = [one.suggestion.patch for one in found.choices if one.suggestion.patch]
+    assert [patch[-1].op, patch[-1].from_, patch[-1].path] == ["move", "/body/post_id", "/body/post"]
 
 
 @pytest.mark.parametrize(

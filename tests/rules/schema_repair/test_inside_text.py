@@ -134,15 +134,20 @@ def test_a_text_with_half_a_surrogate_pair_is_asked_for_as_a_whole(engine: Engin
     assert [one["pointer"] for one in document["suggestions"][0]["placeholders"]] == ["/query/where"]
 
 
-def test_a_choice_inside_is_a_choice_of_texts(engine: Engine) -> None:
+def test_a_move_inside_that_is_to_be_confirmed_is_one_of_the_text(engine: Engine) -> None:
     request, document = feedback(engine, '{"by": "owner"}', ANSWERS[0])
+    (moved,) = document["suggestions"]
+    op = moved["patch"][-1]
+    assert (op["path"], orjson.loads(op["value"])) == ("/query/where", {"sort": {"by": "owner"}})
+    assert moved["safety"]["requires_confirmation"] is True
+    assert not isinstance(apply(parse(document), request), Next)
+
+
+def test_a_choice_inside_is_a_choice_of_texts(engine: Engine) -> None:
+    request, document = feedback(engine, '{"size": ["1", "2"]}', ANSWERS[0])
     assert document["type"] == "intent_disambiguation"
-    written = [one["patch"][-1] for one in document["suggestions"]]
-    assert [(op["path"], orjson.loads(op["value"])) for op in written] == [
-        ("/query/where", {"sort": {"by": "owner"}}),
-        ("/query/where", {}),
-    ]
-    assert [one["safety"].get("loses") for one in document["suggestions"]] == [None, ["/query/where"]]
+    written = [orjson.loads(one["patch"][-1]["value"]) for one in document["suggestions"]]
+    assert written == [{"size": 1}, {"size": 2}]
     assert not isinstance(apply(parse(document), request), Next)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.openapi.prose import is_shaped
+from corrigible.adapters.openapi.schema_translator import is_shaped
 from corrigible.rules.schema_repair.json_schema import all_types, choices, kind_of, member, parts, types
 from tests._support.counted import counted
 from tests._support.rows import rows

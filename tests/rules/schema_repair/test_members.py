@@ -177,8 +177,9 @@ def test_what_is_not_known_is_left_out_only_when_somebody_says_so() -> None:
         place = "/body/colour" if request.body else "/query/colour"
         repaired = said(place, "additionalProperties", {}, request, ("name",))
         (suggestion,) = repaired.suggestions
-        assert repaired.type == "intent_disambiguation"
+        assert repaired.type == "recovery_guidance"
         assert suggestion["safety"]["changes_intent"] is True
+        assert suggestion["safety"]["requires_confirmation"] is True
         assert suggestion["parameters"] == {"colour": None}
         assert isinstance(follow(repaired, request), NeedsInput)
 
@@ -206,7 +207,7 @@ def test_what_may_limit_the_call_is_not_dropped_without_asking(request_: Request
 def test_reading_without_a_filter_is_flagged() -> None:
     request = Request("GET", "/things", query={"max_price": "3"})
     (suggestion,) = said("/query/max_price", "additionalProperties", {}, request, ("page",)).suggestions
-    assert suggestion["safety"] == {"side_effects": "none", "changes_intent": True}
+    assert suggestion["safety"] == {"side_effects": "none", "changes_intent": True, "requires_confirmation": True}
     assert suggestion["patch"][-1] == {"op": "remove", "path": "/query/max_price"}
 
 

@@ -201,3 +201,11 @@ def test_what_only_separates_words_is_put_right(sent: str, allowed: list[str], t
 )
 def test_other_numbers_are_other_values(sent: str, allowed: list[str]) -> None:
     assert repair_value("enum", sent, {"enum": allowed}, Place(name="v")) == []
+
+
+def test_who_only_reads_confirms_another_word_that_is_no_slip() -> None:
+    request = Request("GET", "/things", query={"expand": "metadata", "sort": "colour"})
+    (suggestion,) = said("/query/expand", "enum", {"enum": ["mandate", "customer"]}, request).suggestions
+    assert "placeholders" in suggestion or suggestion["safety"]["requires_confirmation"] is True
+    (slip,) = said("/query/sort", "enum", {"enum": ["color", "size"]}, request).suggestions
+    assert "requires_confirmation" not in slip["safety"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corrigible.rules.schema_repair.names import (
-    is_longer_form,
+    INSTEAD,
     may_limit,
     misspelt,
     near_names,
@@ -156,7 +156,7 @@ def test_the_only_undeclared_member_may_be_the_missing_one_if_the_caller_confirm
     violation = SchemaViolation("/body/tint", "required", {}, siblings=("tint", "note"), parent_schema=schema)
     renaming = rename_only_undeclared(violation, request)
     assert renaming is not None
-    (suggestion,) = renaming.proposal.suggestions
+    (suggestion,) = renaming.suggestions
     assert suggestion["patch"][-1] == {"op": "move", "from": "/body/colour", "path": "/body/tint"}
     assert suggestion["safety"]["requires_confirmation"] is True
     assert rename_only_undeclared(violation._replace(pointer="/body/note"), request) is None
@@ -164,37 +164,14 @@ def test_the_only_undeclared_member_may_be_the_missing_one_if_the_caller_confirm
     assert rename_only_undeclared(violation._replace(pointer="/headers/tint"), headed) is None
 
 
-@pytest.mark.parametrize(
-    ("name", "meant", "siblings", "is_likely"),
-    [
-        ("text", "content", ("content", "note"), True),
-        ("text", "comment", ("comment", "note"), False),
-        ("ids", "itemIds", ("itemIds",), True),  # there is nothing else that it can be
-        ("ids", "itemIds", ("itemIds", "ownerIds"), False),
-        ("ids", "itemNames", ("itemNames",), False),
-    ],
-)
-def test_a_name_of_the_same_kind_is_the_first_thing_to_be_confirmed(
-    name: str, meant: str, siblings: tuple[str, ...], is_likely: bool
-) -> None:
-    request = Request("POST", "/things", body={name: "red"})
-    schema: dict[str, Json] = {"properties": {one: {} for one in siblings}, "x-required": [meant]}
-    violation = SchemaViolation(f"/body/{meant}", "required", {}, siblings=siblings, parent_schema=schema)
-    renaming = rename_only_undeclared(violation, request)
-    assert renaming is not None
-    assert (renaming.is_sure, renaming.is_likely) == (False, is_likely)
-
-
 def test_a_member_that_nobody_knows_may_be_the_only_missing_one() -> None:
     request = Request("POST", "/things", body={"colour": "red"})
     schema = around("tint", tint={"type": "string"})
     proposal = undeclared(SchemaViolation("/body/colour", "additionalProperties", schema, "red"), request, "1.")
     assert proposal is not None
-    renamed, left_out = proposal.suggestions
+    (renamed,) = proposal.suggestions
     assert renamed["patch"][-1] == {"op": "move", "from": "/body/colour", "path": "/body/tint"}
     assert renamed["safety"]["requires_confirmation"] is True
-    assert left_out["patch"][-1] == {"op": "remove", "path": "/body/colour"}
-    assert {one["group"]["relation"] for one in proposal.suggestions} == {"one_of"}
 
 
 def test_of_two_members_that_are_as_near_to_one_name_neither_takes_it() -> None:
@@ -225,45 +202,16 @@ def test_a_name_is_taken_by_the_member_that_is_nearest_to_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "meant", "free", "is_it"),
-    [
-        ("query", "search_query", ["search_query", "limit"], True),
-        ("searchTerm", "term", ["term"], True),
-        ("query", "search_query", ["search_query", "saved_query"], False),  # either
-        ("version", "new_version", ["new_version"], False),  # perhaps the old one
-        ("id", "user_id", ["user_id"], False),
-        ("address", "billing_address", ["billing_address"], False),
-        ("rate", "max_rate", ["max_rate"], False),
-        ("query", "query", ["query"], False),
-        ("colour", "search_query", ["search_query"], False),
-    ],
+    ("name", "meant"), [("user", "user_name"), ("file", "file_id"), ("query", "search_query"), ("colour", "tint")]
 )
-def test_the_longer_form_of_a_name(name: str, meant: str, free: list[str], is_it: bool) -> None:
-    assert is_longer_form(name, meant, free) is is_it
-
-
-@pytest.mark.parametrize(("name", "is_sure"), [("query", True), ("colour", False)])
-def test_the_longer_form_of_the_only_undeclared_name_is_no_choice(name: str, is_sure: bool) -> None:
-    schema = around("search_query", search_query={"type": "string"})
-    request = Request("POST", "/searches", body={name: "x"})
-    known = ("note", "search_query")
-    violation = SchemaViolation("/body/search_query", "required", {}, siblings=known, parent_schema=schema)
-    renaming, repaired = rename_only_undeclared(violation, request), repair(violation, request, "1.")
-    assert renaming is not None
-    assert repaired is not None
-    assert renaming.is_sure is is_sure
-    assert len(repaired.suggestions) == (1 if is_sure else 2)
-    assert ("requires_confirmation" in repaired.suggestions[0]["safety"]) is not is_sure
-
-
-@pytest.mark.parametrize(("name", "meant"), [("user", "user_name"), ("file", "file_id")])
-def test_whom_a_longer_name_is_about_and_an_identifier_are_confirmed(name: str, meant: str) -> None:
+def test_the_only_undeclared_name_for_the_only_missing_one_is_confirmed(name: str, meant: str) -> None:
     schema = around(meant, **{meant: {"type": "string"}})
     request = Request("POST", "/rooms/7/ban", body={name: "bob"})
     violation = SchemaViolation(f"/body/{meant}", "required", {}, siblings=("note", meant), parent_schema=schema)
     repaired = repair(violation, request, "1.")
     assert repaired is not None
-    (suggestion,) = repaired.suggestions
+    suggestion, question = repaired.suggestions
+    assert question["placeholders"][0]["pointer"] == f"/body/{meant}"
     assert suggestion["safety"]["requires_confirmation"] is True
 
 
@@ -334,3 +282,113 @@ def test_a_short_form_of_a_declared_name(
     moves = [one for one in proposal.suggestions if one["patch"][-1]["op"] == "move"]
     assert [one["patch"][-1]["path"] for one in moves] == ([] if target is None else [target])
     assert all(("requires_confirmation" in one["safety"]) is is_confirmed for one in moves)
+
+
+LIMITS = {"type": "object", "properties": {"requests": {"type": "object"}, "limits": {"type": "object"}}}
+
+
+def unknown(name: str, body: Json, *, form: bool = False, **declared: Json) -> list[Json]:
+    schema: dict[str, Json] = {"type": "object", "properties": declared}
+    violation = SchemaViolation(f"/body/{name}", "additionalProperties", schema, body[name], tuple(declared))
+    proposal = undeclared(violation, Request("POST", "/x", body=body, form=form), "1.")
+    assert proposal is not None
+    return [one.get("patch", [{"op": "ask"}])[-1] | one["safety"] for one in proposal.suggestions]
+
+
+@pytest.mark.parametrize("beside", [{}, {"resources": None}, {"resources": {"limits": {}}}])
+def test_what_the_object_beside_it_declares_is_moved_and_never_left_out(beside: dict[str, Json]) -> None:
+    (moved,) = unknown("requests", {"requests": {"cpu": "50m"}, **beside}, resources=LIMITS)
+    assert (moved["op"], moved["path"]) == ("move", "/body/resources/requests")
+    assert moved["requires_confirmation"] is True
+
+
+@rows(
+    ("name", "rest"),
+    [
+        ("definitions", {"properties": {"u": {"$ref": "#/definitions/User"}}}),
+        ("a/b", {"u": "#/x/a~1b"}),
+        ("user", {"url": "https://example.com/${user}/x"}),
+        ("user", {"text": "Dear {{ user }},"}),
+        ("card", {"type": "card"}),
+        ("colour", {"required": ["colour"]}),
+    ],
+)
+def test_nothing_is_left_out_that_something_else_refers_to(name: str, rest: dict[str, Json]) -> None:
+    body = {name: {"x": 1}, **rest}
+    violation = SchemaViolation(f"/body/{name.replace('/', '~1')}", "additionalProperties", {}, body[name])
+    proposal = undeclared(violation, Request("POST", "/x", body=body), "1.")
+    assert proposal is not None
+    assert all("patch" not in one for one in proposal.suggestions)
+    left = undeclared(violation, Request("POST", "/x", body={name: {"x": 1}, "note": f"no {name}s"}), "1.")
+    assert left is not None and left.suggestions[0]["patch"][-1]["op"] == "remove"
+
+
+ADDRESS = {"type": "object", "properties": {"city": {"type": "string"}, "zip": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "declared", "path", "confirms"),
+    [
+        ("address.city", "Bonn", ADDRESS, "/body/address/city", None),
+        ("address[city]", "Bonn", ADDRESS, "/body/address/city", None),
+        ("address.zip", "53111", ADDRESS, "/body/address/zip", None),
+        ("address.street", "x", ADDRESS, "/body/address/street", True),
+        ("address.zip", "none", ADDRESS, "", None),
+        ("address.0.city", "Bonn", {"type": "array"}, "", None),
+        ("address.city", "Bonn", {"type": "string"}, "", None),
+    ],
+)
+def test_a_name_that_leads_into_a_declared_member_is_never_left_out(
+    name: str, value: str, declared: Json, path: str, confirms: bool | None
+) -> None:
+    (one,) = unknown(name, {name: value, "note": "n"}, form=True, address=declared)
+    assert (one["op"], one.get("path", "")) == ("move" if path else "ask", path)
+    assert one.get("requires_confirmation") is confirms
+
+
+def test_a_place_that_is_taken_stays() -> None:
+    body = {"address.city": "Bonn", "address": {"city": "Berlin"}}
+    assert [one["op"] for one in unknown("address.city", body, address=ADDRESS)] == ["ask"]
+    kept = {"address.city": "Bonn", "address": {"zip": 5}}
+    assert [one["path"] for one in unknown("address.city", kept, address=ADDRESS)] == ["/body/address/city"]
+
+
+@rows(
+    ("declared", "body", "confirms"),
+    [
+        ({}, {"old": 5}, True),  # the text alone says it
+        ({"new": {"type": "integer"}}, {"old": 5}, None),
+        ({"new": {"type": "string"}}, {"old": 5}, True),
+        ({"old": {}, "new": {"type": "integer"}}, {"old": 5}, True),  # the description has both
+    ],
+)
+def test_the_name_that_the_server_has_instead_keeps_the_value(
+    declared: dict[str, Json], body: Json, confirms: bool | None
+) -> None:
+    schema: dict[str, Json] = {"type": "object", "properties": declared, INSTEAD: "new"}
+    violation = SchemaViolation("/body/old", "additionalProperties", schema, body["old"], tuple(declared))
+    proposal = undeclared(violation, Request("POST", "/x", body=body), "1.")
+    assert proposal is not None
+    (suggestion,) = proposal.suggestions
+    assert suggestion["patch"][-1] == {"op": "move", "from": "/body/old", "path": "/body/new"}
+    assert suggestion["safety"].get("requires_confirmation") is confirms
+    taken = undeclared(violation, Request("POST", "/x", body={**body, "new": 6}), "1.")
+    assert taken is not None and taken.suggestions[0]["patch"][-1]["op"] == "remove"
+
+
+@pytest.mark.parametrize(
+    ("body", "declared", "is_moved"),
+    [
+        ({"resources": None, "requests": {"cpu": 1}}, {}, True),
+        ({"resources": {}, "requests": {"cpu": 1}}, {}, True),
+        ({"resources": None, "note": 1, "requests": {"cpu": 1}}, {}, False),  # it stands elsewhere
+        ({"requests": {"cpu": 1}, "resources": None}, {}, False),
+        ({"resources": None, "requests": 5}, {}, False),
+        ({"resources": None, "requests": {"cpu": 1}}, {"resources": {"type": "string"}}, False),
+        ({"resources": None, "requests": {"cpu": 1}}, {"resources": {"properties": {"limits": {}}}}, False),
+    ],
+)
+def test_what_is_not_indented_goes_into_what_is_empty_before_it(body: Json, declared: Json, is_moved: bool) -> None:
+    (one,) = unknown("requests", body, **declared)
+    assert one["op"] == ("move" if is_moved else "remove")
+    assert one["requires_confirmation"] is True

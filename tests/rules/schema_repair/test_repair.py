@@ -132,8 +132,6 @@ def test_what_keeps_the_meaning_is_repaired_and_what_only_the_caller_has_is_aske
         ("format", {"format": "uri"}, "example.com/hook", "https://example.com/hook"),
         ("format", {"format": "hostname"}, "https://example.com/x", "example.com"),
         ("pattern", {"pattern": "^[A-Z]{2}$"}, "de", "DE"),
-        ("pattern", {"pattern": r"^[A-Za-z0-9.\-]+$"}, "my repo", "my-repo"),
-        ("pattern", {"pattern": r"^[A-Za-z0-9_]+$"}, "my repo", "my_repo"),
         ("pattern", {"pattern": "^refs/heads/.+$"}, "main", "refs/heads/main"),
         ("pattern", {"pattern": "^sha256:[a-f0-9]{4}$"}, "beef", "sha256:beef"),
         ("type", {"type": "string"}, {"id": "cus_1", "name": "x"}, "cus_1"),
@@ -145,6 +143,67 @@ def test_what_changes_the_meaning_says_so(keyword: str, schema: dict[str, Json],
     (suggestion,) = repaired.suggestions
     assert suggestion["safety"]["changes_intent"] is True
     assert_outcome(repaired, request, wanted)
+
+
+@rows(
+    ("keyword", "schema", "value", "wanted"),
+    [
+        ("pattern", {"pattern": r"^[A-Za-z0-9.\-]+$"}, "my repo", "my-repo"),
+        ("pattern", {"pattern": r"^[A-Za-z0-9_]+$"}, "my repo", "my_repo"),
+        ("pattern", {"pattern": "^cus_[0-9]+$"}, "42", "cus_42"),
+        ("pattern", {"pattern": "^cus_"}, "42", "cus_42"),
+        ("pattern", {"pattern": r"^app\.prod\.[a-z]+$"}, "web", "app.prod.web"),
+        ("type", {"type": "string"}, ["a", "b", "c", "d"], "a,b,c,d"),
+        ("type", {"type": "string", "x-only-told": True}, 5, "5"),
+        (
+            "type",
+            {"type": "object", "required": ["title"], "properties": {"title": {"type": "string"}}},
+            "T",
+            {"title": "T"},
+        ),
+    ],
+)
+def test_what_one_piece_of_evidence_speaks_for_is_confirmed(
+    keyword: str, schema: dict[str, Json], value: Json, wanted: Json
+) -> None:
+    repaired = said("/body/a", keyword, schema, sent(value))
+    (suggestion,) = repaired.suggestions
+    assert suggestion["patch"][-1]["value"] == wanted
+    assert suggestion["safety"]["requires_confirmation"] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("duration", 3600), ("a", ["x y", "z"]), ("timeout", 5), ("a", ["x", "y,z"]), ("a", ["x"] * 300)],
+)
+def test_a_text_that_nobody_knows_is_asked_for(name: str, value: Json) -> None:
+    request = post({name: value})
+    outcome = follow(said(f"/body/{name}", "type", {"type": "string"}, request), request)
+    assert isinstance(outcome, NeedsInput)
+
+
+@pytest.mark.parametrize(
+    ("other", "encoded", "confirms"),
+    [
+        ("bar!", "YmFyIQ==", None),  # it is sent as it is, too
+        ("hello123", None, True),  # a word that can be read as base64 by chance
+        ("aGVsbG8gd29ybGQhIQ==", None, None),
+        (5, None, None),
+    ],
+)
+def test_texts_of_one_object_that_have_to_be_base64_are_encoded_together(
+    other: Json, encoded: str | None, confirms: bool | None
+) -> None:
+    encoded_text = {"type": "string", "format": "byte"}
+    around = {"type": "object", "properties": {"key": encoded_text, "value": encoded_text, "name": {"type": "string"}}}
+    request = post({"key": "foo!", "value": other, "name": "abcd"})
+    violation = SchemaViolation("/body/key", "format", encoded_text, "foo!", parent_schema=around)
+    repaired = repair(violation, request, "1.")
+    assert repaired is not None
+    (suggestion,) = repaired.suggestions
+    written = {op["path"]: op["value"] for op in suggestion["patch"] if op["op"] == "replace"}
+    assert written == {"/body/key": "Zm9vIQ=="} | ({"/body/value": encoded} if encoded else {})
+    assert suggestion["safety"].get("requires_confirmation") is confirms
 
 
 def test_words_that_may_be_joined_by_several_marks_are_a_choice() -> None:

@@ -50,11 +50,11 @@ def test_such_a_body_is_asked_for(text: str) -> None:
     [
         (
             '{"user": "a", "password": "p-1",}',
-            "Send the same text without the comma before line 1, column 33.",
+            "Send valid JSON. At line 1, column 33 a member name in double quotes is expected.",
         ),
         (
             '{"password": "p-1",\n"tags": ["a",\n]}',
-            "Send the same text without the comma before line 3, column 1.",
+            "Send valid JSON. At line 3, column 1 a value is expected.",
         ),
         (
             '{"password": "p-1", \'user\': 1}',

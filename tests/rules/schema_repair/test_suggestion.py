@@ -17,7 +17,6 @@ from corrigible.rules.schema_repair.suggestion import (
     guards,
     is_secret,
     merged,
-    options,
 )
 from corrigible.schema.exchange import Request
 from tests._support.rows import rows
@@ -148,15 +147,6 @@ def test_edits() -> None:
     other = {"op": "test", "path": "/method", "value": "GET"}
     assert edit(VIOLATION, REQUEST, [other], "m")["safety"]["side_effects"] == "certain"
     assert [effects(method) for method in ("GET", "HEAD", "OPTIONS", "POST")] == ["none", "none", "none", "certain"]
-
-
-def test_a_group_stands_before_what_is_said_about_it() -> None:
-    one = edit(VIOLATION, REQUEST, [put("/body/a")], "m", verified=True)
-    (marked,) = options([one], "2.").suggestions
-    names = list(marked)
-    assert marked["group"] == {"id": "2.1", "relation": "one_of"}
-    assert names[names.index("group") + 1] == "verification"
-    assert {name: value for name, value in marked.items() if name != "group"} == one
 
 
 def test_questions() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from corrigible.adapters.openapi.prose import told_in_prose, told_values
+from corrigible.adapters.openapi.schema_translator import told_in_prose, told_values
 from corrigible.adapters.operation import COMMON_BASE
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.schema_repair.body import is_json_patch_media

@@ -519,7 +519,11 @@ class SchemaChecker:
             yield self._unknown(path, locate)
         else:
             spot = locate(path)
-            yield SchemaViolation(spot.pointer, name, self._broken_schemas(tuple(error.schema_path[:-1])), spot.value)
+            broken = SchemaViolation(
+                spot.pointer, name, self._broken_schemas(tuple(error.schema_path[:-1])), spot.value
+            )
+            is_beside = name == "format" and len(path) > 0 and isinstance(path[-1], str)
+            yield broken._replace(parent_schema=self._declared(path[:-1]).closed) if is_beside else broken
 
     def _missing(self, path: Path, locate: Locate) -> SchemaViolation:
         inner = small(self._declared(path[:-1]).members.get(str(path[-1]), {}), self.schema)

@@ -218,6 +218,8 @@ def _of_form(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
                 yield f"told, {'absent' if place.is_absent else 'sent'}, {_GROUPS.get(error.constraint, 'value')}"
         else:
             yield from _of_path(place, told[1:], "told")
+    elif isinstance(steps_told := error.native.get("told_place") or error.native.get("relative_place"), list):
+        yield from _of_path(place, [str(one) for one in steps_told], "told")
     for path in facts.paths:
         yield from _of_path(place, path, "said")
 

@@ -22,8 +22,15 @@ from corrigible.rules.safety.loss import LookupResult
 from corrigible.rules.schema_repair.suggestion import Repair, result_of
 from corrigible.schema.exchange import Exchange, Json, Protocol
 
-from .alternative_reason import CODES, Reason, may_be_about_the_operation, reason_for_another
-from .alternative_search import Candidate, Search, is_complete
+from .alternative_search import (
+    CODES,
+    Candidate,
+    Reason,
+    Search,
+    is_complete,
+    may_be_about_the_operation,
+    reason_for_another,
+)
 from .api_profile import ApiProfile, RefusalCase
 from .dry_run import dry_run
 from .intent import with_shifted_meanings

@@ -413,7 +413,7 @@ def about_value(reading: Reading, request: Request, names: Collection[str]) -> s
         for place, _ in islice(values_in(value, at), _MOST_VALUES)
     ]
     named = [one for one in places if (own := _stems_of(one)) and own <= told and not own <= here]
-    if len(places) == 1 and (own := {*_stems(_name_at(places[0]))}) and own <= told - here:
+    if len(places) == 1 and (only := {*_stems(_name_at(places[0]))}) and only <= told - here:
         return places[0]  # whatever it is called, it is the only one
     alike = [one for one in places if not told.isdisjoint(_stems_of(one) - here)]
     if len(alike) == 1:

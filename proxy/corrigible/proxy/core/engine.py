@@ -28,7 +28,7 @@ from corrigible.schema.document import pointer_problem
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .alternative import has_mappings, has_substitute, with_alternative
-from .alternative_reason import may_be_about_the_operation
+from .alternative_search import may_be_about_the_operation
 from .api_profile import (
     ApiProfile,
     Explanation,
@@ -50,7 +50,7 @@ from .merge import merge_suggestions
 from .mounted import mounted
 from .relay_seal import Relay
 from .relayed_feedback import relayed_feedback
-from .request_at_fault import ABOUT_THE_REQUEST
+from .request_at_fault import ABOUT_THE_REQUEST, SERVER_FAULT
 from .told_fault import told_fault
 from .translation import Translation
 
@@ -319,7 +319,8 @@ def _reason_unmatched(case: RefusalCase) -> str:
 def _is_judged_unread(match: MatchedOperation, exchange: Exchange) -> bool:
     """Whether a refusal that no format reads goes on: a description or a mapping may say what follows all the same."""
     profile = match.profile
-    if exchange.status in ABOUT_THE_REQUEST and profile.described is not None:
+    is_fault = exchange.status == SERVER_FAULT and match.operation != ""
+    if (exchange.status in ABOUT_THE_REQUEST or is_fault) and profile.described is not None:
         return True
     return exchange.status >= 400 and not match.is_wrapped and has_mappings(profile, exchange)
 

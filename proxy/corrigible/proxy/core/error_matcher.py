@@ -29,6 +29,7 @@ from corrigible.rules.schema_repair.route import has_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import ANSWER, Repair, ask, is_secret, result_of, stated_by_answer
 from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import Kind, read
 from corrigible.schema.exchange import Json, Protocol, Request
 
 from .answer_form import violation_of_accept
@@ -45,7 +46,7 @@ from .state import ReadsState, suggest_by_state
 from .stated_limits import with_stated_limits
 from .told_together import moved_from, rank, with_members_told
 from .verify import drop_invalid
-from .vetoes import gated
+from .vetoes import confirmed, gated
 from .violation_finder import ViolationFinder
 from .xml_element import repair_element
 
@@ -61,6 +62,12 @@ _MAY_TELL_A_PLACE = _ABOUT_VALUES | {409}
 _FORBIDDEN = 403
 _NOT_FOUND = 404
 _SERVER_FAULT = 500
+_EVEN = 0.5
+"""Confidence that a fault of the server is about what breaks the description."""
+_MOST_OF_A_FAULT = 3
+_MOST_WORDS_OF_A_FAULT = 6
+"""A longer text says what failed."""
+_FEW_WORDS = 4
 _MOST_VIOLATIONS = 32
 """Schema violations of one exchange that are looked at: for more there is no room in an answer."""
 
@@ -175,6 +182,8 @@ class ErrorMatcher:
                 result = self._at_likeliest(number)
             if result is None:
                 result = self._as_a_whole(number)
+            if result is None:
+                return self._of_opaque_fault(number)
         return [result] if result is not None else []
 
     def decided(self, result: RuleResult, error: Violation) -> RuleResult:
@@ -374,6 +383,20 @@ class ErrorMatcher:
         if repaired is None:
             return None
         return _with_confidence(result_of(repaired, _DESCRIPTION), sum(one.confidence for one in asked))
+
+    def _of_opaque_fault(self, number: int) -> list[RuleResult]:
+        """Offer, for confirmation, what the description finds wrong with a request before which a server failed."""
+        case, error = self._case, self._case.errors[number]
+        length = len(error.message.split())
+        is_fault = length <= _MOST_WORDS_OF_A_FAULT and bool(read(error.message).of(Kind.FAULT))
+        is_opaque = is_fault or length < _FEW_WORDS
+        if case.exchange.status != _SERVER_FAULT or case.request.protocol is not Protocol.HTTP or not is_opaque:
+            return []
+        if self._settled or any(one.pointer for one in case.errors):
+            return []
+        found = list(self._repaired_candidates(self._violations_at()[:_MOST_OF_A_FAULT], number))
+        results = [_with_confidence(result, _EVEN) for _, result in found]
+        return [one.with_suggestions([confirmed(each) for each in one.suggestions]) for one in results]
 
     def _by_state(self, number: int) -> Results:
         """Look up what the description lets us read, where the description was given to the proxy."""

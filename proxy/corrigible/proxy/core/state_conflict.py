@@ -1,5 +1,12 @@
 """What the state of an API says about a conflict: it is there already, as it was wanted or otherwise, or has changed.
 
+| the answer, or a look-up, shows                | what follows                                                  |
+|------------------------------------------------|---------------------------------------------------------------|
+| all that was sent                              | it has been done already                                      |
+| what was sent in part                          | other values are asked for, or a change of what exists        |
+| another version than the request names         | the version that it has now, or the question for it           |
+| a resource that gets the name of another one   | another name is asked for                                     |
+
 Knows: what a request creates or changes, how that is read. Does not know: rules, which API it is.
 """
 
@@ -9,6 +16,8 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
+
+import orjson
 
 from corrigible.adapters.openapi.related_reads import Creation, Item
 from corrigible.rules.engine.evaluate import RuleResult
@@ -21,24 +30,191 @@ from corrigible.rules.safety.stored import is_wrapper, unmet_values
 from corrigible.rules.schema_repair.listing import with_references
 from corrigible.rules.schema_repair.route import schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask, edit, is_secret, options
+from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask, edit, guarded_edit, is_secret, options
+from corrigible.rules.wordings import Kind, read
 from corrigible.schema.document import scalar_text
-from corrigible.schema.exchange import Json, Request
+from corrigible.schema.edit import same_json
+from corrigible.schema.exchange import Exchange, Json, Request
 
 from .absent_thing import EVEN
-from .existing_told import ask_for_others, existing_told, is_as_asked
 from .state_reader import (
     EXISTS_ALREADY,
     MOST_OFFERED,
+    STALE,
     TAKEN,
     Results,
+    StateReader,
     is_name,
     is_plain,
     repeats,
+    shown,
     unwrapped,
+    values_in,
 )
-from .state_renaming import NAMING, Renames, base_of, inner
-from .state_version import Versions
+
+_MOST: Final = 65_536
+"""Bytes of an answer that are read."""
+_DEEPEST: Final = 2
+"""Objects around the resource: an answer, an `error` in it."""
+_NO_RESOURCE: Final = frozenset({"errors", "request", "input", "sent", "received", "params", "parameters", "meta"})
+"""Names under which an answer repeats what was sent, or tells errors."""
+_IDENTIFYING: Final = frozenset({"id", "_id", "uuid", "self", "href", "created", "created_at", "createdAt", "key"})
+"""Members that only what exists has."""
+_MOST_TAKEN: Final = 3
+_ONE_IS_TAKEN: Final = "Give other values: what exists has these, and the server does not say which of them is taken."
+
+
+def existing_told(exchange: Exchange) -> Mapping[str, Json] | None:
+    """Return the only resource in an answer that has a value of the body, and an identifier that was not sent."""
+    body = exchange.request.body
+    sent = next(iter(body.values())) if isinstance(body, Mapping) and is_wrapper(body) else body
+    if exchange.request.method != "POST" or not isinstance(sent, Mapping) or not sent or len(exchange.body) > _MOST:
+        return None
+    try:
+        answer = orjson.loads(exchange.body)
+    except orjson.JSONDecodeError:
+        return None
+    found: list[Mapping[str, Json]] = []
+    waiting: list[tuple[Json, int]] = [(answer, 0)]
+    for value, depth in waiting:
+        for name, inner in value.items() if isinstance(value, Mapping) else ():
+            if not isinstance(inner, Mapping) or name in _NO_RESOURCE:
+                continue
+            if any(one not in sent for one in _IDENTIFYING.intersection(inner)) and _same_members(sent, inner):
+                found.append(inner)
+            elif depth + 1 < _DEEPEST:
+                waiting.append((inner, depth + 1))
+    return found[0] if len(found) == 1 else None
+
+
+def _same_members(sent: Mapping[str, Json], existing: Mapping[str, Json]) -> list[str]:
+    """Return the names of the texts and numbers that a resource has as they were sent."""
+    return [
+        name
+        for name, value in sent.items()
+        if isinstance(value, str | int) and value not in ("", True, False) and same_json(value, existing.get(name))
+    ]
+
+
+def is_as_asked(request: Request, existing: Mapping[str, Json]) -> bool:
+    """Whether a resource has all that a request was sent with."""
+    body = request.body
+    is_wrapped = isinstance(body, Mapping) and is_wrapper(body)
+    return not unmet_values(request, {next(iter(body)): existing} if is_wrapped else existing)
+
+
+def ask_for_others(request: Request, existing: Mapping[str, Json]) -> Proposal | None:
+    """Ask for other values in the places of those that what exists has as well; None where they are too many."""
+    body = request.body
+    is_wrapped = isinstance(body, Mapping) and is_wrapper(body)
+    around = f"/body/{escape(next(iter(body)))}" if is_wrapped else "/body"
+    sent = next(iter(body.values())) if is_wrapped else body
+    names = _same_members(sent, existing) if isinstance(sent, Mapping) else []
+    places = {f"{around}/{escape(name)}": sent[name] for name in names}
+    if not 0 < len(places) <= _MOST_TAKEN or any(is_secret(place, value) for place, value in places.items()):
+        return None
+    message = "Give a value that is free." if len(places) == 1 else _ONE_IS_TAKEN
+    questions: list[tuple[str, Mapping[str, Json]]] = [
+        (place, {"not": {"const": value}}) for place, value in places.items()
+    ]
+    question = ask(SchemaViolation(questions[0][0], "enum", {}), request, message, places=questions)
+    question.suggestions[0]["safety"]["changes_intent"] = True
+    return question
+
+
+_VERSIONS: Final = frozenset(
+    {"version", "lock_version", "lockVersion", "revision", "rev", "_rev", "etag", "resourceVersion", "row_version"}
+)
+_READ_AGAIN: Final = "It was changed in between. Read it again, and "
+
+
+class Versions(StateReader):
+    """Compares the version that a request names with the one that the resource has."""
+
+    def _stale(self) -> Results:
+        """Offer the version that the resource has now, where a request changes it under another one."""
+        request = self._request
+        path = self._reads.own(request.method, request.path) if request.method in ("PUT", "PATCH") else ""
+        versions = [
+            (place, sent)
+            for place, sent in values_in(request.body, "/body")
+            if segments(place)[-1] in _VERSIONS or words(segments(place)[-1])[-1:] == ("version",)
+        ]
+        if len(versions) != 1:
+            return None
+        ((place, sent),) = versions
+        if not path:
+            return self._version_asked(place, sent)
+        member = segments(place)[-1]
+        answer = yield from self._answered(path)
+        current = unwrapped(answer, member).get(member) if isinstance(answer, Mapping) else None
+        if not isinstance(current, str | int) or isinstance(current, bool):
+            return self._version_asked(place, sent)
+        if current == sent:
+            return None
+        if isinstance(current, str) and not shown([current]):
+            return None
+        ops = guarded_edit(request, place, sent, {"op": "replace", "path": place, "value": current})
+        message = f"{_READ_AGAIN}send the version that it has now if your change still fits."
+        proposed = edit(
+            SchemaViolation(place, "version", {}, sent),
+            request,
+            ops,
+            message,
+            changes_intent=True,
+            requires_confirmation=True,
+        )
+        proposed["steps"] = [{"method": "GET", "path": path}]
+        return self._done(Proposal([proposed]), STALE)
+
+    def _version_asked(self, place: str, sent: Json) -> RuleResult | None:
+        """Ask for the version that the resource has now, where the message says that it has changed."""
+        if is_secret(place, sent) or not read(self._message).of(Kind.STALE):
+            return None
+        message = f"{_READ_AGAIN}give the version that it has now if your change still fits."
+        return self._done(self._other_asked(place, sent, message, keyword="version"), STALE)
+
+
+NAMING: Final = ("name", "slug", "key", "id", "code", "title", "username", "login", "email")
+"""Members that name a resource, in the order in which one is taken for what a conflict is about."""
+
+
+class Renames(StateReader):
+    """Compares what a thing is called with what a request would call it."""
+
+    def _renamed(self) -> Results:
+        """Ask for another name, where the only one that is changed has to be what exists already."""
+        request = self._request
+        path = self._reads.own(request.method, request.path) if request.method in ("PUT", "PATCH") else ""
+        body, base = inner(request.body), base_of(request.body)
+        naming = [name for name in body if name.lower() in NAMING and is_name(body[name])]
+        if not path or not naming:
+            return None
+        existing = yield from self._answered(path)
+        if not isinstance(existing, Mapping):
+            return None
+        now = {name: unwrapped(existing, name).get(name) for name in naming}
+        changed = [name for name in naming if is_name(now[name]) and scalar_text(now[name]) != scalar_text(body[name])]
+        if len(changed) != 1 or len(changed) != len([one for one in naming if now[one] != body[one]]):
+            return None
+        (name,) = changed
+        place, sent = f"{base}/{escape(name)}", body[name]
+        if is_secret(place, sent):
+            return None
+        question = self._other_asked(place, sent, "Give a value that is free.")
+        return self._done(question, TAKEN)
+
+
+def inner(body: Json) -> Mapping[str, Json]:
+    """Return the object that a body is, or that it wraps."""
+    content = next(iter(body.values())) if isinstance(body, Mapping) and is_wrapper(body) else body
+    return content if isinstance(content, Mapping) else {}
+
+
+def base_of(body: Json) -> str:
+    """Return the place of the object that a body is, or that it wraps."""
+    return f"/body/{escape(next(iter(body)))}" if isinstance(body, Mapping) and is_wrapper(body) else "/body"
+
 
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _WRAPPED: Final = 3

@@ -12,14 +12,16 @@ from typing import Final
 
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import escape, segments, value_at
-from corrigible.rules.safety.decisive import is_decisive
+from corrigible.rules.safety.decisive import is_decisive, words
 from corrigible.rules.schema_repair.listing import Listing
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, ask, edit, guarded_edit, is_secret
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
+from .absent_thing import refers
 from .state_reader import (
+    ABSENT_HERE,
     ABSENT_THERE,
     MOST_NEAR,
     Results,
@@ -58,13 +60,28 @@ class References(StateReader):
                 unknown.append((place, value))
         # What no listing shows may be on a later page of it.
         left = unknown if len(referring) <= _MOST_REFERENCES and self._seen else []
-        if not referring and len(values) == 1 and values[0][0].startswith("/body/") and isinstance(values[0][1], str):
-            left = values  # a word may refer to something, an amount does not
+        if not referring and len(values) == 1 and values[0][0].startswith("/body/"):
+            return self._only_sent(*values[0])
         if len(left) != 1:
             return None
         ((place, value),) = left
         message = "Refer to one that exists."
         return self._done(ask(SchemaViolation(place, "enum", {}, value), self._request, message), ABSENT_THERE)
+
+    def _only_sent(self, place: str, value: Json) -> RuleResult | None:
+        """Ask for the only value that was sent if it may refer to something, else for the path.
+
+        An amount refers to nothing. A word may, where all that the path names is there.
+        """
+        is_word = isinstance(value, str) and _WORD.fullmatch(value) is not None
+        if refers(place, value) or (is_word and (self._seen or not _NAMING.isdisjoint(words(_member(place))[-1:]))):
+            message = "Refer to one that exists."
+            return self._done(ask(SchemaViolation(place, "enum", {}, value), self._request, message), ABSENT_THERE)
+        if self._seen:
+            return None  # the path names what is there
+        violation = SchemaViolation("/path", "path", {"type": "string", "pattern": "^/"}, self._request.path)
+        message = "Use a path that is there, if another one was meant: nothing that was sent refers to anything."
+        return self._done(ask(violation, self._request, message), ABSENT_HERE)
 
     def _missing_reference(self, place: str) -> Results:
         """Ask for another value of the member that refers to what is not there: the named one, or the only one."""

@@ -19,10 +19,19 @@ from corrigible.rules.safety.nearness import LONGEST, distance, is_same_spelling
 from corrigible.rules.safety.time_span import GO_DURATION
 from corrigible.rules.schema_repair.body import CONTENT, text_schema
 from corrigible.rules.schema_repair.first_violation import first_violation
-from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, TOLD, Schema, choices, kind_of, types
+from corrigible.rules.schema_repair.json_schema import (
+    ALTERNATIVES,
+    TOLD,
+    Schema,
+    choices,
+    kind_of,
+    literal_pattern,
+    types,
+)
+from corrigible.rules.schema_repair.names import INSTEAD
 from corrigible.rules.schema_repair.repair import SENT_TWICE
 from corrigible.rules.schema_repair.schema_violation import DeclaredPlace, SchemaViolation, place_of
-from corrigible.rules.schema_repair.values import ONLY_ASKED, SPELLING
+from corrigible.rules.schema_repair.values import ONLY_ASKED, ONLY_TOLD, SPELLING
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Protocol, Request
 
@@ -61,17 +70,24 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
         error, value, declared = element
     if value is MISSING or error.pointer in ("/query", "/headers"):
         return None
+    if (replaced := _replaced(error, value, declared)) is not None:
+        return replaced
     if error.constraint in _UNKNOWN:
         return _unknown(error, value, declared) if error.stated else None
-    if not error.stated:
-        return None
     text = place_of(error.pointer, request).text
+    if not error.stated:
+        shape = _shown_beginning(error, value)
+        return SchemaViolation(error.pointer, "pattern", {**declared.schema, **shape}, value) if shape else None
     broken = first_violation(value, _typed(error.stated, declared.schema) if text else error.stated, text=text)
     if broken is None and error.constraint not in error.stated:
         return None
     joined = _joined(declared.schema, error.stated)
     if broken is not None and broken not in joined:  # what the server states has taken the place of the declared type
         broken = first_violation(value, joined, text=text) or broken
+    kinds = types(declared.schema)
+    is_declared = bool(kinds) and first_violation(value, {"type": [*kinds]}, text=text) is None
+    if broken == "type" and (is_declared or (error.pointer == "/body" and not kinds)):
+        joined[ONLY_TOLD] = True  # the server may speak of another place
     if _is_only_asked(error, declared.schema, reads=place_of(error.pointer, request).reads):
         joined[ONLY_ASKED] = True
     return SchemaViolation(error.pointer, broken or error.constraint, joined, value)
@@ -91,6 +107,69 @@ def _of_element(error: Violation, value: Json, declared: Schema) -> tuple[Violat
         return None
     place = error.at(f"{error.pointer}/0", error.constraint, error.stated)
     return place, value[0], DeclaredPlace(inner if isinstance(inner, Mapping) else {})
+
+
+_A_NAME: Final = r"['\"`]?([A-Za-z_][\w.-]{0,60}\w)['\"`]?"
+_INSTEAD: Final = re.compile(
+    rf"(?i)\b(?:(?:use|try|send|pass|specify|provide|set|switch to) (?:the )?(?:new )?(?:[a-z]+ )??{_A_NAME}"
+    r"(?: (?:parameter|field|argument|property|option|key|value|member))? (?:instead|rather)"
+    rf"|instead,? (?:please )?use (?:the )?{_A_NAME}"
+    r"|(?:renamed (?:to|as)|(?:replaced|superseded) (?:by|with)|in favou?r of|(?:is|was) now (?:called|named))"
+    rf" {_A_NAME})"
+)
+"""A replacement that a server names, of a member or of its value."""
+
+
+def _replaced(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaViolation | None:
+    """Return the violation of a member, or of a value, for which a text names another one."""
+    message, name = error.message[:_READ_OF_A_RULE], segments(error.pointer)[-1]
+    found = _INSTEAD.search(message)
+    named = next(filter(None, found.groups()), "") if found is not None else ""
+    if not named or named in (name, value) or letters(named) in _NO_NAMES:
+        return None
+    said = set(re.findall(r"[\w.-]*\w", message))
+    if isinstance(value, str) and value and {*re.findall(r"[\w.-]*\w", value)} <= said and value != name:
+        schema = {**declared.schema, "const": named, ONLY_TOLD: True}
+        is_taken = first_violation(named, declared.schema) is None
+        return SchemaViolation(error.pointer, "const", schema, value) if is_taken else None
+    if name not in said:
+        return None
+    around = {"type": "object", **(declared.parent_schema or {}), INSTEAD: named}
+    return SchemaViolation(error.pointer, "additionalProperties", around, value, declared.siblings)
+
+
+_NO_NAMES: Final = word_set(
+    "it this that these those them one a an the another other different valid something null none"
+)
+
+
+_BEGINS: Final = re.compile(
+    r"(?i)\b(?<!not )(?:(?:start|begin)(?:s|ning|ing)?|prefix(?:ed)?) (?:with|by)(?: the)?(?: prefix)?:? "
+    r"(?:'([^'\s]{1,40})'|\"([^\"\s]{1,40})\"|`([^`\s]{1,40})`|([\w.:/-]{1,40}[_:/-])(?=[\s.,;)]|$))"
+)
+_EXAMPLE: Final = re.compile(
+    r"(?i)\b(?:e\.g\.?|for example|for instance|example|such as|like)[:,]? ['\"`(<]?([A-Za-z][\w.:/-]{2,60}\w)"
+)
+
+
+def _shown_beginning(error: Violation, value: Json) -> dict[str, Json]:
+    """Return the pattern of a beginning that a text names, or shows by an example, and that a value lacks.
+
+    `cus_42` for `7`: both go on in the same way. Of other examples nobody knows what of them is the same for all.
+    """
+    if not isinstance(value, str) or not value or error.constraint not in ("", "pattern", "format", "value"):
+        return {}
+    message, beginnings = error.message[:_READ_OF_A_RULE], list[str]()
+    if (named := _BEGINS.search(message)) is not None:
+        beginnings.append(next(filter(None, named.groups())))
+    elif (shown := _EXAMPLE.search(message)) is not None:
+        cut = max(shown[1].rfind(mark) for mark in "_:/") + 1
+        rest = shown[1][cut:]
+        is_alike = rest == value or (rest.isdecimal() and value.isdecimal())
+        beginnings += [shown[1][:cut]] if cut and is_alike else []
+    if not beginnings or value.startswith(beginnings[0]):
+        return {}
+    return {"pattern": f"^{literal_pattern(beginnings[0])}", ONLY_TOLD: True}
 
 
 _LISTED: Final = frozenset({"array", "null"})

@@ -15,7 +15,7 @@ import orjson
 
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, segments
-from corrigible.rules.safety.json_text import JsonFault, closed_json, fault, repaired_json
+from corrigible.rules.safety.json_text import closed_json, fault, repaired_json
 from corrigible.schema.document import scalar_text
 from corrigible.schema.edit import after_edit
 from corrigible.schema.exchange import Json, Request
@@ -133,9 +133,7 @@ def _malformed(violation: SchemaViolation, request: Request) -> Repair:
         proposal = Proposal([edit(violation, request, ops, message, verified=_verified(value, violation.schema))])
     else:
         message = "Send valid JSON." if is_utf8 else "Send the body as JSON in UTF-8."
-        if is_utf8 and where is not None and readable and _is_after_comma(text, where):
-            message = f"Send the same text without the comma before line {where.line}, column {where.column}."
-        elif is_utf8 and where is not None:
+        if is_utf8 and where is not None:
             message = f"Send valid JSON. At line {where.line}, column {where.column} {where.expected} is expected."
         proposal = _asked(violation, request, message, in_body=True)
         if is_utf8 and (closed := _closed(violation, request, text)) is not None:
@@ -152,13 +150,6 @@ def _closed(violation: SchemaViolation, request: Request, text: str) -> Suggesti
     message = f"Send the same values with {closed.closers} at the end, if nothing else was to follow."
     verified = _verified(closed.value, violation.schema)
     return edit(violation, request, ops, message, requires_confirmation=True, verified=verified)
-
-
-def _is_after_comma(text: str, where: JsonFault) -> bool:
-    """Whether a text ends an object or a list behind a comma there: who holds a secret in it can leave that out."""
-    lines = text.split("\n")[: where.line]
-    before = "\n".join([*lines[:-1], lines[-1][: where.column - 1]])
-    return before.rstrip().endswith(",") and lines[-1][where.column - 1 : where.column] in ("}", "]")
 
 
 def _verified(value: Json, schema: Schema) -> bool | None:

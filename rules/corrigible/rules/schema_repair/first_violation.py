@@ -117,17 +117,7 @@ _FORMATS_JUDGED: Final = spelling.FORMATS | {
 
 def same(first: Json, other: Json, *, text: bool = False) -> bool:
     """JSON equality: 1 equals 1.0, true equals neither; where scalars are text, also by their text."""
-    if text and not isinstance(first, dict | list) and not isinstance(other, dict | list):
-        return scalar_text(first) == scalar_text(other)
-    if isinstance(first, bool) or isinstance(other, bool):
-        return first is other
-    return (type(first) is type(other) and bool(first == other)) or (
-        _plain(first) and _plain(other) and bool(first == other)
-    )
-
-
-def _plain(value: Json) -> bool:
-    return isinstance(value, int | float)
+    return _key(first, text=text) == _key(other, text=text)
 
 
 def duplicates(items: Sequence[Json], *, text: bool = False) -> list[int]:
@@ -136,21 +126,23 @@ def duplicates(items: Sequence[Json], *, text: bool = False) -> list[int]:
     seen: set[Hashable] = set()
     out: list[int] = []
     for index, item in enumerate(items):
-        key = ("text", scalar_text(item)) if text and not isinstance(item, dict | list) else _key(item)
+        key = _key(item, text=text)
         if key in seen:
             out.append(index)
         seen.add(key)
     return out
 
 
-def _key(value: Json) -> Hashable:
+def _key(value: Json, *, text: bool = False) -> Hashable:
     """Return what is equal for equal values: of numbers their value, and no truth value is a number."""
     match value:
-        case bool():
-            return "boolean", value
         case Mapping():
             return "object", frozenset((name, _key(inner)) for name, inner in value.items())
         case list():
             return "array", tuple(map(_key, value))
+        case _ if text:
+            return "text", scalar_text(value)
+        case bool():
+            return "boolean", value
         case _:
             return type(value) is str, value

@@ -188,23 +188,22 @@ def read(value: Json, schemas: Sequence[Json], root: Schema, *, single: bool = T
         return _scalar(value, schemas, root, single=single, depth=depth)
     if isinstance(value, bool | int | float):
         scalar = _scalar(scalar_text(value), schemas, root, single=single, depth=depth)
-        return (
-            value if scalar == value or (isinstance(scalar, str) and "string" not in _kinds(schemas, root)) else scalar
-        )
+        is_kept = scalar == value or (isinstance(scalar, str) and "string" not in _kinds(_all_parts(schemas, root)))
+        return value if is_kept else scalar
     if isinstance(value, Mapping):
         return {
             name: read(inner, member(schemas, name, root), root, single=single, depth=depth + 1)
             for name, inner in value.items()
         }
     if isinstance(value, list):
-        inner_schemas = member(schemas, "0", root)
-        return [read(inner, inner_schemas, root, single=single, depth=depth + 1) for inner in value]
+        inside = member(schemas, "0", root)
+        return [read(inner, inside, root, single=single, depth=depth + 1) for inner in value]
     return value
 
 
 def takes_any_text(schemas: Sequence[Json], root: Schema) -> bool:
     """Whether every text stays as it is where these schemas hold."""
-    return any(_is_any_text(part) for schema in schemas for part in parts(schema, root))
+    return any(map(_is_any_text, _all_parts(schemas, root)))
 
 
 def _is_any_text(schema: Schema) -> bool:
@@ -212,26 +211,22 @@ def _is_any_text(schema: Schema) -> bool:
 
 
 def _scalar(text: str, schemas: Sequence[Json], root: Schema, *, single: bool, depth: int) -> Json:
-    kinds: set[str] = set()
-    for schema in schemas:
-        for part in parts(schema, root):
-            listed, named = choices(part), types(part)
-            if text in listed or _is_any_text(part):
-                return text
-            kinds.update(named or map(kind_of, listed))
+    held = _all_parts(schemas, root)
+    if any(text in choices(part) or _is_any_text(part) for part in held):
+        return text
+    kinds = _kinds(held)
     for kind in _SCALARS:
         if kind in kinds and (value := spelling.typed(text, kind)) != text:
             return value
-    if single and "array" in kinds and not kinds & {"string", "integer", "number", "boolean", "object"}:
+    if single and "array" in kinds and kinds <= {"array", "null"}:
         return [read(text, member(schemas, "0", root), root, depth=depth + 1)]
     return text
 
 
-def _kinds(schemas: Sequence[Json], root: Schema) -> set[str]:
+def _all_parts(schemas: Sequence[Json], root: Schema) -> list[Schema]:
+    return [part for schema in schemas for part in parts(schema, root)]
+
+
+def _kinds(held: Sequence[Schema]) -> set[str]:
     """Return the types that schemas name, of a closed list without a type those of its values."""
-    return {
-        kind
-        for schema in schemas
-        for part in parts(schema, root)
-        for kind in types(part) or map(kind_of, choices(part))
-    }
+    return {kind for part in held for kind in types(part) or map(kind_of, choices(part))}

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -29,7 +30,7 @@ from corrigible.schema.exchange import Json, Request
 from .first_violation import first_violation
 from .json_schema import ALTERNATIVES, Schema, members, types
 from .schema_violation import SchemaViolation
-from .suggestion import Proposal, Suggestion, ask, edit, guards, is_secret
+from .suggestion import Proposal, Suggestion, ask, confirmed, edit, guards, is_secret
 
 REQUIRED: Final = "x-required"
 """In the schema of what is declared beside a member: the names of those that must be there."""
@@ -54,7 +55,7 @@ _NAMING_MEMBERS: Final = frozenset(
 _MOST: Final = 16
 """Members that go to another level together."""
 _ONE_LEVEL: Final = "Send the value where the description has it, one level away."
-_IF_IT_BELONGS: Final = "Send what has no place of its own inside the object that is missing, if it belongs there."
+_IF_IT_BELONGS: Final = "Send what has no place of its own inside the object that has nothing, if it belongs there."
 
 
 class MemberMove(NamedTuple):
@@ -215,6 +216,56 @@ def list_wrapped(violation: SchemaViolation, request: Request) -> Suggestion | N
     ops: list[Operation] = [{"op": "test", "path": "/body", "value": items}]
     ops.append({"op": "replace", "path": "/body", "value": {name: items}})
     return edit(violation, request, ops, "Send the list under the name that the server misses.")
+
+
+def under_empty(violation: SchemaViolation, request: Request) -> Suggestion | None:
+    """Return the move of an undeclared member into the one before it that is null or empty, once that is confirmed.
+
+    So YAML is read that is not indented: `resources:` above `requests: {...}`. What is declared there takes it.
+    """
+    parent, name = violation.pointer.rpartition("/")[0], segments(violation.pointer)[-1]
+    present = value_at(request, parent)
+    if not violation.pointer.startswith("/body/") or not isinstance(present, Mapping) or request.form:
+        return None
+    before = list(present)[: list(present).index(name)][-1:]
+    if not before or present[before[0]] not in (None, {}) or not isinstance(present[name], Mapping):
+        return None
+    schema, place = members(violation.schema).get(before[0], {}), f"{parent}/{escape(before[0])}"
+    if types(schema) and "object" not in types(schema):
+        return None
+    if members(schema) and not _takes(schema, name, present[name], {}, request):
+        return None
+    made: list[Operation] = [{"op": "add", "path": place, "value": {}}]
+    return _moved_inside(violation, request, [name], place, made, guess=_IF_IT_BELONGS)
+
+
+def named_place(violation: SchemaViolation) -> list[str] | None:
+    """Return the steps below a declared member that an undeclared name spells: `address.city`, `address[city]`."""
+    steps = [one for one in re.split(r"[.\[\]]+", segments(violation.pointer)[-1]) if one]
+    is_inside = len(steps) > 1 and steps[0] in violation.siblings and violation.pointer.startswith("/body")
+    return steps if is_inside else None
+
+
+def into_named(violation: SchemaViolation, request: Request) -> Suggestion | None:
+    """Return the move of a member to the place below a declared one that its name spells; confirmed if undeclared."""
+    parent, steps = violation.pointer.rpartition("/")[0], named_place(violation)
+    if steps is None or any(step.isdecimal() for step in steps):
+        return None
+    place, schema, made = parent, violation.schema, list[Operation]()
+    for step in steps[:-1]:
+        place, schema = f"{place}/{escape(step)}", members(schema).get(step, {})
+        there = value_at(request, place)
+        made += [{"op": "add", "path": place, "value": {}}] if there is MISSING else []
+        if not (there is MISSING or isinstance(there, Mapping)) or "object" not in (types(schema) or ("object",)):
+            return None
+    place, schema = f"{place}/{escape(steps[-1])}", members(schema).get(steps[-1], {})
+    value = value_at(request, violation.pointer)
+    if value_at(request, place) is not MISSING or first_violation(value, schema, text=request.form) is not None:
+        return None
+    move = _move(violation, request, [(violation.pointer, place)], made, is_certain=True)
+    if move is None:
+        return None
+    return move.suggestion if schema else confirmed(move.suggestion)
 
 
 def _moved_inside(

@@ -55,12 +55,8 @@ def proposed(violation: SchemaViolation, request: Request, group: str) -> Propos
         return _named_again(violation, request, named, question)
     if violation.pointer == "/body" and (inner := _members_to_ask(violation.schema, request)):
         return ask(violation, request, "Send a body with what is required.", places=inner)
-    if (other := names.rename_only_undeclared(violation, request)) is None:
-        return question
-    if other.is_sure:
-        return other.proposal
-    both = [*other.proposal.suggestions, *question.suggestions]
-    return Proposal(both) if other.is_likely else options(both, group)
+    other = names.rename_only_undeclared(violation, request)
+    return question if other is None else Proposal([*other.suggestions, *question.suggestions])
 
 
 def _into_free_map(violation: SchemaViolation, request: Request) -> Suggestion | None:

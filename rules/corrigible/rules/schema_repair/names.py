@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import unquote
 
 from rapidfuzz.distance import OSA
 
+from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive_guess, word_set, words
 from corrigible.rules.safety.nearness import (
@@ -31,7 +32,10 @@ from . import levels
 from .first_violation import first_violation
 from .json_schema import Schema, members, trim_schema, types
 from .schema_violation import SchemaViolation
-from .suggestion import Proposal, ask, edit, guarded_ops, is_secret, left_out, options
+from .suggestion import Proposal, ask, confirmed, edit, guarded_ops, is_secret, left_out, options
+
+INSTEAD: Final = "x-instead"
+"""In the schema around an undeclared member: the name that the server says is to be sent instead."""
 
 _LIMITING: Final = re.compile(
     r"(?i)(?:^|[_.\-\[]|(?-i:(?<=[a-z])(?=[A-Z])))(?:amount|sum|total|count|size|quantity|limit|max\w*|min\w*|percent\w*|price|only"
@@ -41,27 +45,16 @@ _LIMITING: Final = re.compile(
     r"|free|refund\w*|keep\w*|id|ids)(?:$|[_.\-\]\[]|(?-i:(?=[A-Z])))"
 )
 """Words in names of members that limit a call (how much, when, to whom): without such a member a call may do more."""
-_CONTENT: Final = frozenset({"content", "contents", "text", "body"})
-"""Names under which an API takes what a document holds: each calls it otherwise."""
-_IDENTIFIERS: Final = frozenset({"id", "ids", "uuid", "key", "ref", "token"})
-_GENERAL: Final = word_set(
-    "id ids name names type value values key keys code kind text status state data item items list object count number"
-    " date time path uri url email label title description note"
-)
-"""Words that say nothing by themselves of what a longer name means."""
-_SIDES: Final = word_set(
-    "new old current previous next first last source target parent child own other left right in out input output"
-    " sender receiver recipient sub super non no not un is has default original raw final base alt secondary primary"
-    " billing shipping home work temp backup"
-)
-"""Words for one of several of a kind: the name without it may mean another one."""
 _PARTIES: Final = word_set("from to cc bcc sender receiver receivers recipient recipients reply")
 """Words of names of those between whom something is sent, of which some are one slip away from others."""
 _OF_A_THING: Final = re.compile(r"^(?:id|ID|Id|name|key|slug|uuid|uid|guid)$|(?:_id|_uuid|[a-z]Id|[a-z]ID)$")
 """What members are called that say which thing is meant."""
+_WHERE: Final = "Say where it belongs: it is not known there, and something else names it."
 _SHORTEST_BEGINNING: Final = 4
 _MOST_STRANGE: Final = 64
 """Undeclared members that are held against a missing one."""
+_MOST_TEXTS: Final = 2000
+_LONGEST_REFERENCE: Final = 300
 
 
 # Which names are meant
@@ -106,40 +99,6 @@ def _is_typo(name: str, other: str) -> bool:
     return len(one) != len(two) and not is_plural(name, other) and OSA.distance(one, two, score_cutoff=1) <= 1
 
 
-def is_longer_form(name: str, meant: str, free: Sequence[str]) -> bool:
-    """Whether one of two names is the other with further words, `query` for `search_query`, and no third one is.
-
-    No such name are those of which a word says nothing by itself (`id`, `user_id`), or that may be two sides of a thing
-    (`version`, `new_version`).
-    """
-    shorter, longer = sorted((words(name), words(meant)), key=len)
-    further = [word for word in longer if word not in shorter]
-    is_part = 0 < len(shorter) < len(longer) and set(shorter) <= set(longer)
-    if not is_part or _GENERAL.issuperset(shorter) or not _SIDES.isdisjoint(further):
-        return False
-    if any(may_limit(word) for word in further if word not in _IDENTIFIERS):
-        return False
-    own = set(words(name))
-    others = [set(words(one)) for one in free if one != meant]
-    return not any(own <= other or (other and other <= own) for other in others)
-
-
-def _adds_identifier(name: str, meant: str) -> bool:
-    """Whether only the meant name is one of an identifier: what was sent may be the name of the thing."""
-    return not _IDENTIFIERS.isdisjoint(words(meant)) and _IDENTIFIERS.isdisjoint(words(name))
-
-
-def _is_part(name: str, other: str) -> bool:
-    """Whether one of two names begins or ends with the other: `email` and `mail`."""
-    shorter, longer = sorted((letters(name), letters(other)), key=len)
-    return len(shorter) >= _SHORTEST_BEGINNING and (longer.startswith(shorter) or longer.endswith(shorter))
-
-
-def is_described(value: Json, schema: Schema) -> bool:
-    """Whether a value is an object of which a schema declares every member: `{"name": "x"}` under another name."""
-    return isinstance(value, Mapping) and bool(value) and value.keys() <= members(schema).keys()
-
-
 # Undeclared members
 
 
@@ -151,9 +110,20 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     parent, name = _split(violation.pointer)
     present, declared = value_at(request, parent), members(violation.schema)
     free = [one for one in violation.siblings if not isinstance(present, Mapping) or one not in present]
+    if isinstance(instead := violation.schema.get(INSTEAD), str):
+        # What the server names is asked about, unless the description has it, and not the other, and the value fits.
+        is_known = instead in declared and name not in declared
+        is_backed = is_known and _takes(declared[instead], value, text=request.form)
+        target = f"{parent}/{escape(instead)}"
+        renamed = _moved(violation, request, violation.pointer, target, value, is_guess=not is_backed)
+        is_free = isinstance(present, Mapping) and instead not in present
+        return renamed if is_free else _left_out(violation, request, name, value, group)
     if (outside := levels.unwrapped(parent, violation.schema, violation, request)) is not None:
         return Proposal([outside])
     near = near_names(name, free)
+    if levels.named_place(violation) is not None and not any(is_same(name, one) for one in near):
+        into = levels.into_named(violation, request)
+        return ask(violation, request, _WHERE, schema={}) if into is None else Proposal([into])
     if isinstance(value, Mapping) and all(_is_no_object(declared.get(one, {})) for one in near):
         near = []  # `{"note": {...}}` is no `noteId`
     rivals = _rivals(name, near[0], present, violation.siblings) if len(near) == 1 else {}
@@ -182,19 +152,19 @@ def _elsewhere(
     if (nested := levels.into_missing(violation, request)) is not None:
         return Proposal([nested])
     moved = levels.move_member(violation, request)
-    if moved is not None and moved.is_certain:
-        return Proposal([moved.suggestion]) if moved.is_first else None
+    if moved is not None and (moved.is_certain or name not in levels.GENERAL_NAMES):
+        # Of what one other place alone declares nothing is left out: it is moved there, or asked about.
+        suggestion = moved.suggestion if moved.is_certain else confirmed(moved.suggestion)
+        return Proposal([suggestion]) if moved.is_first else None
+    if moved is None and (under := levels.under_empty(violation, request)) is not None:
+        return Proposal([under])
     omission = _left_out(violation, request, name, value, group)
     if value is None:
         return omission
     meant = only_missing(parent, violation.schema, request)
-    if meant is not None and is_longer_form(name, segments(meant)[-1], free):
-        is_guess = _adds_identifier(name, segments(meant)[-1])
-        return _moved(violation, request, violation.pointer, meant, value, is_guess=is_guess)
-    renamed = None if meant is None else _moved(violation, request, violation.pointer, meant, value, is_guess=True)
-    first = [] if moved is None else [moved.suggestion]
-    first += [] if renamed is None else renamed.suggestions
-    return options([*first, *omission.suggestions], group) if first else omission
+    if meant is not None and moved is None:
+        return _moved(violation, request, violation.pointer, meant, value, is_guess=True) or omission
+    return omission if moved is None else options([moved.suggestion, *omission.suggestions], group)
 
 
 def _is_no_object(schema: Schema) -> bool:
@@ -231,6 +201,8 @@ def without(violation: SchemaViolation, request: Request, message: str) -> Propo
         return ask(violation, request, message, schema={})
     if _is_said_by_path(violation.pointer, value, request):
         return Proposal([edit(violation, request, ops, message)])
+    if is_referred_to(violation.pointer, request):
+        return ask(violation, request, message, schema={})
     return Proposal([left_out(violation, request, ops, message)])
 
 
@@ -247,10 +219,36 @@ def _left_out(violation: SchemaViolation, request: Request, name: str, value: Js
     ops = guarded_ops(request, violation.pointer, value, {"op": "remove", "path": violation.pointer})
     if not ops:
         return ask(violation, request, "Leave out what is not known.", schema={})
+    if is_referred_to(violation.pointer, request):
+        return ask(violation, request, _WHERE, schema={})
     if value is None and request.method != "PATCH" and not may_limit(name):  # in a PATCH null clears
         return Proposal([edit(violation, request, ops, "Leave out what is not known: null is no value.")])
     message = "Leave out what is not known. The call then does without it."
-    return options([left_out(violation, request, ops, message)], group)
+    return Proposal([confirmed(left_out(violation, request, ops, message))])
+
+
+def is_referred_to(pointer: str, request: Request) -> bool:
+    """Whether another text of the body leads to a member, or is its name: `#/definitions/User`, `${user}`, `"user"`.
+
+    Without the member that text would lead nowhere.
+    """
+    name = segments(pointer)[-1]
+    leads = re.compile(rf"#(?:/[^/]*)*/{re.escape(escape(name))}(?:/|$)|[${{]\{{?\s*{re.escape(name)}\b")
+    waiting: list[tuple[str, Json]] = [("/body", request.body)]
+    looked_at = 0
+    while waiting and looked_at < _MOST_TEXTS:
+        place, value = waiting.pop()
+        looked_at += 1
+        if place == pointer:
+            continue
+        if isinstance(value, str) and (value == name or leads.search(value[:_LONGEST_REFERENCE]) is not None):
+            return True
+        if isinstance(value, Mapping):
+            waiting += [(f"{place}/{escape(str(key))}", inner) for key, inner in value.items()]
+        elif isinstance(value, list):
+            waiting += [(f"{place}/{index}", inner) for index, inner in enumerate(value)]
+    spend(looked_at)
+    return False
 
 
 # Missing members under another name
@@ -276,36 +274,15 @@ def only_missing(parent: str, around: Schema | None, request: Request, told: str
     return f"{parent}/{escape(missing[0])}" if takes else None
 
 
-class Renaming(NamedTuple):
-    """The renaming of one member to a name that it is not near to."""
-
-    proposal: Proposal
-    is_sure: bool
-    """Whether one name is the other with further words, or the member is an object that the missing one declares.
-    Otherwise the caller may have meant something else."""
-    is_likely: bool
-    """Whether one name is part of the other, or both are names of a content: the first thing to be confirmed, and no
-    choice."""
-
-
-def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Renaming | None:
-    """Return the renaming of the only undeclared member to the only missing one; unless it is sure, it is confirmed."""
+def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Proposal | None:
+    """Return the renaming of the only undeclared member to the only missing one, once that is confirmed."""
     parent, meant = _split(violation.pointer)
     if parent == "/headers" or only_missing(parent, violation.parent_schema, request, meant) != violation.pointer:
         return None
     present = value_at(request, parent)
     name = next(str(one) for one in present if one not in violation.siblings)
-    free = [one for one in violation.siblings if one not in present]
-    is_plain = not any(may_limit(one) or not _SIDES.isdisjoint(words(one)) for one in (name, meant))
-    is_sure = is_longer_form(name, meant, free) or (is_plain and is_described(present[name], violation.schema))
-    is_guess = not is_sure or _adds_identifier(name, meant)
     source = f"{parent}/{escape(name)}"
-    proposal = _moved(violation, request, source, violation.pointer, present[name], is_guess=is_guess)
-    if proposal is None:
-        return None
-    is_alone = len(violation.siblings) == 1 and words(meant)[-len(words(name)) :] == words(name)
-    is_content = _CONTENT.issuperset((letters(name), letters(meant)))
-    return Renaming(proposal, is_sure, is_alone or is_content or _is_part(name, meant))
+    return _moved(violation, request, source, violation.pointer, present[name], is_guess=True)
 
 
 def misspelt(violation: SchemaViolation, request: Request) -> Proposal | None:

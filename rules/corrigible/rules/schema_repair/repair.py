@@ -11,10 +11,10 @@ from typing import Final
 
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
-from corrigible.rules.pointer import MISSING, segments, value_at
+from corrigible.rules.pointer import MISSING, escape, segments, through_arrays, value_at
 from corrigible.rules.safety.decisive import READS, is_decisive, is_decisive_guess
 from corrigible.rules.safety.equivalence import is_short_value
-from corrigible.rules.safety.nearness import LONGEST, is_slip
+from corrigible.rules.safety.nearness import LONGEST, distance, is_slip
 from corrigible.rules.safety.other_word import may_be_other_word
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
@@ -23,7 +23,7 @@ from corrigible.schema.exchange import Json, Request
 from . import levels, missing, names, route
 from .body import repair_inside
 from .first_violation import duplicates, first_violation, is_fully_checked
-from .json_schema import SELECTS, choices, trim_schema
+from .json_schema import SELECTS, choices, members, trim_schema
 from .schema_violation import SchemaViolation, place_of
 from .suggestion import (
     Proposal,
@@ -38,7 +38,7 @@ from .suggestion import (
     options,
     repair_of,
 )
-from .values import SPELLING, repair_value
+from .values import ANOTHER, JOINED, OF_A_KIND, ONLY_TOLD, SPELLING, repair_value
 
 AS_TEXT: Final = "x-as-text"
 """In a schema: its numbers are written as texts, as proto-JSON does with 64 bits."""
@@ -49,6 +49,9 @@ SENT_TWICE: Final = "sentTwice"
 
 _GUESSED: Final = ("enum", "const", "anyOf", "oneOf")
 """Where what is sent instead may be what is near, or all that there is."""
+_BASE64: Final = "byte"
+_LONG_WORD: Final = 20
+_MOST_SLIPS: Final = 2
 _MOST_ALTERNATIVES: Final = 5
 _MOST_DROPPED: Final = 8
 _MOST_NAMED: Final = 16
@@ -132,11 +135,13 @@ def _asked_again(violation: SchemaViolation, request: Request) -> Proposal:
 def _without_null(violation: SchemaViolation, request: Request, group: str) -> Proposal:
     """Leave out a member that must not be null, where that means the same: in objects that are created or replaced.
 
-    (In a PATCH null clears a value, and an absent member keeps it.) A required member has to be given instead.
+    (In a PATCH null clears a value, and an absent member keeps it; but a list is written as a whole.) A required member
+    has to be given instead.
     """
     question, pointer = ask(violation, request, _ASK_VALUE), violation.pointer
     is_member = pointer.startswith("/body/") and isinstance(value_at(request, pointer.rpartition("/")[0]), dict)
-    if request.method not in ("POST", "PUT") or not is_member or names.may_limit(segments(pointer)[-1]):
+    is_in_list = request.method == "PATCH" and any(through_arrays(request.document(), pointer))
+    if not (request.method in ("POST", "PUT") or is_in_list) or not is_member or names.may_limit(segments(pointer)[-1]):
         return question
     ops = guarded_ops(request, pointer, None, {"op": "remove", "path": pointer})
     if not ops:
@@ -159,10 +164,12 @@ def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -
     ops = _operations(violation.pointer, request, old, value)
     if not ops:
         return None
+    beside, may_be_plain = _encoded_beside(violation, request)
+    ops += beside
     because = f": {spelled.assumption}" if spelled.assumption else ""
-    asks = (violation.keyword in _GUESSED and is_decisive_guess(ops, request)) or (
-        request.method not in READS and _is_guessed(violation, request, spelled)
-    )
+    asks = may_be_plain or violation.schema.get(ONLY_TOLD) is True or spelled.assumption in (JOINED, ANOTHER, OF_A_KIND)
+    asks = asks or (violation.keyword in _GUESSED and is_decisive_guess(ops, request))
+    asks = asks or _is_guessed(violation, request, spelled)
     return edit(
         violation,
         request,
@@ -184,6 +191,25 @@ def _operations(pointer: str, request: Request, old: Json, value: Json) -> list[
         return []
 
 
+def _encoded_beside(violation: SchemaViolation, request: Request) -> tuple[list[Operation], bool]:
+    """Return the edits of the other texts of an object that have to be base64, too, and whether one may be plain text.
+
+    Whoever sends one of them as it is sends the others so, too: also a word that can be read as base64 by chance.
+    """
+    parent, ops, may_be_plain = violation.pointer.rpartition("/")[0], list[Operation](), False
+    present = value_at(request, parent) if violation.schema.get("format") == _BASE64 else None
+    for name, schema in members(violation.parent_schema).items() if isinstance(present, Mapping) else ():
+        text, place = (present or {}).get(name), f"{parent}/{escape(name)}"
+        if schema.get("format") != _BASE64 or not isinstance(text, str) or place == violation.pointer:
+            continue
+        ways = repair_value("format", text, schema, place_of(place, request)) if first_violation(text, schema) else []
+        if ways and not is_secret(place, text):
+            ops += _operations(place, request, text, ways[-1].value)
+        else:
+            may_be_plain = may_be_plain or (len(text) < _LONG_WORD and not text.endswith("="))
+    return ops, may_be_plain
+
+
 def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling) -> bool:
     """Whether a word is taken for a truth value, or an identifier for one spelt otherwise, where much hangs on it.
 
@@ -191,20 +217,23 @@ def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling)
     is another wish.
     """
     old, value, keyword = violation.value, spelled.value, violation.keyword
-    name = place_of(violation.pointer, request).name
-    if isinstance(old, str) and isinstance(value, str):
-        if violation.schema.get(SELECTS) is True and not is_slip(old, value):
+    name, is_read = place_of(violation.pointer, request).name, request.method in READS
+    if isinstance(old, str) and isinstance(value, str) and max(len(old), len(value)) <= LONGEST:
+        is_near, selects = is_slip(old, value), violation.schema.get(SELECTS) is True
+        is_one_of_them = keyword in _GUESSED and not spelled.assumption and not is_short_value(old, value)
+        if is_one_of_them and not is_near and distance(old, value) > _MOST_SLIPS:
             return True
-        is_one_of_them = keyword in _GUESSED and not spelled.assumption and max(len(old), len(value)) <= LONGEST
-        if is_one_of_them and may_be_other_word(old, value) and not is_short_value(old, value):
-            return True
-        if violation.schema.get(SELECTS) is True:
-            return False
+        if is_one_of_them and may_be_other_word(old, value) and not (is_read and is_near):
+            return True  # whoever only reads sees what came of a slip
+        if selects and not is_read:
+            return not is_near
+    if is_read:
+        return False
     if keyword in ("type", "enum") and scalar_text(value).casefold() in ("true", "false"):
         plain = scalar_text(old).strip().casefold() in ("true", "false")
         return not plain and (is_decisive(name, request) or names.may_limit(name))
     if isinstance(old, str) and isinstance(value, Mapping):
-        return old in value.values() and is_decisive(name, request)
+        return old in value.values()
     return keyword == "pattern" and bool(spelled.assumption) and is_decisive(name, request)
 
 
@@ -266,60 +295,55 @@ _ASK_VALUE: Final = "Give a value that is allowed there."
 _ASK_CHOICE: Final = "Choose one of the values that are allowed."
 
 _SAYS: Final = {
-    "enum": "Send the value that is allowed",
-    "const": "Send the value that is allowed",
+    **dict.fromkeys(("enum", "const"), "Send the value that is allowed"),
     SPELLING: "Send the value as the description writes it",
     "type": "Send the value in the type that is expected",
-    "anyOf": "Send the value in a form that is expected",
-    "oneOf": "Send the value in a form that is expected",
+    **dict.fromkeys(("anyOf", "oneOf"), "Send the value in a form that is expected"),
     "format": "Send the value in the format that is expected",
     "pattern": "Send the value in the form that is expected",
     "maxLength": "Send a text that is short enough",
-    "minimum": "Send a number within the limits",
-    "maximum": "Send a number within the limits",
-    "exclusiveMinimum": "Send a number within the limits",
-    "exclusiveMaximum": "Send a number within the limits",
+    **dict.fromkeys(("minimum", "maximum"), "Send a number within the limits"),
+    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), "Send a number within the limits"),
     "multipleOf": "Send a number of the steps that are allowed",
-    "formatMinimum": "Send a span of time within the limits",
-    "formatMaximum": "Send a span of time within the limits",
+    **dict.fromkeys(("formatMinimum", "formatMaximum"), "Send a span of time within the limits"),
 }
 
+_TOO_SMALL: Final = ("The number is too small.", "OUT_OF_RANGE")
+_TOO_LARGE: Final = ("The number is too large.", "OUT_OF_RANGE")
+_NOT_KNOWN: Final = ("The operation does not know this member.", "UNKNOWN_MEMBER")
+_NO_PATH: Final = ("No operation has this path.", "UNKNOWN_PATH")
 _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     "enum": ("The value is none of those that are allowed.", "VALUE_NOT_ALLOWED"),
     "const": ("The value is not the one that is allowed.", "VALUE_NOT_ALLOWED"),
+    "not": ("The value is one of those that are not allowed.", "VALUE_NOT_ALLOWED"),
     "required": ("A required value is missing.", "VALUE_MISSING"),
+    "blank": ("A required value is empty.", "VALUE_MISSING"),
     "type": ("The value has the wrong type.", "WRONG_TYPE"),
-    "minimum": ("The number is too small.", "OUT_OF_RANGE"),
-    "exclusiveMinimum": ("The number is too small.", "OUT_OF_RANGE"),
-    "maximum": ("The number is too large.", "OUT_OF_RANGE"),
-    "exclusiveMaximum": ("The number is too large.", "OUT_OF_RANGE"),
+    **dict.fromkeys(("minimum", "exclusiveMinimum"), _TOO_SMALL),
+    **dict.fromkeys(("maximum", "exclusiveMaximum"), _TOO_LARGE),
     "multipleOf": ("The number is not of the steps that are allowed.", "OUT_OF_RANGE"),
     "formatMinimum": ("The span of time is too short.", "OUT_OF_RANGE"),
     "formatMaximum": ("The span of time is too long.", "OUT_OF_RANGE"),
     "minProperties": ("The map has too few entries.", "TOO_FEW"),
     "maxProperties": ("The map has too many entries.", "TOO_MANY"),
-    "propertyNames": ("A key of the map is not allowed.", "WRONG_FORMAT"),
-    "not": ("The value is one of those that are not allowed.", "VALUE_NOT_ALLOWED"),
+    "minItems": ("The list has too few elements.", "TOO_FEW"),
+    "maxItems": ("The list has too many elements.", "TOO_MANY"),
     "minLength": ("The text is too short.", "TOO_SHORT"),
     "maxLength": ("The text is too long.", "TOO_LONG"),
     "pattern": ("The text has the wrong form.", "WRONG_FORMAT"),
     "format": ("The value has the wrong format.", "WRONG_FORMAT"),
-    "minItems": ("The list has too few elements.", "TOO_FEW"),
-    "maxItems": ("The list has too many elements.", "TOO_MANY"),
+    "propertyNames": ("A key of the map is not allowed.", "WRONG_FORMAT"),
     SENT_TWICE: ("The parameter takes one value, and was sent more than once.", "DUPLICATE"),
     "uniqueItems": ("The list holds an element twice.", "DUPLICATE"),
-    "additionalProperties": ("The operation does not know this member.", "UNKNOWN_MEMBER"),
-    "unevaluatedProperties": ("The operation does not know this member.", "UNKNOWN_MEMBER"),
+    **dict.fromkeys(("additionalProperties", "unevaluatedProperties"), _NOT_KNOWN),
     levels.MISPLACED: ("The operation knows this member one level away.", "UNKNOWN_MEMBER"),
+    "readOnly": ("Only the server writes this member.", "READ_ONLY_MEMBER"),
     "anyOf": ("The value has none of the forms that are allowed.", "WRONG_FORM"),
     "oneOf": ("The value has not one of the forms that are allowed.", "WRONG_FORM"),
     SPELLING: ("The server does not take the value, which the description writes in another way.", "VALUE_REFUSED"),
-    "blank": ("A required value is empty.", "VALUE_MISSING"),
-    "readOnly": ("Only the server writes this member.", "READ_ONLY_MEMBER"),
     "value": ("The server does not take the value.", "VALUE_REFUSED"),
     "reference": ("There is nothing under a name in the path.", "NOT_FOUND"),
-    "path": ("No operation has this path.", "UNKNOWN_PATH"),
-    "around": ("No operation has this path.", "UNKNOWN_PATH"),
+    **dict.fromkeys(("path", "around"), _NO_PATH),
     "base": ("The description has another path for the operation.", "UNKNOWN_PATH"),
     route.ELSEWHERE: ("The path has no operation of this method, and a near path has one.", "UNKNOWN_METHOD"),
     "method": ("The path has no operation of this method.", "UNKNOWN_METHOD"),

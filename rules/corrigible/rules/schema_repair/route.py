@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import quote, unquote
 
 from rapidfuzz.distance import OSA
@@ -155,82 +155,59 @@ def _has_one_more(path: str, other: str) -> bool:
 
 def with_segment(path: str, old: str, new: str) -> str | None:
     """Return a path with one of its segments in another spelling, None where it is not clear which."""
-    found = _segment_at(path, old)
-    if found is None:
-        return None
-    written = f"{found.before}{quote(new, safe=_UNQUOTED)}{found.after}"
-    return "/".join([*found.parts[: found.at], written, *found.parts[found.at + 1 :]])
-
-
-_UNQUOTED: Final = "!$&'()*+,;=:@~"
+    found = _span(path, old)
+    return None if found is None else f"{path[: found[0]]}{quote(new, safe=_UNQUOTED)}{path[found[1] :]}"
 
 
 def has_segment(path: str, value: str) -> bool:
     """Whether one segment of a path, and no other, is a value, apart from an extension at the end or OData's keys."""
-    found = _segment_at(path, value)
-    return found is not None and not found.before.endswith(".")
-
-
-class _Segment(NamedTuple):
-    """Where a value stands in a path: in a segment of its own, before an extension, as the extension, or among keys."""
-
-    parts: list[str]
-    at: int
-    before: str = ""
-    after: str = ""
-
-
-def _segment_at(path: str, value: str) -> _Segment | None:
-    """Return where a value stands in a path, None where that is nowhere, or in several segments."""
-    parts = path.split("/")
-    indexes = [index for index, part in enumerate(parts) if unquote(part) == value]
-    if indexes:
-        return _Segment(parts, indexes[0]) if len(indexes) == 1 else None
-    if (keyed := _among_keys(parts, value)) is not None:
-        return keyed
-    ending = _EXTENSION.search(parts[-1])
-    if ending is None:
-        return None
-    plain, extension = parts[-1][: ending.start()], ending[0]
-    if unquote(plain) == value:
-        return _Segment(parts, len(parts) - 1, after=extension)
-    return _Segment(parts, len(parts) - 1, before=f"{plain}.") if extension == f".{value}" else None
-
-
-def _among_keys(parts: list[str], value: str) -> _Segment | None:
-    """Return where a value is the only such one in `orders(shop='a',number=7)`, as OData writes keys, or its name."""
-    found: list[_Segment] = []
-    for index, part in enumerate(parts):
-        keyed = _KEYED.fullmatch(part) if value else None
-        if keyed is None:
-            continue
-        if unquote(keyed["name"]) == value:
-            found.append(_Segment(parts, index, after=part[keyed.end("name") :]))
-        for key in _KEY.finditer(part, keyed.end("name")):
-            if unquote(key["value"]) == value:
-                found.append(_Segment(parts, index, part[: key.start("value")], part[key.end("value") :]))
-    return found[0] if len(found) == 1 else None
-
-
-_KEYED: Final = re.compile(r"(?P<name>[^()]+)\([^()]+\)")
-_QUOTE: Final = r"(?:'|%27)"
-_KEY: Final = re.compile(rf"(?<=[(=,]){_QUOTE}?(?P<value>[^()=,']+?){_QUOTE}?(?=[),])")
-_EXTENSION: Final = re.compile(r"(?<=.)\.[A-Za-z][A-Za-z0-9]{1,7}$")
+    found = _span(path, value)
+    return found is not None and path[: found[0]][-1:] != "."
 
 
 def schema_of_path(path: str, old: str, schema: Schema) -> dict[str, Json]:
     """Return the schema of a path in which one segment is to be another: the rest of it stays."""
-    found = _segment_at(path, old)
+    found = _span(path, old)
     if found is None:
         return {"type": "string"}
     offered = [one for one in choices(schema) if isinstance(one, str)]
     if offered and len(offered) <= _MOST:
         return {"enum": [with_segment(path, old, one) for one in offered]}
     wanted = "-?[0-9]+" if set(types(schema)) == {"integer"} else "[^/]+"
-    literal = [literal_pattern(part) for part in found.parts]
-    before, after = literal_pattern(found.before), literal_pattern(found.after)
-    pattern = "/".join([*literal[: found.at], f"{before}{wanted}{after}", *literal[found.at + 1 :]])
-    return {"type": "string", "pattern": f"^{pattern}$"}
+    before, after = literal_pattern(path[: found[0]]), literal_pattern(path[found[1] :])
+    return {"type": "string", "pattern": f"^{before}{wanted}{after}$"}
+
+
+def _span(path: str, value: str) -> tuple[int, int] | None:
+    """Return where a value stands in a path, None where that is nowhere, or in several segments.
+
+    In a segment of its own, as the name or the only such key in `orders(shop='a',number=7)`, as OData writes keys, or
+    as the extension of the last segment, or before it.
+    """
+    segments = [(one.start(), one.end()) for one in _SEGMENT.finditer(path)]
+    if whole := [one for one in segments if unquote(path[slice(*one)]) == value]:
+        return whole[0] if len(whole) == 1 else None
+    keys = [
+        key.span("value") for one in _KEYED.finditer(path) for key in _KEY.finditer(path, one.start("keys"), one.end())
+    ]
+    keys += [one.span("name") for one in _KEYED.finditer(path)]
+    keyed = [one for one in keys if value and unquote(path[slice(*one)]) == value]
+    if len(keyed) == 1:
+        return keyed[0]
+    ending = _EXTENSION.search(path)
+    if ending is None:
+        return None
+    if unquote(path[segments[-1][0] : ending.start()]) == value:
+        return segments[-1][0], ending.start()
+    return (ending.start() + 1, len(path)) if ending[0] == f".{value}" else None
+
+
+_UNQUOTED: Final = "!$&'()*+,;=:@~"
+_SEGMENT: Final = re.compile(r"[^/]+")
+_KEYED: Final = re.compile(r"(?<=/)(?P<name>[^()/]+)\((?P<keys>[^()/]+)\)(?=/|$)")
+_QUOTE: Final = r"(?:'|%27)"
+_KEY: Final = re.compile(rf"(?<=[(=,]){_QUOTE}?(?P<value>[^()=,']+?){_QUOTE}?(?=[),])")
+_EXTENSION: Final = re.compile(r"(?<=[^/])\.[A-Za-z][A-Za-z0-9]{1,7}$")
 
 
 def _segments(path: str) -> list[str]:

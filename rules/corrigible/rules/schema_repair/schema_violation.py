@@ -31,7 +31,7 @@ class SchemaViolation(NamedTuple):
     outer_schema: Schema | None = None
     """Of an undeclared member: the members that are declared one level above it."""
     parent_schema: Schema | None = None
-    """Of a missing member: the object that it belongs into, closed."""
+    """Of a missing member and of one in another format: the object that it belongs into, closed."""
     inside: tuple[SchemaViolation, ...] = ()
     """Of a text that holds JSON: what is wrong inside it, with pointers as though what it holds were the body."""
 

@@ -58,6 +58,21 @@ _PERSONAL: Final = re.compile(
 )
 """Names of members whose text is never repeated either, besides those of credentials."""
 _VALUE: Final = re.compile(r"(?i)(?<=.)_?value$")
+_LEAST_SECRET: Final = 100
+"""A smaller number is a count, or that of a contact: a CVC has three digits."""
+_SWITCHES: Final = frozenset({"", "true", "false", "yes", "no", "on", "off"}) | {
+    *("enabled", "disabled", "enable", "disable"),
+}
+_IDENTIFYING: Final = ("name", "id", "key", "path", "type", "title")
+_DEEPEST: Final = 2
+"""How far inside an element its identifying value may stand."""
+_MOST_TRIED: Final = 16
+_EXACT: Final = 1 << 53
+_MOST_BYTES: Final = 2048
+ANSWER: Final = "the error"
+"""The source of what the answer itself states."""
+_SAID: Final = "The server's error says so."
+_ASK_PROTECTED: Final = "Give the value that belongs there: it says who calls, or what is called."
 
 
 def is_secret(pointer: str, value: Json) -> bool:
@@ -75,19 +90,10 @@ def _may_be_secret(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= _LEAST_SECRET
 
 
-_LEAST_SECRET: Final = 100
-"""A smaller number is a count, or that of a contact: a CVC has three digits."""
-
-
 @cached(1024)
 def _is_secret_name(name: str) -> bool:
     plain = _VALUE.sub("", name)
     return is_secret_name(plain) or _PERSONAL.search(plain) is not None
-
-
-_SWITCHES: Final = frozenset(
-    {"", "true", "false", "yes", "no", "on", "off", "enabled", "disabled", "enable", "disable"}
-)
 
 
 def guards(document: Mapping[str, Json], pointer: str, old: Json) -> list[Operation]:
@@ -117,13 +123,6 @@ def guarded_ops(request: Request, pointer: str, old: Json, operation: Operation)
         return []
 
 
-_IDENTIFYING: Final = ("name", "id", "key", "path", "type", "title")
-
-
-_DEEPEST: Final = 2
-"""How far inside an element its identifying value may stand."""
-
-
 def _identified(document: Mapping[str, Json], element: str) -> Operation:
     """Return a test of a value of an element, of those of its objects where it has no plain value itself."""
     value = resolve(document, element)
@@ -142,9 +141,6 @@ def _identified(document: Mapping[str, Json], element: str) -> Operation:
             if isinstance(below, Mapping) and not _is_secret_name(name)
         ]
     raise PatchError(f"{element} has nothing to be told by")
-
-
-_MOST_TRIED: Final = 16
 
 
 def _plain_member(place: str, value: Json) -> str | None:
@@ -221,17 +217,8 @@ def effects(method: str) -> str:
 
 def options(edits: Sequence[Suggestion], group: str) -> Proposal:
     """Return a closed choice: the caller takes one of them."""
-    marked = [_grouped(edit, {"id": f"{group}1", "relation": "one_of"}) for edit in edits]
+    marked = [{**edit, "group": {"id": f"{group}1", "relation": "one_of"}} for edit in edits]
     return Proposal(marked, "intent_disambiguation")
-
-
-def _grouped(suggestion: Suggestion, group: Mapping[str, Json]) -> Suggestion:
-    out: Suggestion = {}
-    for name, value in suggestion.items():
-        if name in ("verification", "safety") and "group" not in out:
-            out["group"] = dict(group)
-        out[name] = value
-    return out
 
 
 def ask(
@@ -280,9 +267,6 @@ def _left_to_the_sender() -> Proposal:
     return Proposal([suggestion], recovery="terminal")
 
 
-_ASK_PROTECTED: Final = "Give the value that belongs there: it says who calls, or what is called."
-
-
 def _open(schema: Mapping[str, Json]) -> dict[str, Json]:
     """Return a schema without the values that it names."""
     return {name: value for name, value in schema.items() if name not in ("enum", "const", "default", "examples")}
@@ -313,10 +297,6 @@ def merged(request: Request, ops: Sequence[Operation]) -> dict[str, Json]:
 
 
 # Values that a suggestion writes anew as a whole
-
-
-_EXACT: Final = 1 << 53
-_MOST_BYTES: Final = 2048
 
 
 def may_be_repeated(value: Json) -> bool:
@@ -373,11 +353,6 @@ class RepairSource(NamedTuple):
     @property
     def may_guess(self) -> bool:
         return False  # its evidence says what it was made from
-
-
-ANSWER = "the error"
-"""The source of what the answer itself states."""
-_SAID = "The server's error says so."
 
 
 def stated_by_answer(repair: Repair) -> Repair:

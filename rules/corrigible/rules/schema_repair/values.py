@@ -22,7 +22,6 @@ from corrigible.rules.safety.nearness import all_near, is_relisted, letters, sig
 from corrigible.rules.safety.spelling import Spelling, as_is_taken
 from corrigible.rules.safety.time_span import GO_DURATION, counts_seconds, go_duration, span
 from corrigible.rules.safety.written_moment import rewritten
-from corrigible.schema.cache import cached
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
@@ -41,8 +40,15 @@ SHAPED: Final = "x-shaped"
 """In a schema of a text: its examples show that it is no number as text: `0 5 * * *`, `a@example.com`, `10:30`."""
 LOCAL: Final = "x-local-time"
 """In a schema of a time: its description wants it without an offset."""
+ONLY_TOLD: Final = "x-only-told"
+"""In a schema: nothing but the text of an answer says so, or the description says otherwise."""
 ONLY_ASKED: Final = "x-only-asked"
 """In a schema: nothing tells that a number within its limit is what is wished, if the one that was sent cannot be."""
+
+JOINED: Final = "the values are sent as one text, with commas between them"
+ANOTHER: Final = "it becomes another name than was asked for"
+OF_A_KIND: Final = "the beginning of names of this kind is put before it"
+"""Assumptions that whoever calls has to share."""
 
 _LIMITS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 """What sends another number, whatever was sent."""
@@ -121,10 +127,7 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         return [Spelling(scalars[otherwise])]
     if not scalars.keys().isdisjoint(part.strip() for part in _LIST_SEPARATOR.split(text)):
         return []  # a list of several: one of them is not what was asked for
-    initials = _initials(text)
     similar = [name for name in all_near(text, list(scalars)) if signs(name) == signs(text)]
-    if not any(initials <= _initials(name) or name[:1].casefold() == text[:1].casefold() for name in similar):
-        similar = []
     return [Spelling(scalars[name]) for name in _with_second(text, similar, scalars)] or only
 
 
@@ -159,12 +162,6 @@ def _with_second(text: str, near: list[str], names: Iterable[str]) -> list[str]:
     return near + [name for name in names if rest and letters(name) == rest]
 
 
-@cached(1024)
-def _initials(text: str) -> frozenset[str]:
-    """Return the first letters of a text's words: nothing is near that begins with another."""
-    return frozenset(word[0] for word in re.split(r"[\s_-]+", text.casefold()) if word)
-
-
 # Types
 
 
@@ -177,6 +174,10 @@ _CONTENT: Final = word_set("blob content data payload body secret raw document t
 """Last words of names of texts that may hold anything: an object there may be what the text has to spell."""
 _NAMED_JSON: Final = re.compile(r"(?:^|[_.-])(?:json|JSON)(?:$|[_.-]|[A-Z])|^json[A-Z]|[a-z]J(?:son|SON)(?:$|[A-Z])")
 """A name that says that the text there holds JSON: `extra_json`, `jsonPayload`."""
+_PLAIN: Final = re.compile(r"[^\s,;|]{1,100}")
+"""A value that a text of several can hold beside others."""
+_SPANS: Final = word_set("duration timeout interval ttl delay")
+"""Last words of names of spans of time, which a text has with a unit: 3600 may be seconds or milliseconds."""
 _SORTS: Final = word_set("type kind mode method format version status operator op")
 """Last words of members that say how to read the others."""
 
@@ -233,7 +234,15 @@ def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         is_wrapper = not _NAMING.isdisjoint(words(str(name))[-1:]) and not is_content
         if isinstance(inner, str) and (is_wrapper or _is_called_like(str(name), place.name)):
             return [Spelling(inner, "the only value of the object is sent in its place")]
-    if (isinstance(value, int | float) and schema.get(SHAPED)) or _is_unknown_text(value, place):
+    if (
+        isinstance(value, list)
+        and len(value) > 1
+        and all(isinstance(one, str) and _PLAIN.fullmatch(one) for one in value)
+    ):
+        return [Spelling(",".join(value), JOINED)]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_span = is_number and not _SPANS.isdisjoint(words(place.name)[-1:])  # of what unit?
+    if (is_number and schema.get(SHAPED)) or is_span or _is_unknown_text(value, place):
         return []
     return _scalar(value, _as_text)
 
@@ -477,8 +486,8 @@ def _number(number: Decimal, assumes: str) -> Spelling:
 
 _ASIDES: Final = word_set("note notes comment comments memo remark remarks description desc summary details reason")
 """Last words of texts that say something about a thing, and are not the thing, nor its name."""
+_BEGINNING: Final = "the beginning that the pattern asks for is put before it"
 _CASE: Final = "upper and lower case change"
-_ANOTHER: Final = "it becomes another name than was asked for"
 
 
 def _shortened(value: Json, schema: Schema, place: Place) -> list[Spelling]:
@@ -532,21 +541,22 @@ def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     plain = value.strip()
     unmarked = plain.lstrip("#@$+").strip()
     dashed = re.sub(r"[\s_]+", "-", plain)
-    led = re.match(r"\^((?:[A-Za-z0-9_-]|\\?/|:)+(?<=[/:]))(?=[.\[(\\])", pattern)
-    beginning = led[1].replace("\\/", "/") if led is not None else ""
+    led = re.match(r"\^((?:[A-Za-z0-9_-]|\\?/|:|\\[.-])+(?<=[/:._-]))(?=[.\[(\\]|$)", pattern)
+    beginning = led[1].replace("\\", "") if led is not None else ""
+    is_path = led is not None and beginning[-1] in "/:" and led[0] != pattern
     digits = re.sub(r"[\s-]", "", plain) if re.fullmatch(r"[\d\s-]+", plain) else plain
     taken = as_is_taken(plain, lambda text: first_violation(text, shape) is None)
     ways = [
         *((text, "") for text in (plain, unmarked, taken, digits)),
         *((text, _CASE) for text in (plain.lower(), plain.upper(), unmarked.lower(), unmarked.upper())),
-        *((text, _ANOTHER) for text in (dashed, dashed.lower(), dashed.replace("-", "_").lower())),
-        (beginning + plain, "the beginning that the pattern asks for is put before it"),
+        *((text, ANOTHER) for text in (dashed, dashed.lower(), dashed.replace("-", "_").lower())),
+        (beginning + plain, _BEGINNING if is_path else OF_A_KIND),
     ]
     fitting = [Spelling(*way) for way in ways if way[0] not in ("", value) and first_violation(way[0], shape) is None]
-    if not fitting or fitting[0].assumption != _ANOTHER or not re.search(r"\s", plain):
+    if not fitting or fitting[0].assumption != ANOTHER or not re.search(r"\s", plain):
         return fitting[:1]
     joined = re.sub(r"[\s_]+", "_", plain if fitting[0].value == dashed else plain.lower())
-    return fitting[:1] + ([Spelling(joined, _ANOTHER)] if first_violation(joined, shape) is None else [])
+    return fitting[:1] + ([Spelling(joined, ANOTHER)] if first_violation(joined, shape) is None else [])
 
 
 def _moment_in(value: str, pattern: str) -> str:
