@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import yaml
 
+from corrigible.adapters.base import Described
+from corrigible.adapters.formats.generic import GenericFormat
+from corrigible.adapters.operation import Operations
+from corrigible.adapters.reader.locate import locate_errors
+from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
@@ -60,3 +67,42 @@ def followed(
 ) -> Next | NeedsInput | Terminal | None:
     """Return what a literal reader makes of feedback."""
     return None if feedback is None else apply(feedback, request, confirm=confirm)
+
+
+class Declares:
+    """A description that declares names, and finds nothing wrong with any request."""
+
+    operations = Operations({})
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+
+    def below(self, base: str) -> None:
+        return None
+
+    def vocabulary(self, operation: str) -> Vocabulary:
+        return self._vocabulary
+
+    def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
+        return ()
+
+    def misspellings(self, request: Request, operation: str) -> Sequence[SchemaViolation]:
+        return ()
+
+    def misplaced_members(self, request: Request, operation: str) -> Sequence[SchemaViolation]:
+        return ()
+
+    def nearest_operation(self, method: str, path: str) -> None:
+        return None
+
+    def facts(self, operation: str) -> Json:
+        return {}
+
+
+def errors_at_places(
+    exchange: Exchange, answer: Json, declared: Vocabulary | None = None, variables: Mapping[str, str] | None = None
+) -> list[Violation]:
+    """Return the errors of an answer in any usual shape, at their places; without names there is no description."""
+    described = cast(Described, Declares(declared)) if declared is not None else None
+    errors = GenericFormat().read(exchange, answer)
+    return locate_errors(errors, exchange, answer, described, "described" if described else "", variables or {})

@@ -171,13 +171,29 @@ def load_sentences(file: str) -> Stranger:
     """Read sentences of our own as a server's refusals, each in one of the usual shapes of an answer."""
     read = yaml.safe_load((OWN / file).read_bytes())
     cases = [_sentence(number, one, read["requests"][one["to"]]) for number, one in enumerate(read["sentences"])]
-    about = {"server": file, "version": "", "framework": "", "language": "", "licence": "", "date": ""}
+    return _of_our_own(file, "town.yaml", cases)
+
+
+def load_described(file: str, folder: Path) -> list[Stranger]:
+    """Read sentences that stand with the API that each group of them is about; descriptions go to a folder."""
+    servers = []
+    for number, group in enumerate(yaml.safe_load((OWN / file).read_bytes())):
+        description = folder / f"{number}.json"
+        description.write_text(json.dumps(group["api"]), "utf-8")
+        cases = [_sentence(number, one, one["to"]) for number, one in enumerate(group["sentences"])]
+        servers.append(_of_our_own(group["api"]["info"]["title"], str(description), cases))
+    return servers
+
+
+def _of_our_own(name: str, description: str, cases: list[Case]) -> Stranger:
+    about = {"server": name, "version": "", "framework": "", "language": "", "licence": "", "date": ""}
     first_run = Figures(refusals=0, repairable=0, repaired=0, others=0, answered=0)
-    return Stranger(**about, description="town.yaml", first_run=first_run, cases=cases)
+    return Stranger(**about, description=description, first_run=first_run, cases=cases)
 
 
 def _sentence(number: int, one: Mapping[str, Json], request: Mapping[str, Json]) -> Case:
-    text, sent = one["says"], _changed(request, one.get("with", {}))
+    sent = _changed(request, one.get("with", {}))
+    text = one["says"] if "says" in one else json.dumps(one["answer"])
     shapes: tuple[Json, ...] = (
         *({"error": text}, {"message": text}, {"detail": text}, {"errors": [{"message": text}]}),
         *({"error": {"code": f"E{number}", "message": text}}, {"status": "failed", "reason": text}),
@@ -191,11 +207,12 @@ def _sentence(number: int, one: Mapping[str, Json], request: Mapping[str, Json])
         body=wire.body.decode(),
         status=one.get("status", 403),
         response_headers=list(headers.items()),
-        response_body=json.dumps(shapes[number % len(shapes)]),
+        response_body=json.dumps(one["answer"] if "answer" in one else shapes[number % len(shapes)]),
+        lookups=one.get("lookups", {}),
     )
     return Case(
         name=text,
-        kind="",
+        kind=one.get("kind", ""),
         cls=one.get("class", "ask" if "at" in one else "never"),
         request=Call(**sent),
         right=[Call(**_changed(sent, one["fix"]))] if "fix" in one else [],

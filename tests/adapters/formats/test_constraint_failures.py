@@ -12,10 +12,9 @@ import orjson
 import pytest
 
 from corrigible.adapters.bodies.answer import read_answer
-from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.reader.locate import locate_errors
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.by_description import errors_at_places
 from tests._support.rows import rows
 
 TABLE = {
@@ -38,7 +37,7 @@ def read(
     answer: Any, body: Any, *, status: int = 400, headers: dict[str, str] | None = None, form: bool = False
 ) -> list[Violation]:
     exchange = Exchange(Request("POST", "/", {}, {}, body, form), status, headers or {}, b"")
-    return locate_errors(GenericFormat().read(exchange, answer), exchange)
+    return errors_at_places(exchange, answer)
 
 
 def failed(place: str, told: str, value: str = "'v'") -> str:
@@ -233,7 +232,7 @@ def test_an_error_of_ec2_and_of_s3() -> None:
         " 2147483647</Message><ArgumentName>max-keys</ArgumentName><ArgumentValue>x</ArgumentValue></Error>"
     )
     exchange = Exchange(Request("GET", "/photos", {"max-keys": "x"}), 400, {}, b"")
-    (one,) = locate_errors(GenericFormat().read(exchange, answer), exchange)
+    (one,) = errors_at_places(exchange, answer)
     assert (one.code, one.pointer) == ("InvalidArgument", "/query/max-keys")
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.message.member_names import NamedMember, find_member, find_subject
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.rows import rows
 
@@ -63,15 +62,6 @@ def test_a_member_may_be_called_as_a_part_of_the_request(body: Any, wanted: list
             [("/body/items/0/price", "", "Not a valid number.")],
         ),
         ({"message": {"name": ["has already been taken"]}}, [("/body/name", "", "has already been taken")]),
-        (
-            {"title": "t", "status": 400, "errors": {"Email": ["too long"], "$.items[0].price": ["not a number"]}},
-            [("/body/email", "", "too long"), ("/body/items/0/price", "", "not a number")],
-        ),
-        (
-            {"title": "t", "status": 400, "errors": {"Colour": ["The Colour field is required."]}},
-            [("/body/colour", "required", "The Colour field is required.")],
-        ),
-        ({"errors": {"Email": "is taken"}}, [("/body/email", "", "is taken")]),
         ({"errors": {"a": {"b": {"c": {"d": {"e": {"f": {"g": {"h": {"i": {"j": "deep"}}}}}}}}}}}, []),
         ({"errors": {"n": 7}}, []),
     ],
@@ -83,55 +73,3 @@ def test_complaints_by_member(body: Any, wanted: list[tuple[str, str, str]]) -> 
 @pytest.mark.parametrize("name", ["", "_", "base", "non_field_errors", "__all__", "_schema", "form"])
 def test_names_for_the_whole(name: str) -> None:
     assert read({"errors": {name: ["No."]}}) == [("", "", "No.")]
-
-
-@rows(
-    ("message", "wanted"),
-    [
-        ("Missing query parameter 'page'", NamedMember("page", "required", "query")),
-        ("Required parameter 'page' is not present.", NamedMember("page", "required")),
-        ("Required header 'X-Key' is not present.", NamedMember("X-Key", "required", "header")),
-        ("name is missing", NamedMember("name", "required")),
-        ("property foo should not exist", NamedMember("foo", "additionalProperties")),
-        ("Extra query parameter(s) 'x' not in spec", NamedMember("x", "additionalProperties", "query")),
-        ("This is missing the point", NamedMember()),
-        ("'sku' not in payload", NamedMember("sku", "required")),
-        ("Key 'sku' not found in the request body", NamedMember("sku", "required")),
-        ("sku is missing from the JSON", NamedMember("sku", "required")),
-        ("Payload has no unit_price field", NamedMember("unit_price", "required")),
-        ("request body does not contain the field 'sku'", NamedMember("sku", "required")),
-        ("'size' dict has no key 'unit'", NamedMember("size.unit", "required")),
-        ("'list' object has no attribute 'unit'", NamedMember()),
-        ("'open' not in ['new', 'done']", NamedMember()),
-        ("item not found in the document", NamedMember()),
-        ("'dict' object has no attribute 'sku'", NamedMember()),
-        ("The request has no body", NamedMember()),
-        ("data does not contain valid JSON", NamedMember()),
-    ],
-)
-def test_sentences(message: str, wanted: NamedMember) -> None:
-    assert find_member(message) == wanted
-
-
-@pytest.mark.parametrize(
-    ("message", "wanted"),
-    [
-        ("Wrong type, expected 'integer' for query parameter 'page'", NamedMember("page", "", "query")),
-        ("'x' is not of type 'integer' - 'items.0.price'", NamedMember("items.0.price")),
-        ("5 is not enough - 'items.0.price'", NamedMember("items.0.price")),
-        ("Invalid email", NamedMember("email")),
-        ("We cannot do that", NamedMember("We")),
-        ("id property (id) cannot be updated from 14 to 2", NamedMember("id")),
-        ("Owner attribute (owner) is immutable", NamedMember("Owner")),
-        ("Not found", NamedMember()),
-    ],
-)
-def test_subjects(message: str, wanted: NamedMember) -> None:
-    assert find_subject(message) == wanted
-
-
-def test_a_problem_document_without_a_list_is_read_by_its_sentence() -> None:
-    body = {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": "'name' is a required property"}
-    assert read(body) == [("/body/name", "required", "'name' is a required property")]
-    wrong = "Wrong type, expected 'integer' for query parameter 'page'"
-    assert read({**body, "detail": wrong}) == [("/query/page", "", wrong)]

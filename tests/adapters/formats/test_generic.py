@@ -44,22 +44,12 @@ def read(body: Any, request: Request | None = None) -> list[tuple[str, str, str,
             {"timestamp": 1, "status": 400, "error": "Bad Request", "path": "/v1/orders"},
             [("", "Bad Request", "", "")],
         ),
-        ({"message": "Missing required field: title"}, [("", "Missing required field: title", "/body/title", "")]),
-        (
-            {"error": {"message": "must have required property 'n'", "field": "items[0]"}},
-            [("", "must have required property 'n'", "/body/items/0/n", "items[0]")],
-        ),
-        ({"errors": ["unknown field: colour"]}, [("", "unknown field: colour", "/body/colour", "")]),
         ({"errors": [], "message": "m"}, [("", "m", "", "")]),
         ({"errors": [7, None], "message": "m"}, [("", "m", "", "")]),
         ({"status": 400}, []),
         ({"message": ["a"]}, [("", "a", "", "")]),
         ({"error": {"details": {"balance": 5, "account": "a_1"}, "message": "m"}}, [("", "m", "", "")]),
         ({"detail": {"code": "c", "message": "m"}}, [("c", "m", "", "")]),
-        (
-            {"statusCode": 400, "message": ["property foo should not exist", "bar must be a string"]},
-            [("", "property foo should not exist", "/body/foo", ""), ("", "bar must be a string", "", "")],
-        ),
         (
             {"error": {"code": "Bad", "details": [{"code": "c", "target": "a.b", "message": "m"}]}},
             [("c", "m", "/body/a/b", "a.b")],
@@ -143,7 +133,6 @@ def test_members_of_errors_that_are_places(answer: Json, places: list[str]) -> N
 @pytest.mark.parametrize(
     "message",
     [
-        "The response is missing required property 'id'",
         "upstream response: missing field 'total'",
         "Property 'total' is required in the response of the payment service",
     ],
@@ -166,12 +155,6 @@ def test_further_members_are_kept() -> None:
 @pytest.mark.parametrize(
     ("message", "place"),
     [
-        ("content is not valid Base64", "/body/content"),
-        ("Invalid parent_team_id", "/body/parent_team_id"),
-        ("Invalid parent_team_id.", "/body/parent_team_id"),
-        ("The field 'content' must be text", "/body/content"),
-        ("config.url must be https", "/body/config/url"),
-        ("Invalid content parameter.", "/body/content"),
         ("This is wrong", ""),
         ("Invalid repository name", ""),
         ("other is too long", ""),

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from corrigible.adapters.formats.error_shapes import CODES, LISTS, MAPS, NO_ERRORS, PLACES, TEXTS
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.reader.locate import locate_errors
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.by_description import errors_at_places
 
 NAMES = st.sampled_from(
     [
@@ -52,7 +52,7 @@ DECLARED = Vocabulary((("body",), ("body", "a"), ("body", "items", "*", "b"), ("
 @given(VALUES, VALUES)
 def test_any_answer_can_be_read(answer: Any, sent: Any) -> None:
     exchange = Exchange(Request("POST", "/x/7", {"q": "1"}, {}, sent), 400, {}, b"")
-    for error in locate_errors(GenericFormat().read(exchange, answer), exchange, lambda: DECLARED):
+    for error in errors_at_places(exchange, answer, DECLARED):
         assert not error.pointer or error.pointer.startswith("/")
         assert isinstance(error.message, str) and isinstance(error.code, str)
         orjson.dumps(dict(error.stated))

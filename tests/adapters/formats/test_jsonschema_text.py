@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.message.jsonschema_text import read_jsonschema
-from corrigible.rules.pointer import MISSING as NOT_READ
 from corrigible.schema.exchange import Exchange, Request
 
 MISSING = """'email' is a required property
@@ -38,48 +34,6 @@ Failed validating 'type' in schema['properties']['sizes']['items']:
 On instance['sizes'][1]:
     'small'<br /><br />
 """
-
-
-def test_what_a_text_says() -> None:
-    error = read_jsonschema(UNKNOWN)
-    assert error is not None
-    assert (error.sentence, error.keyword, error.path) == (
-        UNKNOWN.partition("\n")[0],
-        "additionalProperties",
-        ("user",),
-    )
-    assert error.schema["type"] == "object"
-    assert error.value == {"nmae": "ann"}
-    cut = read_jsonschema(UNKNOWN.replace("{'nmae': 'ann'}", "{'nmae': 'ann', ...}"))
-    assert cut is not None
-    assert cut.value is NOT_READ
-    assert read_jsonschema("Failed validating") is None
-
-
-@pytest.mark.parametrize(
-    ("text", "body", "wanted"),
-    [
-        (MISSING, {"user": {"name": "ann"}}, [("/body/user/email", "required", {"type": "string"})]),
-        (MISSING, {"name": "ann"}, [("/body/email", "required", {"type": "string"})]),
-        (MISSING, [{"name": "bob"}, {"name": "ann"}], [("/body/1/email", "required", {"type": "string"})]),
-        (UNKNOWN, {"data": {"user": {"nmae": "ann"}}}, [("/body/data/user/nmae", "additionalProperties", {})]),
-        (
-            UNKNOWN,
-            {"owner": {"nmae": "ann"}, "user": {"nmae": "ann"}},
-            [("/body/user/nmae", "additionalProperties", {})],
-        ),
-        (ITEM, {"sizes": ["small", "small"]}, [("/body/sizes/1", "", {"type": "object"})]),
-        (ITEM, {"data": {"sizes": ["large", "small"]}}, [("/body/data/sizes/1", "", {"type": "object"})]),
-        (
-            ITEM.replace("'small' is", "The value is"),
-            {"sizes": ["", "small"]},
-            [("/body/sizes/1", "", {"type": "object"})],
-        ),
-        (ITEM.replace("'small'", "1"), {"sizes": [True, 1]}, [("/body/sizes/1", "", {"type": "object"})]),
-    ],
-)
-def test_the_place_is_the_one_with_the_value_that_failed(text: str, body: Any, wanted: Any) -> None:
-    assert read(text, body) == wanted
 
 
 def test_two_places_with_the_value_are_none() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.reader import NeedsInput, Next
+from corrigible.schema.reader import NeedsInput
 from tests._support.by_description import engine_of, feedback_about, followed
 
 DESCRIPTION = """
@@ -44,28 +44,8 @@ def test_what_is_undefined_was_not_sent(engine: Engine, status: int) -> None:
     assert [one.pointer for one in asked.placeholders] == ["/body/passphrase"]
 
 
-def test_a_misspelt_member_is_renamed(engine: Engine) -> None:
-    renamed = outcome(engine, {"pasphrase": "long and dull", "rounds": 3}, 500, f"{OF_TEXT}undefined")
-    assert isinstance(renamed, Next)
-    assert renamed.request.body == {"passphrase": "long and dull", "rounds": 3}
-
-
 @pytest.mark.parametrize(("value", "received"), [(512, "type number (512)"), (None, "null")])
 def test_a_value_of_another_type_is_asked_for(engine: Engine, value: Json, received: str) -> None:
     asked = outcome(engine, {"passphrase": value}, 500, OF_TEXT + received)
     assert isinstance(asked, NeedsInput)
     assert "/body/passphrase" in [one.pointer for one in asked.placeholders]
-
-
-def test_a_number_in_a_text_is_sent_as_a_number(engine: Engine) -> None:
-    message = "The \"rounds\" argument must be of type number. Received type string ('3')"
-    sent = outcome(engine, {"rounds": "3"}, 500, message)
-    assert isinstance(sent, Next)
-    assert sent.request.body == {"rounds": 3}
-
-
-@pytest.mark.parametrize("status", [400, 500])
-@pytest.mark.parametrize("name", ["path", "key", "chunk"])
-def test_an_argument_that_nothing_declares_is_the_server_s_own(engine: Engine, status: int, name: str) -> None:
-    message = f'The "{name}" argument must be of type string. Received undefined'
-    assert outcome(engine, {"passphrase": "long and dull"}, status, message) is None

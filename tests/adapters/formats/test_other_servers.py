@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.message.member_names import find_member, missing_member, unknown_member
 from corrigible.adapters.formats.wrapped_calls import GRAPHQL
 from corrigible.schema.exchange import Exchange, Request
-from tests._support.rows import rows
 
 GENERIC = GenericFormat()
 POST = Request("POST", "/things", body={"name": "n", "items": [{"a": 1}]})
@@ -175,75 +173,3 @@ def test_express_openapi_validator(path: str, code: str, message: str, place: st
 def test_fastify(message: str, wanted: list[tuple[str, str]]) -> None:
     body = {"statusCode": 400, "code": "FST_ERR_VALIDATION", "error": "Bad Request", "message": message}
     assert read(GENERIC, body) == [(place, "FST_ERR_VALIDATION", keyword) for place, keyword in wanted]
-
-
-@rows(
-    ("message", "member"),
-    [
-        ("must have required property 'head_sha'", "head_sha"),
-        ('requires property "name"', "name"),
-        ("'name' is a required property", "name"),
-        ("Missing required parameter: line_items[0][price].", "line_items[0][price]"),
-        ("missing required field title", "title"),
-        ("The name field is required.", "name"),
-        ("Property 'a.b' is missing", "a.b"),
-        ('Missing "data" payload in the request body', "data"),
-        ('Missing "data" of the month', ""),
-        ("name is required", "name"),
-        ("outcome is required when state is done", "outcome"),
-        ("Name is too long", ""),
-        ("Authentication is required to see this", ""),
-        ("Required status checks have not succeeded.", ""),
-        ("x" * 2600 + " must have required property 'a'", ""),
-    ],
-)
-def test_what_a_message_says_is_missing(message: str, member: str) -> None:
-    assert missing_member(message) == member
-
-
-@rows(
-    ("message", "names"),
-    [
-        ("Missing parameter(s): username", ["username"]),
-        ("Missing parameter(s): username, email, password", ["username", "email", "password"]),
-        ("Missing required property(ies): a and b.", ["a", "b"]),
-        ("Missing parameter(s) username", ["username"]),
-        ("Missing fields: title, body", ["title", "body"]),
-        ("Missing fields: [title, body]", ["title", "body"]),
-        ("Missing parameter(s)", []),
-        ("Missing parameter(s): items[0][price]", ["items[0][price]"]),
-        ("Terms do not support trashing. Set 'force=true' to delete.", ["force"]),
-        ("The filter is bad. Set 'debug=true' to see more.", []),
-        ("You are not allowed to comment without a post.", ["post"]),
-    ],
-)
-def test_names_that_a_server_misses(message: str, names: list[str]) -> None:
-    found = find_member(message)
-    assert [one for one in (found.member, *found.others) if one] == names
-    assert found.constraint == ("required" if names else "")
-
-
-def test_a_plural_in_brackets_of_what_is_unknown() -> None:
-    found = find_member("Unknown parameter(s): colour, size")
-    assert (found.member, found.others, found.constraint) == ("colour", ("size",), "additionalProperties")
-    found = find_member("colour is not a valid property of Object.")
-    assert (found.member, found.constraint) == ("colour", "additionalProperties")
-
-
-@pytest.mark.parametrize(
-    ("message", "member"),
-    [
-        ("must NOT have additional properties; found 'a b'", "a b"),
-        ("Additional properties are not allowed ('colour' was unexpected)", "colour"),
-        ('Unrecognized field "colour" (class X)', "colour"),
-        ("unknown parameter: colour", "colour"),
-        ("Invalid key colour", "colour"),
-        ("Invalid key colour at lines", "colour"),
-        ("Invalid key for this account", ""),
-        ("Invalid key: 1234", ""),
-        ("Property 'colour' is not allowed", "colour"),
-        ("must be integer", ""),
-    ],
-)
-def test_what_a_message_says_is_one_too_many(message: str, member: str) -> None:
-    assert unknown_member(message) == member

@@ -48,8 +48,3 @@ def test_without_a_list_the_sentence_is_the_error() -> None:
 def test_the_root_is_the_whole_where_no_member_is_called_so(message: str, body: Any, place: str) -> None:
     answer = {"error": "Invalid request body", "issues": [{"field": "root", "message": message}]}
     assert [pointer for pointer, _ in read(answer, Request("POST", "/runs", body=body))] == [place]
-
-
-def test_a_sentence_about_a_path_is_about_the_parameter_of_that_name() -> None:
-    assert read({"error": "Path is a directory: a"}) == [("/query/path", "")]
-    assert read({"error": "Path is a directory: a"}, Request("GET", "/files")) == [("/path", "")]

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import re
 
-import pytest
-from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from corrigible.adapters.formats import error_message
-from corrigible.adapters.formats.message import database, limits, member_names
 from corrigible.adapters.formats.message.pattern_list import PatternList
 from tests._support.rows import rows
 
-MODULES = (error_message, database, limits, member_names)
-LISTS = [one for module in MODULES for one in vars(module).values() if isinstance(one, PatternList)]
-PATTERNS = [(patterns, text) for patterns in LISTS for text in patterns.texts]
 AROUND = st.sampled_from(
     ["", " ", ".", "a", "9", "(", "\n", "\x1c", "é", "\u017f", "\u212a", "must be ", " characters", "'"]
 )
@@ -32,23 +25,6 @@ def one_after_the_other(patterns: PatternList, text: str) -> tuple[int, tuple[in
 def found(patterns: PatternList, text: str) -> tuple[int, tuple[int, int]] | None:
     match = patterns.search(text)
     return None if match is None else (match.number, match.match.span())
-
-
-def test_there_are_lists_to_look_at() -> None:
-    assert len(LISTS) >= 8
-    assert len(PATTERNS) >= 100
-
-
-@pytest.mark.slow
-@rows(("patterns", "text"), PATTERNS)
-def test_a_text_that_a_pattern_matches_is_found(patterns: PatternList, text: str) -> None:
-    @settings(max_examples=2, phases=[Phase.generate, Phase.shrink], database=None)
-    @given(AROUND, st.from_regex(re.compile(text, re.IGNORECASE)), AROUND, st.sampled_from([str, str.upper, str.lower]))
-    def check(before: str, inner: str, after: str, written: type[str]) -> None:
-        message = before + written(inner[:2000]) + after
-        assert found(patterns, message) == one_after_the_other(patterns, message)
-
-    check()
 
 
 @rows(

@@ -11,11 +11,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.reader.locate import locate_errors
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.by_description import errors_at_places
 from tests._support.rows import rows
 
 FOLDER = Path(__file__).with_name("recorded")
@@ -54,7 +53,7 @@ def read(answer: dict[str, Any], declared: Vocabulary = DECLARED) -> list[Violat
     mistake = MISTAKES[answer["mistake"]]
     request = Request("POST", "/orders", mistake["query"], {"content-type": "application/json"}, mistake["body"])
     exchange = Exchange(request, answer["status"], {"content-type": answer["type"]}, b"")
-    return locate_errors(GenericFormat().read(exchange, answer["answer"]), exchange, lambda: declared)
+    return errors_at_places(exchange, answer["answer"], declared)
 
 
 @rows("answer", ANSWERS, ids=lambda one: f"{one['framework']}: {one['mistake']}")

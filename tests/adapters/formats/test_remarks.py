@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.formats.members import without_notes
 from corrigible.schema.exchange import Exchange, Request
@@ -35,18 +33,6 @@ def test_notes_alone_are_all_that_is_told() -> None:
 def test_a_value_of_another_member_grades_nothing() -> None:
     items = [{"field": "info", "message": "info is required"}, {"field": "rate", "message": "rate is bad"}]
     assert without_notes(items) is items
-
-
-@pytest.mark.parametrize("heading", ["ERROR MESSAGE:", "Error:", "Message:", "Error details:"])
-def test_a_heading_is_no_part_of_the_sentence(heading: str) -> None:
-    (error,) = GenericFormat().read(
-        Exchange(REQUEST, 400, {}, b""), {"msg": f"\n\n{heading}\n\nUnknown parameter: rate\n\n"}
-    )
-    assert (error.message, error.pointer, error.constraint) == (
-        "Unknown parameter: rate",
-        "/body/rate",
-        "additionalProperties",
-    )
 
 
 def test_a_place_before_a_colon_is_no_heading() -> None:

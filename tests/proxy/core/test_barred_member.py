@@ -34,7 +34,11 @@ def outcome(engine: Engine, body: Json, message: str, method: str = "PATCH") -> 
 
 
 @pytest.mark.parametrize(
-    "message", ["Property 'name' is not allowed for this method.", 'unknown field "name"', '"name" is not allowed']
+    "message",
+    [
+        "Property 'name' is not allowed for this method.",
+        'unknown field "name"',
+    ],
 )
 def test_a_change_of_nothing_else_is_at_its_end(engine: Engine, message: str) -> None:
     assert isinstance(outcome(engine, {"name": "blue"}, message), Terminal)

@@ -198,19 +198,6 @@ paths:
 """
 
 
-@pytest.mark.parametrize(
-    ("body", "places", "confidence"), [({}, ["/body/name", "/body/note"], 0.33), ({"note": "n"}, ["/body/name"], 0.5)]
-)
-def test_an_error_is_as_likely_about_each_of_two_questions(
-    tmp_path: Path, body: dict[str, str], places: list[str], confidence: float
-) -> None:
-    request = Request("POST", "/orders", headers={"content-type": "application/json"}, body=body)
-    feedback = feedback_about(engine_of(tmp_path, ORDERS), request, 422, {"message": "bad request"})
-    assert feedback is not None
-    assert [one["placeholders"][0]["pointer"] for one in feedback["suggestions"]] == places
-    assert {one["confidence"]["value"] for one in feedback["suggestions"]} == {confidence}
-
-
 def test_what_the_server_itself_allows_is_not_refuted_by_the_description(tmp_path: Path) -> None:
     body = {"name": "n", "note": "n", "colour": "red"}
     request = Request("POST", "/orders", headers={"content-type": "application/json"}, body=body)

@@ -52,10 +52,3 @@ def suggested(engine: Engine, file: str, **fields: str) -> list[dict[str, Any]]:
 def test_a_field_beside_a_file_is_repaired(engine: Engine, fields: dict[str, str], last: dict[str, str]) -> None:
     (suggestion,) = suggested(engine, "photo", **fields)
     assert suggestion["patch"][-1] == last
-
-
-def test_a_file_under_another_name_is_asked_for(engine: Engine) -> None:
-    suggestions = suggested(engine, "photos", colour="rde")
-    edits = [operation["path"] for one in suggestions for operation in one.get("patch", ())]
-    assert set(edits) == {"/body/colour"}
-    assert "/body/photo" in {place["pointer"] for one in suggestions for place in one.get("placeholders", ())}

@@ -47,61 +47,6 @@ def asked(feedback: dict[str, Any] | None) -> tuple[str, Any]:
     return place["pointer"], place["schema"].get("enum")
 
 
-@pytest.mark.parametrize(
-    ("status", "message", "operation", "wanted"),
-    [
-        (
-            400,
-            "Invalid operation: `set`. It must be one of the following: add, remove, replace.",
-            {"op": "set", "path": "/name", "value": "x"},
-            ("/body/0/op", ["add", "remove", "replace"]),
-        ),
-        (
-            400,
-            'Operation "replace" requires a member named "value".',
-            {"op": "replace", "path": "/name"},
-            ("/body/0/value", None),
-        ),
-        (
-            409,
-            "There was a conflict.<br /><br />\nProperty nmae does not exist.\n\n",
-            {"op": "replace", "path": "/nmae", "value": "x"},
-            ("/body/0/path", None),
-        ),
-    ],
-)
-def test_what_is_asked(engine: Engine, status: int, message: str, operation: Any, wanted: Any) -> None:
-    following, feedback = refused(engine, status, message, operation)
-    assert isinstance(following, NeedsInput)
-    assert asked(feedback) == wanted
-
-
-@pytest.mark.parametrize(
-    ("message", "operation", "right"),
-    [
-        (
-            'Pointer `name` does not start with "/".',
-            {"op": "replace", "path": "name", "value": "x"},
-            {"op": "replace", "path": "/name", "value": "x"},
-        ),
-        (
-            WRONG_TYPE,
-            {"op": "replace", "path": "/min_disk", "value": "4"},
-            {"op": "replace", "path": "/min_disk", "value": 4},
-        ),
-    ],
-)
-def test_what_is_sent_instead(engine: Engine, message: str, operation: Any, right: Any) -> None:
-    following, _ = refused(engine, 400, message, operation)
-    assert isinstance(following, Next)
-    assert following.request.body == [right]
-
-
-def test_a_conflict_that_names_no_path_of_the_patch_is_left(engine: Engine) -> None:
-    _, feedback = refused(engine, 409, "Property other does not exist.", {"op": "remove", "path": "/name"})
-    assert feedback is None
-
-
 def test_of_several_media_types_the_described_one_is_sent(engine: Engine) -> None:
     operation = {"op": "remove", "path": "/name"}
     following, _ = refused(engine, 415, "", operation, "application/json", {"accept-patch": f"{OTHER}, {MEDIA}"})

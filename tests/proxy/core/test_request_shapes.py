@@ -130,26 +130,6 @@ def test_one_value_under_the_name_of_an_element_goes_into_the_list(engine: Engin
     assert misfit is None or "decks" not in misfit.body["ships"][0]
 
 
-@pytest.mark.parametrize(
-    ("body", "message", "held_by", "places"),
-    [
-        ({"names": ["bow"]}, "Failed to raise anchors", {"bow": ["mud"]}, ["/body/names/0"]),
-        ({"names": ["bow"]}, "Failed to raise anchors", {}, []),
-        ({"names": ["bow"]}, "Failed to raise anchors", {"bowsprit": ["mud"]}, []),
-        ({"names": ["bow", "stern"]}, "Failed to raise anchors", {"bow": ["mud"]}, []),
-        ({"names": ["bow"], "force": True}, "Failed to raise anchors", {"bow": ["mud"]}, []),
-        ({"names": ["bow"]}, "You lack the permission to raise anchors", {"bow": ["mud"]}, []),
-    ],
-)
-def test_a_refusal_that_repeats_the_only_value_is_about_it(
-    engine: Engine, body: Any, message: str, held_by: dict[str, Any], places: list[str]
-) -> None:
-    request = Request("PUT", "/api/anchors/raise", headers={"content-type": "application/json"}, body=body)
-    answer = {"code": 3, "message": message, "details": [{"heldBy": held_by}]}
-    told = feedback_about(engine, request, 400, answer) or {"suggestions": []}
-    assert [one["pointer"] for s in told["suggestions"] for one in s.get("placeholders", ())] == places
-
-
 PORT = {"portCode": "NLRTM", "country": "NL"}
 
 

@@ -129,16 +129,6 @@ def test_a_path_that_says_what_it_does_needs_no_method_for_it(engine: Engine) ->
     assert not edits(engine, Request("DELETE", "/machines", body={"id": "a"}), 404, "404 Not Found")
 
 
-def test_a_path_that_is_near_to_none_is_asked_for(engine: Engine) -> None:
-    sent = Request("POST", "/billing/invoices", body={"amount": 3})
-    plain = {"content-type": "text/plain; charset=UTF-8"}
-    by_router = feedback_about(engine, sent, 404, b"404 Not Found", plain)
-    assert by_router is not None
-    assert [one["pointer"] for one in by_router["suggestions"][0]["placeholders"]] == ["/path"]
-    assert feedback_about(engine, sent, 404, b"Invoice 7 is not there", plain) is None
-    assert not asked(engine, sent, 404, "Not Found")  # by a handler, of which the description does not know
-
-
 def test_a_word_that_a_path_lacks_is_offered(engine: Engine) -> None:
     sent = Request("GET", "/api/projects/7/flags")
     assert edits(engine, sent, 404, "Not Found") == [("replace", "/path", "/api/admin/projects/7/flags")]
@@ -173,13 +163,3 @@ def test_a_fault_that_repeats_a_value_asks_for_another(engine: Engine) -> None:
     sent = Request("POST", "/alerts", body=[{"hash": "h", "duration": "1 hour"}])
     assert asked(engine, sent, 500, "unable to create: invalid duration '1 hour'") == ["/body/0/duration"]
     assert not asked(engine, sent, 500, "connection refused")
-
-
-def test_a_list_is_put_under_the_name_that_is_missed(engine: Engine) -> None:
-    sent = Request("PATCH", "/changes", body=[{"a": 1}])
-    assert edits(engine, sent, 422, "No sets given in update request") == [("replace", "/body", {"sets": [{"a": 1}]})]
-
-
-def test_duplicates_that_an_error_tells_of_are_dropped(engine: Engine) -> None:
-    sent = Request("PATCH", "/changes", body={"tags": ["a", "b", "a"]})
-    assert edits(engine, sent, 400, "Duplicate tag: a") == [("remove", "/body/tags/2", None)]

@@ -234,17 +234,6 @@ def test_a_conflict_without_a_place_is_about_what_names_the_resource(engine: Eng
     assert [place for place, _ in asked(feedback)] == [f"/body/{NAMING[first]}"]
 
 
-@pytest.mark.parametrize("message", ["Conflict", "409 Conflict", "HTTP error 409", "conflict."])
-def test_a_conflict_that_says_no_more_is_about_what_is_there(engine: Engine, message: str) -> None:
-    reads = {"/api/variables/name/a": {"id": 7, "name": "a", "value": 1}}
-    same, _ = feedback_of(engine, post("/api/variables", {"name": "a", "value": 1}), 409, message, reads)
-    assert same["suggestions"][0]["action"] == "ALREADY_DONE"
-    other, _ = feedback_of(engine, post("/api/variables", {"name": "a", "value": 2}), 409, message, reads)
-    assert [one["safety"]["changes_intent"] for one in other["suggestions"]] == [True, True]
-    pools, _ = feedback_of(engine, post("/api/work_pools", {"name": "default", "type": "other"}), 409, message)
-    assert pools["suggestions"][0]["placeholders"][0]["pointer"] == "/body/name"
-
-
 @pytest.mark.parametrize("message", ["Conflict", "Conflict of versions", "Conflict in plan"])
 def test_a_conflict_that_nothing_shows_is_not_explained(engine: Engine, message: str) -> None:
     assert feedback_of(engine, post("/api/variables", {"name": "b", "value": 1}), 409, message)[0] == {}
@@ -271,37 +260,12 @@ def test_a_name_in_quotes_may_have_the_slash_of_a_path(engine: Engine) -> None:
     assert [place for place, _ in asked(feedback)] == ["/body/to"]
 
 
-@pytest.mark.parametrize("message", ["illegal base64 data at input byte 5", "Incorrect padding"])
-def test_base64_is_about_the_only_text(engine: Engine, message: str) -> None:
-    feedback, _ = feedback_of(engine, post("/api/flows", {"text": "hello world!", "count": 1}), 400, message)
-    assert [place for place, _ in asked(feedback)] == ["/body/text"]
-    assert feedback_of(engine, post("/api/flows", {"text": "a!", "other": "b!"}), 400, message)[0] == {}
-
-
-def test_a_path_by_name(engine: Engine) -> None:
-    reads = {"/api/variables/name/a": {"id": 7, "name": "a", "value": 1}}
-    same, looked = feedback_of(engine, post("/api/variables", {"name": "a", "value": 1}), 409, "already exists", reads)
-    assert looked == ["/api/variables/name/a"]
-    assert same["suggestions"][0]["action"] == "ALREADY_DONE"
-    other, _ = feedback_of(engine, post("/api/variables", {"name": "a", "value": 2}), 409, "already exists", reads)
-    assert other["suggestions"][1]["patch"][-1]["value"] == "/api/variables/name/a"
-
-
 @pytest.mark.parametrize(
     ("message", "status"), [("the pool is being upgraded", 409), ("name is too long", 422), ("already exists", 403)]
 )
 def test_a_conflict_about_something_else(engine: Engine, message: str, status: int) -> None:
     _, looked = feedback_of(engine, post("/api/work_pools", {"name": "default", "size": 9}), status, message)
     assert looked == []
-
-
-@pytest.mark.parametrize("message", ["Work pool not found: zzz", "no such pool: zzz.", "unknown name=zzz"])
-def test_the_value_at_the_end_of_a_message_is_what_is_not_there(engine: Engine, message: str) -> None:
-    feedback, looked = feedback_of(engine, Request("DELETE", "/api/work_pools/zzz"), 400, message)
-    assert [place for place, _ in asked(feedback)] == ["/path"]
-    assert looked == ["/api/work_pools"]
-    other, _ = feedback_of(engine, Request("DELETE", "/api/work_pools/zzz"), 400, message.replace("zzz", "else"))
-    assert other == {}
 
 
 @pytest.mark.parametrize("message", ["Work pool not found.", "No such work-pool", "The work pool does not exist"])

@@ -34,10 +34,6 @@ def asked(packs: list[Path]) -> dict[str, Any]:
     return {one["pointer"]: one["schema"] for one in placeholders}
 
 
-def test_without_a_description() -> None:
-    assert asked([]) == {"/body/quantity": {"maximum": 100}}
-
-
 @pytest.mark.parametrize(
     ("question", "schema"),
     [

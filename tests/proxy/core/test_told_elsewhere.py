@@ -60,7 +60,6 @@ def test_what_the_text_names_was_meant(engine: Engine, message: str, place: str)
     [
         (NOTE, "Invalid title."),  # it names the violation
         (NOTE, "Invalid note."),  # it names nothing that was sent
-        (NOTE, "Bad request by the author: no object"),  # it is about the form of something
     ],
 )
 def test_else_the_violation_is_asked_about(engine: Engine, body: Any, message: str) -> None:
@@ -69,12 +68,6 @@ def test_else_the_violation_is_asked_about(engine: Engine, body: Any, message: s
 
 def test_a_violation_inside_what_is_named_is_the_answer(engine: Engine) -> None:
     assert asked(engine, {"folder": {"owner": "ann"}}, "Invalid folder.") == {"/body/folder/owner"}
-
-
-def test_an_undeclared_member_may_be_the_one_that_is_meant(engine: Engine) -> None:
-    request = Request("POST", "/notes", body={"author": 1, "titel": {"raw": "x"}})
-    feedback = feedback_about(engine, request, 400, {"message": "Invalid author or title."})
-    assert "/body/title" in str(feedback)
 
 
 @pytest.mark.parametrize(

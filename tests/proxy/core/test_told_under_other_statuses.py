@@ -53,13 +53,6 @@ def post(body: Any) -> Request:
     return Request("POST", "/v1/notes", headers={"content-type": "application/json"}, body=body)
 
 
-def test_what_a_403_says_is_lacking_is_given_its_name(engine: Engine) -> None:
-    found = outcome(engine, post({"post_id": 7}), 403, "Sorry, you are not allowed to comment without a post.")
-    assert isinstance(found, NeedsInput) and found.confirm
-    (patch,) = [one.suggestion.patch for one in found.choices if one.suggestion.patch]
-    assert [patch[-1].op, patch[-1].from_, patch[-1].path] == ["move", "/body/post_id", "/body/post"]
-
-
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -73,11 +66,6 @@ def test_what_a_403_says_is_lacking_is_given_its_name(engine: Engine) -> None:
 def test_other_403_are_about_rights(engine: Engine, body: Any, message: str) -> None:
     found = outcome(engine, post(body), 403, message)
     assert found is None or isinstance(found, Terminal)
-
-
-def test_a_parameter_that_is_advised_is_asked_for(engine: Engine) -> None:
-    request = Request("DELETE", "/v1/notes/7")
-    assert asked(engine, request, 501, "Notes can't go to the bin. Set 'force=true' to delete.") == {"/query/force"}
 
 
 @pytest.mark.parametrize(
@@ -105,19 +93,6 @@ def test_else_nothing_is_said_to_be_done(engine: Engine, request_: Request, mess
 def upload(**headers: str) -> Request:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Request("POST", "/v1/files", headers={"content-type": "text/plain", **named}, body="hay")
-
-
-@pytest.mark.parametrize("status", [400, 412])
-@pytest.mark.parametrize("message", ["Content hash did not match expected.", "The checksum does not match"])
-def test_a_digest_that_is_refused_is_asked_for(engine: Engine, status: int, message: str) -> None:
-    assert asked(engine, upload(content_md5="00"), status, message) == {"/headers/content-md5"}
-    assert not asked(engine, upload(), status, message)
-    assert not asked(engine, upload(content_md5="00", digest="00"), status, message)
-
-
-def test_a_header_that_is_lacking_is_asked_for(engine: Engine) -> None:
-    assert asked(engine, upload(), 400, "No Content-Disposition supplied.") == {"/headers/content-disposition"}
-    assert asked(engine, post({"post": 7}), 400, "No Content-Disposition supplied.") == {"/headers/content-disposition"}
 
 
 def test_a_near_path_is_taken_though_the_description_has_another_type(engine: Engine) -> None:

@@ -111,6 +111,7 @@ KINDS: list[tuple[str, Any, Json, Any]] = [
     ("/parcels", {"wieght": 5}, "weight is required", {"weight": 5}),
     # A truth value is made a text.
     ("/parcels", {"label": True}, "invalid label", None),
+    ("/parcels", {"sender": True, "label": "x"}, "label must be a string like sender", None),
     ("/parcels", {"label": True}, "Bad Request", None),
     ("/parcels", {"label": True}, "label must be a string", {"label": "true"}),
     # A slip, where the answer says nothing else, or something else.
@@ -175,6 +176,7 @@ VETOED: dict[str, tuple[str, str, Any, int, Json]] = {
     "another word": ("POST", "/labels:create", {"id": 1}, 404, "Not Found"),
     "two changes": ("POST", "/parcels", {"zone": "noth"}, 400, "invalid zone noth"),
     "truth word": ("POST", "/parcels", {"mark": "YES"}, 400, "mark: 'YES' is not one of [True, 'true', 'yes', 'no']"),
+    "words alone": ("POST", "/parcels", {"free": 5}, 400, "free must be a string"),
     "zone": ("POST", "/parcels", {"due": "2026-01-31"}, 400, "due is not a valid date-time"),
 }
 """For each veto an edit that is sent without it."""

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import orjson
-import pytest
 
 from corrigible.proxy.build import MapFiles, build_engine
 from corrigible.proxy.core.decision import PassThrough
@@ -14,7 +13,6 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.exchange import Exchange, Request
-from tests._support.by_description import engine_of
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -28,17 +26,6 @@ def reason(engine: Engine, path: str) -> str:
     decision = run_with_lookups_sync(engine.decide(exchange), lambda lookup: LookupAnswer(404))
     assert isinstance(decision, PassThrough)
     return decision.reason
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("/jobs", "no rule matches, and the description gives no correction"),
-        ("/elsewhere/7", "no rule matches, and the description has no such operation"),
-    ],
-)
-def test_a_description_that_was_asked_is_named(path: str, expected: str, tmp_path: Path) -> None:
-    assert reason(engine_of(tmp_path, DESCRIPTION), path) == expected
 
 
 def test_without_a_description_none_is_named() -> None:

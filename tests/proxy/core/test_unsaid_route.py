@@ -59,19 +59,6 @@ def test_a_path_that_is_none_is_asked_for_among_those_that_there_are(engine: Eng
 
 
 @pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("/api/drawers", "Not Found"),  # what is not there may be something else
-        ("/api/drawers", "Drawer 5 does not exist"),
-        ("/favicon.ico", "The requested URL was not found on the server."),
-        ("/other/drawers", "The requested URL was not found on the server."),
-    ],
-)
-def test_where_it_may_be_no_path_of_the_api_nothing_is_said(engine: Engine, path: str, message: str) -> None:
-    assert feedback_about(engine, Request("GET", path), 404, {"message": message}) is None
-
-
-@pytest.mark.parametrize(
     ("method", "path", "sent"),
     [
         ("GET", "/api/stats", ("GET", "/api/status")),
@@ -89,11 +76,6 @@ def test_a_400_without_a_reason_may_mean_the_path_and_is_confirmed(
     confirmed = followed(feedback, request, confirm=True)
     assert isinstance(confirmed, Next)
     assert (confirmed.request.method, confirmed.request.path) == sent
-
-
-@pytest.mark.parametrize("message", ["Name is too short", "quota exceeded", "Bad value for shelf"])
-def test_a_400_with_a_reason_is_about_no_path(engine: Engine, message: str) -> None:
-    assert feedback_about(engine, Request("GET", "/api/stats"), 400, {"error": message}) is None
 
 
 def test_a_near_path_that_has_the_method_is_confirmed(engine: Engine) -> None:

@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.formats.message.unsent import unsent
 from corrigible.proxy.core.engine import Engine
-from corrigible.schema.exchange import Json, Request
+from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next
 from tests._support.by_description import engine_of, feedback_about, followed
-from tests._support.rows import rows
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -57,49 +55,6 @@ def asked(engine: Engine, request: Request, status: int, message: str) -> list[s
     return [] if outcome is None else [one.pointer for one in outcome.placeholders]
 
 
-@rows("status", [400, 404, 500])
-@rows(
-    ("path", "body", "message", "place"),
-    [
-        ("/plants", {"bedId": "b", "colour": "red"}, "Parent plant 'undefined' was not found.", "/body/parentPlantId"),
-        ("/plants", {"bedId": "b"}, "Plant 'undefined' does not exist", "/body/parentPlantId"),
-        ("/plants", {"parentPlantId": "p"}, "No bed with id 'None' found", "/body/bedId"),
-        ("/plants", {"parentPlantId": "p"}, "Could not find bed with id: null", "/body/bedId"),
-        ("/tools", {"colour": "red"}, "Gardener 'undefined' doesn't exist.", "/body/keeperId"),
-        ("/plants/p7/moves", {"sourceBedId": "b"}, "Bed undefined not found", "/body/targetBedId"),
-        ("/plants", None, "Parent plant 'undefined' was not found.", "/body"),
-        ("/plants", {"colour": "red"}, "Bed with id= not found", "/body/bedId"),
-        ("/plants", {"colour": "red"}, "Parent plant with id '' does not exist", "/body/parentPlantId"),
-    ],
-)
-def test_what_was_not_sent_is_asked_for(
-    engine: Engine, status: int, path: str, body: Json, message: str, place: str
-) -> None:
-    request = Request("POST", path, headers=JSON if body is not None else {}, body=body)
-    assert asked(engine, request, status, message) == [place]
-
-
-@rows("status", [400, 404, 500])
-@rows(
-    ("path", "body", "message"),
-    [
-        ("/plants", {"bedId": "b", "colour": "red"}, "Bed 'undefined' not found"),
-        ("/plants/p7/moves", {"sourceBedId": "b", "targetBedId": "c"}, "Bed 'undefined' not found"),
-        ("/plants/p7/moves", {}, "Bed 'undefined' not found"),
-        ("/plants", {"colour": "red"}, "Gardener 'undefined' not found"),
-    ],
-)
-def test_what_was_sent_or_may_be_one_of_several_is_not(
-    engine: Engine, status: int, path: str, body: Json, message: str
-) -> None:
-    assert asked(engine, Request("POST", path, headers=JSON, body=body), status, message) == []
-
-
-def test_a_parameter_of_the_query_is_asked_for(engine: Engine) -> None:
-    request = Request("GET", "/plants", query={"colour": "red"})
-    assert asked(engine, request, 404, "Bed 'undefined' not found") == ["/query/bedId"]
-
-
 def test_what_was_sent_as_that_word_is_something_else(engine: Engine) -> None:
     request = Request("POST", "/tools", headers=JSON, body={"colour": "undefined"})
     assert "/body/keeperId" not in asked(engine, request, 404, "Colour 'undefined' not found")
@@ -113,30 +68,6 @@ def test_a_body_under_another_media_type_was_not_read(engine: Engine) -> None:
     assert isinstance(outcome, Next)
     assert outcome.request.headers["content-type"] == "application/json"
     assert outcome.request.body == body
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "Cannot read properties of undefined (reading 'toLowerCase')",
-        "Property colour of undefined does not exist",
-        "invalid type: null, expected a string",
-        "Expected string but found null",
-        "value null not found in enum",
-        "Bed '' not found",
-        'Document with id "b7", locale "null" not found',
-        "Bed 'undefinedBed' not found",
-    ],
-)
-def test_other_texts_with_such_words_name_nothing(message: str) -> None:
-    assert unsent(message) is None
-
-
-def test_a_value_under_a_near_name_is_the_one_that_was_not_sent(engine: Engine) -> None:
-    request = Request("GET", "/plants", {"bed": "b-7"})
-    feedback = feedback_about(engine, request, 404, {"message": "Bed with id= not found"})
-    assert feedback is not None
-    assert [one["path"] for one in feedback["suggestions"][0]["patch"]] == ["/query/bed", "/query/bedId"]
 
 
 def test_an_empty_name_that_was_sent_is_no_lack(engine: Engine) -> None:

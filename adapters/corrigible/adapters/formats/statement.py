@@ -45,7 +45,8 @@ def _stated(error: Violation) -> Iterator[Violation]:
     stated = dict(error.stated) or stated_keywords(
         error.code, keyword, {"type": error.type, **error.native}, error.message
     )
-    told = [one for one in said if one.kind in _KEYWORDS]
+    # A word to use instead may be a value: what is unknown is a name only where the sentence names it.
+    told = [one for one in said if one.kind is Kind.MISSING or (one.kind is Kind.UNKNOWN and one.slots.get("field"))]
     if not keyword and not stated and told and len({one.kind for one in told}) == 1:
         fields = dict.fromkeys(field for one in told for field in one.slots.get("field", ()))
         keyword = _KEYWORDS[told[0].kind]

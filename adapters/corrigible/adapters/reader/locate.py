@@ -83,6 +83,19 @@ class Locator:
             )
         )
 
+    def is_lack(self, error: Violation) -> bool:
+        """Whether a format tells a place that was not sent, in an object that was, and nothing speaks against it."""
+        request = self._exchange.request
+        part, *names = segments(error.pointer) or [""]
+        if part not in PARTS or not names or value_at(request, error.pointer) is not MISSING:
+            return False
+        if not isinstance(value_at(request, to_pointer((part, *names[:-1]))), Mapping):
+            return False
+        if any(one.pointer == error.pointer for one in self._places):
+            return True
+        is_said = part == "body" and error.constraint == "required"
+        return is_said and (len(names) > 1 or not self._is_described)
+
 
 def _is_told_again(place: Place, error: Violation, tokens: Tokens) -> bool:
     """Whether an error is told to be at a place that another error of the same refusal is at."""
@@ -116,7 +129,10 @@ def locate_errors(
     for error in errors:
         if not _is_there(error, exchange.request):
             locator = locator or Locator(exchange, body, described, operation, variables)
-            error = _at_likeliest(error, locator.ranked(error, frozenset(taken)), exchange)
+            if locator.is_lack(error):
+                error = error._replace(constraint="required" if error.constraint in _OF_VALUES else error.constraint)
+            else:
+                error = _at_likeliest(error, locator.ranked(error, frozenset(taken)), exchange)
         error = _at_its_place(error, exchange.request)
         taken.add(error.pointer)
         out.append(error)
@@ -202,8 +218,10 @@ def _is_there(error: Violation, request: Request) -> bool:
     if part not in PARTS or not names:
         return bool(names) or error.pointer != "/body" or bool(error.constraint or error.stated)
     there = value_at(request, error.pointer)
+    if there is MISSING:
+        return False
     # A missing member that is told by its name alone may be one further inside, where the outermost is there.
-    return there is not MISSING and (error.constraint != "required" or len(names) > 1 or there in _BLANK)
+    return error.constraint != "required" or len(names) > 1 or there in _BLANK
 
 
 def _at_its_place(error: Violation, request: Request) -> Violation:

@@ -21,6 +21,8 @@ BESIDE: Final = 0.2
 _SAYS_NOTHING: Final = frozenset({401, 402, 407, 408, 423, 425, 429, 431, 451, 503, 507, 508, 511})
 """Statuses for which no value of the request is to blame."""
 _NOT_FOUND: Final = (404, 410)
+_OF_THE_PATH: Final = frozenset({400, 404, 405, 409, 410, 422})
+"""Statuses that can be about a path of which the text says nothing."""
 
 
 def may_be_asked(case: RefusalCase, error: Violation) -> bool:
@@ -28,7 +30,12 @@ def may_be_asked(case: RefusalCase, error: Violation) -> bool:
     status = case.exchange.status
     if status in _SAYS_NOTHING or not error.likely:
         return False
-    return status < 500 or error.likely[0].is_told
+    first = error.likely[0]
+    if first.is_told:
+        return True
+    if first.pointer == "/path" and status not in _OF_THE_PATH:
+        return False
+    return status < 500
 
 
 def likely_value(error: Violation) -> str:

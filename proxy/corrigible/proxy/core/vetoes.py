@@ -64,6 +64,10 @@ def _is_known_to_the_server(change: Change, edit: Edit) -> bool:
     name, meant, text = segments(change.source)[-1], segments(change.place)[-1], edit.refused.text
     if edit.error.constraint in OF_UNKNOWN or UNKNOWN_MEMBER.search(text) is not None:
         return False
+    spelled = " ".join(words(name))
+    is_longer = " " in spelled and letters(meant) in letters(name) and not is_same(name, meant)
+    if is_longer and f" {spelled} " in edit.refused.words:
+        return True  # the words of the name that was sent are there, those of the other one only among them
     if re.search(rf"(?<!\w){re.escape(meant)}(?!\w)", text) is not None:
         return False
     if is_same(name, meant) and f" {letters(meant)} " in edit.refused.words:
@@ -84,6 +88,8 @@ def _asks_for_text(change: Change, edit: Edit) -> bool:
         return True
     if not isinstance(change.old, bool) and {Evidence.NAMED, Evidence.QUOTED} <= edit.evidence:
         return True
+    if error.pointer.count("/") > 1 and error.pointer != change.place:
+        return False  # what is said of another place is not said here
     is_meant = Evidence.NAMED in edit.evidence or has_word(refused.text, scalar_text(change.old))
     return is_meant and any(f" {word} " in refused.words for word in ("string", "strings", "text", "str", "texts"))
 
@@ -111,11 +117,14 @@ def _changes_shape(change: Change) -> bool:
 
 
 def _is_strange_there(edit: Edit) -> bool:
-    return any(not one.is_move and _is_no_element(one, edit) for one in edit.changes)
+    return any(_is_no_element(one, edit) for one in edit.changes)
 
 
 def _is_no_element(change: Change, edit: Edit) -> bool:
     schema = edit.refused.schema(change.place)
+    if change.is_move:  # out of a list that it is the only element of
+        known = schema.get("properties") if change.source == f"{change.place}/0" else None
+        return isinstance(change.new, Mapping) and isinstance(known, Mapping) and change.new.keys().isdisjoint(known)
     if isinstance(change.new, list) and len(change.new) == 1 and change.new[0] is change.old:
         inner = schema.get("items")
         known = inner.get("properties") if isinstance(inner, Mapping) else None

@@ -1,0 +1,103 @@
+"""A text of an answer is read in one place: by rows of wordings, and by the table of forms of their own.
+
+Elsewhere a regular expression may be about names, paths, values and forms that a protocol defines. The modules that
+still read messages are listed with how many patterns they have: the list may only get shorter.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+READER: Final = (
+    "adapters/corrigible/adapters/formats",
+    "adapters/corrigible/adapters/reader",
+    "proxy/corrigible/proxy/core",
+    "rules/corrigible/rules/schema_repair",
+)
+TABLES: Final = {
+    "formats/text_shapes.py": "forms that frameworks print their errors in",
+    "formats/message/pattern_list.py": "",
+}
+"""The table of texts that say their place in a form of their own, and what compiles lists of patterns."""
+OF_OTHER_TEXTS: Final = {
+    "formats/error_shapes.py": "names of parts of a request",
+    "formats/pointers.py": "steps of paths that a format tells",
+    "formats/google_rpc.py": "steps of paths and durations of google.rpc",
+    "formats/keywords.py": "codes of frameworks, numbers",
+    "formats/message/literals.py": "data that a text has in brackets",
+    "core/alternative_search.py": "variables of templates of paths",
+    "core/answer_form.py": "media types",
+    "core/document_size.py": "blanks of a body",
+    "core/engine.py": "codes of an answer, names of headers",
+    "core/feedback.py": "what is invisible in our own texts",
+    "core/loop/detector.py": "names of headers",
+    "core/loop/fingerprint.py": "fingerprints of what varies",
+    "core/mode.py": "the header Prefer",
+    "core/mounted.py": "words of paths",
+    "core/state_references.py": "values",
+    "schema_repair/body.py": "media types",
+    "schema_repair/first_violation.py": "counts of patterns of schemas",
+    "schema_repair/json_schema.py": "patterns of schemas",
+    "schema_repair/levels.py": "steps of names",
+    "schema_repair/listing.py": "names of members of lists",
+    "schema_repair/names.py": "names of members",
+    "schema_repair/route.py": "paths",
+    "schema_repair/suggestion.py": "names of members",
+    "schema_repair/values.py": "values",
+}
+STILL_READ: Final = {
+    "formats/message/database.py": 9,
+    "formats/message/sent_values.py": 24,
+    "formats/message/told_code.py": 11,
+    "reader/evidence.py": 2,
+    "core/about_what.py": 6,
+    "core/absent_thing.py": 3,
+    "core/body_form.py": 4,
+    "core/evidence.py": 4,
+    "core/forbidden_value.py": 4,
+    "core/moments.py": 2,
+    "core/nothing_said.py": 6,
+    "core/sent_in_body.py": 2,
+    "core/several_members.py": 16,
+    "core/state.py": 6,
+    "core/state_conflict.py": 5,
+    "core/state_reader.py": 4,
+    "core/told_fault.py": 11,
+    "core/told_violation.py": 15,
+    "core/vetoes.py": 4,
+    "core/violation_finder.py": 4,
+    "core/xml_element.py": 3,
+}
+"""Where patterns of words meet a message: rows of wordings are to take their place."""
+
+
+def patterns() -> dict[str, int]:
+    """Return how many calls of a library for regular expressions each module of the reader has."""
+    found = {}
+    for root in READER:
+        for path in sorted((ROOT / root).rglob("*.py")):
+            calls = sum(map(_is_pattern, ast.walk(ast.parse(path.read_text("utf-8")))))
+            if calls:
+                found[str(path.relative_to((ROOT / root).parent))] = calls
+    return found
+
+
+def _is_pattern(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="re" | "re2"), attr=name)):
+            return name != "escape"
+    return False
+
+
+def test_no_module_more_reads_messages() -> None:
+    known = {*TABLES, *OF_OTHER_TEXTS, *STILL_READ}
+    assert patterns().keys() - known == set(), "a sentence is a row of rules/wordings, with an example"
+
+
+def test_the_list_of_modules_that_read_messages_gets_shorter() -> None:
+    found = patterns()
+    assert {name: found.get(name, 0) for name in STILL_READ} == STILL_READ, "lower the figure, or take the line out"
+    assert [name for name in {**TABLES, **OF_OTHER_TEXTS} if name not in found] == []
