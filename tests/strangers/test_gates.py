@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from corrigible.adapters.reader import scorer
 from tests._support.rows import rows
 
 from . import gates
@@ -198,7 +199,7 @@ def test_a_server_is_read_by_weights_that_never_saw_it(tmp_path: Path, monkeypat
         yield
         used.append("left")
 
-    monkeypatch.setattr(gates.scorer, "use", entered)
+    monkeypatch.setattr(scorer, "use", entered)
     monkeypatch.setattr(gates, "import_module", lambda name: SimpleNamespace(without=entered))
     monkeypatch.setattr(gates, "find_spec", lambda name: object())
     monkeypatch.setattr(gates, "FOLD_WEIGHTS", tmp_path / "folds.json")
