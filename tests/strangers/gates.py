@@ -371,12 +371,14 @@ def raised(found: Shares, bars: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def measured(found: Shares, bars: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the bars as was measured now, lower ones, too."""
+    """Return the bars as was measured now, lower ones, too. What must never be stays at none."""
     known = [name for name in bars["figures"] if name in found]
     named = dict.fromkeys([*known, *(name for name in found if not name.endswith(_NO_BAR))])
     sides = {name: side for name, bar in bars["figures"].items() for side in bar}
     usual = {name: "most" if _IS_BAD.search(name) else "least" for name in named}
-    return {**bars, "figures": {name: {sides.get(name, usual[name]): _percent(found[name])} for name in named}}
+    figures = {name: {sides.get(name, usual[name]): _percent(found[name])} for name in named}
+    never = {name: {"most": 0.0} for name in named if bars["goals"].get(name) == 0}  # whatever was measured
+    return {**bars, "figures": {**figures, **never}}
 
 
 _IS_BAD: Final = re.compile(r"harm|wrong place|silence|failures|worse|no matter")

@@ -82,9 +82,13 @@ def test_bars_never_sink() -> None:
 
 
 def test_bars_are_written_as_measured() -> None:
-    bars = {"about": "", "goals": {}, "figures": {"b": {"least": 50.0}, "gone": {"least": 3.0}}}
-    found = {"new: harm": (0, 4), "answer: question": (1, 4), "b": (1, 4)}
-    assert measured(found, bars)["figures"] == {"b": {"least": 25.0}, "new: harm": {"most": 0.0}}
+    bars = {"about": "", "goals": {"harm": 0}, "figures": {"b": {"least": 50.0}, "gone": {"least": 3.0}}}
+    found = {"new: harm": (1, 4), "answer: question": (1, 4), "b": (1, 4), "harm": (1, 4)}
+    assert measured(found, bars)["figures"] == {
+        "b": {"least": 25.0},
+        "new: harm": {"most": 25.0},
+        "harm": {"most": 0.0},  # never allowed
+    }
 
 
 def test_what_has_a_goal_comes_first() -> None:
