@@ -72,7 +72,7 @@ def test_each_bar_is_read(name: str) -> None:
 
 
 def test_bars_never_sink() -> None:
-    bars = {"about": "", "figures": {"a": {"least": 50.0}, "b": {"most": 3.0}, "c": {"least": 90.0}}}
+    bars = {"about": "", "goals": {}, "figures": {"a": {"least": 50.0}, "b": {"most": 3.0}, "c": {"least": 90.0}}}
     found = {"a": (3, 4), "b": (5, 100), "c": (9, 10), "new": (1, 4), "new: harm": (0, 4), "answer: question": (1, 4)}
     better = raised(found, bars)["figures"]
     assert better == {"a": {"least": 75.0}, "b": {"most": 3.0}, "c": {"least": 90.0}} | {
