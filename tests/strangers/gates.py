@@ -32,7 +32,7 @@ from corrigible.adapters.reader import scorer
 from .case import FOLDER, OWN, Case, Figures, Stranger, fold, load, load_sentences, names
 from .judge import Episode, Kind, is_offered, judge, kind_of, wrong_edits
 from .page import PAGE, README, title, written, written_readme
-from .replay import Known, engine, replay, rpc_engine
+from .replay import Known, forget, replay
 from .said_otherwise import TELLINGS, Telling, in_nonsense, names_described, told
 
 BARS: Final = FOLDER / "bars.json"
@@ -118,19 +118,13 @@ def left_out(name: str) -> Iterator[None]:
     """Read as if a server had never been seen: with the weights of its fold, without rows that were added for it."""
     with ExitStack() as stack:
         if FOLD_WEIGHTS.exists():
-            _forget()
-            stack.callback(_forget)
+            forget()
+            stack.callback(forget)
             stack.enter_context(scorer.use(_fold_weights(FOLD_WEIGHTS)[fold(name)]))
         wordings = import_module("corrigible.rules.wordings") if find_spec("corrigible.rules.wordings") else None
         if wordings is not None and hasattr(wordings, "without"):
             stack.enter_context(wordings.without(name))
         yield
-
-
-def _forget() -> None:
-    """Start engines anew: they remember what they made of a refusal with the weights of then."""
-    engine.cache_clear()
-    rpc_engine.cache_clear()
 
 
 @cache
@@ -377,12 +371,14 @@ def raised(found: Shares, bars: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def measured(found: Shares, bars: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the bars as was measured now, lower ones, too."""
+    """Return the bars as was measured now, lower ones, too. What must never be stays at none."""
     known = [name for name in bars["figures"] if name in found]
     named = dict.fromkeys([*known, *(name for name in found if not name.endswith(_NO_BAR))])
     sides = {name: side for name, bar in bars["figures"].items() for side in bar}
     usual = {name: "most" if _IS_BAD.search(name) else "least" for name in named}
-    return {**bars, "figures": {name: {sides.get(name, usual[name]): _percent(found[name])} for name in named}}
+    figures = {name: {sides.get(name, usual[name]): _percent(found[name])} for name in named}
+    never = {name: {"most": 0.0} for name in named if bars["goals"].get(name) == 0}  # whatever was measured
+    return {**bars, "figures": {**figures, **never}}
 
 
 _IS_BAD: Final = re.compile(r"harm|wrong place|silence|failures|worse|no matter")

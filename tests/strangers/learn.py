@@ -32,7 +32,7 @@ from corrigible.proxy.core.likely_place import BESIDE, SURE
 from .case import FOLDER, FOLDS, Case, document, fold, load, names
 from .judge import differences, is_ignored
 from .page import PAGE, with_reliability
-from .replay import Known, replay
+from .replay import Known, forget, replay
 
 WEIGHTS: Final = Path(scorer.__file__).with_name("weights.json")
 FOLD_WEIGHTS: Final = FOLDER / "folds.json"
@@ -66,6 +66,7 @@ def samples(server_names: Sequence[str]) -> Iterator[Sample]:
     """Yield the errors of recorded refusals that the scorer is asked about."""
     for name in server_names:
         server = load(name)
+        forget()
         for case in server.cases:
             if case.cls not in _CLASSES:
                 continue
@@ -78,6 +79,7 @@ def samples(server_names: Sequence[str]) -> Iterator[Sample]:
                     is_right = np.array([is_place(one, right) for one in refusal.places], bool)
                     if is_right.size:
                         yield Sample(name, server.is_rpc, evidence, is_right, share)
+        forget()
 
 
 def right_places(case: Case) -> Iterator[str]:

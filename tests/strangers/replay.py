@@ -45,6 +45,12 @@ def rpc_engine() -> Engine:
     return build_engine((), rpc=True)
 
 
+def forget() -> None:
+    """Start engines anew: they remember what they made of a refusal with the weights of then."""
+    engine.cache_clear()
+    rpc_engine.cache_clear()
+
+
 @cache
 def descriptors(description: Path) -> Descriptors:
     return Descriptors(FileDescriptorSet.FromString(description.read_bytes()).file)

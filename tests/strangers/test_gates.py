@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from corrigible.adapters.reader import scorer
 from tests._support.rows import rows
 
 from . import gates
@@ -71,7 +72,7 @@ def test_each_bar_is_read(name: str) -> None:
 
 
 def test_bars_never_sink() -> None:
-    bars = {"about": "", "figures": {"a": {"least": 50.0}, "b": {"most": 3.0}, "c": {"least": 90.0}}}
+    bars = {"about": "", "goals": {}, "figures": {"a": {"least": 50.0}, "b": {"most": 3.0}, "c": {"least": 90.0}}}
     found = {"a": (3, 4), "b": (5, 100), "c": (9, 10), "new": (1, 4), "new: harm": (0, 4), "answer: question": (1, 4)}
     better = raised(found, bars)["figures"]
     assert better == {"a": {"least": 75.0}, "b": {"most": 3.0}, "c": {"least": 90.0}} | {
@@ -81,9 +82,13 @@ def test_bars_never_sink() -> None:
 
 
 def test_bars_are_written_as_measured() -> None:
-    bars = {"about": "", "goals": {}, "figures": {"b": {"least": 50.0}, "gone": {"least": 3.0}}}
-    found = {"new: harm": (0, 4), "answer: question": (1, 4), "b": (1, 4)}
-    assert measured(found, bars)["figures"] == {"b": {"least": 25.0}, "new: harm": {"most": 0.0}}
+    bars = {"about": "", "goals": {"harm": 0}, "figures": {"b": {"least": 50.0}, "gone": {"least": 3.0}}}
+    found = {"new: harm": (1, 4), "answer: question": (1, 4), "b": (1, 4), "harm": (1, 4)}
+    assert measured(found, bars)["figures"] == {
+        "b": {"least": 25.0},
+        "new: harm": {"most": 25.0},
+        "harm": {"most": 0.0},  # never allowed
+    }
 
 
 def test_what_has_a_goal_comes_first() -> None:
@@ -198,7 +203,7 @@ def test_a_server_is_read_by_weights_that_never_saw_it(tmp_path: Path, monkeypat
         yield
         used.append("left")
 
-    monkeypatch.setattr(gates.scorer, "use", entered)
+    monkeypatch.setattr(scorer, "use", entered)
     monkeypatch.setattr(gates, "import_module", lambda name: SimpleNamespace(without=entered))
     monkeypatch.setattr(gates, "find_spec", lambda name: object())
     monkeypatch.setattr(gates, "FOLD_WEIGHTS", tmp_path / "folds.json")

@@ -123,5 +123,5 @@ def test_confidence_is_what_was_right() -> None:
     """Of a hundred errors in each range as many are right as was said, give or take what chance gives."""
     for row in OF_FOLDS["reliability"]:
         share = row["right"] / row["errors"]
-        give = 2 * math.sqrt(share * (1 - share) / row["errors"]) + 0.02
+        give = 1 / math.sqrt(row["errors"]) + 0.02
         assert row["from"] - give <= share <= row["to"] + give, row
