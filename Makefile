@@ -9,12 +9,13 @@ COMMA := ,
 # Hundreds of child processes import the same modules: compiled once, whatever the shell has set.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo demo-all docs test test-quick judge lint types mutate bench bench-quick soak ci clean
+.PHONY: help demo demo-all docs test test-quick judge learn lint types mutate bench bench-quick soak ci clean
 
 help:
 	@echo "make demo    two refused calls, corrected          make demo-all    also on servers that need Node.js or Kubernetes"
 	@echo "make test    all tests                             make test-quick  the quick ones that start no server"
 	@echo "make judge   recorded servers, in several ways: repaired, asked wrong, harm (OPTIONS: --out --compare --only --runs)"
+	@echo "make learn   the weights of evidence, learned from recorded servers, and how often they are right"
 	@echo "make docs    the documentation site, in build/site"
 	@echo "make lint    ruff: rules and format        make types   mypy"
 	@echo "make mutate  how many small changes to rules, core and schema the tests notice (MUTANTS of each module)"
@@ -70,6 +71,9 @@ test-quick: $(READY)
 
 judge: $(READY)
 	@$(BIN)/python -m tests.strangers.gates $(OPTIONS)
+
+learn: $(READY)
+	@$(BIN)/python -m tests.strangers.learn
 
 # The site links to the repository that git calls origin, where that is a web address.
 docs: export CORRIGIBLE_REPOSITORY ?= $(shell git remote get-url origin 2>/dev/null | sed -n 's/^git@\(.*\):/https:\/\/\1\//; /^https:/p')

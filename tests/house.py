@@ -22,7 +22,16 @@ SOURCE_ROOT: Final = {
 _PARTS: Final = (
     *("protos/schema", "protos/client", "protos/model", "rules", "rules/language", "rules/schema_repair"),
     "rules/wordings",
-    *("adapters", "adapters/formats", "adapters/mapping", "adapters/openapi", "proxy", "proxy/core", "proxy/envoy"),
+    *(
+        "adapters",
+        "adapters/formats",
+        "adapters/mapping",
+        "adapters/openapi",
+        "adapters/reader",
+        "proxy",
+        "proxy/core",
+        "proxy/envoy",
+    ),
     *("proxy/mitm", "proxy/pack_tools", "conformance", "conformance/checks", "conformance/lift", "tests"),
 )
 """`rules` is what of rules stands in no part of its own."""

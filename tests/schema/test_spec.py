@@ -60,4 +60,4 @@ def test_clauses_are_numbered_without_gaps() -> None:
         assert [clause for s, clause in clauses if s == section] == list(
             range(1, sum(s == section for s, _ in clauses) + 1)
         )
-    assert len(SPEC.split()) <= 2901  # words: lines of code are narrow
+    assert len(SPEC.split()) <= 2921  # words: lines of code are narrow

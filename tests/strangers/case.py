@@ -9,7 +9,7 @@ import copy
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import quote, urlencode
@@ -79,18 +79,12 @@ class Recorded(_Data):
 
 
 class Case(_Data):
-    """One refusal: what was wrong with it, what is right, and what happened."""
+    """One refusal: what was wrong with it, what is right, and what the server answered."""
 
     name: str
     kind: str
     cls: Literal["auto", "flagged", "either", "ask", "never", "wait", "already"] = Field(alias="class")
     note: str = ""
-    missed: str = ""
-    """Why the product is not right here; empty where it is."""
-    fault: Literal["", "flagged harm", "asked wrong"] = ""
-    """What a missed case does that is worse than silence."""
-    confirmed: bool = False
-    """Whether what is right is only sent once the caller has said yes, although the wish is certain."""
     setup: list[Call] = []
     request: Call
     right: list[Call] = []
@@ -159,47 +153,6 @@ class Stranger(_Data):
     def is_rpc(self) -> bool:
         """Whether it is tried over gRPC: `method` of a request is `/package.Service/Method`, the path is empty."""
         return self.description.endswith(".binpb")
-
-    def row(self) -> str:
-        """Return the row of the table in docs/servers.md."""
-        first, now = self.first_run, self.figures()
-        name = f"{self.server} {self.version} ({self.framework}; {self.language})"
-        cells = (name, first.right, now.right, first.harms, now.harms)
-        return f"| {' | '.join(cells)} |"
-
-    def figures(self) -> Figures:
-        """Return the present figures. The tests hold the data to what the product does."""
-        repairable = [case for case in self.cases if case.is_repairable]
-        others = [case for case in self.cases if not case.is_repairable]
-        return Figures(
-            refusals=len(self.cases),
-            repairable=len(repairable),
-            repaired=sum(not case.missed for case in repairable),
-            others=len(others),
-            answered=sum(not case.missed for case in others),
-            confirmed=sum(case.confirmed for case in repairable),
-            flagged_harm=sum(case.fault == "flagged harm" for case in self.cases),
-            asked_wrong=sum(case.fault == "asked wrong" for case in self.cases),
-        )
-
-
-def total_row(kind: str, servers: Sequence[Stranger]) -> str:
-    """Return the row of the servers of one kind together."""
-    first = _total([one.first_run for one in servers])
-    now = _total([one.figures() for one in servers])
-    cells = (f"{len(servers)} {kind}, {now.refusals} refusals", first.right, now.right, first.harms, now.harms)
-    return f"| {' | '.join(cells)} |"
-
-
-def confirmed_sentence(servers: Sequence[Stranger]) -> str:
-    """Return the sentence on repairs that are confirmed."""
-    counts = [_total([one.figures() for one in servers if one.is_rpc is is_rpc]).confirmed for is_rpc in (False, True)]
-    clause = "are sent only after a confirmation, although the request says what is meant."
-    return f"{counts[0]} of the repairs on HTTP servers and {counts[1]} on gRPC servers {clause}"
-
-
-def _total(figures: Sequence[Figures]) -> Figures:
-    return Figures(**{name: sum(getattr(one, name) for one in figures) for name in Figures.model_fields})
 
 
 def names() -> list[str]:

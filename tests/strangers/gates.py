@@ -29,8 +29,9 @@ from pydantic import BaseModel, ConfigDict
 
 from corrigible.adapters.reader import scorer
 
-from .case import FOLDER, OWN, Case, Stranger, fold, load, load_sentences, names
-from .judge import Kind, is_offered, judge, kind_of, wrong_edits
+from .case import FOLDER, OWN, Case, Figures, Stranger, fold, load, load_sentences, names
+from .judge import Episode, Kind, is_offered, judge, kind_of, wrong_edits
+from .page import PAGE, README, title, written, written_readme
 from .replay import Known, engine, replay, rpc_engine
 from .said_otherwise import TELLINGS, Telling, in_nonsense, names_described, told
 
@@ -64,6 +65,10 @@ class Row(BaseModel):
     fault: str
     """harm, flagged harm, asked wrong, failed with its reason, or nothing."""
     is_offered: bool = False
+    confirmed: bool = False
+    """What is right is only sent once the caller has said yes, although the wish is certain."""
+    confidence: float | None = None
+    """The least that the last feedback says."""
     wrong_edits: int = 0
     denied: bool = False
     """A sentence about rights is answered as if it were no matter of permission."""
@@ -94,8 +99,15 @@ def row(run: str, name: str, server: Stranger, case: Case, known: Known = "descr
         kind=kind_of(episode),
         fault="harm" if verdict.harm else verdict.fault,
         is_offered=is_offered(case, episode),
+        confirmed=verdict.confirmed,
+        confidence=_confidence(episode),
         wrong_edits=wrong_edits(case, episode),
     )
+
+
+def _confidence(episode: Episode) -> float | None:
+    said = [one.confidence for one in (episode.feedback[-1].suggestions if episode.feedback else ())]
+    return min((one.value for one in said if one is not None and one.value is not None), default=None)
 
 
 _FAILED: Final = "failed"
@@ -108,7 +120,7 @@ def left_out(name: str) -> Iterator[None]:
         if FOLD_WEIGHTS.exists():
             _forget()
             stack.callback(_forget)
-            stack.enter_context(scorer.use(_fold_weights()[fold(name)]))
+            stack.enter_context(scorer.use(_fold_weights(FOLD_WEIGHTS)[fold(name)]))
         wordings = import_module("corrigible.rules.wordings") if find_spec("corrigible.rules.wordings") else None
         if wordings is not None and hasattr(wordings, "without"):
             stack.enter_context(wordings.without(name))
@@ -122,8 +134,8 @@ def _forget() -> None:
 
 
 @cache
-def _fold_weights() -> Any:
-    return json.loads(FOLD_WEIGHTS.read_text("utf-8"))
+def _fold_weights(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))["folds"]
 
 
 def is_left_out() -> bool:
@@ -205,21 +217,21 @@ def all_rows(servers: Sequence[str], runs: Sequence[str]) -> list[Row]:
         return sorted((one for part in done for one in part), key=lambda one: one.key)
 
 
-Figures = dict[str, tuple[int, int]]
+Shares = dict[str, tuple[int, int]]
 """By name: how many, of how many."""
 
 
-def figures(rows: Sequence[Row]) -> Figures:
+def figures(rows: Sequence[Row]) -> Shares:
     """Return the figures of each kind of server."""
-    found: Figures = {}
-    for title, is_rpc in (("HTTP", False), ("gRPC", True)):
+    found: Shares = {}
+    for kind, is_rpc in (("HTTP", False), ("gRPC", True)):
         of_kind = [one for one in rows if one.is_rpc is is_rpc]
         if of_kind:
-            found |= {f"{title} {name}": share for name, share in _figures_of_kind(of_kind).items() if share[1]}
+            found |= {f"{kind} {name}": share for name, share in _figures_of_kind(of_kind).items() if share[1]}
     return found
 
 
-def _figures_of_kind(rows: Sequence[Row]) -> Figures:
+def _figures_of_kind(rows: Sequence[Row]) -> Shares:
     by_run: dict[str, dict[tuple[str, str], Row]] = {run: {} for run in (*RUNS, *OWN_RUNS)}
     for one in rows:
         by_run[one.run][one.server, one.case] = one
@@ -248,7 +260,7 @@ def is_worse(less: Row, more: Row) -> bool:
     return less.right and not more.right and not (more.kind in ("question", "to confirm") and not more.fault)
 
 
-def _base_figures(rows: Sequence[Row]) -> Figures:
+def _base_figures(rows: Sequence[Row]) -> Shares:
     repairable = [one for one in rows if one.is_repairable]
     others = [one for one in rows if not one.is_repairable]
     sent = [one for one in repairable if one.right and one.kind == "unasked"]
@@ -261,9 +273,45 @@ def _base_figures(rows: Sequence[Row]) -> Figures:
         "right edit offered": _share(repairable, lambda one: one.is_offered),
         "right edit unasked": (len(sent), len(repairable)),
         "right of the edits sent": (len(sent), len(sent) + wrong),
+        "right, said with a confidence of 0.9": _share(
+            [one for one in rows if one.confidence is not None and one.confidence >= 0.9], lambda one: one.right
+        ),
         "harm": _share(rows, lambda one: one.fault == "harm"),
         "flagged harm": _share(rows, lambda one: one.fault == "flagged harm"),
         **{f"answer: {kind}": (kinds[kind], len(rows)) for kind in get_args(Kind)},
+    }
+
+
+def figures_of(rows: Sequence[Row]) -> Figures:
+    """Return the figures of one server, left out."""
+    repairable = [one for one in rows if one.is_repairable]
+    others = [one for one in rows if not one.is_repairable]
+    faults = Counter(one.fault for one in rows)
+    return Figures(
+        refusals=len(rows),
+        repairable=len(repairable),
+        repaired=sum(one.right for one in repairable),
+        others=len(others),
+        answered=sum(one.right for one in others),
+        confirmed=sum(one.confirmed for one in rows),
+        harm=faults["harm"],
+        flagged_harm=faults["flagged harm"],
+        asked_wrong=faults["asked wrong"],
+    )
+
+
+def pages(rows: Sequence[Row]) -> dict[Path, str]:
+    """Return the pages that have figures, with those of the servers left out."""
+    servers = {name: load(name) for name in names()}
+    by_server: dict[str, list[Row]] = {name: [] for name in servers}
+    for one in rows:
+        if one.run == BASE and one.server in servers:
+            by_server[one.server].append(one)
+    found = {title(server): figures_of(by_server[name]) for name, server in servers.items()}
+    every = list(servers.values())
+    return {
+        PAGE: written(PAGE.read_text("utf-8"), every, found),
+        README: written_readme(README.read_text("utf-8"), every, found),
     }
 
 
@@ -271,18 +319,26 @@ def _share(rows: Sequence[Row], is_counted: Callable[[Row], bool]) -> tuple[int,
     return sum(map(is_counted, rows)), len(rows)
 
 
-def table(found: Figures) -> str:
-    """Return the figures for people, HTTP beside gRPC."""
-    titles = {name.partition(" ")[2]: None for name in found}
-    lines = [f"{'':64} {'HTTP':>21} {'gRPC':>21}"]
-    for title in titles:
-        cells = (_cell(found.get(f"{kind} {title}")) for kind in ("HTTP", "gRPC"))
-        lines.append(f"{title:64} " + " ".join(f"{cell:>21}" for cell in cells))
+def table(found: Shares, bars: Mapping[str, Any]) -> str:
+    """Return the figures for people, HTTP beside gRPC, each with its bar; first those that have a goal."""
+    goals, figures = bars["goals"], bars["figures"]
+    names_of_both = dict.fromkeys(name.partition(" ")[2] for name in (*goals, *figures, *found))
+    lines = [f"{'':64} {'HTTP':>21} {'bar':>8} {'gRPC':>21} {'bar':>8}   goals"]
+    for name_of_both in names_of_both:
+        both = [f"{kind} {name_of_both}" for kind in ("HTTP", "gRPC")]
+        cells = "".join(f" {_cell(found.get(name)):>21} {_bar(figures.get(name)):>8}" for name in both)
+        aims = ", ".join(f"{goals[name]:g}" for name in both if name in goals)
+        if any(name in found for name in both):
+            lines.append(f"{name_of_both:64}{cells}   {aims}".rstrip())
     return "\n".join(lines)
 
 
 def _cell(share: tuple[int, int] | None) -> str:
     return "" if share is None else f"{share[0]} of {share[1]}, {100 * share[0] / max(share[1], 1):5.1f} %"
+
+
+def _bar(bar: Mapping[str, float] | None) -> str:
+    return "" if bar is None else f">= {bar['least']}" if "least" in bar else f"<= {bar['most']}"
 
 
 def differences(old: Sequence[Row], new: Sequence[Row]) -> Iterator[str]:
@@ -301,7 +357,7 @@ def differences(old: Sequence[Row], new: Sequence[Row]) -> Iterator[str]:
             yield f"{word:4} {one.server}: {one.case} ({one.run}): {change}{wrong}"
 
 
-def below_the_bars(found: Figures, bars: Mapping[str, Any]) -> Iterator[str]:
+def below_the_bars(found: Shares, bars: Mapping[str, Any]) -> Iterator[str]:
     """Yield each figure that is worse than its bar, and each bar that no figure has."""
     for name, bar in bars["figures"].items():
         percent = _percent(found[name]) if name in found else None
@@ -311,15 +367,22 @@ def below_the_bars(found: Figures, bars: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name}: {percent} %, and the bar is {bar}"
 
 
-def raised(found: Figures, bars: Mapping[str, Any]) -> dict[str, Any]:
+def raised(found: Shares, bars: Mapping[str, Any]) -> dict[str, Any]:
     """Return the bars with what is better now than they say, and a bar for each new figure. They never sink."""
     figures = dict(bars["figures"])
-    for name, share in found.items():
-        if name in figures or not name.endswith(_NO_BAR):
-            bar = figures.get(name) or ({"most": 100.0} if _IS_BAD.search(name) else {"least": 0.0})
-            better = max if "least" in bar else min
-            figures[name] = {side: better(value, _percent(share)) for side, value in bar.items()}
+    for name, bar in measured(found, bars)["figures"].items():
+        ((side, value),), better = bar.items(), max if "least" in bar else min
+        figures[name] = {side: better(value, figures.get(name, bar)[side])}
     return {**bars, "figures": figures}
+
+
+def measured(found: Shares, bars: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the bars as was measured now, lower ones, too."""
+    known = [name for name in bars["figures"] if name in found]
+    named = dict.fromkeys([*known, *(name for name in found if not name.endswith(_NO_BAR))])
+    sides = {name: side for name, bar in bars["figures"].items() for side in bar}
+    usual = {name: "most" if _IS_BAD.search(name) else "least" for name in named}
+    return {**bars, "figures": {name: {sides.get(name, usual[name]): _percent(found[name])} for name in named}}
 
 
 _IS_BAD: Final = re.compile(r"harm|wrong place|silence|failures|worse|no matter")
@@ -327,8 +390,12 @@ _NO_BAR: Final = tuple(f"answer: {kind}" for kind in get_args(Kind) if kind != "
 
 
 def _written(bars: Mapping[str, Any]) -> str:
-    figures = ",\n".join(f"  {json.dumps(name)}: {json.dumps(bar)}" for name, bar in bars["figures"].items())
-    return f'{{\n "about": {json.dumps(bars["about"])},\n "figures": {{\n{figures}\n }}\n}}\n'
+    parts = (
+        f' "{part}": {{\n' + ",\n".join(f"  {json.dumps(name)}: {json.dumps(one)}" for name, one in of.items()) + "\n }"
+        for part, of in bars.items()
+        if part != "about"
+    )
+    return "{\n" + ",\n".join([f' "about": {json.dumps(bars["about"])}', *parts]) + "\n}\n"
 
 
 def _percent(share: tuple[int, int]) -> float:
@@ -343,6 +410,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="write what came of each case")
     parser.add_argument("--compare", type=Path, help="print what differs from an older --out")
     parser.add_argument("--raise-bars", action="store_true", help="write what is better now into bars.json")
+    parser.add_argument("--write", action="store_true", help="write all as measured: bars.json, and figures of pages")
     args = parser.parse_args(arguments)
     rows = all_rows(args.only, args.runs)
     if args.out is not None:
@@ -353,13 +421,19 @@ def main(arguments: list[str] | None = None) -> int:
         print("\n".join(lines))
         print(*(f"{word} {sum(line.startswith(word) for line in lines)}" for word in ("won", "LOST", "same")), sep=", ")
     found = figures(rows)
-    print(table(found))
+    bars = json.loads(BARS.read_text("utf-8"))
+    print(table(found, bars))
     if args.only != servers or args.runs != runs:
         return 0  # the bars are of all
-    bars = json.loads(BARS.read_text("utf-8"))
-    if args.raise_bars:
-        BARS.write_text(_written(raised(found, bars)), "utf-8")
+    if args.write or args.raise_bars:
+        BARS.write_text(_written(measured(found, bars) if args.write else raised(found, bars)), "utf-8")
+        bars = json.loads(BARS.read_text("utf-8"))
     problems = list(below_the_bars(found, bars))
+    for path, text in pages(rows).items():
+        if args.write:
+            path.write_text(text, "utf-8")
+        elif text != path.read_text("utf-8"):
+            problems.append(f"{path.name}: the figures are others; OPTIONS=--write writes what was measured")
     print("\n".join(problems))
     return 1 if problems else 0
 

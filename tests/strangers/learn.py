@@ -1,9 +1,10 @@
 """Learns what evidence is worth: the weights of the scorer, from the recorded refusals whose place is known.
 
-    python -m tests.strangers.learn
+    make learn      (python -m tests.strangers.learn; a minute on one core)
 
-Writes `adapters/corrigible/adapters/reader/weights.json`, learned on all servers, and `folds.json`, for each fold of
-servers what was learned without it. Prints how often the likeliest place is right on servers that were left out.
+Writes `adapters/corrigible/adapters/reader/weights.json`, learned on all servers, `folds.json`, for each fold of
+servers what was learned without it, and the table of docs/servers.md on confidence. Prints how often the likeliest
+place is right on servers that were left out.
 
 The model is a conditional logit: the probability of a place is the exponential of the sum of its weights, divided by
 that of all places of the refusal. A refusal may have several right places. Ridge, no other tuning.
@@ -16,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -25,14 +27,15 @@ from scipy.sparse import csr_matrix
 
 from corrigible.adapters.reader import scorer
 from corrigible.adapters.reader.places import Place
+from corrigible.proxy.core.likely_place import BESIDE, SURE
 
 from .case import FOLDER, FOLDS, Case, document, fold, load, names
 from .judge import differences, is_ignored
+from .page import PAGE, with_reliability
 from .replay import Known, replay
 
 WEIGHTS: Final = Path(scorer.__file__).with_name("weights.json")
 FOLD_WEIGHTS: Final = FOLDER / "folds.json"
-PAGE: Final = FOLDER.parents[1] / "docs/confidence.md"
 _RIDGE: Final = 1.0
 _LEAST_SERVERS: Final = 3
 """Evidence that fewer servers have is worth nothing: it would be about them."""
@@ -41,6 +44,10 @@ _KNOWN: Final[Sequence[tuple[Known, float]]] = (("described", 1.0), ("empty", 0.
 """How a refusal is judged, and how much that counts: without a description there is less evidence."""
 _CLASSES: Final = frozenset({"auto", "flagged", "either", "ask"})
 """Cases of which the truth has a place."""
+_SAID: Final = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0)
+"""The ranges of confidence of the table on the page."""
+_NO_WEIGHTS: Final[Mapping[str, Any]] = {"weights": {}, "calibration": [1.0, 0.0]}
+"""What is learned must not depend on what was learned before: where one error is, others are not looked for."""
 
 
 class Sample(NamedTuple):
@@ -56,7 +63,7 @@ class Sample(NamedTuple):
 
 
 def samples(server_names: Sequence[str]) -> Iterator[Sample]:
-    """Yield the errors of recorded refusals that the scorer is asked about, where a right place is among its places."""
+    """Yield the errors of recorded refusals that the scorer is asked about."""
     for name in server_names:
         server = load(name)
         for case in server.cases:
@@ -65,11 +72,11 @@ def samples(server_names: Sequence[str]) -> Iterator[Sample]:
             first = case.model_copy(update={"exchanges": case.exchanges[:1]})
             right = set(right_places(case))
             for known, share in _KNOWN[: 1 if server.is_rpc else None]:
-                with scorer.observed() as seen:
+                with scorer.use(_NO_WEIGHTS), scorer.observed() as seen:
                     replay(name, server, first, known)
                 for refusal, evidence in seen:
-                    is_right = np.array([is_place(one, right) for one in refusal.places])
-                    if is_right.any():
+                    is_right = np.array([is_place(one, right) for one in refusal.places], bool)
+                    if is_right.size:
                         yield Sample(name, server.is_rpc, evidence, is_right, share)
 
 
@@ -121,14 +128,17 @@ class Corpus:
 
 
 def learn(chosen: Sequence[Sample]) -> dict[str, float]:
-    """Return what evidence is worth, by its name."""
+    """Return what evidence is worth, by its name. Errors of which no place is right teach nothing."""
+    chosen = [one for one in chosen if one.is_right.any()]
     servers: dict[str, set[str]] = {}
     for one in chosen:
         for name in {name for evidence in one.evidence for name in evidence}:
             servers.setdefault(name, set()).add(one.server)
     known = sorted(name for name, having in servers.items() if len(having) >= _LEAST_SERVERS)
     corpus = Corpus(chosen, {name: number for number, name in enumerate(known)})
-    found = minimize(corpus.loss, np.zeros(len(known)), jac=True, method="L-BFGS-B", options={"maxiter": 300})
+    # Until other libraries and processors find the same weights, but for the last digit.
+    options: Any = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-13, "gtol": 1e-5}
+    found = minimize(corpus.loss, np.zeros(len(known)), jac=True, method="L-BFGS-B", options=options)
     return {name: round(float(weight), _DIGITS) for name, weight in zip(known, found.x, strict=True)}
 
 
@@ -140,10 +150,11 @@ def probabilities(sample: Sample, weights: Mapping[str, float]) -> np.ndarray[An
 
 
 def calibrate(judged: Sequence[tuple[Sample, np.ndarray[Any, Any]]]) -> list[float]:
-    """Return slope and intercept of how often the likeliest place is right, by the logit of its probability."""
-    best = np.array([p.max() for _, p in judged])
-    right = np.array([one.is_right[p.argmax()] for one, p in judged], float)
-    logits = np.array([scorer.logit(one) for one in np.clip(best, 1e-6, 1 - 1e-6)])
+    """Return slope and intercept of how often the places to ask at are right, by the logit of their probability."""
+    asked = [(one, p, places) for one, p in judged if (places := _asked(p))]
+    right = np.array([one.is_right[places].any() for one, _, places in asked], float)
+    sums = np.clip([p[places].sum() for _, p, places in asked], 1e-6, 1 - 1e-6)
+    logits = np.array([scorer.logit(one) for one in sums])
 
     def loss(line: np.ndarray[Any, Any]) -> float:
         sums = line[0] * logits + line[1]
@@ -152,31 +163,71 @@ def calibrate(judged: Sequence[tuple[Sample, np.ndarray[Any, Any]]]) -> list[flo
     return [round(float(one), _DIGITS) for one in minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead").x]
 
 
-def main() -> None:
-    every = list(samples(names()))
+def _asked(p: np.ndarray[Any, Any]) -> list[int]:
+    """Return the places that the product asks at: the likeliest, and the next one where that is not sure."""
+    first, *rest = (int(one) for one in np.argsort(-p, kind="stable"))
+    chosen = [first] if p[first] >= SURE else [first, *(one for one in rest[:1] if p[one] >= BESIDE)]
+    return chosen if p[chosen].sum() >= SURE else []
+
+
+class Learned(NamedTuple):
+    """What is written: the weights, and what they were judged by."""
+
+    model: dict[str, Any]
+    folds: dict[str, Any]
+
+
+def digest(chosen: Sequence[Sample]) -> str:
+    """Return the hash of what is learned from, whatever the order of fields that a library gives."""
+    written = [
+        (one.share, sorted((sorted(said), bool(right)) for said, right in zip(one.evidence, one.is_right, strict=True)))
+        for one in chosen
+    ]
+    return hashlib.sha256(repr(written).encode()).hexdigest()[:16]
+
+
+def digest_of_all(corpus: Mapping[str, str]) -> str:
+    """Return the hash of what is learned from, given that of each server."""
+    return hashlib.sha256(json.dumps(corpus, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def learn_all(every: Sequence[Sample]) -> Learned:
+    """Learn on all servers, and for each fold on all others."""
     folds: list[dict[str, Any]] = []
     judged: list[tuple[Sample, np.ndarray[Any, Any]]] = []
     for number in range(FOLDS):
         weights = learn([one for one in every if fold(one.server) != number])
         folds.append({"weights": weights})
-        judged += [(one, probabilities(one, weights)) for one in every if fold(one.server) == number]
+        here = (one for one in every if fold(one.server) == number and one.share == 1)
+        judged += [(one, probabilities(one, weights)) for one in here]
     for number, learned in enumerate(folds):
         learned["calibration"] = calibrate([one for one in judged if fold(one[0].server) != number])
-    judged = [one for one in judged if one[0].share == 1]
-    rows = reliability(judged, calibrate(judged))
-    weights = learn(every)
-    model: dict[str, Any] = {
-        "corpus": hashlib.sha256(repr([(one.server, one.evidence) for one in every]).encode()).hexdigest()[:16],
+    corpus = {name: digest([one for one in every if one.server == name]) for name in names()}
+    model = {
+        "corpus": digest_of_all(corpus),
         "errors": len(every),
         "servers": len({one.server for one in every}),
         "left out: likeliest place right": top(judged),
         "calibration": calibrate(judged),
-        "weights": weights,
+        "weights": learn(every),
     }
+    return Learned(model, {"corpus": corpus, "reliability": reliability(judged, folds), "folds": folds})
+
+
+def main() -> None:
+    model, folds = learn_all(list(samples(names())))
     WEIGHTS.write_text(json.dumps(model, indent=1) + "\n", "utf-8")
-    FOLD_WEIGHTS.write_text(json.dumps(folds) + "\n", "utf-8")
-    print(f"{len(every)} errors, {len(weights)} weights; right on servers that were left out: {top(judged)}")
-    print("\n".join(rows))
+    lines = [
+        f'"corpus": {json.dumps(folds["corpus"])}',
+        f'"reliability": {json.dumps(folds["reliability"])}',
+        '"folds": [\n' + ",\n".join(map(json.dumps, folds["folds"])) + "\n]",
+    ]
+    FOLD_WEIGHTS.write_text("{" + ",\n".join(lines) + "}\n", "utf-8")
+    PAGE.write_text(with_reliability(PAGE.read_text("utf-8"), folds["reliability"]), "utf-8")
+    right = model["left out: likeliest place right"]
+    print(f"{model['errors']} errors, {len(model['weights'])} weights; right on servers that were left out: {right}")
+    for one in folds["reliability"]:
+        print(f"said {one['from']:.2f} to {one['to']:.2f}: {one['right']} of {one['errors']} right")
 
 
 def top(judged: Sequence[tuple[Sample, np.ndarray[Any, Any]]]) -> dict[str, float]:
@@ -188,15 +239,21 @@ def top(judged: Sequence[tuple[Sample, np.ndarray[Any, Any]]]) -> dict[str, floa
     return out
 
 
-def reliability(judged: Sequence[tuple[Sample, np.ndarray[Any, Any]]], line: Sequence[float]) -> list[str]:
-    """Return the rows of the table: what was said of a place, how often that was right."""
-    said = np.array([scorer.calibrated(float(p.max()), line) for _, p in judged])
-    right = np.array([one.is_right[p.argmax()] for one, p in judged])
-    rows = ["| said | errors | right |", "|---|---|---|"]
-    for low, high in ((0.0, 0.5), (0.5, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 0.95), (0.95, 1.01)):
-        chosen = (said >= low) & (said < high)
-        if chosen.any():
-            rows.append(f"| {low:.2f} to {min(high, 1):.2f} | {chosen.sum()} | {right[chosen].mean():.2f} |")
+def reliability(
+    judged: Sequence[tuple[Sample, np.ndarray[Any, Any]]], folds: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return, for each range of what was said of the places to ask at, how many errors, and how many were right."""
+    pairs = []
+    for one, p in judged:
+        asked = _asked(p)
+        if asked:
+            said = scorer.calibrated(float(p[asked].sum()), folds[fold(one.server)]["calibration"])
+            pairs.append((round(said, 2), bool(one.is_right[asked].any())))
+    rows = []
+    for low, high in pairwise(_SAID):
+        chosen = [right for said, right in pairs if low <= said < high or said == high == 1]
+        if chosen:
+            rows.append({"from": low, "to": high, "errors": len(chosen), "right": sum(chosen)})
     return rows
 
 

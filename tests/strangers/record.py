@@ -3,6 +3,8 @@
     python -m tests.strangers.record NAME --url http://127.0.0.1:PORT [--truth FILE.py] [--header "Authorization: ..."]
     python -m tests.strangers.record NAME      judges what is recorded again, without a server
 
+Prints what came of each case with weights that have not seen the server, and the row for docs/servers.md.
+
 README.md beside this file has the steps. `--truth` adds a server; without it, a recorded one is recorded again.
 """
 
@@ -25,7 +27,9 @@ from corrigible.conformance.transport.http1 import CASE, HttpClient, HttpRequest
 from corrigible.schema.exchange import Json, Request
 
 from .case import FOLDER, Call, Case, Figures, Recorded, Stranger, document, load, save, wire_request
+from .gates import BASE, as_recorded, figures_of, left_out
 from .judge import Episode, Reply, Verdict, follow, is_same, judge
+from .page import row
 from .replay import replay
 
 _TIMEOUT = 30.0
@@ -253,7 +257,9 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     before = load(args.name) if (FOLDER / args.name / "cases.json").exists() else None
     if args.url is None:
-        return _judge_again(args.name, before) if before else parser.error("--url is needed: nothing was recorded yet")
+        return (
+            judge_left_out(args.name, before) if before else parser.error("--url is needed: nothing was recorded yet")
+        )
     if args.truth is not None:
         about, cases = truth(args.truth)
     elif before is not None:
@@ -261,7 +267,6 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         parser.error("--truth is needed: nothing was recorded yet")
     header = tuple(args.header.split(": ", 1)) if args.header else None
-    reasons = {case.name: case.missed for case in before.cases} if before else {}
     recorded: list[Case] = []
     verdicts: list[tuple[Case, Verdict]] = []
     if args.verify:
@@ -282,7 +287,7 @@ def main(arguments: list[str] | None = None) -> int:
                 continue
             if case.right and case.accepted[0] >= 400:
                 print(f"{case.name}: the server refuses the first right request: {case.accepted[0]}")
-            recorded.append(marked(case, reasons.get(case.name, ""), episode, verdict))
+            recorded.append(case)
             verdicts.append((case, verdict))
             print(line(case, episode, verdict), flush=True)
     result = figures(verdicts)
@@ -292,31 +297,22 @@ def main(arguments: list[str] | None = None) -> int:
     first_run = Figures(**about.pop("first_run")) if "first_run" in about else before.first_run if before else result
     stranger = Stranger(**about, first_run=first_run, cases=recorded)
     save(args.name, stranger)
-    print(stranger.row())
     for case, verdict in verdicts:
         if judge(case, replay(args.name, stranger, case)) != verdict:
             print(f"{case.name}: replayed, it is judged otherwise than before the server")
-    return 0
+    return judge_left_out(args.name, stranger)
 
 
-def _judge_again(name: str, stranger: Stranger) -> int:
-    """Mark what is right now, and what is not any more, from the recorded answers."""
-    cases: list[Case] = []
-    for case in stranger.cases:
-        episode = replay(name, stranger, case)
-        verdict = judge(case, episode)
-        if verdict.right is bool(case.missed) or (verdict.fault, verdict.confirmed) != (case.fault, case.confirmed):
-            print(line(case, episode, verdict))
-        cases.append(marked(case, case.missed, episode, verdict))
-    judged = stranger.model_copy(update={"cases": cases})
-    save(name, judged)
-    print(judged.row())
-    return 0
-
-
-def marked(case: Case, reason: str, episode: Episode, verdict: Verdict) -> Case:
-    missed = "" if verdict.right else reason or f"{episode.result}: say why"
-    return case.model_copy(update={"missed": missed, "fault": verdict.fault, "confirmed": verdict.confirmed})
+def judge_left_out(name: str, stranger: Stranger) -> int:
+    """Print what comes of the recorded refusals with weights that have not seen the server."""
+    with left_out(name):
+        rows = list(as_recorded(BASE, name, stranger))
+    print("left out:")
+    for one in rows:
+        if not one.right:
+            print(f"missed {one.case}: {one.kind} {one.fault.upper()}".rstrip())
+    print(row(stranger, figures_of(rows)))
+    return 1 if any(one.fault == "harm" for one in rows) else 0
 
 
 def line(case: Case, episode: Episode, verdict: Verdict) -> str:

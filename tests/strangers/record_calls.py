@@ -27,7 +27,7 @@ from corrigible.schema.exchange import Request
 
 from .case import FOLDER, Call, Case, Figures, Recorded, Stranger, document, load, save
 from .judge import Episode, Reply, Verdict, follow, judge
-from .record import figures, line, marked, truth
+from .record import figures, judge_left_out, line, truth
 from .replay import descriptors, replay
 
 _LONGEST_WAIT = 1.0
@@ -137,7 +137,6 @@ def main(arguments: list[str] | None = None) -> int:
         about, cases = before.model_dump(exclude={"cases", "first_run"}), before.cases
     else:
         parser.error("--truth is needed: nothing was recorded yet")
-    reasons = {case.name: case.missed for case in before.cases} if before else {}
     description = FOLDER / args.name / about["description"]
     verdicts: list[tuple[Case, Verdict]] = []
     code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
@@ -160,17 +159,17 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"{case.name}: the server does not refuse it: left out")
                 continue
             verdict = judge(case, episode)
-            verdicts.append((marked(case, reasons.get(case.name, ""), episode, verdict), verdict))
+            verdicts.append((case, verdict))
             print(line(case, episode, verdict), flush=True)
     result = figures(verdicts)
     first_run = Figures(**about.pop("first_run")) if "first_run" in about else before.first_run if before else result
     stranger = Stranger(**about, first_run=first_run, cases=[case for case, _ in verdicts])
     save(args.name, stranger)
-    print(result.model_dump_json(), stranger.row(), sep="\n")
+    print(result.model_dump_json())
     for case, verdict in verdicts:
         if judge(case, replay(args.name, stranger, case)) != verdict:
             print(f"{case.name}: replayed, it is judged otherwise than before the server")
-    return 0
+    return judge_left_out(args.name, stranger)
 
 
 if __name__ == "__main__":

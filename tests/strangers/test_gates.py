@@ -17,7 +17,21 @@ from tests._support.rows import rows
 
 from . import gates
 from .case import FOLDER, FOLDS, Recorded, fold, load_sentences, names
-from .gates import BARS, BASE, EMPTY, RIGHTS, Row, below_the_bars, differences, figures, is_worse, left_out, raised
+from .gates import (
+    BARS,
+    BASE,
+    EMPTY,
+    RIGHTS,
+    Row,
+    below_the_bars,
+    differences,
+    figures,
+    is_worse,
+    left_out,
+    measured,
+    raised,
+    table,
+)
 from .said_otherwise import in_nonsense, in_other_words, names_described, under_other_names, with_other_quotes
 
 KNOWN_BARS = json.loads(BARS.read_text("utf-8"))
@@ -66,15 +80,46 @@ def test_bars_never_sink() -> None:
     }
 
 
+def test_bars_are_written_as_measured() -> None:
+    bars = {"about": "", "goals": {}, "figures": {"b": {"least": 50.0}, "gone": {"least": 3.0}}}
+    found = {"new: harm": (0, 4), "answer: question": (1, 4), "b": (1, 4)}
+    assert measured(found, bars)["figures"] == {"b": {"least": 25.0}, "new: harm": {"most": 0.0}}
+
+
+def test_what_has_a_goal_comes_first() -> None:
+    bars = {"goals": {"gRPC b": 4, "HTTP c": 1}, "figures": {"HTTP a": {"least": 50.0}, "gRPC b": {"most": 5.0}}}
+    lines = table({"HTTP a": (1, 2), "gRPC b": (1, 4), "HTTP b": (0, 4), "HTTP d": (0, 0)}, bars).splitlines()
+    assert [" ".join(line.split()) for line in lines[1:]] == [
+        "b 0 of 4, 0.0 % 1 of 4, 25.0 % <= 5.0 4",
+        "a 1 of 2, 50.0 % >= 50.0",
+        "d 0 of 0, 0.0 %",
+    ]
+
+
 def test_the_command_fails_below_a_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gates, "all_rows", lambda servers, runs: [row("a"), row("b", right=False)])
     monkeypatch.setattr(gates, "BARS", tmp_path / "bars.json")
+    monkeypatch.setattr(gates, "pages", lambda rows: {})
     for least, status in ((50, 0), (51, 1)):
         figure = {"HTTP repaired": {"least": least}}
-        gates.BARS.write_text(json.dumps({"about": "", "figures": figure}), "utf-8")
+        gates.BARS.write_text(json.dumps({"about": "", "goals": {}, "figures": figure}), "utf-8")
         assert gates.main(["--out", str(tmp_path / "out.json")]) == status
         assert gates.main(["--only", names()[0]]) == 0  # the bars are of all
     assert gates.main(["--out", str(tmp_path / "new.json"), "--compare", str(tmp_path / "out.json")]) == 1
+    assert gates.main(["--write"]) == 0
+    assert json.loads(gates.BARS.read_text("utf-8"))["figures"]["HTTP repaired"] == {"least": 50.0}
+
+
+def test_the_command_fails_where_a_page_has_other_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (page := tmp_path / "page.md").write_text("old", "utf-8")
+    monkeypatch.setattr(gates, "all_rows", lambda servers, runs: [row("a")])
+    monkeypatch.setattr(gates, "BARS", tmp_path / "bars.json")
+    monkeypatch.setattr(gates, "pages", lambda rows: {page: "new"})
+    gates.BARS.write_text(json.dumps({"about": "", "goals": {}, "figures": {}}), "utf-8")
+    assert gates.main([]) == 1
+    assert page.read_text("utf-8") == "old"
+    assert gates.main(["--write"]) == 0
+    assert gates.main([]) == 0
 
 
 def test_a_failure_of_ours_is_one_of_one_case(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,11 +198,11 @@ def test_a_server_is_read_by_weights_that_never_saw_it(tmp_path: Path, monkeypat
         yield
         used.append("left")
 
-    learned = SimpleNamespace(use=entered, without=entered)
-    monkeypatch.setattr(gates, "import_module", lambda name: learned)
+    monkeypatch.setattr(gates.scorer, "use", entered)
+    monkeypatch.setattr(gates, "import_module", lambda name: SimpleNamespace(without=entered))
     monkeypatch.setattr(gates, "find_spec", lambda name: object())
     monkeypatch.setattr(gates, "FOLD_WEIGHTS", tmp_path / "folds.json")
-    gates.FOLD_WEIGHTS.write_text(json.dumps([{"fold": number} for number in range(FOLDS)]), "utf-8")
+    gates.FOLD_WEIGHTS.write_text(json.dumps({"folds": [{"fold": number} for number in range(FOLDS)]}), "utf-8")
     with left_out("acapy"):
         assert used == [{"fold": 7}, "acapy"]
     assert used[2:] == ["left", "left"]

@@ -145,11 +145,11 @@ def test_a_recorded_server_is_replayed_as_it_was(
         assert record.main([*arguments, "--verify"]) == 0
         things.clear()
         assert record.main(arguments) == 0
+    assert record.main(["shop"]) == 0
     output = capsys.readouterr().out
     assert "judged otherwise" not in output and "NOT AS THE TRUTH SAYS" not in output
     stranger = case_module.load("shop")
-    assert [case.missed for case in stranger.cases] == ["", ""]
-    assert stranger.row() == "| Shop 1 (by hand; Python) | 1 of 1, 1 of 1 | 1 of 1, 1 of 1 | 0 | 0 |"
+    assert output.splitlines()[-1] == "| Shop 1 (by hand; Python) | 1 of 1, 1 of 1 | 1 of 1, 1 of 1 | 0 | 0 | 0 | 0 |"
     assert list(stranger.cases[1].exchanges[0].lookups) == ["GET /things/a1001"]
     assert "authorization" not in (tmp_path / "shop" / "cases.json").read_text("utf-8").lower()
 

@@ -16,6 +16,7 @@ __all__ = [
     "openapi",
     "operation",
     "protobuf",
+    "reader",
     "registry",
     "sandbox",
     "vocabulary",

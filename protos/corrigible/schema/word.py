@@ -101,6 +101,7 @@ class ConfidenceBasis(Word):
     AUTHOR = "author"
     SPEC = "spec"
     OBSERVED = "observed"
+    CORPUS = "corpus"
 
 
 class SideEffects(Word):

@@ -17,7 +17,7 @@ const WORDS = {
   effects: ["none", "possible", "certain"],
   status: ["verified", "refuted", "unverified", "not_possible"],
   method: ["schema", "dry_run", "lookup"],
-  basis: ["author", "spec", "observed"],
+  basis: ["author", "spec", "observed", "corpus"],
   base: ["modify_params", "wait_and_retry", "use_alternative_endpoint", "resolve_precondition", "already_done", "escalate",
     "no_recovery_available"],
 } as const;

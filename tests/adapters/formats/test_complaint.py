@@ -40,7 +40,7 @@ def recorded(name: str) -> list[Message]:
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("refusals_by_reason.json", 130), ("refusals_of_requests.json", 90)], ids=["drawn", "requests"]
+    ("name", "least"), [("refusals_by_reason.json", 120), ("refusals_of_requests.json", 90)], ids=["drawn", "requests"]
 )
 def test_what_is_told_is_true_in_9_of_10_and_is_more_than_half(name: str, least: int) -> None:
     """Without the request: what it sent decides of the others whether the table of answers believes it."""
@@ -50,7 +50,7 @@ def test_what_is_told_is_true_in_9_of_10_and_is_more_than_half(name: str, least:
     about_state = [one for one in messages if one.label == "state"]
     assert len(found) > least
     assert len(wrong) <= 0.1 * len(found), wrong
-    assert sum(told_state(one.text) is not None for one in about_state) > 0.58 * len(about_state)
+    assert sum(told_state(one.text) is not None for one in about_state) > 0.55 * len(about_state)
 
 
 @rows(

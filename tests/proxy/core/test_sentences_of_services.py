@@ -51,7 +51,7 @@ OF_STATE = (
     Said("POST /races/{id}/finish", None, 409, "Not in the start phase", TOLD),
     Said("PUT /moorings/{id}", {"depth": 2}, 409, "Mooring locked", TOLD),
     Said("POST /races/{id}/inspect", {"depth": 2}, 409, "race has no valid certificate", TOLD),
-    Said("POST /races/{id}/publish", None, 409, "approval required", SILENT),
+    Said("POST /races/{id}/publish", None, 409, "approval required", TOLD),
     Said("POST /races/{id}/rate", {"stars": 2}, 409, "Member has already rated this race", TOLD),
     Said("POST /billing/report", None, 400, "No current season set.", SILENT),
     Said("POST /prizes/{id}/redeem", None, 400, "Insufficient points", TOLD),

@@ -111,6 +111,7 @@ KINDS: list[tuple[str, Any, Json, Any]] = [
     ("/parcels", {"wieght": 5}, "weight is required", {"weight": 5}),
     # A truth value is made a text.
     ("/parcels", {"label": True}, "invalid label", None),
+    ("/parcels", {"sender": True, "label": "x"}, "label must be a string like sender", None),
     ("/parcels", {"label": True}, "Bad Request", None),
     ("/parcels", {"label": True}, "label must be a string", {"label": "true"}),
     # A slip, where the answer says nothing else, or something else.

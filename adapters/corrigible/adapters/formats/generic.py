@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from corrigible.adapters.reader.statement import complete
 from corrigible.rules.budget import remaining
 from corrigible.rules.pack.error_mapping import ErrorMapping
 from corrigible.rules.pointer import MISSING, escape, segments, value_at
@@ -26,6 +25,7 @@ from .members import About, beside, complains, folded, members_of, plain_code, s
 from .message.literals import find_literal
 from .pointers import without_foreign_step
 from .sent_places import places_of, sent_places
+from .statement import complete
 from .text_shapes import printed_text, told_in
 
 _MOST: Final = 64

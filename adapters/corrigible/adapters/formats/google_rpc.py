@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from corrigible.adapters.reader.statement import complete
 from corrigible.rules.pointer import MISSING, escape, segments, value_at
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol
@@ -21,6 +20,7 @@ from .generic import answer_inside
 from .keywords import fit_keywords, states_of
 from .members import Members, beside, folded, text
 from .message.told_code import written_code
+from .statement import complete
 from .text_shapes import fields_in
 
 CODES: Final = (

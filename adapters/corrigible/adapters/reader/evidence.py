@@ -354,6 +354,8 @@ def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
         if facts.counts[f"={text}"] == 1:
             yield "the only such value"
         at = facts.found[place.key]
+        if facts.message.is_part(at, len(text)):
+            yield "value inside a longer one"
         order = "first" if at == min(facts.found.values()) else "last" if at == max(facts.found.values()) else "between"
         yield f"value {order}"
         if place.key in facts.mentions:

@@ -12,6 +12,7 @@ from typing import Final
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.keywords import fit_keywords
 from corrigible.adapters.formats.sent_places import PARTS
+from corrigible.adapters.formats.statement import code_said, is_fault
 from corrigible.adapters.vocabulary import NOTHING
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
 from corrigible.rules.safety.nearness import is_same
@@ -23,7 +24,6 @@ from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 from .evidence import Refusal, paths_said
 from .places import Place, candidate_places, with_told
 from .scorer import Ranked, rank
-from .statement import code_said, is_fault
 
 SURE: Final = 0.5
 """The least probability of a place that an error is said to be at."""

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib import resources
+from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 from .evidence import Refusal, evidence
@@ -36,7 +37,7 @@ class Ranked(NamedTuple):
     probability: float
     """Its share of the probability of all places."""
     confidence: float
-    """How often such a place was right on servers that the weights had not seen."""
+    """How often such a place was right on servers that the weights had not seen. Of several places it adds up."""
     evidence: Sequence[str]
 
 
@@ -50,11 +51,13 @@ def rank(refusal: Refusal) -> list[Ranked]:
     most = max(sums, default=0.0)
     powers = [math.exp(one - most) for one in sums]
     total = sum(powers)
-    ranked = [
-        Ranked(place, power / total, calibrated(power / total, line), one)
-        for place, power, one in zip(refusal.places, powers, named, strict=True)
+    order = sorted(range(len(powers)), key=lambda number: -powers[number])
+    shares = [powers[number] / total for number in order]
+    right = [calibrated(share, line) for share in accumulate(shares)]  # of this place and those before it
+    return [
+        Ranked(refusal.places[number], share, up_to - before, named[number])
+        for number, share, before, up_to in zip(order, shares, [0.0, *right], right, strict=False)
     ]
-    return sorted(ranked, key=lambda one: -one.probability)
 
 
 def calibrated(probability: float, line: Sequence[float]) -> float:

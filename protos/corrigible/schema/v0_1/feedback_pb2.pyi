@@ -81,6 +81,7 @@ class ConfidenceBasis(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CONFIDENCE_BASIS_AUTHOR: _ClassVar[ConfidenceBasis]
     CONFIDENCE_BASIS_SPEC: _ClassVar[ConfidenceBasis]
     CONFIDENCE_BASIS_OBSERVED: _ClassVar[ConfidenceBasis]
+    CONFIDENCE_BASIS_CORPUS: _ClassVar[ConfidenceBasis]
 
 class SideEffects(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -149,6 +150,7 @@ CONFIDENCE_BASIS_UNSPECIFIED: ConfidenceBasis
 CONFIDENCE_BASIS_AUTHOR: ConfidenceBasis
 CONFIDENCE_BASIS_SPEC: ConfidenceBasis
 CONFIDENCE_BASIS_OBSERVED: ConfidenceBasis
+CONFIDENCE_BASIS_CORPUS: ConfidenceBasis
 SIDE_EFFECTS_UNSPECIFIED: SideEffects
 SIDE_EFFECTS_NONE: SideEffects
 SIDE_EFFECTS_POSSIBLE: SideEffects

@@ -29,7 +29,7 @@ from corrigible.rules.safety.decisive import READS, words
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.schema_repair.levels import REQUIRED
-from corrigible.rules.schema_repair.repair import Repair
+from corrigible.rules.schema_repair.suggestion import Repair
 from corrigible.rules.schema_repair.route import has_segment, schema_of_path
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import ask, effects
@@ -193,7 +193,14 @@ ROWS: Final = (
         "elsewhere", {Kind.FIXED}, _REFUSED, Fact.ABOUT_A_VALUE, Answer.SILENT, "a part may be fixed, and not the rest"
     ),
     _row("about a value", _STANDING, _REFUSED, Fact.ABOUT_A_VALUE, Answer.ASK, "another value may do"),
-    _row("own state", {Kind.STATE}, {500}, Fact.OF_THE_SERVER, Answer.SILENT, "a fault of the server is nobody's task"),
+    _row(
+        "own state",
+        {Kind.STATE, Kind.LIMIT},
+        {500},
+        Fact.OF_THE_SERVER,
+        Answer.SILENT,
+        "a fault of the server is nobody's task",
+    ),
     _row("caller", {Kind.CREDENTIALS}, _ANY, Answer.TELL, "no request does without credentials"),
     _row("right", {Kind.RIGHT}, _ANY - {403}, Answer.TELL, "who may is decided by others; of 403 rules say so"),
     _row("not offered", {Kind.FEATURE, Kind.LIMIT}, _ANY, Answer.TELL, "it is so for every path"),
@@ -484,7 +491,7 @@ _FOR_GOOD: Final = (".past", ".too-late", ".no-longer")
 _ENDING: Final = (".under-way", ".locked-by-another")
 """Rows of what ends by itself."""
 _NO_THING: Final = frozenset(
-    _stems("this that these those it they you your the and not has have been was were can cannot only some")
+    _stems("this that these those it they you your the and not has have been was were can cannot only some already")
 )
 _VAGUE: Final = frozenset(_stems("id name type value data item key status state"))
 _TAKING: Final = frozenset(_stems("delete remove destroy detach unassign revoke uninstall drop purge"))

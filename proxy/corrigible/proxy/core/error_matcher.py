@@ -382,7 +382,7 @@ class ErrorMatcher:
             )
         if repaired is None:
             return None
-        return _with_confidence(result_of(repaired, _DESCRIPTION), round(sum(one.probability for one in asked), 2))
+        return _with_confidence(result_of(repaired, _DESCRIPTION), sum(one.confidence for one in asked))
 
     def _of_opaque_fault(self, number: int) -> list[RuleResult]:
         """Offer, for confirmation, what the description finds wrong with a request before which a server failed."""
@@ -496,8 +496,8 @@ def _method_asked(violation: SchemaViolation, repaired: Repair, request: Request
 
 
 def _with_confidence(result: RuleResult, value: float) -> RuleResult:
-    """Say how likely the suggestions are about what the error is about."""
-    confidence: dict[str, Json] = {"basis": "spec", "value": value}
+    """Say how often suggestions at such places were right on recorded servers."""
+    confidence: dict[str, Json] = {"basis": "corpus", "value": round(value, 2)}
     return result.with_suggestions([{**one, "confidence": confidence} for one in result.suggestions])
 
 

@@ -16,7 +16,7 @@ from .api_profile import RefusalCase
 
 SURE: Final = 0.5
 """The least probability of what is asked, of all places together."""
-_BESIDE: Final = 0.2
+BESIDE: Final = 0.2
 """The least probability of a second place that is asked as well."""
 _SAYS_NOTHING: Final = frozenset({401, 402, 407, 408, 423, 425, 429, 431, 451, 503, 507, 508, 511})
 """Statuses for which no value of the request is to blame."""
@@ -50,7 +50,7 @@ def asked_places(error: Violation) -> Sequence[LikelyPlace]:
     first, *rest = error.likely
     if first.probability >= SURE:
         return [first]
-    second = [one for one in rest[:1] if one.probability >= _BESIDE and one.pointer != first.pointer]
+    second = [one for one in rest[:1] if one.probability >= BESIDE and one.pointer != first.pointer]
     is_enough = first.probability + sum(one.probability for one in second) >= SURE
     return (
         [first, *second] if is_enough and {first.pointer, *(one.pointer for one in second)}.isdisjoint(_WHOLE) else []

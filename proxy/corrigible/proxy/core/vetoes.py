@@ -88,6 +88,8 @@ def _asks_for_text(change: Change, edit: Edit) -> bool:
         return True
     if not isinstance(change.old, bool) and {Evidence.NAMED, Evidence.QUOTED} <= edit.evidence:
         return True
+    if error.pointer.count("/") > 1 and error.pointer != change.place:
+        return False  # what is said of another place is not said here
     is_meant = Evidence.NAMED in edit.evidence or has_word(refused.text, scalar_text(change.old))
     return is_meant and any(f" {word} " in refused.words for word in ("string", "strings", "text", "str", "texts"))
 

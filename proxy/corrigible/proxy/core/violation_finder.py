@@ -162,11 +162,11 @@ class ViolationFinder:
         return (wrong,) if wrong is not None and (is_likely or says_no_grpc(error.message)) else ()
 
     def confidence(self, error: Violation, violation: SchemaViolation) -> float | None:
-        """Return how likely an error is about a violation; None where a format tells the place."""
-        chances = self._chances(error)
-        if not chances or error.pointer or self._case.exchange.status in _ABOUT_THE_ROUTE or not self._operation:
+        """Return how likely an error is about a violation at its likeliest place; None else."""
+        if not error.likely or error.pointer or self._case.exchange.status in _ABOUT_THE_ROUTE or not self._operation:
             return None
-        return round(chances.get(violation.pointer, 0.0), 2)
+        best = error.likely[0]
+        return best.confidence if best.pointer == violation.pointer else None
 
     def _chances(self, error: Violation) -> Mapping[str, float]:
         return {one.pointer: one.probability for one in reversed(error.likely)}

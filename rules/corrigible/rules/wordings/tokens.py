@@ -111,6 +111,14 @@ class Tokens:
         return -1
 
 
+    def is_part(self, start: int, length: int) -> bool:
+        """Whether what stands at a place is a part of a path or of a name with dots: `papers` of `papers.public.id`."""
+        end = start + length
+        is_behind = self.low[start - 1 : start] in _JOINING and _is_word(self.low[start - 2 : start - 1])
+        return is_behind or (self.low[end : end + 1] in _JOINING and _is_word(self.low[end + 1 : end + 2]))
+
+
+_JOINING: Final = ("/", ".", ":", "-", "@")
 _MOST: Final = 50
 """Occurrences of a word that are looked at."""
 _QUOTES: Final = frozenset("'\"`\u2018\u201c\u00ab\u300c\u300e\u2019\u201d\u00bb\u300d\u300f")

@@ -45,6 +45,7 @@ _WEAK: Final = (
 _OF_NOBODY: Final = ".not-allowed-alone"
 """The row that says of nothing in particular that it is not allowed: a value that was sent may be meant."""
 _IS_SO_ALREADY: Final = ".already"
+_IS_DOWN: Final = ".down"
 _FEWEST_WORDS: Final = 2
 _NOT_SET_UP: Final = ".no-x-found"
 """The row of what is not there, or is not configured."""
@@ -65,13 +66,19 @@ def complaint(reading: Reading, known: Collection[str] | None = None, *, is_bare
         named = {letters(name) for slot in _NAMING_SLOTS for name in one.slots.get(slot, ())}
         is_known = known is None or not named.isdisjoint(known) or (not named and one.kind is not Kind.MISSING)
         is_of_value = one.kind in _OF_VALUES and (is_known or (one.kind is Kind.MISSING and is_bare and bool(named)))
-        if kind not in _PLAIN and (is_of_value or one.row.endswith(_OF_A_VALUE)):
+        is_plain = kind is Kind.RIGHT or (kind is Kind.CREDENTIALS and one.kind is not Kind.VALUE)
+        if not is_plain and (is_of_value or one.row.endswith(_OF_A_VALUE)):
             return None
         is_absent = one.kind is Kind.ABSENT and "thing" in one.slots and not one.row.endswith(_NOT_SET_UP)
-        is_fault = one.kind in (Kind.FAULT, Kind.PACE) and kind in (Kind.STATE, Kind.FIXED, Kind.EXISTS, Kind.LIMIT)
+        is_fault = _is_of_the_moment(one) and kind in (Kind.STATE, Kind.FIXED, Kind.EXISTS, Kind.LIMIT)
         if one.kind is not kind and (is_absent or is_fault):
             return None
     return kind
+
+
+def _is_of_the_moment(said: Said) -> bool:
+    """Whether a row says that something failed, or may do later: of a thing that is down that is its state."""
+    return said.kind is Kind.PACE or (said.kind is Kind.FAULT and not said.row.endswith(_IS_DOWN))
 
 
 def _is_claim(said: Said, *, is_bare: bool) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from corrigible.adapters.formats.keywords import keyword_of, stated_keywords
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
+
+from .keywords import keyword_of, stated_keywords
 
 _MOST: Final = 16
 """Complaints of one text."""
