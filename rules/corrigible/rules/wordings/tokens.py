@@ -110,7 +110,6 @@ class Tokens:
             start = self.low.find(wanted, start + 1)
         return -1
 
-
     def is_part(self, start: int, length: int) -> bool:
         """Whether what stands at a place is a part of a path or of a name with dots: `papers` of `papers.public.id`."""
         end = start + length
