@@ -76,3 +76,13 @@ def code_said(message: str) -> str:
 def is_fault(message: str) -> bool:
     """Whether all that a text says is that a service failed by itself."""
     return {one.kind for one in read(message).said} == {Kind.FAULT}
+
+
+def names_no_cause(message: str) -> bool:
+    """Whether all that a text says is that something went wrong, as runtimes do of an exception that nobody caught."""
+    return {one.row.partition(".")[2] for one in read(message).said} == {"fault.own"}
+
+
+def is_of_route(message: str) -> bool:
+    """Whether a text says that there is no such method or path."""
+    return bool(read(message).of(Kind.ROUTE))

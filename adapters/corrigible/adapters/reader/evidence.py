@@ -24,6 +24,7 @@ from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .places import Place
 
+_SHORT: Final = 2
 _LONG: Final = 6
 """Letters of a value that no text has by chance."""
 _COMMON: Final = frozenset(
@@ -342,7 +343,7 @@ def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
         return
     if place.key in facts.found:
         is_quoted = text.lower() in facts.message.quoted
-        is_distinct = len(text) >= _LONG or is_quoted
+        is_distinct = len(text) >= _LONG or is_quoted or (len(text) > _SHORT and not text.isalpha())
         if len(text) == 1 and not is_quoted:
             yield "one sign is its value"
             return

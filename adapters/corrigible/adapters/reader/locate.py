@@ -12,7 +12,7 @@ from typing import Final
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.keywords import fit_keywords
 from corrigible.adapters.formats.sent_places import PARTS
-from corrigible.adapters.formats.statement import code_said, is_fault
+from corrigible.adapters.formats.statement import code_said, is_fault, is_of_route, names_no_cause
 from corrigible.adapters.vocabulary import NOTHING
 from corrigible.rules.budget import remaining
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
@@ -61,6 +61,8 @@ class Locator:
         self._route = described.nearest_operation(request.method, request.path) if described and is_unrouted else None
         self._is_described = is_described
         self._knows_operations = described is not None and bool(described.operations.names)
+        self.is_known = is_described if request.protocol is Protocol.GRPC else self._knows_operations
+        """Whether anything of such a request is described."""
         self._texts = list(islice(_texts(body), _MOST_TEXTS))
 
     def ranked(self, error: Violation, taken: frozenset[str] = frozenset()) -> list[Ranked]:
@@ -136,15 +138,20 @@ def locate_errors(
             elif locator.is_lack(error):
                 error = error._replace(constraint="required" if error.constraint in _OF_VALUES else error.constraint)
             else:
-                error = _at_likeliest(error, locator.ranked(error, frozenset(taken)), exchange)
+                ranked = locator.ranked(error, frozenset(taken))
+                error = _at_likeliest(error, ranked, exchange, is_known=locator.is_known)
         error = _at_its_place(error, exchange.request)
         taken.add(error.pointer)
         out.append(error)
     return out
 
 
-def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange) -> Violation:
-    """Return an error at its likeliest place, without a place where none is likely enough."""
+def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange, *, is_known: bool) -> Violation:
+    """Return an error at its likeliest place, without a place where none is likely enough.
+
+    What is likely by the form of a request alone counts where the request is described: `is_known`. Else the answer
+    has to tell of a place.
+    """
     likely = tuple(
         LikelyPlace(
             one.place.pointer,
@@ -156,19 +163,18 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
         )
         for one in ranked[:_MOST_LIKELY]
     )
+    if not likely:
+        return error._replace(pointer="")
+    is_told, best = likely[0].is_told, ranked[0]
+    if exchange.request.protocol is Protocol.GRPC:
+        return _of_call(error._replace(likely=likely), best, is_known=is_known or is_told)
+    is_about_values = exchange.status in _ABOUT_WHAT_WAS_SENT and is_known
+    if not is_told and not is_about_values:
+        return error._replace(pointer="")
     error = error._replace(likely=likely)
-    best = ranked[0] if ranked else None
-    if best is not None and exchange.request.protocol is Protocol.GRPC:
-        return _of_call(error, best, exchange)
-    if (
-        best is None
-        or best.probability < SURE
-        or best.place.part in ("path", "method")
-        or best.place.pointer == "/body"
-    ):
-        return error._replace(pointer="", param="")
-    if exchange.status == _UNAUTHORIZED or exchange.status >= _SERVER_ERROR:
-        return error._replace(pointer="", param="")
+    is_whole = best.place.part in ("path", "method") or best.place.pointer == "/body"
+    if best.probability < SURE or is_whole or exchange.status == _UNAUTHORIZED or exchange.status >= _SERVER_ERROR:
+        return error._replace(pointer="")
     return _placed(error, best)
 
 
@@ -182,35 +188,57 @@ def _placed(error: Violation, best: Ranked) -> Violation:
     return error._replace(pointer=best.place.pointer, constraint=constraint)
 
 
-def _of_call(error: Violation, best: Ranked, exchange: Exchange) -> Violation:
+def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
     """Return an error of a gRPC call at its place, with the code that its sentence stands for."""
     if error.pointer.startswith(("/path", "/query")):
         error = error._replace(pointer="")
-    chose_none = error.type in _CHOSE_NONE
-    is_told = error.likely[0].is_told
-    if chose_none and not is_told and is_fault(error.message):
-        return error._replace(pointer="", param="", likely=())
+    chose_none, is_told = error.type in _CHOSE_NONE, error.likely[0].is_told
+    names_cause = error.type != "UNKNOWN" or not names_no_cause(error.message)
+    is_fault_alone = chose_none and not is_told and names_cause and is_fault(error.message)
+    is_unknown_method = error.type == "UNIMPLEMENTED" and is_of_route(error.message)
+    if is_fault_alone or is_unknown_method or not (chose_none or error.type in _ABOUT_FIELDS):
+        return error._replace(pointer="", likely=())
     if best.place.part == "method" and best.probability >= SURE:
-        return error._replace(pointer="", param="")
+        return error._replace(pointer="")
     code = code_said(error.message) if chose_none else error.type
-    if best.place.depth and best.probability >= SURE and best.place.part == "body":
+    if best.place.depth and best.probability >= SURE and best.place.part == "body" and is_known:
         if chose_none and is_told:
             code = code or "INVALID_ARGUMENT"
         around = [one.pointer for one in error.likely[1:2] if one.probability > _BESIDE and one.pointer != "/body"]
         native = {**error.native, "around": around} if around and code == "NOT_FOUND" else error.native
         return _placed(error, best)._replace(type=code or error.type, native=native)
-    places = [one.pointer for one in error.likely if one.probability > _BESIDE and one.pointer.startswith("/body/")][:3]
+    alike = [one for one in error.likely if is_told and one.value == error.likely[0].value]
+    if len(alike) > 1 and code == "NOT_FOUND" and sum(one.probability for one in alike) >= SURE:
+        first, *others = sorted(one.pointer for one in alike)
+        native = {**error.native, "alike": others}
+        return error._replace(pointer=first, type=code, native=native)
+    fields = [one for one in error.likely if one.pointer.startswith("/body/") and not one.is_absent]
+    may_be_any = is_known or not names_cause or len(fields) <= (1 if code == "NOT_FOUND" else _FEW)
+    places = [
+        one.pointer
+        for one in error.likely
+        if may_be_any and one.probability > _BESIDE and one.pointer.startswith("/body/")
+    ][:_MOST_ASKED]
     native = {**error.native, "likely": places} if places else error.native
-    return error._replace(pointer="", param="", type=code or error.type, native=native)
+    return error._replace(pointer="", type=code or error.type, native=native)
 
 
+_ABOUT_FIELDS: Final = frozenset(
+    {"INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_FOUND", "ALREADY_EXISTS", "FAILED_PRECONDITION", "UNIMPLEMENTED"}
+)
+"""Codes of google.rpc that may be about a field of the message."""
 _TELLING: Final = frozenset(
     {"named", "value, distinct", "value in quotes", "told, sent", "told, absent", "told whole", "told by all its names"}
 )
 _CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _BESIDE: Final = 0.15
 _MOST_LIKELY: Final = 8
+_MOST_ASKED: Final = 3
+_FEW: Final = 2
+"""Fields of which each may be what is wrong, whatever is said."""
 _UNAUTHORIZED: Final = 401
+_ABOUT_WHAT_WAS_SENT: Final = frozenset({400, 404, 406, 409, 410, 412, 415, 422})
+"""Statuses that say of what was sent that it is wrong. Under all others a text has to tell the place."""
 _SERVER_ERROR: Final = 500
 
 

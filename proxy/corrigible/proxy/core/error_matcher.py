@@ -62,6 +62,8 @@ _MAY_TELL_A_PLACE = _ABOUT_VALUES | {409}
 _FORBIDDEN = 403
 _NOT_FOUND = 404
 _SERVER_FAULT = 500
+_LEAST_PARTICULAR = -15
+"""Priority of general rules that each are about one status or one form of error."""
 _EVEN = 0.5
 """Confidence that a fault of the server is about what breaks the description."""
 _MOST_OF_A_FAULT = 3
@@ -113,7 +115,8 @@ class ErrorMatcher:
     def __init__(self, case: RefusalCase, explanation: Explanation | None) -> None:
         self._case, self._explanation = case, explanation
         self._description = case.profile.described
-        if self._description is None and case.profile.adapter.tells_places_loosely:
+        self._is_undescribed = self._description is None and case.profile.adapter.tells_places_loosely
+        if self._is_undescribed:
             self._description = Undescribed()  # names, values and the answer's own words are enough for many repairs
         self._scope: dict[str, Any] | None = None
         self._repaired: set[tuple[str, str]] = set()
@@ -168,6 +171,8 @@ class ErrorMatcher:
             return [unread]
         if result is None and (several := self._about_several(number)) is not None:
             return [several]
+        if result is None and self._is_undescribed:
+            result = yield from self._by_rule(number, last_resort=True, least=_LEAST_PARTICULAR)
         if result is None and (results := self._by_description(number)):
             return results
         if result is None and (element := repair_element(self._case, self._case.errors[number])) is not None:
@@ -215,7 +220,9 @@ class ErrorMatcher:
         declared = described.declared_place(case.request, case.match.operation, place).schema
         return declared.get("readOnly") is True or bool(self._violations_at(place))
 
-    def _by_rule(self, number: int, *, last_resort: bool, error: Violation | None = None) -> Results:
+    def _by_rule(
+        self, number: int, *, last_resort: bool, error: Violation | None = None, least: int | None = None
+    ) -> Results:
         case, explanation = self._case, self._explanation
         suspected, error = error, error or case.errors[number]
         match, status, settings = case.match, case.exchange.status, case.pack.settings
@@ -223,7 +230,7 @@ class ErrorMatcher:
         if explanation is not None and not last_resort:
             explanation.lines += _not_candidates(case, error, candidates)
         for rule in candidates:
-            if (rule.priority < 0) is not last_resort:
+            if (rule.priority < 0) is not last_resort or (least is not None and rule.priority < least):
                 continue
             if match.is_wrapped and any(not question.optional for question in rule.lookups):
                 continue
