@@ -14,6 +14,7 @@ from corrigible.adapters.formats.keywords import fit_keywords
 from corrigible.adapters.formats.sent_places import PARTS
 from corrigible.adapters.formats.statement import code_said, is_fault, is_of_route, names_no_cause
 from corrigible.adapters.vocabulary import NOTHING
+from corrigible.rules.budget import remaining
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
 from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.violation import LikelyPlace, Violation
@@ -127,11 +128,14 @@ def locate_errors(
     """
     locator: Locator | None = None
     out: list[Violation] = []
+    enough = remaining() // 4  # of very many errors so many are looked for as leave some steps for what follows
     taken = {one.pointer for one in errors if one.pointer and value_at(exchange.request, one.pointer) is not MISSING}
     for error in errors:
         if not _is_there(error, exchange.request):
             locator = locator or Locator(exchange, body, described, operation, variables)
-            if locator.is_lack(error):
+            if out and remaining() < enough:
+                error = error._replace(pointer="", param="")
+            elif locator.is_lack(error):
                 error = error._replace(constraint="required" if error.constraint in _OF_VALUES else error.constraint)
             else:
                 ranked = locator.ranked(error, frozenset(taken))
