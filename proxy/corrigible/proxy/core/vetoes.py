@@ -48,6 +48,9 @@ class Veto(NamedTuple):
 def _is_elsewhere(edit: Edit) -> bool:
     is_of_content = all(one.startswith(("/body/", "/query/")) for one in edit.places)
     told = edit.error.pointer
+    likely = [one.pointer for one in edit.error.likely[:2] if one.is_told and one.probability > _LIKELY]
+    if not told and likely and is_of_content:  # one of two that the text names, and neither is edited
+        return not any(is_within(place, one) for place in likely for one in edit.places)
     is_elsewhere = told.count("/") > 1 and not any(is_within(told, one) for one in edit.places)
     return is_of_content and is_elsewhere and edit.evidence.isdisjoint({Evidence.NAMED, Evidence.UNPLACED})
 
@@ -300,6 +303,7 @@ def _is_encoded(change: Change) -> bool:
 
 
 _URL_SAFE: Final = str.maketrans("-_", "+/")
+_LIKELY: Final = 0.2
 _PARTS: Final = re.compile(r"[/:.]")
 _ZONE: Final = re.compile(r"\d:\d\d(?:[.:]\d+)*(?:[Zz]|[+-]\d\d:?\d\d)$")
 _QUANTITIES: Final = word_set("duration timeout interval ttl delay period lifetime lease wait backoff retention")
