@@ -24,7 +24,9 @@ class LikelyPlace(NamedTuple):
     """Of a place in the path its segment, else what was sent there; None where nothing was."""
     is_absent: bool = False
     is_told: bool = False
-    """Whether the text of the answer has its name or its value, or the request breaks the description there."""
+    """Whether the text of the answer has its name or its value."""
+    why: tuple[str, ...] = ()
+    """The names of what speaks for it, or against."""
 
 
 class Violation(NamedTuple):

@@ -160,6 +160,7 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
             None if one.place.is_absent else one.place.value,
             one.place.is_absent,
             not _TELLING.isdisjoint(one.evidence),
+            tuple(one.evidence),
         )
         for one in ranked[:_MOST_LIKELY]
     )
@@ -210,8 +211,8 @@ def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
         if chose_none and is_told:
             code = code or "INVALID_ARGUMENT"
         around = [one.pointer for one in error.likely[1:2] if one.probability > _BESIDE and one.pointer != "/body"]
-        native = {**error.native, "around": around} if around and code == "NOT_FOUND" else error.native
-        return _placed(error, best)._replace(type=code or error.type, native=native)
+        around_told = {"around": around} if around and code == "NOT_FOUND" else {}
+        return _placed(error, best)._replace(type=code or error.type, native={**error.native, **around_told})
     fields = [one for one in error.likely if one.pointer.startswith("/body/") and not one.is_absent]
     may_be_any = is_known or not names_cause or len(fields) <= (1 if code == "NOT_FOUND" else _FEW)
     places = [
@@ -219,8 +220,8 @@ def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
         for one in error.likely
         if may_be_any and one.probability > _BESIDE and one.pointer.startswith("/body/")
     ][:_MOST_ASKED]
-    native = {**error.native, "likely": places} if places else error.native
-    return error._replace(pointer="", type=code or error.type, native=native)
+    likely: dict[str, Json] = {"likely": places} if places else {}
+    return error._replace(pointer="", type=code or error.type, native={**error.native, **likely})
 
 
 _ABOUT_FIELDS: Final = frozenset(

@@ -73,6 +73,13 @@ def logit(probability: float) -> float:
 _LEAST: Final = 1e-6
 
 
+def reasons(evidence: Sequence[str], most: int) -> list[str]:
+    """Return the evidence that counts most for or against a place, each name with its weight."""
+    weights = (_used.get() or _learned()).weights
+    known = sorted(((weights.get(name, 0.0), name) for name in evidence), key=lambda one: -abs(one[0]))
+    return [f"{name} {weight:+.1f}" for weight, name in known[:most]]
+
+
 @contextmanager
 def use(learned: Mapping[str, Any]) -> Iterator[None]:
     """Judge by other weights, such as those that were learned without one server."""

@@ -12,6 +12,7 @@ from corrigible.adapters.base import Adapter, Described
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.mapping.map_index import Maps
 from corrigible.adapters.reader.locate import locate_errors
+from corrigible.adapters.reader.scorer import reasons
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.engine.index import RuleIndex
 from corrigible.rules.language.rule import Branch
@@ -122,12 +123,17 @@ class Explanation:
             for name, value in error.scope().items():
                 if value or name in _ALWAYS_SHOWN:
                     self.reading.append(f"  {name}: {_shortened(orjson.dumps(value).decode())}")
+            for place in error.likely[:_MOST_SHOWN]:
+                why = ", ".join(reasons(place.why, _MOST_REASONS))
+                self.reading.append(f"  likely at {place.pointer}: {place.probability:.2f}, by {why}")
         if not errors:
             self.reading.append("errors: none were found in the answer")
 
 
 _ALWAYS_SHOWN = ("code", "message", "pointer", "param")
 _LONGEST_LINE = 500
+_MOST_SHOWN = 3
+_MOST_REASONS = 6
 
 
 def _shortened(text: str) -> str:

@@ -24,6 +24,7 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import MISSING, value_at
 from corrigible.rules.safety.other_word import known_words
 from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import reading_with
 from corrigible.schema.document import pointer_problem
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -172,7 +173,9 @@ class Engine:
         if known is not None:
             return self._answered(known.restored(exchange), loops)
         watched = WatchedExchange.of(exchange)
-        translation = yield from self._translate(watched, match, explanation, budget)
+        translation = yield from reading_with(
+            match.profile.pack.wordings, self._translate(watched, match, explanation, budget)
+        )
         if isinstance(translation, PassThrough):
             return translation
         is_of_this_one = watched.was_looked_at or budget.pauses or budget.is_short

@@ -4,7 +4,7 @@ A row is one pattern of one kind of complaint in one language, with typed slots.
 of descriptions and of the bodies that texts come from.
 """
 
-from corrigible.rules.wordings.reader import Reading, Said, Wordings, read, wordings_of
+from corrigible.rules.wordings.reader import Reading, Said, Wordings, read, reading_with, wordings_of
 from corrigible.rules.wordings.rows import Kind, Rows, languages
 
-__all__ = ["Kind", "Reading", "Rows", "Said", "Wordings", "languages", "read", "wordings_of"]
+__all__ = ["Kind", "Reading", "Rows", "Said", "Wordings", "languages", "read", "reading_with", "wordings_of"]

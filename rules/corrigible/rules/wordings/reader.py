@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Generator, Iterator, Mapping
+from contextvars import ContextVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import re2
 
@@ -35,6 +36,10 @@ _HUMP: Final = re.compile(r"[_-]|(?<=[a-z])(?=[A-Z])")
 _WORD: Final = re.compile(r"[a-z]+")
 _SLOT: Final = re.compile(r"\{([a-z]+)\}")
 _STATED: Final = re.compile(r"\{([a-z]+)(?::(\d))?\}")
+
+_Asked = TypeVar("_Asked")
+_Told = TypeVar("_Told")
+_Done = TypeVar("_Done")
 
 
 class Said(NamedTuple):
@@ -189,10 +194,37 @@ def _index(content: bytes, place: int) -> int:
     return place if content.isascii() else len(content[:place].decode("utf-8", "surrogatepass"))
 
 
-@functools.lru_cache(_READ)
 def read(text: str, more: Wordings | None = None, *, only: Wordings | None = None) -> Reading:
-    """Read a text by the rows of the project and by `more`, those of a pack; or by `only` some rows."""
-    text = _SPACES.sub(" ", unicodedata.normalize("NFC", text[:_LONGEST]))
+    """Read a text by the rows of the project and by `more`, those of a pack; or by `only` some rows.
+
+    Inside of `reading_with` the rows of its pack are read where `more` names none.
+    """
+    return _read(text[:_LONGEST], more or _MORE.get(), only)
+
+
+def reading_with(more: Wordings | None, work: Generator[_Asked, _Told, _Done]) -> Generator[_Asked, _Told, _Done]:
+    """Do some work with the rows of a pack beside those of the project; it may stop to ask in between."""
+    if more is None:
+        return (yield from work)
+    told: Any = None
+    while True:
+        token = _MORE.set(more)
+        try:
+            asked = work.send(told)
+        except StopIteration as done:
+            result: _Done = done.value
+            return result
+        finally:
+            _MORE.reset(token)
+        told = yield asked
+
+
+_MORE: Final[ContextVar[Wordings | None]] = ContextVar("rows of a pack", default=None)
+
+
+@functools.lru_cache(_READ)
+def _read(text: str, more: Wordings | None, only: Wordings | None) -> Reading:
+    text = _SPACES.sub(" ", unicodedata.normalize("NFC", text))
     if _CODE.fullmatch(text):
         text = _HUMP.sub(" ", text)
     folded = fold(text)
