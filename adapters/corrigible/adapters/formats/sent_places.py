@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator
 from typing import Final
 
 from corrigible.adapters.formats.message.sent_values import SentValue, fold
 from corrigible.adapters.vocabulary import Path
-from corrigible.rules.budget import spend
-from corrigible.rules.pointer import escape, to_pointer
-from corrigible.rules.safety.json_text import repaired_json
-from corrigible.schema.exchange import Json, Protocol, Request
+from corrigible.rules.pointer import escape
+from corrigible.schema.exchange import Json, Request
 
 MOST_PLACES: Final = 2000
-PLACES_A_STEP: Final = 4
 _LETTERS_A_STEP: Final = 32
 _MOST_TEXTS: Final = 200
-COMPARED_A_STEP: Final = 16
 PARTS: Final = ("body", "query")
 
 
 def sent_places(request: Request) -> Iterator[SentValue]:
     """Yield the places of body and query, the outermost first."""
     return _walk([(("body",), request.body), (("query",), dict(request.query))])
-
-
-def places_in_texts(request: Request) -> Iterator[SentValue]:
-    """Yield the places inside what is sent as JSON text: parameters of the query, and fields of a gRPC message."""
-    texts: list[tuple[Path, Json]] = [(("query", name), text) for name, text in request.query.items()]
-    if request.protocol is Protocol.GRPC:
-        texts += [(one.path, one.value) for one in islice(sent_places(request), _MOST_TEXTS)]
-    for path, text in texts:
-        if not isinstance(text, str) or text[:1] not in ("{", "["):
-            continue
-        spend(len(text) // _LETTERS_A_STEP)
-        held = repaired_json(text)
-        if isinstance(held, (dict, list)):
-            place = to_pointer(path)
-            yield from (one._replace(text_place=place) for one in _walk([(path, held)]))
 
 
 def _walk(waiting: list[tuple[Path, Json]]) -> Iterator[SentValue]:
@@ -58,24 +38,6 @@ def _walk(waiting: list[tuple[Path, Json]]) -> Iterator[SentValue]:
                 if isinstance(one, (dict, list)):
                     below.append((here, one))
         waiting = below
-
-
-def find_sent(part: str, tail: Sequence[str], sent: Sequence[SentValue]) -> str | None:
-    """Return the only place of the request that ends in some names, None where there are several."""
-    folded = tuple(map(fold, tail))
-    for exact in (True, False):
-        ending = [
-            one
-            for one in sent
-            if (one.path if exact else one.folded)[-len(tail) :] == (tuple(tail) if exact else folded)
-        ]
-        whole = [one for one in ending if len(one.path) == len(tail) + 1]
-        chosen = [one for one in whole if one.path[0] == part] or whole or ending
-        if len(chosen) == 1:
-            return chosen[0].pointer
-        if len(chosen) > 1:
-            return None
-    return ""
 
 
 def places_of(value: Json, request: Request) -> list[str] | None:

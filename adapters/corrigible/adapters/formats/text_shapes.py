@@ -26,14 +26,10 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
-from corrigible.rules.budget import walk
-from corrigible.rules.pointer import MISSING, escape, to_pointer, value_at
-from corrigible.rules.safety.nearness import letters, split_words
-from corrigible.rules.wordings import Kind, read
+from corrigible.rules.pointer import MISSING, to_pointer, value_at
 from corrigible.schema.exchange import Request
 
 from .pointers import member_pointer, part_of, pointer, steps
-from .sent_places import find_sent, sent_places
 
 _READ: Final = 4000
 _MOST: Final = 32
@@ -273,86 +269,13 @@ _MOST_WORDS: Final = 3
 """Of a heading that may be the name of a member."""
 
 
-def listed_complaints(message: str, request: Request) -> list[Told]:
-    """Return the complaints that a text lists one a line, each behind a name; none where one of them has no place.
-
-    The names are those of the object that the heading ends with the name of (`Invalid input data:` of `inputData`), or
-    else of the only place that ends in them.
-    """
-    listed = _LISTED.match(message)
-    if listed is None or not isinstance(request.body, Mapping) or request.form:
-        return []
-    last = split_words(listed["heading"])[-_MOST_WORDS:]
-    endings = {"".join(last[at:]) for at in range(len(last))}
-    named = [f"/body/{escape(str(name))}" for name in request.body if letters(str(name)) in endings]
-    objects = [one for one in named if isinstance(value_at(request, one), Mapping)]
-    sent = () if len(objects) == 1 else list(sent_places(request))
-    out: list[Told] = []
-    for written in listed["lines"].splitlines()[:_MOST]:
-        line = _LINE.fullmatch(written.strip())
-        names = steps(line["name"]) if line is not None else []
-        place = objects[0] + to_pointer(names) if len(objects) == 1 else find_sent("body", names, sent)
-        if line is None or not place:
-            return []
-        out.append(Told(place, line["complaint"]))
-    return out
-
-
 _WORD: Final = r"[\w$@-]{1,60}"
 _STEP: Final = rf"(?:\.{_WORD}|\[(?:{_WORD}|'{_WORD}'|\"{_WORD}\")\])"
 _PATH: Final = rf"(?<![\w/:.@])(?P<path>(?:#?(?:/{_WORD}){{1,10}})|{_WORD}{_STEP}{{1,10}})"
 _KIND: Final = r"(?:field|property|parameter|attribute|member|argument|key|path|location|element|value|input)"
-_BEHIND: Final = re.compile(
-    rf"[\s,;:-]{{0,3}}[(\[]?\s?(?:\b(?:at|in|for|on|under)\b:? )?(?:the )?(?:{_KIND}:? )?"
-    rf"['\"`]?{_PATH}['\"`]?\s?[)\]]?[.!]?$",
-    re.IGNORECASE,
-)
 _BEFORE: Final = re.compile(
     rf"^(?:[A-Za-z ]{{1,40}}[:-]\s?)?(?:the )?(?:{_KIND} )?(?P<mark>['\"`]?){_PATH}(?P=mark)(?: {_KIND})?"
     r"(?:(?: (?:was|is) (?:rejected|refused))?\s?[:.-]\s{1,3}(?=\S)"
     r"|(?= (?:must|should|has|is|can|may|needs|does|was)\b))",
     re.IGNORECASE,
 )
-_LONGEST_PROSE: Final = 1000
-_NOWHERE: Final = Told("", "")
-
-
-def path_in_prose(message: str, request: Request) -> Told:
-    """Return the place that a text tells by its path and what it says of it; empty where it tells none.
-
-    A path counts if the request has the place, or the object inside its body in which it would be.
-    """
-    for pattern in (_BEFORE, _BEHIND) if len(message) <= _LONGEST_PROSE else ():
-        told = pattern.search(message)
-        if told is None:
-            continue
-        sentence = message[told.end() :] if pattern is _BEFORE else message[: told.start()]
-        sentence = sentence.strip(" ,;:-")
-        if sentence and (place := _place_of_path(told["path"], sentence, request)):
-            return Told(place, sentence)
-    return _NOWHERE
-
-
-def path_inside(message: str, place: str, request: Request) -> Told:
-    """Return the place below a known one that a text about that one tells by its path; empty where it tells none.
-
-    WordPress tells the parameter, and in the text where in it: `categories[0] is not of type integer.`
-    """
-    told = path_in_prose(message, request)
-    is_inside = told.pointer.startswith(f"{place}/") and value_at(request, told.pointer) is not MISSING
-    return told if is_inside else _NOWHERE
-
-
-def _place_of_path(path: str, sentence: str, request: Request) -> str:
-    walk()
-    parts = steps(path)
-    if path in (request.path, request.path.rstrip("/")) or not parts:
-        return ""
-    place = pointer(parts, request, place="body" if path[0] in "/#" and not part_of(parts[0]) else "")
-    if not place.startswith(("/body/", "/query/")):
-        return ""
-    if value_at(request, place) is not MISSING:
-        return place
-    parent = place.rpartition("/")[0]
-    is_inside = parent.count("/") > 1 or bool(read(sentence).of(Kind.MISSING))
-    return place if is_inside and isinstance(value_at(request, parent), dict) else ""

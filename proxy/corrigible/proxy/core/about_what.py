@@ -8,13 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from corrigible.rules.pointer import MISSING, segments
 from corrigible.rules.safety.nearness import letters
-from corrigible.rules.schema_repair.names import near_names
-from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.schema.document import scalar_text
 
-_SHORTEST_NAME: Final = 2
 _ABOUT_FORM: Final = re.compile(
     r"(?i)invalid|unknown|unexpected|unrecogni|unsupported|validat|bad request|malformed|schema|fields?\b|propert|param"
     r"|attribute|argument|member|\bkeys?\b|\b(?:string|number|numeric|integer|boolean|object|list) values?\b"
@@ -35,15 +30,6 @@ UNKNOWN_MEMBER: Final = re.compile(
     r"|(?:invalid|wrong|bad) (?:\w+ )?(?:field|propert|param|key|attribute|member|argument)"
 )
 """Words of complaints about a member, whatever its value is."""
-REFUSES_VALUE: Final = re.compile(
-    r"(?i)\b(?:can ?not|can't|could not|invalid|malformed|illegal|reserved|unsupported|bad|must|should|may not|only"
-    r"|too|over|exceeds?|not (?:an? )?(?:allowed|permitted|valid|legal|supported|known))\b"
-)
-"""Words of complaints about a value that the server does not take."""
-TAKES_NOT: Final = re.compile(
-    r"(?i)\b(?:does|do|is|are) ?n[o']t (?:\w+ )?(?:support|accept|know|allow|recogni[sz]e|take)"
-)
-"""The same of a thing that takes none."""
 _FEW_WORDS: Final = 3
 
 
@@ -64,19 +50,3 @@ def may_be_about_names(message: str) -> bool:
 def plain_words(message: str) -> str:
     """Return a message with its words apart, names in any spelling alike."""
     return " " + " ".join(letters(word) for word in re.split(r"[^\w$-]+", message)) + " "
-
-
-def is_meant_name_mentioned(violation: SchemaViolation, message: str) -> bool:
-    """Whether a message has the declared name that an undeclared one is near to."""
-    near = near_names(segments(violation.pointer)[-1], violation.siblings)
-    return len(near) == 1 and f" {letters(near[0])} " in message
-
-
-def is_mentioned(violation: SchemaViolation, message: str) -> bool:
-    """Whether a message has the name of a place, or the value there."""
-    names = [name for name in segments(violation.pointer)[1:] if not name.isdecimal()][-1:]
-    value = violation.value
-    if value is not MISSING and not isinstance(value, list | dict | bool) and value is not None:
-        names.append(scalar_text(value))
-    plain = [letters(name) for name in names]
-    return any(len(name) >= _SHORTEST_NAME and f" {name} " in message for name in plain)

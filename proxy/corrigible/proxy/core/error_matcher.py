@@ -56,9 +56,6 @@ _DESCRIPTION = "the description"
 """The source of what no rule suggests."""
 _RESERVE = 2000
 """Steps that are left for what comes after."""
-_ABOUT_VALUES = frozenset({400, 422})
-"""Statuses of which a word of the message may say the place."""
-_MAY_TELL_A_PLACE = _ABOUT_VALUES | {409}
 _FORBIDDEN = 403
 _NOT_FOUND = 404
 _SERVER_FAULT = 500

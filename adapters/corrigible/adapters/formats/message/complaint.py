@@ -96,11 +96,4 @@ def told_state(message: str) -> Kind | None:
     return kind if kind in OF_STATE else None
 
 
-def speaks_of_state(message: str) -> bool:
-    """Whether a text has words of what the server holds: what the description finds elsewhere is not meant then."""
-    reading = read(message)
-    said = [one for one in reading.of(*_HELD) if not one.row.endswith((*_OF_A_VALUE, *_WEAK))]
-    return bool(said) or complaint(reading) in OF_STATE
-
-
 _HELD: Final = (Kind.EXISTS, Kind.IN_USE, Kind.LIMIT, Kind.PACE, Kind.STALE)

@@ -10,7 +10,6 @@ import re
 from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import MISSING
 from corrigible.schema.exchange import Json
 
 _TOKEN: Final = re.compile(
@@ -49,18 +48,6 @@ def find_literal(text: str) -> Literal | None:
         if value:
             return Literal(value, match.start(), end)
     return None
-
-
-def whole_literal(text: str) -> Json:
-    """Return the value that a text is from its first letter to its last, MISSING where it is none."""
-    stripped = text.strip()
-    if not stripped or len(stripped) > _LONGEST:
-        return MISSING
-    try:
-        value, end = _value(stripped, _next(stripped, 0), 0)
-    except _NoLiteral:
-        return MISSING
-    return value if end == len(stripped) else MISSING
 
 
 class _NoLiteral(Exception):

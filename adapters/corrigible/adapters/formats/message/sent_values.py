@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Final, NamedTuple
 
 from corrigible.adapters.vocabulary import Path
@@ -43,10 +42,6 @@ _IDENTIFYING: Final = re.compile(
 _WHERE: Final = re.compile(r"(?i)\b(?:in|under|within|on|of|for) (?:the )?(?:\w+:? ){0,3}['\"`\[(]?$")
 """Before a value that only says where something was not found, whatever stands before it."""
 _PARTICULAR: Final = re.compile(r"(?i)\bwith (?:the )?(?:\w+ ){0,2}['\"`\[(]?$")
-_GIVEN: Final = re.compile(r"[\[(<:=]\s?$")
-"""Before a value that a text gives in brackets or behind a colon."""
-_VALUE_WORD: Final = re.compile(r"(?i)\b(?:values?|got|received|given|input|parsing|was)[ :]{1,2}['\"]?$")
-"""Before a value that a text calls one: `invalid width value 1024`."""
 _SENTENCE_END: Final = re.compile(r"(?::[\w.-]{1,128})?[\])>'\"]*(?:[.!;,]?\s*$|[.;] )")
 """A version or a port may have been added to the value: `No such book: atlas:2`."""
 ABSENT: Final = re.compile(
@@ -56,14 +51,7 @@ ABSENT: Final = re.compile(
     r"|no .{1,60} (?:found|with)|no \w{1,40} (?:match(?:es|ed)?))\b"
 )
 """What says that something does not exist."""
-_NOT_READ: Final = re.compile(
-    r"(?i)\b(?:error|fail(?:ed|ure)|unable|could ?n.t|could not|cannot|can ?not|can't)(?: (?:in|to|when|while|on))?"
-    r" (?:retriev|fetch|load|read|resolv|open|access|reach|locat|look(?:ing)? ?up|get(?:ting)? )"
-)
-"""What says that what a value refers to could not be had."""
 _NONE: Final = re.compile(r"(?i)(?:there is |error: )?no [a-z]")
-REFERENCES: Final = frozenset({"id", "ids", "name", "key", "slug", "uuid", "code", "ref", "number"})
-"""Last words of names that refer to something."""
 _ENDINGS: Final = frozenset({"id", "name", "key"})
 """Last words of names that a sentence leaves out: `Shelf top` of `shelf_name`."""
 
@@ -92,11 +80,6 @@ def surrounds(before: str) -> bool:
     return _SURROUNDINGS.search(before) is not None and _IDENTIFYING.search(before) is None
 
 
-def says_unread(message: str) -> bool:
-    """Whether a text says that what a value refers to is not there, or could not be had."""
-    return says_absent(message) or _NOT_READ.search(message[:_LONGEST]) is not None
-
-
 def fold(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
@@ -115,161 +98,15 @@ class _Mention(NamedTuple):
     places: Sequence[_Place]
 
 
-def value_beside_name(message: str, sent: Sequence[SentValue]) -> str:
-    """Return the only place whose value stands right behind its name; empty where there is none, or several."""
-    mentions = _mentions(message, sent)
-    if len(_pointers(mentions)) > 1 and says_absent(message):  # `Room upper does not exist in house green`
-        mentions = [one for one in mentions if not _WHERE.search(one.before)]
-    return _chosen(_beside_names(mentions))
-
-
-def absent_subject(message: str, sent: Sequence[SentValue]) -> str:
-    """Return the only place whose value a text says is not there: `Feature x not found in feature view y`."""
-    if not says_absent(message):
-        return ""
-    subjects = _subjects(message, sent)
-    pointers = _pointers(subjects) or _behind_slashes(message, sent)
-    if len(pointers) > 1 and len({one.value for one in subjects}) == 1:  # `identity.name` repeats `username`
-        shallowest = min(place.count("/") for place in pointers)
-        pointers = [place for place in pointers if place.count("/") == shallowest]
-    return pointers[0] if len(pointers) == 1 else ""
-
-
-def _behind_slashes(message: str, sent: Sequence[SentValue]) -> list[str]:
-    """Return the places whose values a text has as the end of a resource's name: `crates/c-9`."""
-    names = {match[1] for match in _RESOURCE.finditer(message[:_LONGEST])}
-    spend(len(sent) // _COMPARED_A_STEP)
-    return list(dict.fromkeys(one.pointer for one in sent if isinstance(one.value, str) and one.value in names))
-
-
 _RESOURCE: Final = re.compile(r"\w/([\w.@-]{1,200})(?![\w/@-])")
-
-
-def places_around(message: str, sent: Sequence[SentValue], place: str) -> list[str]:
-    """Return the places whose values only say where a text has looked for what is at another one."""
-    around = [one for one in _mentions(message, sent) if _WHERE.search(one.before)]
-    return [one for one in _pointers(around) if one != place][:_MOST_TOLD]
-
-
-def places_alike(message: str, sent: Sequence[SentValue], place: str) -> list[str]:
-    """Return the deeper places of the value that a text says is not there, where it does not say whose value it is."""
-    if value_beside_name(message, sent):
-        return []
-    deeper = [one for one in _pointers(_subjects(message, sent)) if one.count("/") > place.count("/")]
-    return deeper[:_MOST_TOLD]
-
-
-def is_only_around(message: str, sent: Sequence[SentValue], place: str) -> bool:
-    """Whether a text has the value of a place only to say where something is wrong: `for model x`."""
-    told = [one for one in _mentions(message, sent) if place in _pointers([one])]
-    return bool(told) and all(FOR.search(one.before) for one in told)
-
-
-def is_label(message: str, sent: Sequence[SentValue], place: str) -> bool:
-    """Whether a text has the value of a place only as a label before its sentence: `s1: a URL begins with http`."""
-    told = [one for one in _mentions(message, sent) if place in _pointers([one])]
-    return bool(told) and all(
-        _LABELLED.match(one.after) and (not one.before.strip() or one.before.endswith(": ")) for one in told
-    )
-
-
-_LABELLED: Final = re.compile(r"['\")\]]?: \w+ \w+ \w+")
-FOR: Final = re.compile(r"(?i)\b(?:for|in|of|on|within|under) (?:the )?(?:(?!values?\b)\w+:? )?['\"`\[(]?$")
-"""Before a value of what something is wrong for."""
 
 
 def _subjects(message: str, sent: Sequence[SentValue]) -> list[_Mention]:
     return [one for one in _mentions(message, sent) if not _WHERE.search(one.before)]
 
 
-def value_mentioned(message: str, sent: Sequence[SentValue], *, any_text: bool) -> str:
-    """Return the only place whose value a text holds: with `any_text` anywhere, else in brackets or behind a colon."""
-    mentions = _mentions(message, sent)
-    given = [one for one in mentions if _GIVEN.search(one.before)]
-    return _chosen(given) or (_chosen(mentions) if any_text and not given else "")
-
-
-def values_told(message: str, sent: Sequence[SentValue], *, any_text: bool) -> list[str]:
-    """Return the places whose values a text of an HTTP API repeats without quotes; several only beside their names.
-
-    Only values count that are no words of the sentence: with a digit, a mark or a capital inside, or a word behind a
-    colon that ends it: `No such book: atlas`. Nothing is told where the text repeats a value of the path.
-    """
-    text = message[:_LONGEST]
-    in_path = [str(one.value) for one in sent if not one.path]
-    for value in filter(None, in_path):
-        for start in islice(_occurrences(value, text, _BEFORE), _MOST_TRIED):
-            if start >= 0 and not surrounds(text[:start]):
-                return []
-    mentions = _mentions(message, sent)
-    plain = [one for one in mentions if _WORD.fullmatch(one.value)]
-    particular = [one for one in mentions if not _WORD.fullmatch(one.value)]
-    beside_names = _beside_names(particular)
-    beside = _pointers(beside_names)
-    if 1 < len(beside) <= _MOST_TOLD and len(_pointers(particular)) == len(beside):
-        return beside
-    given = [one for one in particular if _GIVEN.search(one.before.removesuffix("/")) or _VALUE_WORD.search(one.before)]
-    ending = [one for one in plain if one.before.endswith(": ") and _SENTENCE_END.match(one.after)]
-    chosen = (
-        _chosen(beside_names)
-        or _chosen([*given, *ending])
-        or (_chosen([one for one in particular if len(one.value) >= _DISTINCT]) if any_text else "")
-    )
-    return [chosen] if chosen else []
-
-
 _WORD: Final = re.compile(r"[A-Za-z]?[a-z]+|[A-Z]+")
 _MOST_TOLD: Final = 3
-_DISTINCT: Final = 3
-
-
-def reference_in_message(message: str, sent: Sequence[SentValue]) -> str:
-    """Return the only place that refers to what a text says does not exist, by the thing that its name is about.
-
-    `Room gren not found` and `no room gren` are about `room_id` where that holds `gren`, and so is `Room not found`
-    where nothing in the path can be meant.
-    """
-    text = message[:_LONGEST]
-    if not (ABSENT.search(text) or _NONE.match(text)):
-        return ""
-    lower = text.lower()
-    has_name: dict[tuple[str, ...], bool] = {}
-    has_value: dict[str, bool] = {}
-    by_value: set[str] = set()
-    by_kind: set[str] = set()
-    in_path = False
-    for one in sent:
-        if isinstance(one.value, bool) or not isinstance(one.value, str | int):
-            continue
-        value = str(one.value)
-        if not one.path:
-            in_path = True
-            if any(start >= 0 and not surrounds(text[:start]) for start in _occurrences_of(value, text)):
-                return ""
-            continue
-        parts = words(one.path[-1])
-        stem = parts[:-1] if len(parts) > 1 and parts[-1] in REFERENCES else ()
-        name = stem or parts
-        if name not in has_name:
-            has_name[name] = _has_name(name, lower)
-        if not has_name[name]:
-            continue
-        if value not in has_value:
-            has_value[value] = _has_value(value, text)
-        if has_value[value]:
-            by_value.add(one.pointer)
-        elif stem:
-            by_kind.add(one.pointer)
-    chosen = by_value or (by_kind if not in_path and ABSENT.search(text) else set())
-    return next(iter(chosen)) if len(chosen) == 1 else ""
-
-
-def _has_value(value: str, text: str) -> bool:
-    return any(start >= 0 for start in _occurrences_of(value, text))
-
-
-def _occurrences_of(value: str, text: str) -> Iterator[int]:
-    return _occurrences(value, text, _BEFORE_TOLD) if 0 < len(value) <= _LONGEST_VALUE else iter(())
 
 
 def _has_name(name: Sequence[str], text: str) -> bool:

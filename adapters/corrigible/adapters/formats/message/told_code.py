@@ -78,11 +78,6 @@ def written_code(message: str) -> str:
     return _SPELLED.get(written[-1].replace("_", "").upper(), "") if written else ""
 
 
-def without_codes(message: str) -> str:
-    """Return a sentence without the codes that it is wrapped in: `NOT_FOUND: session not found`."""
-    return _WRITTEN.sub(" ", message[:_READ]) + message[_READ:]
-
-
 _SPELLED: Final = {
     one.replace("_", ""): one
     for one in ("INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "FAILED_PRECONDITION", "OUT_OF_RANGE")
