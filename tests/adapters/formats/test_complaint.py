@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import pytest
 
-from corrigible.adapters.formats.message.complaint import speaks_of_state, told_state
+from corrigible.adapters.formats.message.complaint import told_state
 from corrigible.rules.wordings import Kind
 from tests._support.rows import rows
 
@@ -74,12 +74,6 @@ def test_what_is_told_is_true_in_9_of_10_and_is_more_than_half(name: str, least:
 )
 def test_what_another_value_or_another_time_may_mend_is_no_state(message: str) -> None:
     assert told_state(message) is None
-
-
-def test_what_exists_already_speaks_of_state_too() -> None:
-    assert speaks_of_state("A hall of this name exists already")
-    assert speaks_of_state("Container web-1 is not running")
-    assert not speaks_of_state("size must be a number")
 
 
 @pytest.mark.parametrize(

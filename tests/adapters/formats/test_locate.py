@@ -10,12 +10,9 @@ import pytest
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,
     fold,
-    reference_in_message,
-    value_mentioned,
-    values_told,
 )
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
-from corrigible.rules.budget import Budget, Exhausted, within
+from corrigible.rules.budget import Budget, within
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.by_description import errors_at_places
 from tests._support.rows import rows
@@ -165,34 +162,6 @@ def counted(steps: int, compute: Callable[[], Any]) -> Any:
         yield compute()
 
     return next(within(Budget(steps), computing()))
-
-
-@pytest.mark.parametrize(("times", "place"), [(16, "/body/0/tag"), (17, "")])
-def test_a_text_of_many_values_is_about_none_of_them(times: int, place: str) -> None:
-    assert value_mentioned("ab " * times, places(("tag", "ab")), any_text=True) == place
-
-
-@pytest.mark.parametrize(("inside", "place"), [(10, "/body/0/tag"), (1000, "")])
-def test_values_inside_longer_words_are_looked_at_a_thousand_times(inside: int, place: str) -> None:
-    assert value_mentioned("ab " + "a" * (inside + 1), places(("tag", "ab"), ("t", "aa")), any_text=True) == place
-
-
-def test_each_occurrence_of_a_value_is_counted() -> None:
-    sent = places(("tag", "a-1"))
-    assert counted(12, lambda: values_told("a-1 " * 10, sent, any_text=True)) == ["/body/0/tag"]
-    with pytest.raises(Exhausted):
-        counted(9, lambda: values_told("a-1 " * 10, sent, any_text=True))
-
-
-def test_a_value_of_many_places_is_looked_for_once() -> None:
-    sent = places(*(("tag", "a-1") for _ in range(200)))
-    assert counted(100, lambda: values_told("tag a-1", sent, any_text=True)) == []
-
-
-def test_what_is_referred_to_from_many_places_is_looked_for_once() -> None:
-    sent = places(("shelf_id", "top"), *(("room_id", "gren") for _ in range(200)))
-    assert counted(20, lambda: reference_in_message("Room gren not found", sent)) == ""
-    assert counted(20, lambda: reference_in_message("Shelf not found", sent)) == "/body/0/shelf_id"
 
 
 @pytest.mark.parametrize(
