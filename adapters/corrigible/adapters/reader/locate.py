@@ -6,6 +6,7 @@ Knows: errors, requests, what an operation declares. Does not know: what follows
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from http import HTTPStatus
 from itertools import islice
 from typing import Final
 
@@ -131,6 +132,7 @@ def locate_errors(
     enough = remaining() // 4  # of very many errors so many are looked for as leave some steps for what follows
     taken = {one.pointer for one in errors if one.pointer and value_at(exchange.request, one.pointer) is not MISSING}
     for error in errors:
+        error = _without_phrase(error, exchange)
         if not _is_there(error, exchange.request):
             locator = locator or Locator(exchange, body, described, operation, variables)
             if out and remaining() < enough:
@@ -141,9 +143,22 @@ def locate_errors(
                 ranked = locator.ranked(error, frozenset(taken))
                 error = _at_likeliest(error, ranked, exchange, is_known=locator.is_known)
         error = _at_its_place(error, exchange.request)
-        taken.add(error.pointer)
+        taken |= {error.pointer, *(one.pointer for one in error.likely[:1] if error.pointer)}
         out.append(error)
     return out
+
+
+def _without_phrase(error: Violation, exchange: Exchange) -> Violation:
+    """Return an error whose text does not begin with the words for the status, which say nothing of their own."""
+    is_http = exchange.request.protocol is Protocol.HTTP
+    phrase = _PHRASES.get(exchange.status, "") if is_http else ""
+    if not phrase or error.message[: len(phrase)].lower() != phrase:
+        return error
+    rest = error.message[len(phrase) :].lstrip(" :.,-\u2013\u2014\n")
+    return error._replace(message=rest, printed=error.written_text) if rest else error
+
+
+_PHRASES: Final = {one.value: one.phrase.lower() for one in HTTPStatus}
 
 
 def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange, *, is_known: bool) -> Violation:
@@ -181,6 +196,10 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
 
 def _placed(error: Violation, best: Ranked) -> Violation:
     constraint, told = error.constraint, error.pointer
+    is_sent = constraint == "required" and not best.place.is_absent and best.place.value not in _BLANK
+    missed = (one.pointer for one in error.likely if one.is_absent and is_same(one.pointer, best.place.pointer))
+    if is_sent and (twin := next(missed, "")):
+        return error._replace(pointer=twin)  # `type` was sent, and `@type` is missed
     is_spelled_otherwise = told != best.place.pointer and is_same(told, best.place.pointer)
     if constraint == "required" and is_spelled_otherwise and not best.place.is_absent:
         return error  # what was sent is not read: the server misses the name that it tells
