@@ -5,9 +5,11 @@ Knows: one error, the rows of wordings. Does not know: requests, where a place i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from corrigible.rules.pointer import to_pointer
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 
@@ -40,6 +42,8 @@ def _complaints(message: str) -> Sequence[str]:
 
 
 def _stated(error: Violation) -> Iterator[Violation]:
+    if not error.pointer and (header := _header_missed(error.message)):
+        error = error._replace(pointer=to_pointer(("headers", header.lower())), constraint="required")
     keyword = error.constraint or keyword_of(error.code)
     said = read(error.message).said
     stated = dict(error.stated) or stated_keywords(
@@ -55,6 +59,20 @@ def _stated(error: Violation) -> Iterator[Violation]:
                 yield error._replace(constraint=keyword, param=field)
             return
     yield error._replace(constraint=keyword, stated=stated)
+
+
+def _header_missed(message: str) -> str:
+    """Return the first header that a text says is missing: by its name, or by the word beside the name."""
+    for one in read(message).of(Kind.MISSING):
+        for name in one.slots.get("field", ())[:1]:
+            beside = rf"(?i)\bheaders?:? ['\"`]?{re.escape(name)}\b|\b{re.escape(name)}['\"`]? header\b"
+            if _OF_A_HEADER.fullmatch(name) is not None or re.search(beside, message) is not None:
+                return name
+    return ""
+
+
+_OF_A_HEADER: Final = re.compile(r"[Xx](?:-\w+)+|[A-Z]\w*(?:-[A-Z]\w*)+")
+"""Names that are written as headers are."""
 
 
 _CODES: Final[Mapping[Kind, str]] = {

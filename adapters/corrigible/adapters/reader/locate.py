@@ -97,6 +97,8 @@ class Locator:
             return False
         if any(one.pointer == error.pointer for one in self._places):
             return True
+        if part == "headers":
+            return error.constraint == "required"
         is_said = part == "body" and error.constraint == "required"
         return is_said and (len(names) > 1 or not self._is_described)
 
@@ -188,6 +190,8 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
     if not is_told and not is_about_values:
         return error._replace(pointer="")
     error = error._replace(likely=likely)
+    if not (best.place.is_absent or likely[0].is_told) and read(error.message).of(Kind.MISSING):
+        error = error._replace(stated={})  # what is stated is of what is missing
     is_whole = best.place.part in ("path", "method") or best.place.pointer == "/body"
     if best.probability < SURE or is_whole or exchange.status == _UNAUTHORIZED or exchange.status >= _SERVER_ERROR:
         return error._replace(pointer="")
