@@ -248,7 +248,8 @@ def test_a_coding_that_is_none_goes(corrector: HttpCorrector) -> None:
     refused = Refused(corrector, b'{"name": "a"}', sent=coded)
     assert [op["op"] for op in refused.suggestion["patch"]] == ["remove"]
     assert Refused(corrector, gzip.compress(b'{"name": "a"}')).asked() == ["/headers/content-encoding"]
-    assert Refused(corrector, gzip.compress(b'{"name": "a"}'), sent=coded).feedback is None
+    right = Refused(corrector, gzip.compress(b'{"name": "a"}'), sent=coded)
+    assert "content-encoding" not in json.dumps(right.feedback) and "patch" not in json.dumps(right.feedback)
 
 
 @rows("status", [401, 402, 403, 404, 409, 412, 423, 428, 429, 500, 503])

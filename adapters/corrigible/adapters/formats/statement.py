@@ -92,8 +92,14 @@ def code_said(message: str) -> str:
 
 
 def is_fault(message: str) -> bool:
-    """Whether all that a text says is that a service failed by itself."""
-    return {one.kind for one in read(message).said} == {Kind.FAULT}
+    """Whether a text says that a program failed by itself; that it tried to do what was asked is no fault."""
+    said = read(message).said
+    return {one.kind for one in said} == {Kind.FAULT} or any(one.row.endswith(".program") for one in said)
+
+
+def is_down(message: str) -> bool:
+    """Whether a text says that what a service needs is away or failed: whatever else it says is about that."""
+    return any(one.row.endswith(".down") for one in read(message).of(Kind.FAULT))
 
 
 def names_no_cause(message: str) -> bool:

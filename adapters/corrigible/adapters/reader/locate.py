@@ -12,8 +12,9 @@ from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.keywords import fit_keywords
+from corrigible.adapters.formats.message.complaint import told_state
 from corrigible.adapters.formats.sent_places import PARTS
-from corrigible.adapters.formats.statement import code_said, is_fault, is_of_route, names_no_cause
+from corrigible.adapters.formats.statement import code_said, is_down, is_fault, is_of_route, names_no_cause
 from corrigible.adapters.vocabulary import NOTHING
 from corrigible.rules.budget import remaining
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
@@ -218,9 +219,13 @@ def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
         error = error._replace(pointer="")
     chose_none, is_told = error.type in _CHOSE_NONE, error.likely[0].is_told
     names_cause = error.type != "UNKNOWN" or not names_no_cause(error.message)
-    is_fault_alone = chose_none and not is_told and names_cause and is_fault(error.message)
+    is_fault_alone = chose_none and (
+        (not is_told and names_cause and is_fault(error.message)) or is_down(error.message)
+    )
+    if is_fault_alone or (error.type in _SAID_OF_STATES and told_state(error.message) is not None):
+        return error._replace(pointer="", likely=())
     is_unknown_method = error.type == "UNIMPLEMENTED" and is_of_route(error.message)
-    if is_fault_alone or is_unknown_method or not (chose_none or error.type in _ABOUT_FIELDS):
+    if is_unknown_method or not (chose_none or error.type in _ABOUT_FIELDS):
         return error._replace(pointer="", likely=())
     if best.place.part == "method" and best.probability >= SURE:
         return error._replace(pointer="")
@@ -255,6 +260,8 @@ _TELLING: Final = frozenset(
     {"named", "value, distinct", "value in quotes", "told, sent", "told, absent", "told whole", "told by all its names"}
 )
 _CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
+_SAID_OF_STATES: Final = _CHOSE_NONE | {"NOT_FOUND"}
+"""Codes under which a text may say that a right, a state or a limit is in the way: then no field is."""
 _BESIDE: Final = 0.15
 _MOST_LIKELY: Final = 8
 _MOST_ASKED: Final = 3

@@ -23,6 +23,7 @@ from urllib.parse import unquote
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.message.complaint import complaint
+from corrigible.adapters.formats.statement import is_down
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import escape, segments, value_at
 from corrigible.rules.safety.decisive import READS, words
@@ -39,7 +40,7 @@ from corrigible.schema.exchange import Json, Protocol, Request
 from .api_profile import RefusalCase
 from .forbidden_value import may_not_be_asked
 from .likely_place import likely_value
-from .request_at_fault import OF_UNKNOWN
+from .request_at_fault import CHOSE_NONE, OF_UNKNOWN
 from .state_reader import repeats, values_in
 
 
@@ -278,7 +279,8 @@ class _Refusal:
     def of_call(self) -> Repair | None:
         """Tell who has to act, where the text of a call says so under a code that says something else."""
         told = TOLD.get(self.kind) if self.kind is not None else None
-        if told is None or self._error.type not in _OTHER_CODES:
+        is_fault = self._error.type in CHOSE_NONE and is_down(self._error.message)
+        if told is None or is_fault or self._error.type not in _OTHER_CODES:
             return None
         return escalation(told, {"method": self._request.method})
 

@@ -49,6 +49,8 @@ def violation_of_form(case: RefusalCase, error: Violation, description: Describe
     is_of_body = status in _STATUSES or (status == _NOT_ACCEPTABLE and is_produced(case, description))
     if not is_of_body or request.protocol is not Protocol.HTTP or request.body is None:
         return None
+    if error.likely and not error.likely[0].is_told:
+        error = error._replace(pointer="")  # of a body that was not read no member is meant
     if error.pointer.startswith(("/query", "/path", "/method")):
         return None
     operation = case.match.operation

@@ -23,6 +23,8 @@ _SAYS_NOTHING: Final = frozenset({401, 402, 407, 408, 423, 425, 429, 431, 451, 5
 _NOT_FOUND: Final = (404, 410)
 _OF_THE_PATH: Final = frozenset({400, 404, 405, 409, 410, 422})
 """Statuses that can be about a path of which the text says nothing."""
+_OF_THE_BODY: Final = frozenset({400, 406, 415, 422})
+"""Statuses that can be about a whole body of which the text says nothing."""
 
 
 def may_be_asked(case: RefusalCase, error: Violation) -> bool:
@@ -34,6 +36,8 @@ def may_be_asked(case: RefusalCase, error: Violation) -> bool:
     if first.is_told:
         return True
     if first.pointer == "/path" and status not in _OF_THE_PATH:
+        return False
+    if first.pointer == "/body" and status not in _OF_THE_BODY:
         return False
     return status < 500
 

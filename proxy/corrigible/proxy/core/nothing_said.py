@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from corrigible.rules.wordings import Kind, read
+
 _READ: Final = 1000
 _ABSENT: Final = frozenset({404, 410})
 _STATUS: Final = r"\W*+(?:(?:(?:http|error|status|code)\W{0,3}){0,3}4\d\d\W*+)?"
@@ -104,3 +106,12 @@ def says_no_grpc(message: str) -> bool:
     Statuses that a server or something before it gives for other reasons, such as 401 or 503, say nothing of the kind.
     """
     return _NO_GRPC.search(message[:_READ]) is not None
+
+
+def says_no_cause(message: str) -> bool:
+    """Whether a text has few words, and they say no more than that a call failed, or that there is no such method."""
+    told = read(message).said
+    return len(message.split()) <= _FEW_WORDS and all(one.kind in (Kind.FAULT, Kind.ROUTE) for one in told)
+
+
+_FEW_WORDS: Final = 5

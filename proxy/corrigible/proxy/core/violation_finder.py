@@ -40,7 +40,7 @@ from .about_what import (
 from .api_profile import RefusalCase
 from .body_form import misses_json
 from .method_offered import told_apart
-from .nothing_said import says_no_grpc, says_no_path, says_no_route, says_nothing
+from .nothing_said import says_no_cause, says_no_grpc, says_no_path, says_no_route, says_nothing
 from .request_at_fault import (
     BAD_REQUEST,
     BY_THE_TEXT_ONLY,
@@ -159,7 +159,8 @@ class ViolationFinder:
         """Return the near methods of one that is not described, where that is what the refusal is likely about."""
         wrong = self._description.nearest_operation(self._request.method, self._request.path)
         is_likely = bool(error.likely) and error.likely[0].pointer == "/method"
-        return (wrong,) if wrong is not None and (is_likely or says_no_grpc(error.message)) else ()
+        is_opaque = says_no_cause(error.message) or self._request.method in error.message
+        return (wrong,) if wrong is not None and ((is_likely and is_opaque) or says_no_grpc(error.message)) else ()
 
     def confidence(self, error: Violation, violation: SchemaViolation) -> float | None:
         """Return how likely an error is about a violation at its likeliest place; None else."""
