@@ -18,7 +18,7 @@ from corrigible.rules.schema_repair.names import near_names
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, Reading, read
-from corrigible.rules.wordings.tokens import Mention, Tokens, name_words
+from corrigible.rules.wordings.tokens import Mention, Tokens, name_words, tokens_of
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
@@ -86,6 +86,12 @@ class _Facts(NamedTuple):
     """Texts of members that stand beside the message in the same error."""
     paths: Sequence[Sequence[str]]
     """The paths that sentences give, as names."""
+    only: Place | None
+    """The only place of the body and the query that was sent."""
+    first_name: int
+    first_value: int
+    last_value: int
+    """Where the message has the first name of a place, the first and the last value."""
     has_blank: bool
     """Whether the server looked for something under no name."""
 
@@ -111,7 +117,7 @@ def evidence(refusal: Refusal) -> list[list[str]]:
 
 
 def _facts(refusal: Refusal) -> _Facts:
-    message, rest = Tokens(refusal.error.message), Tokens("\n".join(refusal.others))
+    message, rest = tokens_of(refusal.error.message), Tokens("\n".join(refusal.others))
     mentions: dict[str, Mention] = {}
     found: dict[str, int] = {}
     counts: dict[str, int] = {}
@@ -124,11 +130,12 @@ def _facts(refusal: Refusal) -> _Facts:
             counts[f"={text}"] = counts.get(f"={text}", 0) + 1
     breached: dict[str, list[SchemaViolation]] = {}
     near: set[str] = set()
-    for one in (*refusal.breaches, *refusal.respelt):
+    for number, one in enumerate((*refusal.breaches, *refusal.respelt)):
         breached.setdefault(one.pointer, []).append(one)
-        if one.siblings:
+        if one.siblings and number < _MOST_COMPARED:
             near.update(near_names(segments(one.pointer)[-1], one.siblings))
     reading = read(refusal.error.message)
+    sent = [one for one in refusal.places if not one.is_absent and one.part in ("body", "query") and one.depth]
     return _Facts(
         message,
         rest,
@@ -140,6 +147,10 @@ def _facts(refusal: Refusal) -> _Facts:
         reading,
         frozenset(islice(leaves(refusal.error.native), _MOST_BESIDE)),
         paths_said(reading),
+        sent[0] if len(sent) == 1 else None,
+        min((one.position for one in mentions.values()), default=-1),
+        min(found.values(), default=-1),
+        max(found.values(), default=-1),
         tells_of_nothing(message.text, refusal.exchange.request),
     )
 
@@ -171,6 +182,8 @@ def paths_said(reading: Reading, *kinds: Kind) -> list[list[str]]:
 
 
 _MOST_PATHS: Final = 4
+_MOST_COMPARED: Final = 16
+"""Undeclared names that are compared with the declared ones."""
 
 
 def _of_place(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
@@ -283,8 +296,7 @@ def _of_request(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
     if place.part == "path":
         is_last = not any(one.segment > place.segment for one in refusal.places)
         yield f"{'variable' if place.is_variable else 'fixed'} segment{', the last' if is_last else ''}"
-    sent = [one for one in refusal.places if not one.is_absent and one.part in ("body", "query") and one.depth]
-    if len(sent) == 1 and sent[0] is place:
+    if facts.only is place:
         yield "all that was sent"
 
 
@@ -312,7 +324,7 @@ def _of_name(place: Place, refusal: Refusal, facts: _Facts, kind: str) -> Iterat
                 yield "named in quotes"
             elif mention.is_marked:
                 yield "named with a mark"
-            if mention.position == min(one.position for one in facts.mentions.values()):
+            if mention.position == facts.first_name:
                 yield "named first"
             if facts.counts[place.name] == 1:
                 yield "the only such name"
@@ -357,7 +369,7 @@ def _of_value(place: Place, refusal: Refusal, facts: _Facts) -> Iterator[str]:
         at = facts.found[place.key]
         if facts.message.is_part(at, len(text)):
             yield "value inside a longer one"
-        order = "first" if at == min(facts.found.values()) else "last" if at == max(facts.found.values()) else "between"
+        order = "first" if at == facts.first_value else "last" if at == facts.last_value else "between"
         yield f"value {order}"
         if place.key in facts.mentions:
             yield "named, with its value"

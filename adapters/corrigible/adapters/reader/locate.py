@@ -21,7 +21,7 @@ from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointe
 from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.violation import LikelyPlace, Violation
 from corrigible.rules.wordings import Kind, read
-from corrigible.rules.wordings.tokens import Tokens
+from corrigible.rules.wordings.tokens import Tokens, tokens_of
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .evidence import Refusal, paths_said
@@ -31,6 +31,8 @@ from .scorer import Ranked, rank
 SURE: Final = 0.5
 """The least probability of a place that an error is said to be at."""
 _MOST_TEXTS: Final = 200
+_MOST_RANKED: Final = 12
+"""Errors of one refusal whose place is looked for. Of more the name alone is compared."""
 _OF_TRACES: Final = frozenset(
     {"stack", "trace", "stacktrace", "traceback", "timestamp", "requestid", "traceid", "path", "instance"}
 )
@@ -72,7 +74,7 @@ class Locator:
         others = [one for one in self._texts if one != error.message]
         places = with_told(self._places, told_pointers(error, self._exchange.request), self._exchange.request)
         if taken:
-            tokens = Tokens(error.message)
+            tokens = tokens_of(error.message)
             places = [one for one in places if one.pointer not in taken or _is_told_again(one, error, tokens)]
         return rank(
             Refusal(
@@ -87,6 +89,11 @@ class Locator:
                 others,
             )
         )
+
+    def called(self, name: str) -> str:
+        """Return the only place of a name that an answer gives, empty where there are several or none."""
+        found = [one.pointer for one in self._places if name and one.name == name]
+        return found[0] if len(found) == 1 else ""
 
     def is_lack(self, error: Violation) -> bool:
         """Whether a format tells a place that was not sent, in an object that was, and nothing speaks against it."""
@@ -113,7 +120,7 @@ def told_pointers(error: Violation, request: Request) -> list[str]:
     """Return the pointers that a format tells of an error, or that its sentences give."""
     if request.protocol is Protocol.GRPC:
         return [error.pointer]  # a message has no other fields than those that are declared
-    tokens = Tokens(error.message)
+    tokens = tokens_of(error.message)
     missed = [path for path in paths_said(read(error.message), Kind.MISSING) if tokens.marks(path[-1])]
     return [error.pointer, *(parameters_at(request) + to_pointer(path) for path in missed)]
 
@@ -132,17 +139,19 @@ def locate_errors(
     """
     locator: Locator | None = None
     out: list[Violation] = []
+    looked_for = 0
     enough = remaining() // 4  # of very many errors so many are looked for as leave some steps for what follows
     taken = {one.pointer for one in errors if one.pointer and value_at(exchange.request, one.pointer) is not MISSING}
     for error in errors:
         error = _without_phrase(error, exchange)
         if not _is_there(error, exchange.request):
             locator = locator or Locator(exchange, body, described, operation, variables)
-            if out and remaining() < enough:
-                error = error._replace(pointer="", param="")
+            if looked_for >= _MOST_RANKED or (out and remaining() < enough):
+                error = error._replace(pointer=locator.called(error.param))
             elif locator.is_lack(error):
                 error = error._replace(constraint="required" if error.constraint in _OF_VALUES else error.constraint)
             else:
+                looked_for += 1
                 ranked = locator.ranked(error, frozenset(taken))
                 error = _at_likeliest(error, ranked, exchange, is_known=locator.is_known)
         error = _at_its_place(error, exchange.request)

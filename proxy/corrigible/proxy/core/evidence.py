@@ -34,7 +34,7 @@ from corrigible.rules.safety.nearness import is_same, is_slip, letters, split_wo
 from corrigible.rules.schema_repair.suggestion import ANSWER
 from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import read
-from corrigible.rules.wordings.tokens import Tokens
+from corrigible.rules.wordings.tokens import tokens_of
 from corrigible.schema.document import scalar_text
 from corrigible.schema.edit import after_edit
 from corrigible.schema.exchange import Json, Protocol, Request
@@ -296,7 +296,7 @@ class Edit:
             return False
         if error.message.strip() and not (may_be_about_names(error.message) or says_little(error.message)):
             return False
-        tokens = Tokens(error.message)
+        tokens = tokens_of(error.message)
         said = {letters(path[-1]) for path in paths_said(read(error.message)) if tokens.marks(path[-1])}
         if said and said.isdisjoint(letters(name) for one in self.changes for name in one.names()):
             return False  # a sentence names what no edit is about

@@ -27,7 +27,7 @@ _READ: Final = 256
 """Texts whose readings are kept."""
 _OF_A_ROW: Final = 96 << 10
 """Bytes for what RE2 keeps of texts, of each row. Only rows that a set has found are asked: more is no faster."""
-_ENDS: Final = re.compile(r"""\n|(?:[.!]+['")\]]*|\?+(?! ?["'\[({])|;)(?= |$|[^\x00-\x7f])|\u3002""")
+_ENDS: Final = re.compile(r"""\n|(?:(?<![.!])[.!]++['")\]]*+|(?<!\?)\?++(?! ?["'\[({])|;)(?= |$|[^\x00-\x7f])|\u3002""")
 _ABBREVIATION: Final = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|max|min|no|nr|z\.b|p\.ex|bzw|ej|ca)\.$")
 _SPACES: Final = re.compile(r"[ \t]{2,}")
 _CODE: Final = re.compile(r"[A-Za-z][a-z]+(?:[A-Z][a-z]+)+|[A-Za-z]+(?:[_-][A-Za-z]+)+")

@@ -8,6 +8,7 @@ Knows: one text. Does not know: requests, languages.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -18,7 +19,7 @@ _LONGEST: Final = 4000
 """Letters of a text that are looked at."""
 _LATIN: Final = "\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
 _WORD: Final = re.compile(rf"[A-Z]+(?![a-z{_LATIN}])|[A-Z]?[a-z{_LATIN}]+|[0-9]+|[^\W\d_A-Za-z{_LATIN}]+")
-_TOKEN: Final = re.compile(rf"[A-Za-z0-9{_LATIN}_$@](?:[A-Za-z0-9{_LATIN}_$@-]*[A-Za-z0-9{_LATIN}_])?")
+_TOKEN: Final = re.compile(rf"[A-Za-z0-9{_LATIN}_$@][A-Za-z0-9{_LATIN}_$@-]*+")
 """A name of code or a word in Latin letters: in a text of other letters it stands for itself."""
 _OPENING: Final = frozenset("'\"`[(<{/.\u2018\u201c\u00ab\u300c\u300e\u2039\u3010\uff08=")
 _CLOSING: Final = frozenset("'\"`])>}:=\u2019\u201d\u00bb\u300d\u300f\u203a\u3011\uff09\uff1a/")
@@ -115,6 +116,12 @@ class Tokens:
         end = start + length
         is_behind = self.low[start - 1 : start] in _JOINING and _is_word(self.low[start - 2 : start - 1])
         return is_behind or (self.low[end : end + 1] in _JOINING and _is_word(self.low[end + 1 : end + 2]))
+
+
+@functools.lru_cache(16)
+def tokens_of(text: str) -> Tokens:
+    """Return the words of a text, which several parts of the reader ask for."""
+    return Tokens(text)
 
 
 _JOINING: Final = ("/", ".", ":", "-", "@")
