@@ -176,6 +176,9 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
     error = error._replace(likely=likely)
     if not (best.place.is_absent or likely[0].is_told) and read(error.message).of(Kind.MISSING):
         error = error._replace(stated={})  # what is stated is of what is missing
+    is_of_state = exchange.status == _CONFLICT or bool(read(error.message).of(*_OF_STATE))
+    if is_of_state and not is_told:
+        return error._replace(pointer="")  # the form of a request says nothing of what is there already
     is_whole = best.place.part in ("path", "method") or best.place.pointer == "/body"
     if best.probability < SURE or is_whole or exchange.status == _UNAUTHORIZED or exchange.status >= _SERVER_ERROR:
         return error._replace(pointer="")
@@ -235,6 +238,9 @@ _TELLING: Final = frozenset(
     {"named", "value, distinct", "value in quotes", "told, sent", "told, absent", "told whole", "told by all its names"}
 )
 _CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
+_CONFLICT: Final = 409
+_OF_STATE: Final = (Kind.EXISTS, Kind.STATE, Kind.IN_USE, Kind.RIGHT, Kind.CREDENTIALS, Kind.FEATURE, Kind.PACE)
+"""Kinds of complaints that are about what the server has, or about who asks."""
 _BESIDE: Final = 0.15
 _MOST_LIKELY: Final = 8
 _MOST_ASKED: Final = 3
