@@ -137,7 +137,7 @@ def test_a_feature_may_have_the_name_of_what_has_to_be_sent(engine: Engine) -> N
 
 def test_of_a_fault_about_the_state_of_what_was_named_another_one_is_asked_for(engine: Engine) -> None:
     request = Request("POST", "/kilns/k-1/fire", query={"batchId": "b-1"})
-    answer = feedback(engine, request, "This batch was not approved", 500)
+    answer = feedback(engine, request, "This batch b-1 was not approved", 500)
     assert answer is not None
     assert [one["pointer"] for one in answer["suggestions"][0]["placeholders"]] == ["/query/batchId"]
 

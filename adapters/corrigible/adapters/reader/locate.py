@@ -19,6 +19,7 @@ from corrigible.adapters.vocabulary import NOTHING
 from corrigible.rules.budget import remaining
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
 from corrigible.rules.safety.nearness import is_same
+from corrigible.rules.schema_repair.first_violation import first_violation
 from corrigible.rules.violation import LikelyPlace, Violation
 from corrigible.rules.wordings import Kind, read
 from corrigible.rules.wordings.tokens import Tokens, tokens_of
@@ -202,10 +203,21 @@ def _at_likeliest(error: Violation, ranked: Sequence[Ranked], exchange: Exchange
     error = error._replace(likely=likely)
     if not (best.place.is_absent or likely[0].is_told) and read(error.message).of(Kind.MISSING):
         error = error._replace(stated={})  # what is stated is of what is missing
+    if not is_told and _is_of_the_whole(error, exchange.request.body):
+        return error._replace(pointer="/body")
+    is_of_state = exchange.status == _CONFLICT or bool(read(error.message).of(*_OF_STATE))
+    if is_of_state and not is_told:
+        return error._replace(pointer="")  # the form of a request says nothing of what is there already
     is_whole = best.place.part in ("path", "method") or best.place.pointer == "/body"
     if best.probability < SURE or is_whole or exchange.status == _UNAUTHORIZED or exchange.status >= _SERVER_ERROR:
         return error._replace(pointer="")
     return _placed(error, best)
+
+
+def _is_of_the_whole(error: Violation, body: Json) -> bool:
+    """Whether what is stated is the type of an object or list, which the body is not: `object expected`."""
+    is_container = isinstance(body, Mapping | list) and error.stated.get("type") in ("object", "array")
+    return is_container and first_violation(body, {"type": error.stated["type"]}) is not None
 
 
 def _placed(error: Violation, best: Ranked) -> Violation:
@@ -271,6 +283,9 @@ _TELLING: Final = frozenset(
 _CHOSE_NONE: Final = frozenset({"UNKNOWN", "INTERNAL"})
 _SAID_OF_STATES: Final = _CHOSE_NONE | {"NOT_FOUND"}
 """Codes under which a text may say that a right, a state or a limit is in the way: then no field is."""
+_CONFLICT: Final = 409
+_OF_STATE: Final = (Kind.EXISTS, Kind.STATE, Kind.IN_USE, Kind.RIGHT, Kind.CREDENTIALS, Kind.FEATURE, Kind.PACE)
+"""Kinds of complaints that are about what the server has, or about who asks."""
 _BESIDE: Final = 0.15
 _MOST_LIKELY: Final = 8
 _MOST_ASKED: Final = 3

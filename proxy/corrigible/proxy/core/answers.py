@@ -250,9 +250,9 @@ class _Refusal:
 
     @property
     def is_unplaced(self) -> bool:
-        """Whether no error of the refusal has a place or a limit of a value."""
+        """Whether no format tells a place of an error of the refusal, or a limit of a value."""
         error, is_loose = self._error, self._case.profile.adapter.tells_places_loosely
-        is_whole = all(one.pointer in _WHOLE for one in self._case.errors)
+        is_whole = all(one.pointer in _WHOLE or one.likely for one in self._case.errors)
         return is_loose and is_whole and not error.stated and not error.constraint
 
     def fits(self, row: Row) -> bool:
@@ -307,6 +307,9 @@ class _Refusal:
 
     def _is_repeated(self) -> bool:
         place = likely_value(self._error)
+        if place and not self._error.likely[0].is_told:
+            sent = value_at(self._request, place)  # that it is likely by the form of the request says nothing
+            place = place if repeats(self._error.message, str(sent)) else ""
         self._place = place or self._place
         return bool(place) and not self._is_of_the_call(place)
 

@@ -386,6 +386,9 @@ class ErrorMatcher:
             )
         if repaired is None:
             return None
+        if read(error.message).of(Kind.EXISTS):
+            for one in repaired.suggestions:
+                one["safety"]["changes_intent"] = True
         return _with_confidence(result_of(repaired, _DESCRIPTION), sum(one.confidence for one in asked))
 
     def _of_opaque_fault(self, number: int) -> list[RuleResult]:

@@ -11,6 +11,7 @@ from typing import Final
 from corrigible.adapters.base import Described
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import LikelyPlace, Violation
+from corrigible.rules.wordings import Kind, read
 
 from .api_profile import RefusalCase
 
@@ -20,6 +21,8 @@ BESIDE: Final = 0.2
 """The least probability of a second place that is asked as well."""
 _SAYS_NOTHING: Final = frozenset({401, 402, 407, 408, 423, 425, 429, 431, 451, 503, 507, 508, 511})
 """Statuses for which no value of the request is to blame."""
+_CONFLICT: Final = 409
+"""Says of what was sent that something else does not go with it: what that is only a text says."""
 _NOT_FOUND: Final = (404, 410)
 _OF_THE_PATH: Final = frozenset({400, 404, 405, 409, 410, 422})
 """Statuses that can be about a path of which the text says nothing."""
@@ -33,8 +36,12 @@ def may_be_asked(case: RefusalCase, error: Violation) -> bool:
     if status in _SAYS_NOTHING or not error.likely:
         return False
     first = error.likely[0]
+    if first.pointer == "/path" and any(one.slots.get("field") for one in read(error.message).of(Kind.MISSING)):
+        return False  # a member is missing
     if first.is_told:
         return True
+    if status == _CONFLICT and all(one.row.endswith(".conflict") for one in read(error.message).said):
+        return False
     if first.pointer == "/path" and status not in _OF_THE_PATH:
         return False
     if first.pointer == "/body" and status not in _OF_THE_BODY:

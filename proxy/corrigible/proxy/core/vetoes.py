@@ -26,6 +26,7 @@ from corrigible.rules.pointer import MISSING, segments, to_pointer, value_at
 from corrigible.rules.safety.decisive import word_set, words
 from corrigible.rules.safety.nearness import is_plural, is_same, is_slip, letters
 from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import read
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
@@ -47,12 +48,23 @@ class Veto(NamedTuple):
 
 def _is_elsewhere(edit: Edit) -> bool:
     is_of_content = all(one.startswith(("/body/", "/query/")) for one in edit.places)
+    is_guessed = not edit.error.pointer or bool(edit.error.likely)
+    if is_of_content and is_guessed and _is_said_of_another(edit):
+        return True
     told = edit.error.pointer
     likely = [one.pointer for one in edit.error.likely[:2] if one.is_told and one.probability > _LIKELY]
     if not told and likely and is_of_content:  # one of two that the text names, and neither is edited
         return not any(is_within(place, one) for place in likely for one in edit.places)
     is_elsewhere = told.count("/") > 1 and not any(is_within(told, one) for one in edit.places)
     return is_of_content and is_elsewhere and edit.evidence.isdisjoint({Evidence.NAMED, Evidence.UNPLACED})
+
+
+def _is_said_of_another(edit: Edit) -> bool:
+    """Whether a sentence is about a member that was sent, by its name, and an edit is at none of that name."""
+    said = {letters(one) for told in read(edit.error.message).said for one in told.slots.get("field", ())}
+    sent = {letters(one.path[-1]) for one in islice(sent_places(edit.refused.request), MOST_TEXTS)}
+    edited = {letters(name) for place in edit.places for name in segments(place)}
+    return not said.isdisjoint(sent) and said.isdisjoint(edited)
 
 
 def _is_known_name(edit: Edit) -> bool:
