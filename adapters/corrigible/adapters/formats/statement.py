@@ -14,6 +14,7 @@ from corrigible.rules.violation import Violation
 from corrigible.rules.wordings import Kind, read
 
 from .keywords import keyword_of, stated_keywords
+from .message.complaint import told_state
 
 _MOST: Final = 16
 """Complaints of one text."""
@@ -92,9 +93,16 @@ def code_said(message: str) -> str:
 
 
 def is_fault(message: str) -> bool:
-    """Whether a text says that a program failed by itself; that it tried to do what was asked is no fault."""
+    """Whether all that a text says is that a service failed by itself, or that its program has a value of no use."""
     said = read(message).said
-    return {one.kind for one in said} == {Kind.FAULT} or any(one.row.endswith(".program") for one in said)
+    kinds = {one.kind for one in said}
+    is_unnamed = not any("field" in one.slots or "value" in one.slots for one in said)
+    return kinds == {Kind.FAULT} or (kinds == {Kind.FAULT, Kind.VALUE} and is_unnamed)
+
+
+def is_of_state(message: str) -> bool:
+    """Whether a text says that a right, a state or a limit is in the way, and of nothing that it is not there."""
+    return told_state(message) is not None and not read(message).of(Kind.ABSENT)
 
 
 def is_down(message: str) -> bool:

@@ -12,9 +12,8 @@ from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.formats.keywords import fit_keywords
-from corrigible.adapters.formats.message.complaint import told_state
 from corrigible.adapters.formats.sent_places import PARTS
-from corrigible.adapters.formats.statement import code_said, is_down, is_fault, is_of_route, names_no_cause
+from corrigible.adapters.formats.statement import code_said, is_down, is_fault, is_of_route, is_of_state, names_no_cause
 from corrigible.adapters.vocabulary import NOTHING
 from corrigible.rules.budget import remaining
 from corrigible.rules.pointer import MISSING, parameters_at, segments, to_pointer, value_at
@@ -243,7 +242,7 @@ def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
     is_fault_alone = chose_none and (
         (not is_told and names_cause and is_fault(error.message)) or is_down(error.message)
     )
-    if is_fault_alone or (error.type in _SAID_OF_STATES and told_state(error.message) is not None):
+    if is_fault_alone or (error.type in _SAID_OF_STATES and is_of_state(error.message)):
         return error._replace(pointer="", likely=())
     is_unknown_method = error.type == "UNIMPLEMENTED" and is_of_route(error.message)
     if is_unknown_method or not (chose_none or error.type in _ABOUT_FIELDS):

@@ -180,7 +180,8 @@ def stated(keyword: str, slot: str, values: Sequence[str]) -> Json:
         case "limit":
             return number_of(values[0])
         case "options":
-            return [_scalar(one) for one in values]
+            is_mark = len(values) == 1 and not any(map(str.isalnum, values[0]))  # a part of a value: "expected `-`"
+            return None if is_mark else [_scalar(one) for one in values]
         case "type":
             return values[0] if len(values) == 1 else list(values)
     if keyword == "pattern" and len(values[0]) > 2 and values[0][0] == values[0][-1] == "/":
