@@ -211,7 +211,7 @@ def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
     chose_none, is_told = error.type in _CHOSE_NONE, error.likely[0].is_told
     names_cause = error.type != "UNKNOWN" or not names_no_cause(error.message)
     is_fault_alone = chose_none and not is_told and names_cause and is_fault(error.message)
-    is_unknown_method = error.type == "UNIMPLEMENTED" and is_of_route(error.message)
+    is_unknown_method = error.type == "UNIMPLEMENTED" and (is_of_route(error.message) or not is_told)
     if is_fault_alone or is_unknown_method or not (chose_none or error.type in _ABOUT_FIELDS):
         return error._replace(pointer="", likely=())
     if best.place.part == "method" and best.probability >= SURE:
