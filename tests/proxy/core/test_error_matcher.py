@@ -65,7 +65,7 @@ def test_each_place_is_repaired_once(write_pack: WritePack) -> None:
         Api(small_enough).fetch,
     )
     assert isinstance(decision, Annotate)
-    assert [one["parameters"] for one in decision.feedback["suggestions"]] == [{"size": 10}, {"colour": "red"}]
+    assert [one["parameters"] for one in decision.feedback["suggestions"]] == [{"colour": "red"}, {"size": 10}]
     assert len(decision.diagnoses) == 2
 
 

@@ -244,7 +244,7 @@ def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:
     )
     if is_fault_alone or (error.type in _SAID_OF_STATES and is_of_state(error.message)):
         return error._replace(pointer="", likely=())
-    is_unknown_method = error.type == "UNIMPLEMENTED" and is_of_route(error.message)
+    is_unknown_method = error.type == "UNIMPLEMENTED" and (is_of_route(error.message) or not is_told)
     if is_unknown_method or not (chose_none or error.type in _ABOUT_FIELDS):
         return error._replace(pointer="", likely=())
     if best.place.part == "method" and best.probability >= SURE:

@@ -98,7 +98,13 @@ def suggest(
         for result in map(matcher.decided, results, repeat(error)):
             matched.append(MatchedError(result, error))
             settled |= result.also_resolves
-    return [MatchedError(*one) for one in zip(gated(case, matched), (one.error for one in matched), strict=True)]
+    try:
+        results = gated(case, matched)
+    except Exhausted:
+        if not use_reserve(_RESERVE):
+            raise
+        results = [one.result.with_suggestions([*map(confirmed, one.result.suggestions)]) for one in matched]
+    return [MatchedError(*one) for one in zip(results, (one.error for one in matched), strict=True)]
 
 
 def is_particular(matched: Sequence[MatchedError]) -> bool:
@@ -125,7 +131,7 @@ class ErrorMatcher:
         self._violations: dict[str, tuple[SchemaViolation, ...]] = {}
         """The schema violations of the request, by the place that was asked for: each is validated once."""
         self._validating = 0
-        """Steps that validating once has taken."""
+        """Steps that validating once, or a repair, has taken at most."""
 
     def _names(self) -> dict[str, Any]:
         """Return the names that expressions of rules see, made where the first rule asks."""
@@ -276,6 +282,7 @@ class ErrorMatcher:
                 self._with_name_of_path(violation, error), self._case.errors, self._case.request
             )
             try:
+                before = remaining()
                 is_there = violation.pointer in (error.pointer, f"{error.pointer}/0")
                 is_stated = is_there and any(one in violation.schema for one in error.stated)
                 result = self._repair(
@@ -288,6 +295,7 @@ class ErrorMatcher:
                 if self._settled and use_reserve(_RESERVE):
                     return  # suggestions for the places before are worth sending
                 raise
+            self._validating = max(self._validating, before - remaining())
             if result is not None:
                 self._settled.add(violation.pointer)
                 self._moved |= moved_from(result)
