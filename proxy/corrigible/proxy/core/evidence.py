@@ -111,6 +111,12 @@ class Change(NamedTuple):
         return is_same(self.old, self.new) or is_slip(self.old, self.new) or is_same_value(self.old, self.new)
 
     @property
+    def points_elsewhere(self) -> bool:
+        """Whether a host, path or mail address is a slip away from what is sent instead: a near one is another one."""
+        texts = (str(self.old), str(self.new))
+        return not is_same(*texts) and any(_ADDRESS.search(one) is not None for one in texts)
+
+    @property
     def is_same_json(self) -> bool:
         """Whether a text that holds JSON is written anew with the same values."""
         if self.is_move or not isinstance(self.old, str) or not isinstance(self.new, str | list | Mapping):
@@ -241,7 +247,7 @@ class Edit:
         is_here = is_here and (not error.likely or error.likely[0].is_told)
         if is_here and (error.stated or error.constraint):
             yield Evidence.STATED
-            if is_shown and all(one.is_near for one in changes):
+            if is_shown and all(one.is_near and not one.points_elsewhere for one in changes):
                 yield Evidence.NEAR
         if is_declared and self._is_unplaced():
             yield Evidence.UNPLACED
@@ -401,6 +407,7 @@ _OF_ROUTE: Final = frozenset({404, 405, 410, 501})
 _OF_CONTENT: Final = frozenset({400, 422})
 """Statuses that refuse what was sent (RFC 9110 section 15.5.1 and 15.5.21)."""
 _FORM_WORDS: Final = ("object", "array", "list", "map", "dict", "dictionary", "sequence", "mapping", "struct", "type")
+_ADDRESS: Final = re.compile(r"@|/|\w[.:]\w")
 _OF_JSON: Final = re.compile(
     r"(?i)\bjson\b|\bexpecting (?:value|property|'|\")|\bunexpected (?:character|token|end)\b"
     r"|\bline \d{1,9},? column \d"

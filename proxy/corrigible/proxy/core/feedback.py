@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import orjson
@@ -266,11 +267,14 @@ def _collect(value: Any, secrets: frozenset[str], values: list[str]) -> None:
         for name, inner in value.items():
             if is_among(name, secrets):
                 values.extend(_scalars(inner))
-            elif isinstance(inner, (dict, list)):
+            else:
                 _collect(inner, secrets, values)
     elif isinstance(value, list):
         for inner in value:
             _collect(inner, secrets, values)
+    elif isinstance(value, str) and value.lstrip()[:1] in ("{", "["):  # JSON that is sent as a text
+        with suppress(orjson.JSONDecodeError):
+            _collect(orjson.loads(value), secrets, values)
 
 
 def _scalars(value: Any) -> Iterator[str]:
