@@ -38,12 +38,6 @@ def prism(code: str | int, message: str, *location: str) -> dict[str, Any]:
             prism("required", "Request body property items.0 must have required property 'b.c'", "body", "items", "0"),
             "/body/items/0/b.c",
         ),
-        (POST, prism("required", "Body parameter is required"), "/body"),
-        (
-            POST,
-            prism("additionalProperties", "Request body must NOT have additional properties; found 'x/y'", "body"),
-            "/body/x~1y",
-        ),
         (GET, prism("type", "Request query parameter limit must be integer", "query", "limit"), "/query/limit"),
         (GET, prism("required", "Request query must have required property 'q'", "query"), "/query/q"),
         (GET, prism("type", "m", "query", "created", "gte"), "/query/created[gte]"),

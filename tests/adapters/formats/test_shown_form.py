@@ -51,6 +51,6 @@ def test_a_form_is_not_shown_of_a_word(engine: Engine) -> None:
     body = {"format": "spring", "highAt": "2026-03-04 10:11:12Z"}
     request = Request("POST", "/tides", {}, {"content-type": "application/json"}, body)
     answer = {"message": "Invalid format, expected yyyy-MM-ddTHH:mm:ssZ"}
-    outcome = followed(feedback_about(engine, request, 400, answer), request)
+    outcome = followed(feedback_about(engine, request, 400, answer), request, confirm=True)
     assert isinstance(outcome, Next)
     assert outcome.request.body == {**body, "highAt": "2026-03-04T10:11:12Z"}

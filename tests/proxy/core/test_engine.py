@@ -216,7 +216,7 @@ def test_upstream_and_request_text_never_reach_a_message(write_pack: WritePack) 
     body = {"error": {"code": INJECTION, "message": INJECTION, "param": INJECTION}}
     decision = decide(write_pack(x=text), exchange(body, request=request))
     assert isinstance(decision, Annotate)
-    assert decision.diagnoses == ({"code": "X", "message": "It is x."},)
+    assert decision.diagnoses == ({"code": "X", "message": "It is x.", "pointer": "/body/note"},)
     assert (decision.feedback["message"], decision.feedback["suggestions"][0]["message"]) == (
         "It is x.",
         "Take what was captured.",

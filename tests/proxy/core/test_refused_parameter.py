@@ -68,7 +68,7 @@ def left(engine: Engine, method: str, message: str, query: dict[str, str] | None
 
 @pytest.mark.parametrize("message", SILENT)
 def test_a_body_of_which_nobody_says_anything_is_asked_for(engine: Engine, message: str) -> None:
-    assert left(engine, "PATCH", message) == ["/body"]
+    assert left(engine, "PATCH", message) == ["/body/wood", "/body/colour"]
 
 
 @pytest.mark.parametrize("message", SILENT)

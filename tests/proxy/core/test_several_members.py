@@ -240,26 +240,13 @@ paths:
 """
 
 
-@pytest.mark.parametrize(
-    ("body", "message", "places"),
-    [
-        (
-            {"integer_fraction": 0.8, "binary_fraction": 0.8, "missing_fraction": 0.1},
-            "Integer, binary and time fractions must add up to <= 1.",
-            {"/body/integer_fraction", "/body/binary_fraction"},
-        ),
-        (
-            {"link": "logit", "family": "gaussian"},
-            "Incompatible link function for selected family. Only identity is allowed for family=gaussian.",
-            {"/body/link", "/body/family"},
-        ),
-    ],
-)
-def test_values_that_are_added_up_or_do_not_go_together(
-    tmp_path: Path, body: Any, message: str, places: set[str]
-) -> None:
+def test_a_value_that_holds_for_another_member_is_confirmed(tmp_path: Path) -> None:
+    body = {"link": "logit", "family": "gaussian"}
     request = Request("POST", "/frames", headers={"content-type": "application/json"}, body=body)
-    assert asked(engine_of(tmp_path, SHARES), request, {"message": message}) == places
+    message = "Incompatible link function for selected family. Only identity is allowed for family=gaussian."
+    feedback = feedback_about(engine_of(tmp_path, SHARES), request, 400, {"message": message})
+    assert feedback is not None
+    assert isinstance(followed(feedback, request), NeedsInput)
 
 
 def test_what_another_member_fixes_is_a_choice(tmp_path: Path) -> None:
@@ -279,7 +266,6 @@ def test_what_another_member_fixes_is_a_choice(tmp_path: Path) -> None:
         {"event": {"kind": "id"}},  # which has nothing of what is empty
         {"event": {"name": ""}},
         {"event": {"name": "a"}, "kind": "id"},  # the body has more
-        {"spans": {"name": "a"}},  # which is declared
     ],
 )
 def test_else_nothing_is_taken_out(engine: Engine, body: Any) -> None:

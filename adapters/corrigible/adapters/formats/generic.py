@@ -23,7 +23,7 @@ from .error_shapes import CODES, SENTENCES
 from .json_errors import find_errors
 from .members import About, beside, complains, folded, members_of, plain_code, said_of_places
 from .message.literals import find_literal
-from .pointers import without_foreign_step
+from .pointers import member_pointer, without_foreign_step
 from .sent_places import places_of, sent_places
 from .statement import complete
 from .text_shapes import printed_text, told_in
@@ -100,11 +100,21 @@ def _completed(violations: Sequence[Violation], request: Request) -> list[Violat
         if found and remaining() < enough:
             break
         for inside in _opened(one, request):
-            each = complete(inside)
+            each = [_at_member(done, request) for done in complete(inside)]
             found += (done._replace(printed=_as_written(done, one)) for done in each)
         if len(found) >= _MOST:
             break
     return found[:_MOST]
+
+
+def _at_member(error: Violation, request: Request) -> Violation:
+    """Return an error at the member that its text names, where a format tells the object that lacks or has it."""
+    there = value_at(request, error.pointer)
+    *around, name = segments(error.pointer) or [""]
+    is_unsaid = there is MISSING and name.lower() not in error.message.lower()
+    if around and not is_unsaid and not isinstance(there, Mapping):
+        return error
+    return error._replace(pointer=member_pointer(error.pointer, error.message, error.constraint, request))
 
 
 def _opened(error: Violation, request: Request) -> Iterator[Violation]:

@@ -12,10 +12,12 @@ from typing import Final
 
 from corrigible.rules.pointer import MISSING, escape, value_at
 from corrigible.rules.violation import Violation
+from corrigible.rules.wordings import Kind
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .generic import GenericFormat
 from .members import others
+from .pointers import member_said
 from .text_shapes import told_in
 
 TOOL_ERROR: Final = "TOOL_ERROR"
@@ -78,6 +80,8 @@ def _of_call(code: str, answer: Mapping[str, Json], exchange: Exchange) -> list[
     out: list[Violation] = []
     for error in found or [Violation(message=message)]:
         inside = error.pointer.removeprefix("/body") if error.pointer.startswith("/body/") else _quoted(message, body)
+        if not inside and error.constraint == "required" and (name := member_said(message, Kind.MISSING)):
+            inside = f"/{escape(name)}"
         is_missing = inside != "" and value_at(request, f"{place}{inside}") is MISSING
         out.append(
             error._replace(

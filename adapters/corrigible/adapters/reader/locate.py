@@ -230,7 +230,19 @@ def _placed(error: Violation, best: Ranked) -> Violation:
         return error  # what was sent is not read: the server misses the name that it tells
     if best.place.is_absent and constraint in _OF_VALUES:
         constraint = "required"
+    if isinstance(best.place.value, Mapping) and (lacking := _lacking_in(best.place, error.message)):
+        return error._replace(pointer=best.place.pointer + to_pointer((lacking,)), constraint="required")
     return error._replace(pointer=best.place.pointer, constraint=constraint)
+
+
+def _lacking_in(place: Place, message: str) -> str:
+    """Return the member that an object lacks, where a sentence says by a mark or a path that it is missing."""
+    tokens = Tokens(message)
+    for *around, name in paths_said(read(message), Kind.MISSING):
+        is_own = is_same(name, place.name) or any(is_same(name, str(one)) for one in place.value)
+        if not is_own and (around or tokens.marks(name)):
+            return name
+    return ""
 
 
 def _of_call(error: Violation, best: Ranked, *, is_known: bool) -> Violation:

@@ -182,9 +182,7 @@ ROWS: Final = (
     _row("done", {Kind.STATE}, _REFUSED, Fact.BARE, Fact.DONE, Answer.DONE, "the goal holds"),
     _row("somebody", _ALL, {409}, Fact.OF_SOMEBODY, Answer.TELL, "a person decided, and no value changes that"),
     _row("ended", {Kind.STATE}, {410}, Fact.FOR_GOOD, Answer.SILENT, "it does not come back"),
-    _row(
-        "refused value", {Kind.STATE, Kind.FIXED, Kind.LIMIT}, {409}, Fact.REPEATED, Answer.ASK, "another value may do"
-    ),
+    _row("refused value", {Kind.STATE, Kind.FIXED}, {409}, Fact.REPEATED, Answer.ASK, "another value may do"),
     _row("reference", {Kind.STATE, Kind.FIXED, Kind.LIMIT}, {500}, Fact.REFERENCE, Answer.ASK, "another thing may do"),
     _row("repeated", _ALL, _ANY, Fact.REPEATED, Answer.SILENT, "what is repeated may be what is wrong"),
     _row("passing", _STANDING, _REFUSED, Fact.PASSING, Answer.WAIT, "it ends by itself"),

@@ -38,6 +38,8 @@ def may_be_asked(case: RefusalCase, error: Violation) -> bool:
     first = error.likely[0]
     if first.pointer == "/path" and any(one.slots.get("field") for one in read(error.message).of(Kind.MISSING)):
         return False  # a member is missing
+    if read(error.message).of(Kind.RIGHT) and not read(error.message).of(Kind.UNKNOWN, Kind.MALFORMED):
+        return False
     if first.is_told:
         return True
     if status == _CONFLICT and all(one.row.endswith(".conflict") for one in read(error.message).said):

@@ -104,7 +104,8 @@ def _names_declared(match: MatchedOperation, exchange: Exchange, limits: Limits)
     if size.is_over(limits) or size.values > _MOST_VALUES:
         return False
     errors = parse_errors(match, exchange, readable(content, limits))[: limits.errors]
-    places = [segments(one.pointer) for one in errors if one.pointer.startswith(("/body/", "/query/"))]
+    told = [one.pointer for one in errors if not one.likely or one.likely[0].is_told]
+    places = [segments(one) for one in told if one.startswith(("/body/", "/query/"))]
     if not places or match.profile.description is None:
         return False
     declared = _names(match.profile.description.vocabulary(match.operation))

@@ -67,6 +67,14 @@ def _is_said_of_another(edit: Edit) -> bool:
     return not said.isdisjoint(sent) and said.isdisjoint(edited)
 
 
+def _is_for_another(edit: Edit) -> bool:
+    """Whether what is said holds for a value of another member, which may be given up: `for family=gaussian`."""
+    edited = {name for place in edit.places for name in segments(place)}
+    names = {one.path[-1] for one in islice(sent_places(edit.refused.request), MOST_TEXTS)} - edited
+    found = _FOR_ANOTHER.findall(edit.error.message)
+    return any(name in names for name in found)
+
+
 def _is_known_name(edit: Edit) -> bool:
     return any(one.is_rename and _is_known_to_the_server(one, edit) for one in edit.changes)
 
@@ -226,6 +234,8 @@ def _is_another_truth_word(edit: Edit) -> bool:
 
 def _is_placed_by_words(edit: Edit) -> bool:
     """Whether another value is written where only words of the answer tell the place, and what has to be there."""
+    if _is_for_another(edit):
+        return True
     if not edit.error.likely or not edit.evidence.isdisjoint({Evidence.DECLARED, Evidence.SEEN, Evidence.BROKEN}):
         return False
     return any(not one.is_move and not one.is_near for one in edit.changes)
@@ -316,6 +326,7 @@ def _is_encoded(change: Change) -> bool:
 
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 _LIKELY: Final = 0.2
+_FOR_ANOTHER: Final = re.compile(r"(?i)\b(?:for|when|if|with|where) (?:the )?['\"`]?([\w-]{1,60})['\"`]? ?(?:=|is\b)")
 _PARTS: Final = re.compile(r"[/:.]")
 _ZONE: Final = re.compile(r"\d:\d\d(?:[.:]\d+)*(?:[Zz]|[+-]\d\d:?\d\d)$")
 _QUANTITIES: Final = word_set("duration timeout interval ttl delay period lifetime lease wait backoff retention")
