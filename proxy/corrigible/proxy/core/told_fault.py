@@ -107,7 +107,7 @@ def told_fault(exchange: Exchange, errors: Sequence[Violation]) -> Exchange | No
     texts = [_ERRNO.sub("", one) for one in texts]
     repeating = [one for one in texts if _OF_WHAT_IS_REPEATED.search(one) is not None]
     is_told = all(_OF_THE_REQUEST.search(one) is not None or one in repeating or _is_unread(one) for one in texts)
-    if not is_told or any(_is_of_the_server(one) or is_fault(one) for one in texts):
+    if not is_told or any(map(_is_of_the_server, texts)) or any(is_fault(one.message) for one in errors):
         return None
     doubtful = [one for one in texts if _ABSENT.search(one) is not None or one in repeating]
     if doubtful and not _repeat_sent(doubtful, exchange.request):
